@@ -1,16 +1,12 @@
-import { installedVersion } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { serverRow } from "../server-row.js";
 import { BUN } from "./program.js";
 
 /** Bun's own server. */
-export const rows: readonly Platform[] = [
-  {
+export const rows = [
+  serverRow({
     name: "Bun",
     folder: "bun",
-    version: () => installedVersion("bun", "@oven/bun-linux-x64"),
-    app: "app.mjs",
-    start: (ledgerUrl) =>
-      startServer({ folder: "bun", program: BUN, args: () => ["app.mjs"] }, ledgerUrl),
-  },
+    versionOf: "@oven/bun-linux-x64",
+    program: BUN,
+  }),
 ];

@@ -1,22 +1,13 @@
-import { installedVersion, pathIn } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { pathIn } from "../install.js";
+import { serverRow } from "../server-row.js";
 
 /** Deno's own server. */
-export const rows: readonly Platform[] = [
-  {
+export const rows = [
+  serverRow({
     name: "Deno",
     folder: "deno",
-    version: () => installedVersion("deno", "@deno/linux-x64-glibc"),
-    app: "app.mjs",
-    start: (ledgerUrl) =>
-      startServer(
-        {
-          folder: "deno",
-          program: pathIn("deno", "node_modules/@deno/linux-x64-glibc/deno"),
-          args: () => ["run", "--allow-all", "--node-modules-dir=manual", "app.mjs"],
-        },
-        ledgerUrl,
-      ),
-  },
+    versionOf: "@deno/linux-x64-glibc",
+    program: pathIn("deno", "node_modules/@deno/linux-x64-glibc/deno"),
+    args: () => ["run", "--allow-all", "--node-modules-dir=manual", "app.mjs"],
+  }),
 ];

@@ -1,18 +1,11 @@
-import { installedVersion } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { serverRow } from "../server-row.js";
 
 /** Express 5 on Node. */
-export const rows: readonly Platform[] = [
-  {
+export const rows = [
+  serverRow({
     name: "Express 5",
     folder: "express-5",
-    version: () => installedVersion("express-5", "express"),
-    app: "app.mjs",
-    start: (ledgerUrl) =>
-      startServer(
-        { folder: "express-5", args: () => ["app.mjs"], path: "/webhooks/gateway" },
-        ledgerUrl,
-      ),
-  },
+    versionOf: "express",
+    path: "/webhooks/gateway",
+  }),
 ];

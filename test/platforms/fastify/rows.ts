@@ -1,18 +1,13 @@
-import { installedVersion } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { serverRow } from "../server-row.js";
 
-const rowOf = (major: number, packageName: string): Platform => ({
-  name: `Fastify ${major}`,
-  folder: "fastify",
-  version: () => installedVersion("fastify", packageName),
-  app: `app-${major}.mjs`,
-  start: (ledgerUrl) =>
-    startServer(
-      { folder: "fastify", args: () => [`app-${major}.mjs`], path: "/webhooks/gateway" },
-      ledgerUrl,
-    ),
-});
+const rowOf = (major: number, versionOf: string) =>
+  serverRow({
+    name: `Fastify ${major}`,
+    folder: "fastify",
+    versionOf,
+    app: `app-${major}.mjs`,
+    path: "/webhooks/gateway",
+  });
 
 /** Fastify 4 and 5 on Node. */
-export const rows: readonly Platform[] = [rowOf(4, "fastify4"), rowOf(5, "fastify")];
+export const rows = [rowOf(4, "fastify4"), rowOf(5, "fastify")];

@@ -1,18 +1,6 @@
-import { installedVersion } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { serverRow } from "../server-row.js";
 
 /** h3 2 on Node. */
-export const rows: readonly Platform[] = [
-  {
-    name: "h3 2",
-    folder: "h3-2",
-    version: () => installedVersion("h3-2", "h3"),
-    app: "app.mjs",
-    start: (ledgerUrl) =>
-      startServer(
-        { folder: "h3-2", args: () => ["app.mjs"], path: "/webhooks/gateway" },
-        ledgerUrl,
-      ),
-  },
+export const rows = [
+  serverRow({ name: "h3 2", folder: "h3-2", versionOf: "h3", path: "/webhooks/gateway" }),
 ];

@@ -1,18 +1,6 @@
-import { installedVersion } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { serverRow } from "../server-row.js";
 
 /** Hono on @hono/node-server. */
-export const rows: readonly Platform[] = [
-  {
-    name: "Hono on Node",
-    folder: "hono",
-    version: () => installedVersion("hono", "hono"),
-    app: "app.mjs",
-    start: (ledgerUrl) =>
-      startServer(
-        { folder: "hono", args: () => ["app.mjs"], path: "/webhooks/gateway" },
-        ledgerUrl,
-      ),
-  },
+export const rows = [
+  serverRow({ name: "Hono on Node", folder: "hono", versionOf: "hono", path: "/webhooks/gateway" }),
 ];

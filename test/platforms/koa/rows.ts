@@ -1,18 +1,13 @@
-import { installedVersion } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { serverRow } from "../server-row.js";
 
-const rowOf = (major: number, packageName: string): Platform => ({
-  name: `Koa ${major}`,
-  folder: "koa",
-  version: () => installedVersion("koa", packageName),
-  app: `app-${major}.mjs`,
-  start: (ledgerUrl) =>
-    startServer(
-      { folder: "koa", args: () => [`app-${major}.mjs`], path: "/webhooks/gateway" },
-      ledgerUrl,
-    ),
-});
+const rowOf = (major: number, versionOf: string) =>
+  serverRow({
+    name: `Koa ${major}`,
+    folder: "koa",
+    versionOf,
+    app: `app-${major}.mjs`,
+    path: "/webhooks/gateway",
+  });
 
 /** Koa 2 and 3 on Node. */
-export const rows: readonly Platform[] = [rowOf(2, "koa2"), rowOf(3, "koa")];
+export const rows = [rowOf(2, "koa2"), rowOf(3, "koa")];

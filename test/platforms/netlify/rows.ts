@@ -1,29 +1,21 @@
-import { installedVersion, pathIn } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { pathIn } from "../install.js";
+import { serverRow } from "../server-row.js";
 
 const RUNTIME = "@netlify/serverless-functions-api";
 
 /** A function in Netlify's own runtime. */
-export const rows: readonly Platform[] = [
-  {
+export const rows = [
+  serverRow({
     name: "Netlify function",
     folder: "netlify",
-    version: () => installedVersion("netlify", RUNTIME),
+    versionOf: RUNTIME,
     app: "netlify/functions/webhook.mjs",
     remark: "in the server of Netlify's runtime; their network stands in front of it",
-    start: (ledgerUrl) =>
-      startServer(
-        {
-          folder: "netlify",
-          args: () => [`node_modules/${RUNTIME}/dist/index_server.js`],
-          env: (port) => ({
-            NETLIFY_PLAY_ENTRY_PATH: pathIn("netlify", "netlify/functions/webhook.mjs"),
-            NETLIFY_PLAY_PORT: String(port),
-          }),
-          path: "/webhooks/gateway",
-        },
-        ledgerUrl,
-      ),
-  },
+    args: () => [`node_modules/${RUNTIME}/dist/index_server.js`],
+    env: (port) => ({
+      NETLIFY_PLAY_ENTRY_PATH: pathIn("netlify", "netlify/functions/webhook.mjs"),
+      NETLIFY_PLAY_PORT: String(port),
+    }),
+    path: "/webhooks/gateway",
+  }),
 ];

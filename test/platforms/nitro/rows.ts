@@ -1,23 +1,14 @@
-import { installedVersion } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { serverRow } from "../server-row.js";
 
 /** Nitro with the preset of a Node server. */
-export const rows: readonly Platform[] = [
-  {
+export const rows = [
+  serverRow({
     name: "Nitro 2",
     folder: "nitro",
-    version: () => installedVersion("nitro", "nitropack"),
+    versionOf: "nitropack",
     app: "routes/webhooks/gateway.mjs",
-    start: (ledgerUrl) =>
-      startServer(
-        {
-          folder: "nitro",
-          build: [process.execPath, "node_modules/nitropack/dist/cli/index.mjs", "build"],
-          args: () => [".output/server/index.mjs"],
-          path: "/webhooks/gateway",
-        },
-        ledgerUrl,
-      ),
-  },
+    build: [process.execPath, "node_modules/nitropack/dist/cli/index.mjs", "build"],
+    args: () => [".output/server/index.mjs"],
+    path: "/webhooks/gateway",
+  }),
 ];

@@ -1,16 +1,14 @@
-import { installedVersion } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { serverRow } from "../server-row.js";
 
 /** A function with Vercel's documented signature. */
-export const rows: readonly Platform[] = [
-  {
+export const rows = [
+  serverRow({
     name: "Vercel function",
     folder: "vercel",
-    version: () => installedVersion("vercel", "@edge-runtime/node-utils"),
+    versionOf: "@edge-runtime/node-utils",
     app: "api/webhook.mjs",
     remark:
       "in a small host with the conversion that `vercel dev` uses (`@edge-runtime/node-utils`)",
-    start: (ledgerUrl) => startServer({ folder: "vercel", args: () => ["host.mjs"] }, ledgerUrl),
-  },
+    args: () => ["host.mjs"],
+  }),
 ];

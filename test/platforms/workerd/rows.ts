@@ -1,24 +1,15 @@
 import { bundling } from "../bundling.js";
-import { installedVersion, pathIn } from "../install.js";
-import type { Platform } from "../platform.js";
-import { startServer } from "../start-server.js";
+import { pathIn } from "../install.js";
+import { serverRow } from "../server-row.js";
 
 /** The runtime of Cloudflare Workers. */
-export const rows: readonly Platform[] = [
-  {
+export const rows = [
+  serverRow({
     name: "Cloudflare Workers (workerd)",
     folder: "workerd",
-    version: () => installedVersion("workerd", "@cloudflare/workerd-linux-64"),
-    app: "app.mjs",
-    start: (ledgerUrl) =>
-      startServer(
-        {
-          folder: "workerd",
-          program: pathIn("workerd", "node_modules/@cloudflare/workerd-linux-64/bin/workerd"),
-          build: bundling("app.mjs", "build/app.mjs", "workerd,worker"),
-          args: (port) => ["serve", "app.capnp", `--socket-addr=http=127.0.0.1:${port}`],
-        },
-        ledgerUrl,
-      ),
-  },
+    versionOf: "@cloudflare/workerd-linux-64",
+    program: pathIn("workerd", "node_modules/@cloudflare/workerd-linux-64/bin/workerd"),
+    build: bundling("app.mjs", "build/app.mjs", "workerd,worker"),
+    args: (port) => ["serve", "app.capnp", `--socket-addr=http=127.0.0.1:${port}`],
+  }),
 ];
