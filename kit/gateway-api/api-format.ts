@@ -53,17 +53,14 @@ export function jsonAnswer(
 export function errorAnswer({ isStandard }: ApiFormat, error: ApiError): Response {
   const { status, code, message, details, headers } = error;
   if (isStandard) return jsonAnswer(status, { error: { code, message, details } }, headers);
-  switch (status) {
-    case 422: {
-      const byField = details.map(({ field, issue }) => [field, [issue]] as const);
-      const type = { "content-type": "application/vnd.api+json" };
-      return jsonAnswer(status, { errors: Object.fromEntries(byField) }, { ...headers, ...type });
-    }
-    case 401:
-      return jsonAnswer(status, { error: message }, headers);
-    case 404:
-      return jsonAnswer(status, { errors: [message] }, headers);
-    default:
-      return jsonAnswer(status, { message }, headers);
+  if (status === 422) {
+    const byField = details.map(({ field, issue }) => [field, [issue]] as const);
+    const type = { "content-type": "application/vnd.api+json" };
+    return jsonAnswer(status, { errors: Object.fromEntries(byField) }, { ...headers, ...type });
   }
+  const shapes: Readonly<Record<number, object>> = {
+    401: { error: message },
+    404: { errors: [message] },
+  };
+  return jsonAnswer(status, shapes[status] ?? { message }, headers);
 }

@@ -22,21 +22,16 @@ export function readWebhookFields(body: Readonly<Record<string, unknown>>): Webh
   const isUrl = typeof url === "string" && URL.canParse(url) && /^https?:/i.test(url);
   const hasSecret = secret !== undefined && secret !== null && secret !== "";
   const fault = hasSecret ? secretFault(secret) : undefined;
-  const details: readonly (ErrorDetail | undefined)[] = [
-    typeof title === "string" && title !== ""
-      ? undefined
-      : { field: "title", issue: "is required" },
-    isUrl ? undefined : { field: "url", issue: "must be a URL" },
-    typeof type === "string" && isWebhookType(type)
-      ? undefined
-      : { field: "type", issue: `must be one of ${WEBHOOK_TYPES.join(", ")}` },
-    fault === undefined ? undefined : { field: "secret", issue: fault },
-    ...BOOLEANS.map((field) =>
-      isBoolean(body[field]) ? undefined : { field, issue: "must be a boolean" },
-    ),
+  const isType = typeof type === "string" && isWebhookType(type);
+  const checks: readonly (readonly [field: string, holds: boolean, issue: string])[] = [
+    ["title", typeof title === "string" && title !== "", "is required"],
+    ["url", isUrl, "must be a URL"],
+    ["type", isType, `must be one of ${WEBHOOK_TYPES.join(", ")}`],
+    ["secret", fault === undefined, String(fault)],
+    ...BOOLEANS.map((field) => [field, isBoolean(body[field]), "must be a boolean"] as const),
   ];
-  const found = details.filter((detail) => detail !== undefined);
-  if (found.length > 0) throw invalidFields(found);
+  const broken = checks.filter(([, holds]) => !holds);
+  if (broken.length > 0) throw invalidFields(broken.map(([field, , issue]) => ({ field, issue })));
   const [isActive, skips, keeps] = BOOLEANS.map((field) => Boolean(Number(body[field])));
   return {
     title: title as string,

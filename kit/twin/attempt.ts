@@ -2,7 +2,7 @@ import type { Random } from "../random.js";
 import { SendError } from "../sending/target.js";
 import { outcomeOf, type WireRequest } from "../sending/wire.js";
 import { resultOfStatus } from "./attempt-result.js";
-import { buildRequest, type UnsentDelivery } from "./delivery-request.js";
+import type { UnsentDelivery } from "./delivery-request.js";
 import { drawFaults, type Fault, type FaultRates } from "./faults.js";
 import type { Exchange, SendOnce } from "./send-once.js";
 import type { TwinClock } from "./twin-clock.js";
@@ -24,45 +24,33 @@ export interface AttemptTools {
   readonly sendOnce: SendOnce;
   readonly faults: FaultRates;
   readonly isStopped: () => boolean;
+  /** The delivery's request as it is sent at this time. */
+  readonly requestAt: (now: number) => Promise<WireRequest>;
   /** Called with each request when its answer has arrived. */
   readonly onAttempt: (attempt: TwinAttempt) => void;
-}
-
-/** One attempt. */
-export interface AttemptStart {
-  /** From 1. */
-  readonly number: number;
-  /** The gap before this attempt, in milliseconds. */
-  readonly waitedMs: number;
-  /** The request of the first attempt, when it is repeated instead of built again. */
-  readonly built?: WireRequest;
-}
-
-/** An attempt after it was made. */
-export interface MadeAttempt {
-  /** The first request, then its repeats. */
-  readonly records: readonly [TwinAttempt, ...TwinAttempt[]];
-  readonly request: WireRequest;
 }
 
 /**
  * Makes one attempt: a request, and its repeats if it is sent several times. The gateway delivers at least
  * once. Only the answer to the first request counts, since the gateway itself repeats none in an attempt.
  *
- * Undefined when the twin was stopped before anything was sent.
+ * @param number From 1.
+ * @param waitedMs The gap before this attempt, in milliseconds.
+ * @returns The first request, then its repeats. Empty when the twin was stopped before anything was sent.
  */
 export async function makeAttempt(
   delivery: PlannedDelivery,
-  { number, waitedMs, built }: AttemptStart,
-  { clock, sendOnce, faults, isStopped, onAttempt }: AttemptTools,
-): Promise<MadeAttempt | undefined> {
+  number: number,
+  waitedMs: number,
+  { clock, sendOnce, faults, isStopped, onAttempt, requestAt }: AttemptTools,
+): Promise<readonly TwinAttempt[]> {
   const { id, webhook, random, times, concurrent } = delivery;
   const { fault, isDuplicated, isDoubled } = drawFaults(faults, random);
   const at = clock.now();
-  const build = (): Promise<WireRequest> => buildRequest(delivery, at);
-  const request = built ?? (await (clock.hold === undefined ? build() : clock.hold(build)));
+  const build = (): Promise<WireRequest> => requestAt(at);
+  const request = await (clock.hold === undefined ? build() : clock.hold(build));
   // After a stop the request would open a connection that nothing closes.
-  if (isStopped()) return undefined;
+  if (isStopped()) return [];
 
   const send = async (repeat: number, injected?: Fault): Promise<TwinAttempt> => {
     const sentAt = new Date(repeat === 0 ? at : clock.now());
@@ -86,14 +74,14 @@ export async function makeAttempt(
   const sentAfterwards = (concurrent ? 0 : times - 1) + (isDuplicated ? 1 : 0);
   const first = send(0, fault);
   // A request that never leaves has no repeats.
-  if (fault === "request_lost") return { records: [await first], request };
+  if (fault === "request_lost") return [await first];
 
   const doubles = Array.from({ length: sentTogether - 1 }, (_, double) => send(double + 1));
-  const records: [TwinAttempt, ...TwinAttempt[]] = [await first, ...(await Promise.all(doubles))];
+  const records = [await first, ...(await Promise.all(doubles))];
   for (let sent = sentTogether; sent < sentTogether + sentAfterwards && !isStopped(); sent++) {
     records.push(await send(sent));
   }
-  return { records, request };
+  return records;
 }
 
 type Answered = Pick<TwinAttempt, "status" | "outcome" | "error" | "result">;

@@ -1,12 +1,13 @@
 import type { WireRequest } from "../sending/wire.js";
 import { makeAttempt, type AttemptTools, type PlannedDelivery } from "./attempt.js";
 import { endAfter, type UnlistedStatusRule } from "./attempt-result.js";
+import { buildRequest } from "./delivery-request.js";
 import { gapMs, type RetrySchedule } from "./retry-schedule.js";
 import type { Semaphore } from "../../src/common/semaphore.js";
 import { reasonOf, type TwinAttempt, type TwinDelivery, type TwinEnd } from "./twin-delivery.js";
 
 /** What a delivery needs from the twin. */
-export interface DeliveryTools extends AttemptTools {
+export interface DeliveryTools extends Omit<AttemptTools, "requestAt"> {
   readonly schedule: RetrySchedule;
   readonly unlistedStatus: UnlistedStatusRule;
   readonly refreshTimestamp: boolean;
@@ -29,7 +30,11 @@ export async function deliverWithRetries(
   const { id, type, webhook, random } = delivery;
   const attempts: TwinAttempt[] = [];
   let last: TwinAttempt | undefined;
-  let built: WireRequest | undefined;
+  let built: Promise<WireRequest> | undefined;
+  const requestAt = (now: number): Promise<WireRequest> => {
+    if (built === undefined || refreshTimestamp) built = buildRequest(delivery, now);
+    return built;
+  };
 
   const ended = (end: TwinEnd): TwinDelivery => ({
     id,
@@ -47,13 +52,11 @@ export async function deliverWithRetries(
 
     const attempt = async (): Promise<TwinEnd | undefined> => {
       if (isStopped()) return "stopped";
-      const start = { number, waitedMs, ...(built === undefined ? {} : { built }) };
-      const made = await makeAttempt(delivery, start, tools);
-      if (made === undefined) return "stopped";
-      const { records, request } = made;
-      if (!refreshTimestamp) built = request;
+      const records = await makeAttempt(delivery, number, waitedMs, { ...tools, requestAt });
+      const [first] = records;
+      if (first === undefined) return "stopped";
       attempts.push(...records);
-      last = records[0];
+      last = first;
       return endAfter(last.result, unlistedStatus) ?? (isStopped() ? "stopped" : undefined);
     };
     const end = await (concurrency === undefined ? attempt() : concurrency.run(attempt));
