@@ -6,6 +6,7 @@ import { ConfigurationError, createWebhookReceiver, type WebhookOutcome } from "
 import { ownFrameworkListener } from "../support/adapters/own-adapter.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { listen, type RunningServer } from "../support/servers.js";
+import { thrownBy } from "../support/thrown.js";
 
 const outcomes: WebhookOutcome[] = [];
 const receiver = createWebhookReceiver({
@@ -71,22 +72,17 @@ describe("bodyLimits", () => {
   });
 
   test("refuses what is not a receiver, an unknown option and a value out of bounds", () => {
-    const codeOf = (make: () => unknown): string => {
-      try {
-        make();
-        return "none";
-      } catch (error) {
-        expect(error).toBeInstanceOf(ConfigurationError);
-        expect((error as ConfigurationError).message).toMatch(/ownAdapter|bodyTimeoutMs/);
-        return (error as ConfigurationError).code;
-      }
+    const codeOf = (...given: unknown[]): string => {
+      const error = thrownBy(() =>
+        bodyLimits(...(["ownAdapter", ...given] as never as [string, never])),
+      ) as ConfigurationError;
+      expect(error).toBeInstanceOf(ConfigurationError);
+      expect(error.message).toMatch(/ownAdapter|bodyTimeoutMs/);
+      return error.code;
     };
-    expect(codeOf(() => bodyLimits("ownAdapter", {} as never))).toBe("invalid_receiver");
-    const misspelt = { bodyTimeout: 1 } as never;
-    expect(codeOf(() => bodyLimits("ownAdapter", receiver, misspelt))).toBe("unknown_option");
-    expect(codeOf(() => bodyLimits("ownAdapter", receiver, { bodyTimeoutMs: 0 }))).toBe(
-      "invalid_option",
-    );
+    expect(codeOf({})).toBe("invalid_receiver");
+    expect(codeOf(receiver, { bodyTimeout: 1 })).toBe("unknown_option");
+    expect(codeOf(receiver, { bodyTimeoutMs: 0 })).toBe("invalid_option");
   });
 });
 

@@ -2,17 +2,9 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createWebhookReceiver, type DeliveryStore } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { optionsWith } from "./refusal.js";
+import { deferred, never, watched } from "../support/deferred.js";
 
 beforeEach(() => vi.useFakeTimers({ now: NOW_MS }));
-/** Tells whether a promise has settled. */
-function watch(promise: Promise<unknown>): () => boolean {
-  let settled = false;
-  void promise.finally(() => (settled = true));
-  return () => settled;
-}
-
-const never = () => new Promise<never>(() => undefined);
-
 test.each([
   [-300_000, "handled"],
   [300_000, "handled"],
@@ -38,20 +30,17 @@ test("leaseMs defaults to 30 seconds and retentionMs to 7 days in the store's ca
 });
 
 test("handlerTimeoutMs defaults to 20 seconds", async () => {
-  let begin: () => void = () => undefined;
-  const begun = new Promise<void>((resolve) => (begin = resolve));
-  const handlers = {
-    new_alarm: () => {
-      begin();
-      return never();
-    },
+  const begun = deferred();
+  const new_alarm = () => {
+    begun.resolve();
+    return never();
   };
-  const receiver = createWebhookReceiver(optionsWith({ handlers }));
+  const receiver = createWebhookReceiver(optionsWith({ handlers: { new_alarm } }));
   const answer = receiver.receive(await delivery());
-  const isAnswered = watch(answer);
-  await begun;
+  const { state } = watched(answer);
+  await begun.promise;
   await vi.advanceTimersByTimeAsync(19_999);
-  expect(isAnswered()).toBe(false);
+  expect(state.isResolved).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
   expect((await answer).outcome).toBe("handler_timeout");
 });
@@ -59,9 +48,9 @@ test("handlerTimeoutMs defaults to 20 seconds", async () => {
 test("dependencyTimeoutMs defaults to 5 seconds", async () => {
   const receiver = createWebhookReceiver(optionsWith({ secret: never }));
   const answer = receiver.receive(await delivery());
-  const isAnswered = watch(answer);
+  const { state } = watched(answer);
   await vi.advanceTimersByTimeAsync(4_999);
-  expect(isAnswered()).toBe(false);
+  expect(state.isResolved).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
   expect((await answer).outcome).toBe("secret_unavailable");
 });

@@ -4,6 +4,7 @@ import {
   type WebhookReceiverOptions,
 } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { thrownBy } from "../support/thrown.js";
 
 /** Valid options with `overrides` of any type. */
 export function optionsWith(overrides: Record<string, unknown> = {}): WebhookReceiverOptions {
@@ -22,11 +23,7 @@ export function refusalOf(options: unknown): ConfigurationError {
 
 /** The `ConfigurationError` that `make` throws. Any other result fails the test. */
 export function configurationErrorOf(make: () => unknown): ConfigurationError {
-  try {
-    make();
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error;
-    throw error;
-  }
-  throw new Error("was accepted");
+  const error = thrownBy(make);
+  if (error instanceof ConfigurationError) return error;
+  throw error;
 }

@@ -9,6 +9,7 @@ import {
   verifySignature,
 } from "../../src/index.js";
 import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
+import { rejectionOf, thrownBy } from "../support/thrown.js";
 
 describe("personal data in the library's own errors", () => {
   const { nationalId, email, iban, secret, oldSecret } = CANARIES;
@@ -81,21 +82,3 @@ describe("personal data in the library's own errors", () => {
     return createWebhookReceiver({ secret: given as string, handlers });
   }
 });
-
-function thrownBy(run: () => unknown): unknown {
-  try {
-    run();
-  } catch (error) {
-    return error;
-  }
-  throw new Error("nothing was thrown");
-}
-
-async function rejectionOf(run: () => unknown): Promise<unknown> {
-  try {
-    await run();
-  } catch (error) {
-    return error;
-  }
-  throw new Error("nothing was thrown");
-}

@@ -5,18 +5,15 @@ import { AlarmPayloadError, parseAlarmPayload, type Alarm } from "../../src/inde
 import type { StandardSchema } from "../../src/records/standard-schema.js";
 import { alarm, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
+import { thrownBy } from "../support/thrown.js";
 
 const CANARY = "canary-19121212-1212";
 
 /** The `AlarmPayloadError` that reading a payload throws. */
 function errorOf(read: () => unknown): AlarmPayloadError {
-  try {
-    read();
-  } catch (error) {
-    if (error instanceof AlarmPayloadError) return error;
-    throw error;
-  }
-  throw new Error("was read");
+  const error = thrownBy(read);
+  expect(error).toBeInstanceOf(AlarmPayloadError);
+  return error as AlarmPayloadError;
 }
 
 describe("without a schema", () => {
@@ -141,13 +138,9 @@ describe("an AlarmPayloadError", () => {
     ],
   ])("an AlarmPayloadError prints no part of a payload that is %s", (_, read) => {
     const error = errorOf(read);
-    const printed = [
-      String(error),
-      error.stack,
-      JSON.stringify(error),
-      inspect(error, { depth: 10 }),
-    ];
-    expect(printed.join("\n")).not.toContain(CANARY);
+    const seen = inspect(error, { depth: 10 });
+    const printed = [String(error), error.stack, JSON.stringify(error), seen].join("\n");
+    expect(printed).not.toContain(CANARY);
     expect(error.cause).toBeUndefined();
   });
 });

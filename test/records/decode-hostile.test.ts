@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Alarm, UnrecognizedDelivery } from "../../src/index.js";
+import type { Alarm, UnrecognizedDelivery, WebhookRequest } from "../../src/index.js";
 import { alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
 import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
@@ -7,6 +7,14 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 const UNRECOGNIZED = { status: 503, outcome: "unrecognized" };
 const ALARM_BYTES = new TextEncoder().encode(JSON.stringify({ alarm: alarm() }));
 const BOM = [0xef, 0xbb, 0xbf];
+
+/** Expects that a request is unrecognized and reaches no handler. */
+async function expectUnrecognized(request: WebhookRequest) {
+  const recording = recordingReceiver();
+  expect(await recording.receive(request)).toMatchObject(UNRECOGNIZED);
+  expect(recording.handled).toEqual([]);
+  return recording;
+}
 
 describe("a body that is not JSON in UTF-8", () => {
   test.each<[string, string | readonly number[]]>([
@@ -30,9 +38,7 @@ describe("a body that is not JSON in UTF-8", () => {
     ["a gzip stream", [0x1f, 0x8b, 0x08, 0x00]],
   ])("a body that is not JSON in UTF-8 is unrecognized: %s", async (_, sent) => {
     const body = typeof sent === "string" ? sent : Uint8Array.from(sent);
-    const { receive, handled } = recordingReceiver();
-    expect(await receive(await delivery({ body }))).toMatchObject(UNRECOGNIZED);
-    expect(handled).toEqual([]);
+    const { receive, handled } = await expectUnrecognized(await delivery({ body }));
     // The decoder is shared and must keep no byte of this body.
     expect((await receive(await delivery({ id: "next", body: ALARM_BYTES }))).outcome).toBe(
       "handled",
@@ -43,19 +49,15 @@ describe("a body that is not JSON in UTF-8", () => {
   test.each(["null", "true", "5", '"alarm"', "[]", "[[]]", "{}", '{"Alarm":{}}', '{"alarms":[]}'])(
     "a JSON body without an alarm or event is unrecognized: %s",
     async (body) => {
-      const { receive, handled } = recordingReceiver();
-      expect(await receive(await delivery({ body }))).toMatchObject(UNRECOGNIZED);
-      expect(handled).toEqual([]);
+      await expectUnrecognized(await delivery({ body }));
     },
   );
 
   test.each(["null", "[]", "5", '"{}"', "true", "[{}]"])(
     "a body with %s as its alarm is unrecognized",
     async (json) => {
-      const { receive, handled } = recordingReceiver();
       const body = `{"alarm":${json}}`;
-      expect(await receive(await delivery({ body }))).toMatchObject(UNRECOGNIZED);
-      expect(handled).toEqual([]);
+      await expectUnrecognized(await delivery({ body }));
     },
   );
 });
@@ -70,10 +72,8 @@ test("one leading byte order mark is tolerated", async () => {
 test.each(["new_alarm", "delete_my_data_event", "added_later"])(
   "a body with both an alarm and an event is unrecognized under the type %s",
   async (type) => {
-    const { receive, handled } = recordingReceiver();
     const body = JSON.stringify({ alarm: alarm(), event: onlineDataEvent("DATA_DELETED") });
-    expect(await receive(await delivery({ type, body }))).toMatchObject(UNRECOGNIZED);
-    expect(handled).toEqual([]);
+    await expectUnrecognized(await delivery({ type, body }));
   },
 );
 
@@ -134,17 +134,13 @@ describe("__proto__ is an ordinary key", () => {
 
   test("fields of __proto__ do not replace missing fields", async () => {
     const { account_id, ...incomplete } = alarm();
-    const { receive, handled } = recordingReceiver();
     expect(account_id).toBe(42);
-    expect(await receive(rawDelivery({ body: poisoned(incomplete) }))).toMatchObject(UNRECOGNIZED);
-    expect(handled).toEqual([]);
+    await expectUnrecognized(rawDelivery({ body: poisoned(incomplete) }));
   });
 
   test("an alarm under the key __proto__ is not found", async () => {
-    const { receive, handled } = recordingReceiver();
     const body = `{"__proto__":${JSON.stringify({ alarm: alarm() })}}`;
-    expect(await receive(rawDelivery({ body }))).toMatchObject(UNRECOGNIZED);
-    expect(handled).toEqual([]);
+    await expectUnrecognized(rawDelivery({ body }));
   });
 });
 

@@ -1,19 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { createWebhookReceiver, type WebhookReceiverOptions } from "../../src/index.js";
+import { type WebhookReceiverOptions } from "../../src/index.js";
 import { decode } from "../../src/records/decode.js";
 import { driftOf } from "../../src/records/drift.js";
 import { Log } from "../../src/answer/logger.js";
 import { DriftWatch } from "../../src/telemetry/drift-watch.js";
 import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
 import { createCollector, linesWith } from "../support/collector.js";
-import {
-  alarm,
-  delivery,
-  eventDelivery,
-  NOW_MS,
-  onlineDataEvent,
-  TEST_SECRET,
-} from "../support/deliveries.js";
+import { alarm, delivery, eventDelivery, onlineDataEvent } from "../support/deliveries.js";
+import { BUREAUS, EVENT_TYPES, HACKED_ITEMS } from "./documented-values.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 async function decoded(body: unknown, type: string) {
   return decode(new TextEncoder().encode(JSON.stringify(body)), type);
@@ -28,37 +23,19 @@ const eventDrift = (type: string, changes: Record<string, unknown> = {}) =>
   driftIn({ event: onlineDataEvent(type, changes) }, "delete_my_data_event");
 
 describe("what GATEWAY.md lists is no drift", () => {
-  const bureaus = [
-    ...["BureauIdentity", "BureauCreditA", "BureauCreditAConnect"],
-    ...["BureauCreditAEnquiry", "BureauCreditB"],
-  ];
-  const items = [
-    "email",
-    "phone",
-    "ssn",
-    "iban",
-    "credit_card",
-    "passport",
-    "drivers_license",
-    "domain",
-  ];
   it.each([
     ...["Low", "Medium", "High", "Info"].map((severity) => ({ severity })),
     ...["NEW", "CLOSED"].map((status) => ({ status })),
-    ...["BreachDb", ...bureaus].map((source) => ({ source })),
-    ...items.map((item) => ({ event_type: `${item}_hacked` })),
-    ...bureaus.map((event_type) => ({ event_type })),
+    ...["BreachDb", ...BUREAUS].map((source) => ({ source })),
+    ...HACKED_ITEMS.map((item) => ({ event_type: `${item}_hacked` })),
+    ...BUREAUS.map((event_type) => ({ event_type })),
     ...[1, 2, 3, 4, 5, 6, 7, "3"].map((category_id) => ({ category_id })),
     ...[{ id: "7" }, { account_id: "42" }, { date: "2026-07-08T10:00:00Z" }, { payload: "{" }],
   ])("an alarm with %j", async (changes) => {
     expect(await alarmDrift(changes)).toEqual([]);
   });
 
-  it.each([
-    ...["DELETION_REQUEST_SENT", "USER_MANUAL_INSTRUCTIONS_SENT", "DATA_DELETED"],
-    ...["DATA_REAPPEARED", "PERSONAL_DATA_FOUND", "PERSONAL_DATA_NOT_FOUND"],
-    "POWER_OF_ATTORNEY_SIGNED",
-  ])("an event of type %s, with each severity", async (type) => {
+  it.each(EVENT_TYPES)("an event of type %s, with each severity", async (type) => {
     for (const severity of ["INFO", "SUCCESS", "WARNING"]) {
       expect(await eventDrift(type, { severity })).toEqual([]);
     }
@@ -133,12 +110,7 @@ describe("what it does not list is drift", () => {
 });
 
 function drifting(options: Partial<WebhookReceiverOptions> = {}) {
-  const { options: collecting, lines } = createCollector();
-  const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, now: () => NOW_MS, logger: collecting.logger },
-    handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
-    ...options,
-  } as WebhookReceiverOptions);
+  const { receiver, lines } = recordingReceiver(options);
   const send = async (id: number, changes: Record<string, unknown>) =>
     receiver.receive(
       await delivery({ id: String(id), body: JSON.stringify({ alarm: alarm(changes) }) }),

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type * as Library from "../../src/index.js";
-import type { OutcomeReport } from "../../src/index.js";
+import type {} from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery, eventDelivery } from "../support/deliveries.js";
+import { createCollector } from "../support/collector.js";
 
 const VALIDATION = "../../src/records/validation.js";
 /** A record that needs conversion, and therefore the schemas. */
@@ -35,18 +36,13 @@ afterEach(() => {
 async function freshReceiver(dependencyTimeoutMs?: number) {
   const { createWebhookReceiver }: typeof Library = await import("../../src/index.js");
   const handled: unknown[] = [];
-  const errors: string[] = [];
-  const reports: OutcomeReport[] = [];
+  const { options, lines, reports } = createCollector();
   const { receive } = createWebhookReceiver({
-    secret: TEST_SECRET,
-    now: () => NOW_MS,
-    dependencyTimeoutMs,
-    logger: { warn: () => undefined, error: (message) => errors.push(message) },
-    onOutcome: (report) => reports.push(report),
+    ...{ secret: TEST_SECRET, now: () => NOW_MS, dependencyTimeoutMs, ...options },
     handlers: { new_alarm: ({ account_id }) => handled.push(account_id) },
   });
   const send = async (id: string, body: string) => receive(await delivery({ id, body }));
-  return { send, handled, errors, reports };
+  return { send, handled, errors: () => lines.filter(({ level }) => level === "error"), reports };
 }
 
 test("a record that needs no conversion loads no schemas", async () => {
@@ -73,8 +69,8 @@ test("a failed load of the schemas is answered 500 and logged, and the next reco
     [500, "internal_error"],
     [500, "internal_error"],
   ]);
-  expect(errors).toHaveLength(2);
-  expect(errors[0]).toContain("internal_error");
+  expect(errors()).toHaveLength(2);
+  expect(errors()[0]?.message).toContain("internal_error");
   expect(reports[0]?.error).toMatchObject({
     name: "SchemaLoadError",
     code: "schema_load_failed",

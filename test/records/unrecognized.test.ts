@@ -56,11 +56,9 @@ describe("handlers.unrecognized", () => {
 });
 
 test("without handlers.unrecognized, the log names the wrong field and says what to do", async () => {
-  const lines: unknown[] = [];
-  const logger = { warn: () => 0, error: (line: unknown) => lines.push(line) };
-  const { receive } = recordingReceiver({ logger });
+  const { receive, lines } = recordingReceiver();
   await receive(await delivery({ body: JSON.stringify({ alarm: alarm({ account_id: null }) }) }));
-  expect(lines).toEqual([
+  expect(lines.map(({ message }) => message)).toEqual([
     expect.stringMatching(/alarm\.account_id: expected an integer.*handlers\.unrecognized/),
   ]);
 });
