@@ -36,11 +36,12 @@ export function describePgBouncer(title: string, body: () => void): void {
 
 /**
  * Starts it on a free port of 127.0.0.1, in transaction mode: a server connection serves one transaction
- * of a client and then the next client. `serverConnections` is the number of server connections.
+ * of a client and then the next client. `serverConnections` is the number of server connections, `user` their user.
  */
 export async function startPgBouncer(
   postgresPort: number,
   serverConnections: number,
+  user = "postgres",
 ): Promise<PgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), "pgbouncer-"));
   const port = await freePort();
@@ -51,7 +52,7 @@ export async function startPgBouncer(
     // Standard output has it too.
     ...{ syslog: 0, log_connections: 0, log_disconnections: 0 },
   };
-  const behind = `host=127.0.0.1 port=${postgresPort} user=postgres dbname=postgres`;
+  const behind = `host=127.0.0.1 port=${postgresPort} user=${user} dbname=postgres`;
   // Set by the pooler: a client's startup packet would change the server connection for all clients.
   const serializable = "connect_query='SET default_transaction_isolation TO serializable'";
   const file = join(folder, "pgbouncer.ini");
@@ -65,8 +66,8 @@ export async function startPgBouncer(
   );
 
   // It refuses to run as root, and reads its settings before it becomes another user.
-  const user = process.getuid?.() === 0 ? ["--user", "postgres"] : [];
-  const child = spawn(binary ?? "pgbouncer", [...user, file], {
+  const runAs = process.getuid?.() === 0 ? ["--user", "postgres"] : [];
+  const child = spawn(binary ?? "pgbouncer", [...runAs, file], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "exit");

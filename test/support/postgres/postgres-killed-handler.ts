@@ -13,7 +13,7 @@ const pool = new pg.Pool({
 await postgresTransactions({ pool }).process(
   key,
   async (tx) => {
-    await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
+    await tx.query("INSERT INTO effects (name) VALUES ($1)", [key]);
     process.stdout.write("written\n");
     await new Promise(() => {
       setInterval(() => undefined, 60_000);

@@ -1,0 +1,89 @@
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { startBlackHoleProxy, type BlackHoleProxy } from "../../support/black-hole-proxy.js";
+import { databaseOf, mustNotRun, processLater, type Sql } from "../../support/stores/sql-engine.js";
+import { describeSql } from "../../support/stores/sql-engines.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+/** Each poll advances the fake clock by its interval. Statements are given up after 12 s. */
+const BEFORE_10_S = { timeout: 8_000 };
+/** The limit of a store without a receiver, plus the time in which the server may answer that it ended a statement. */
+const LIMIT_MS = 12_000;
+/** For this long a closed client keeps its place in the pool of pg. */
+const NOTICED_MS = 1_500;
+
+describeSql("a network that drops every packet of a pool's connections", (engine) => {
+  const db = databaseOf(engine);
+  let hole: BlackHoleProxy;
+
+  beforeAll(async () => {
+    hole = await startBlackHoleProxy(db.server.port);
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  afterAll(() => hole.close());
+
+  /** A pool whose `max` open connections drop every packet. Connections that it opens later work. */
+  async function swallowedPool(max: number): Promise<Sql> {
+    const pool = db.server.pool({ port: hole.port, max });
+    const held = await Promise.all(Array.from({ length: max }, () => engine.connect(pool)));
+    for (const connection of held) connection.release();
+    hole.swallow();
+    return pool;
+  }
+
+  /** Waits until `count` calls are sent and their limit has passed. */
+  async function passLimit(count: number): Promise<void> {
+    await vi.waitUntil(() => vi.getTimerCount() === count, BEFORE_10_S);
+    await vi.advanceTimersByTimeAsync(LIMIT_MS);
+    await vi.advanceTimersByTimeAsync(NOTICED_MS);
+  }
+
+  it(`${engine.store}: calls reject after 12 s on a network that drops packets, and later calls get connections`, async () => {
+    const store = engine.makeStore(await swallowedPool(2));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const claim = async () => store.claim("k", "a", TIMES);
+    const lost = [claim(), (async () => store.complete("k", "a", TIMES))()];
+    const rejections = lost.map((call) => expect(call).rejects.toMatchObject(engine.lostAnswer));
+    await passLimit(2);
+    await Promise.all(rejections);
+    vi.useRealTimers();
+    expect(await claim()).toEqual({ state: "claimed", takeover: false });
+    await store.complete("k", "a", TIMES);
+    expect(await claim()).toEqual({ state: "completed" });
+  });
+
+  it(`${engine.transactions} rejects before it calls a handler on a network that drops packets, and later calls get connections`, async () => {
+    const store = engine.makeTransactions(await swallowedPool(1));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const rejection = expect(store.process("t", mustNotRun, TIMES)).rejects.toThrow(
+      `${engine.firstStatement} took longer than`,
+    );
+    await passLimit(1);
+    await rejection;
+    vi.useRealTimers();
+    expect(await store.process("t", () => Promise.resolve(), TIMES)).toEqual({
+      state: "processed",
+    });
+  });
+
+  // Only the MySQL store sends the server a KILL for the connection that it gives up.
+  if (engine.name === "PostgreSQL") return;
+
+  it("mysqlTransactions: a transaction whose network drops packets is ended on the server, and its redelivery is handled", async () => {
+    const store = engine.makeTransactions(db.server.pool({ port: hole.port, max: 1 }));
+    const dropped = store.process(
+      "dropped",
+      async (tx) => {
+        await db.effects.write(tx, "dropped");
+        hole.swallow();
+        throw new Error("the handler failed");
+      },
+      TIMES,
+    );
+    await expect(dropped).rejects.toThrow("the handler failed");
+    // The server has been told to end the connection, and so has given the row free.
+    expect(await processLater(engine, db, "dropped")).toBe("processed");
+    expect(await db.effects.of("dropped")).toBe(1);
+  });
+});

@@ -1,0 +1,77 @@
+import type { Pool, ResultSetHeader } from "mysql2/promise";
+import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
+import type { PoolSettings, Row, SqlEngine } from "../stores/sql-engine.js";
+import { describeMysql } from "./mysql-describe.js";
+import { startMysql, type MysqlServer } from "./mysql-server.js";
+
+/** MariaDB and the stores of MySQL. */
+export const mysqlEngine: SqlEngine<Pool> = {
+  name: "MySQL",
+  store: "mysqlStore",
+  transactions: "mysqlTransactions",
+  key: "`key`",
+  text: "varbinary(255)",
+  handledKey: "owner IS NULL AND `key`",
+  past: "1",
+  later: "9999999999999",
+  isolations: ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"],
+  notPools: ["mysql://", { getConnection: 1 }],
+  notAPool: "pool must be a pool of mysql2, with the method getConnection",
+  commit: "COMMIT AND NO CHAIN",
+  firstStatement: "DO 0",
+  lost: { code: "PROTOCOL_CONNECTION_LOST" },
+  lostAnswer: { name: "LostAnswerError", code: "lost_answer" },
+  openIn: () => undefined,
+  describe: describeMysql,
+  async start(settings) {
+    const server = await startMysql(settings);
+    return { ...server, pool: (given) => makePool(server, given) };
+  },
+  makeStore: (pool, options) => mysqlStore({ pool, ...options }),
+  makeTransactions: (pool, options) => mysqlTransactions({ pool, ...options }),
+  connect: (pool) => pool.getConnection(),
+  async rows(on, sql, values = []) {
+    const [rows] = (await on.query(sql, [...values])) as [Row[] | ResultSetHeader, unknown];
+    return Array.isArray(rows) ? rows : [];
+  },
+  sleep: (on, seconds) => on.query(`DO SLEEP(${String(seconds)})`),
+  async secondsLeft(on, column, key) {
+    const sql = `SELECT ${column} AS ms FROM gateway_deliveries WHERE \`key\` = ?`;
+    const [row] = await this.rows(on, sql, [key]);
+    return (Number(row?.["ms"] ?? NaN) - Date.now()) / 1000;
+  },
+  async lockTable(pool, table) {
+    const stranger = await pool.getConnection();
+    await stranger.query(`LOCK TABLES ${table} WRITE`);
+    return async () => {
+      await stranger.query("UNLOCK TABLES");
+      stranger.release();
+    };
+  },
+  async createUser(on, user) {
+    await on.query(`CREATE USER ${user}`);
+    await on.query(`GRANT ALL ON *.* TO ${user}`);
+  },
+  async connectionsOf(on, user) {
+    const sql = "SELECT 1 FROM information_schema.processlist WHERE user = ?";
+    return (await this.rows(on, sql, [user])).length;
+  },
+  async kill(pool, tx) {
+    const [own] = await this.rows(tx, "SELECT CONNECTION_ID() AS id");
+    await pool.query(`KILL ${String(own?.["id"])}`);
+  },
+  killedHandler: new URL("./mysql-killed-handler.ts", import.meta.url),
+};
+
+function makePool(
+  server: MysqlServer,
+  { max: connectionLimit = 10, isolation, session, ...config }: PoolSettings = {},
+): Pool {
+  const pool = server.pool({ connectionLimit, ...config });
+  const level =
+    isolation === undefined ? "" : `SET SESSION TRANSACTION ISOLATION LEVEL ${isolation}`;
+  for (const sql of [level, session ?? ""].filter((text) => text !== "")) {
+    pool.pool.on("connection", (connection) => void connection.query(sql));
+  }
+  return pool;
+}

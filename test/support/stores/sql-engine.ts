@@ -1,0 +1,167 @@
+import { afterAll, beforeAll } from "vitest";
+import type { DeliveryStore, TransactionalStore } from "../../../src/index.js";
+import type { PostgresMaintenance } from "../../../src/stores/postgres/index.js";
+
+/** What sends statements: a pool, a connection, or the `tx` of a handler. */
+export interface Sql {
+  query(sql: string, values?: unknown[]): Promise<unknown>;
+}
+
+/** A row of a result. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A connection of a pool, which a test holds until it releases it. */
+export interface HeldConnection extends Sql {
+  release(): void;
+}
+
+/** How a pool differs from one of ten connections to the server. */
+export interface PoolSettings {
+  /** The most connections. */
+  readonly max?: number;
+  readonly port?: number;
+  /** A user of the server, made by `createUser`. */
+  readonly user?: string;
+  /** Isolation level of its transactions. */
+  readonly isolation?: string;
+  /** Each connection runs it first. */
+  readonly session?: string;
+}
+
+/** A server for one test file. */
+export interface SqlServer<Pool> {
+  readonly port: number;
+  /** A pool of connections to it, ended by `close`. */
+  readonly pool: (settings?: PoolSettings) => Pool;
+  readonly stop: (mode: "crash" | "orderly") => Promise<void>;
+  /** Starts it again, with what it had committed. */
+  readonly start: () => Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What handlers wrote for a delivery, in a table of their own. */
+export interface Effects {
+  /** Writes one effect of `key`, as a handler does. */
+  readonly write: (tx: Sql, key: string) => Promise<void>;
+  /** How many effects of `key` are committed. */
+  readonly of: (key: string) => Promise<number>;
+  /** How many rows that remember `key` are committed. */
+  readonly remembered: (key: string) => Promise<number>;
+}
+
+/** The server of the tests in a `describe`, with the stores' table and a table of effects. Filled before the first. */
+export interface Database<Pool extends Sql> {
+  server: SqlServer<Pool>;
+  pool: Pool;
+  effects: Effects;
+}
+
+interface Options {
+  readonly table?: string;
+}
+
+/** A database server and the stores on it, for tests that are the same on each. */
+export interface SqlEngine<Pool extends Sql = Sql> {
+  readonly name: "MySQL" | "PostgreSQL";
+  /** The names of the two functions that make a store. */
+  readonly store: string;
+  readonly transactions: string;
+  /** The column of the key, quoted. */
+  readonly key: string;
+  /** The type of a column for any key. */
+  readonly text: string;
+  /** How `WHERE` begins that finds the row of a handled key. */
+  readonly handledKey: string;
+  /** Values of `expires_at`. */
+  readonly past: string;
+  readonly later: string;
+  readonly isolations: readonly string[];
+  /** What is no pool, besides what is none on any engine, and how its refusal begins. */
+  readonly notPools: readonly unknown[];
+  readonly notAPool: string;
+  /** The bytes by which a proxy knows a COMMIT. */
+  readonly commit: string;
+  /** The statement with which a transaction begins, as an error names it. */
+  readonly firstStatement: string;
+  /** Properties of the error of a call whose connection breaks. */
+  readonly lost: object;
+  /** Properties of the error of a claim that gets no answer in time. */
+  readonly lostAnswer: object;
+  /** How many connections a pool has. Undefined: its driver does not tell. */
+  openIn(pool: Pool): number | undefined;
+  /** `describe` for tests that start the server. */
+  readonly describe: (title: string, body: () => void) => void;
+  readonly start: (settings?: Readonly<Record<string, string>>) => Promise<SqlServer<Pool>>;
+  makeStore(pool: Pool, options?: Options): DeliveryStore & PostgresMaintenance;
+  makeTransactions(pool: Pool, options?: Options): TransactionalStore<Sql> & PostgresMaintenance;
+  connect(pool: Pool): Promise<HeldConnection>;
+  /** Runs a statement with `?` for each value. */
+  rows(on: Sql, sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  sleep(on: Sql, seconds: number): Promise<unknown>;
+  /** Seconds until a time in the row of `key`, by the host's clock: negative in the past. NaN: there is none. */
+  secondsLeft(on: Sql, column: string, key: string): Promise<number>;
+  /** Locks a table until the returned function is called. */
+  lockTable(pool: Pool, table: string): Promise<() => Promise<void>>;
+  /** Makes a user who may do everything. */
+  createUser(on: Sql, user: string): Promise<void>;
+  /** How many connections of `user` the server has. */
+  connectionsOf(on: Sql, user: string): Promise<number>;
+  /** Ends the server's side of a transaction's connection. */
+  kill(pool: Pool, tx: Sql): Promise<void>;
+  /** The path of a script that processes a key, writes an effect and never ends. */
+  readonly killedHandler: URL;
+}
+
+/** Makes the effects table of the database that `pool` is connected to. */
+export async function createEffects<Pool extends Sql>(
+  engine: SqlEngine<Pool>,
+  pool: Pool,
+): Promise<Effects> {
+  await pool.query(`CREATE TABLE IF NOT EXISTS effects (name ${engine.text} NOT NULL)`);
+  const count = async (from: string, key: string): Promise<number> =>
+    (await engine.rows(pool, `SELECT 1 FROM ${from} = ?`, [key])).length;
+  return {
+    async write(tx, key) {
+      await engine.rows(tx, "INSERT INTO effects (name) VALUES (?)", [key]);
+    },
+    of: (key) => count("effects WHERE name", key),
+    remembered: (key) => count(`gateway_deliveries WHERE ${engine.handledKey}`, key),
+  };
+}
+
+/** Starts a server for the tests of a `describe`. Its tables are made before the first of them. */
+export function databaseOf<Pool extends Sql>(
+  engine: SqlEngine<Pool>,
+  settings?: PoolSettings,
+): Database<Pool> {
+  const database = {} as Database<Pool>;
+  beforeAll(async () => {
+    database.server = await engine.start();
+    database.pool = database.server.pool(settings);
+    await engine.makeStore(database.pool).migrate();
+    database.effects = await createEffects(engine, database.pool);
+  });
+  afterAll(() => (database as Partial<Database<Pool>>).server?.close());
+  return database;
+}
+
+/** Processes `key` again while the server has not noticed the end of an earlier transaction. */
+export async function processLater(
+  engine: SqlEngine,
+  { pool, effects }: Database<Sql>,
+  key: string,
+): Promise<string> {
+  for (;;) {
+    const store = engine.makeTransactions(pool);
+    const { state } = await store.process(key, (tx) => effects.write(tx, key), {
+      retentionMs: 3_600_000,
+    });
+    if (state !== "in_flight") return state;
+    await engine.sleep(pool, 0.02);
+  }
+}
+
+/** The work of a delivery that must not be processed. */
+export function mustNotRun(): Promise<void> {
+  return Promise.reject(new Error("the handler was called"));
+}
