@@ -74,7 +74,7 @@ test.each([
   ["http://255.255.255.255/", ":80"],
   ["https://255.255.255.255/", ":443"],
 ])("of %s the port is %s", async (url, port) => {
-  const { code, stdout } = await runCommand(["doctor", url, "--yes"]);
+  const { code, stdout } = await runCommand(`doctor ${url} --yes`);
   expect(code).toBe(1);
   expect(stdout).toContain(`255.255.255.255${port}`);
 });

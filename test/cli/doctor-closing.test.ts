@@ -27,7 +27,7 @@ function failed(changes: Partial<ConformanceCaseReport>): ConformanceCaseReport 
 }
 
 test("failed cases with one cause are one line of doctor, with their number and ids", async () => {
-  const { stdout } = await runCommand(["doctor", await rejecting(), "--failed-only"]);
+  const { stdout } = await runCommand(`doctor ${await rejecting()} --failed-only`);
   expect(stdout).toMatch(
     /Change first\n +1\. Answer 409 or 503 where you answer 400, 401, .* \(\d cases\)\n +wrong_secret_sent_again, unsigned_sent_again,/s,
   );
@@ -37,7 +37,7 @@ test("failed cases with one cause are one line of doctor, with their number and 
 });
 
 test("the report of doctor fits 80 columns, except the requests and answers", async () => {
-  const { stdout } = await runCommand(["doctor", await rejecting()], {
+  const { stdout } = await runCommand(`doctor ${await rejecting()}`, {
     isTTY: true,
     columns: 80,
     env: { NO_COLOR: "1" },
@@ -49,7 +49,7 @@ test("the report of doctor fits 80 columns, except the requests and answers", as
 
 test("a reason that leaves a whole group unjudged is said once in it", async () => {
   const { url } = await answeringEndpoint({ status: 409 });
-  const { stdout } = await runCommand(["doctor", url, "--group", "forgery"]);
+  const { stdout } = await runCommand(`doctor ${url} --group forgery`);
   const [report = ""] = stdout.split("not proven:");
   expect(report.match(/^ {2}– /gm)?.length).toBeGreaterThan(10);
   expect(report.match(/unjudged/g)).toHaveLength(1);
@@ -57,7 +57,7 @@ test("a reason that leaves a whole group unjudged is said once in it", async () 
 });
 
 test("--group runs and shows only that group", async () => {
-  const { stdout, stderr } = await runCommand(["doctor", await rejecting(), "--group", "forgery"]);
+  const { stdout, stderr } = await runCommand(`doctor ${await rejecting()} --group forgery`);
   expect(stderr).toMatch(/^\d\d cases with made-up deliveries/);
   expect(stdout).toContain("forgery\n");
   expect(stdout).not.toMatch(/retries\n|headers\n|first timestamp/);

@@ -84,7 +84,7 @@ test("a self-signed certificate is one finding of doctor, which names --insecure
   const said = await obstacle(url);
   expect(said).toContain("is not trusted: self-signed certificate");
   expect(said).toContain("pass --insecure");
-  const insecure = await runCommand(["doctor", url, "--insecure", "--only", "no_server_errors"]);
+  const insecure = await runCommand(`doctor ${url} --insecure --only no_server_errors`);
   expect(insecure.code).toBe(0);
   // Plain HTTP to a port of TLS.
   expect(await obstacle(url.replace("https", "http"))).toContain("https://");
@@ -127,14 +127,14 @@ test("--handled that answers 0, as behind a queue, and one behind a receiver wit
 });
 
 test("--json has the finding, and a path that is wrong for one type only is left to the cases", async () => {
-  const { stdout } = await runCommand(["doctor", await silentUrl(), "--json"]);
+  const { stdout } = await runCommand(`doctor ${await silentUrl()} --json`);
   expect(JSON.parse(stdout)).toMatchObject({
     obstacle: { code: "unreachable" },
     cases: [],
     passed: false,
   });
   const { url } = await answeringEndpoint({ status: 404 }, { status: 200 });
-  const oneType = await runCommand(["doctor", url, "--only", "alarm"]);
+  const oneType = await runCommand(`doctor ${url} --only alarm`);
   expect(oneType.stdout).toContain("✓ a genuine alarm is acknowledged");
 });
 
@@ -183,14 +183,14 @@ test("an endpoint that ends midway is one finding of doctor, and the cases after
 test("--junit writes a file however the run ends", async () => {
   const junit = folder.at("always.xml");
   const written = (): string => readFileSync(junit, "utf8");
-  await runCommand(["doctor", "http://192.0.2.1/hook", "--junit", junit]);
+  await runCommand(`doctor http://192.0.2.1/hook --junit ${junit}`);
   expect(written()).toMatch(/errors="1".*<error message="this would send made-up deliveries/s);
   rmSync(junit);
   const env = { GATEWAY_WEBHOOK_SECRET: undefined };
-  await runCommand(["doctor", "http://127.0.0.1:1/", "--junit", junit], { env });
+  await runCommand(`doctor http://127.0.0.1:1/ --junit ${junit}`, { env });
   expect(written()).toMatch(/<error message="no secret: set GATEWAY_WEBHOOK_SECRET/);
   rmSync(junit);
   const { url } = await receivingEndpoint();
-  await runCommand(["doctor", url, "--only", "alarm", "--junit", junit]);
+  await runCommand(`doctor ${url} --only alarm --junit ${junit}`);
   expect(written()).toMatch(/tests="1" failures="0" errors="0" skipped="0"/);
 });

@@ -53,6 +53,6 @@ test("doctor says on standard error that a slow endpoint makes the run long", as
 
 test("doctor says nothing of the time of a quick run", async () => {
   const { url } = await receivingEndpoint();
-  const { stderr } = await runCommand(["doctor", url, "--group", "acceptance"]);
+  const { stderr } = await runCommand(`doctor ${url} --group acceptance`);
   expect(stderr).not.toContain("answers in about");
 });

@@ -1,11 +1,10 @@
-import path from "node:path";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../cli/errors/error-table.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { fixtureNamed, fixturesFolder } from "../support/fixtures.js";
+import { fixtureNamed } from "../support/fixtures.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const folder = temporaryFolder();
@@ -20,10 +19,7 @@ const text = Buffer.from(body).toString();
 const capture = (content: string) => `POST /webhooks/gateway HTTP/1.1\r\n${head}\r\n\r\n${content}`;
 
 test("explain passes a fixture at the time of its recording", async () => {
-  const { code, stdout } = await runCommand([
-    "explain",
-    path.join(fixturesFolder, "alarm-email-hacked.json"),
-  ]);
+  const { code, stdout } = await runCommand(`explain fixtures/alarm-email-hacked.json`);
   expect(stdout).toBe(`✓ The signature is good, and the delivery fresh.
     A receiver with a handler for it answers 200 handled.
     One whose handlers do not name it answers 200 unhandled: No handler is given for this type of
@@ -41,7 +37,7 @@ test.each([
   ["hostile/stale", "409 stale", ["timestamp_behind (seen"]],
   ["hostile/flipped-type-header", "409 type_mismatch", ["type_mismatch (seen"]],
 ])("explain says what a receiver answers to the authentic %s", async (name, answer, texts) => {
-  const { code, stdout } = await runCommand(["explain", path.join(fixturesFolder, `${name}.json`)]);
+  const { code, stdout } = await runCommand(`explain fixtures/${name}.json`);
   expect(code).toBe(1);
   expect(stdout).toContain(`✗ The signature is right, but a receiver answers ${answer}.\n`);
   for (const text of texts) expect(stdout).toContain(text);
@@ -148,7 +144,7 @@ test.each([
 
 test("explain says how to pass a secret; at a terminal it says that it reads standard input", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: "" };
-  expect((await runCommand(["explain"], { env })).stderr).toContain("no secret: set GATEWAY_");
+  expect((await runCommand("explain", { env })).stderr).toContain("no secret: set GATEWAY_");
   const { stderr } = await runCommand(["explain", ...NOW], { stdin: capture(text), isTTY: true });
   expect(stderr).toContain("Ctrl-D");
 });
@@ -164,7 +160,7 @@ test.each([
   ["retry_later", ["retry_later (outcome)", "retry_later (error code)"]],
 ])("explain %s prints what the documents say, and needs no secret", async (name, texts) => {
   const env = { GATEWAY_WEBHOOK_SECRET: "" };
-  const { code, stdout, stderr } = await runCommand(["explain", name], { env });
+  const { code, stdout, stderr } = await runCommand(`explain ${name}`, { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   for (const text of texts) expect(stdout.replaceAll(/\s+/g, " ")).toContain(text);
 });
@@ -172,7 +168,7 @@ test.each([
 test("explain knows every outcome and every error code", async () => {
   const names = [...Object.keys(OUTCOMES), ...ERROR_CODES.map(({ code }) => code)];
   for (const name of new Set(names)) {
-    const { code, stdout } = await runCommand(["explain", name, "--json"]);
+    const { code, stdout } = await runCommand(`explain ${name} --json`);
     const { pages } = JSON.parse(stdout) as { pages: { name: string; meaning: string }[] };
     expect(code).toBe(0);
     expect(pages.length).toBeGreaterThan(0);
@@ -185,12 +181,12 @@ test("explain knows every outcome and every error code", async () => {
 
 test("explain lists the outcomes that answer a status", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: "" };
-  const { code, stdout } = await runCommand(["explain", "409"], { env });
+  const { code, stdout } = await runCommand("explain 409", { env });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^A receiver of this library answers 409 to:\n/);
   expect(stdout).toMatch(/\n {2}in_flight +The delivery is being handled right now\.\n/);
   expect(stdout).toMatch(/\n {2}signature_mismatch +No configured secret/);
-  const { stdout: json } = await runCommand(["explain", "401", "--json"], { env });
+  const { stdout: json } = await runCommand("explain 401 --json", { env });
   const { status, outcomes } = JSON.parse(json) as {
     status: number;
     outcomes: { name: string; meaning: string }[];
@@ -198,16 +194,16 @@ test("explain lists the outcomes that answer a status", async () => {
   expect(status).toBe(401);
   expect(outcomes.map(({ name }) => name)).toEqual(["unsigned", "signature_mismatch", "stale"]);
   expect(outcomes[0]?.meaning).toContain('With unverifiable: "reject" only.');
-  expect((await runCommand(["explain", "418"], { env })).stderr).toContain("no such file");
+  expect((await runCommand("explain 418", { env })).stderr).toContain("no such file");
 });
 
 test("explain says that a misspelt name is no file, and which one is similar", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: "" };
-  const { code, stderr } = await runCommand(["explain", "signature_mismach"], { env });
+  const { code, stderr } = await runCommand("explain signature_mismach", { env });
   expect(code).toBe(2);
   expect(stderr).toContain("no such file");
   expect(stderr).toContain("did you mean signature_mismatch?");
-  expect((await runCommand(["explain", "./stale"])).stderr).toMatch(/no such file\n/);
+  expect((await runCommand("explain ./stale")).stderr).toMatch(/no such file\n/);
 });
 
 test("explain reads a curl command, with the body in another file", async () => {

@@ -59,7 +59,7 @@ test("gateway has its switches as options, and JSON lines", async () => {
   const { token } = await crmLogin({ baseUrl, credentials: {} });
   const client = createManagementClient({ baseUrl, token });
   await expect(client.webhooks.list()).rejects.toMatchObject({ code: "forbidden" });
-  const taken = await runCommand(["gateway", "--port", new URL(baseUrl).port]);
+  const taken = await runCommand(`gateway --port ${new URL(baseUrl).port}`);
   expect([taken.code, taken.stderr.includes("is not available")]).toEqual([2, true]);
   command.interrupt();
   await command.exitCode;

@@ -1,7 +1,6 @@
 import http from "node:http";
 import { expect, test } from "vitest";
 import { startCommand } from "../support/cli/cli-io.js";
-import { fixturesFolder } from "../support/fixtures.js";
 import { eventually } from "../support/listening-receiver.js";
 import { serving } from "../support/serving.js";
 
@@ -25,7 +24,7 @@ test("Ctrl-C ends the wait for an answer, and nothing is printed", async () => {
 
 test("Ctrl-C before the first answer of a replay shows no table", async () => {
   const { url, asked } = await silentEndpoint();
-  const command = startCommand(["replay", fixturesFolder, "--to", url]);
+  const command = startCommand(["replay", "fixtures", "--to", url]);
   await eventually(asked).toBe(1);
   command.interrupt();
   expect(await command.exitCode).toBe(130);

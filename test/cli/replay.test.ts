@@ -2,7 +2,6 @@ import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
-import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
@@ -10,7 +9,7 @@ import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { serving } from "../support/serving.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { fixtures, fixturesFolder } from "../support/fixtures.js";
+import { fixtures } from "../support/fixtures.js";
 import { testCertificate } from "../support/servers.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
@@ -19,15 +18,15 @@ const folder = temporaryFolder(afterAll);
 const OTHER_SECRET = "whsec_other_0123456789abcdef";
 beforeAll(() => {
   const name = "alarm-email-hacked.json";
-  copyFileSync(path.join(fixturesFolder, name), folder.at(name));
-  const fixture = readFileSync(path.join(fixturesFolder, name), "utf8");
+  copyFileSync(`fixtures/${name}`, folder.at(name));
+  const fixture = readFileSync(`fixtures/${name}`, "utf8");
   const unjudged = { ...(JSON.parse(fixture) as object), expect: undefined };
   folder.write("unjudged.json", JSON.stringify(unjudged));
 });
 
 test("replay: every published fixture is answered as it expects, also the second time", async () => {
   const { url } = await receivingEndpoint();
-  const argv = ["replay", fixturesFolder, "--to", url];
+  const argv = ["replay", "fixtures", "--to", url];
   const replays = [await runCommand(argv), await runCommand(argv)];
   for (const { code, stdout, stderr } of replays) {
     expect(stdout).toContain(`✓ ${String(fixtures.length)} as expected`);
@@ -51,7 +50,7 @@ test("with --same-ids a second replay is answered duplicate", async () => {
 test("with --as-recorded a fixture is months old, and refused", async () => {
   const { url } = await receivingEndpoint();
   const alarm = folder.at("alarm-email-hacked.json");
-  const { code, stdout } = await runCommand(["replay", alarm, "--to", url, "--as-recorded"], {
+  const { code, stdout } = await runCommand(`replay ${alarm} --to ${url} --as-recorded`, {
     env: { GATEWAY_WEBHOOK_SECRET: undefined },
   });
   expect(code).toBe(1);
@@ -60,7 +59,7 @@ test("with --as-recorded a fixture is months old, and refused", async () => {
 
 test("a fixture without an expectation is shown and not judged", async () => {
   const { url } = await receivingEndpoint();
-  const { code, stdout } = await runCommand(["replay", folder.at(), "--to", url, "--json"]);
+  const { code, stdout } = await runCommand(`replay ${folder.at()} --to ${url} --json`);
   const { results, passed } = JSON.parse(stdout) as {
     results: { name: string; result: string; status: number }[];
     passed: boolean;
@@ -70,7 +69,7 @@ test("a fixture without an expectation is shown and not judged", async () => {
     { name: "alarm-email-hacked", result: "as_expected", status: 200 },
     { name: "unjudged", result: "not_judged", status: 200 },
   ]);
-  const shown = await runCommand(["replay", folder.at(), "--to", url]);
+  const shown = await runCommand(`replay ${folder.at()} --to ${url}`);
   expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");
 });
 
@@ -82,7 +81,7 @@ test("a fixture may expect only a status", async () => {
     "of-a-status.json",
     JSON.stringify({ ...fixture, expect: { status: 418 } }),
   );
-  const { code, stdout } = await runCommand(["replay", file, "--to", url]);
+  const { code, stdout } = await runCommand(`replay ${file} --to ${url}`);
   // Other tests send the whole folder.
   rmSync(file);
   expect(code).toBe(1);
@@ -97,7 +96,7 @@ test("replay says why fixtures differ for want of a handler, and --type leaves t
   });
   const server = http.createServer(nodeHandler(receiver));
   const url = await serving(server);
-  const argv = ["replay", fixturesFolder, "--to", url];
+  const argv = ["replay", "fixtures", "--to", url];
   const events = fixtures.filter(
     ({ name, expect: { outcome } }) => name.startsWith("event-") && outcome === "handled",
   );
@@ -115,12 +114,12 @@ test("replay says why fixtures differ for want of a handler, and --type leaves t
 test("replay does not accuse another receiver that has odd deliveries sent again", async () => {
   const { url } = await answeringEndpoint({ status: 503 });
   const odd = ["byte-order-mark", "invalid-utf-8", "upper-case-hex", "not-json", "stale"];
-  const files = `${fixturesFolder}/hostile/{${odd.join()}}.json`;
-  const { code, stdout } = await runCommand(["replay", files, "--to", url]);
+  const files = `fixtures/hostile/{${odd.join()}}.json`;
+  const { code, stdout } = await runCommand(`replay ${files} --to ${url}`);
   expect(stdout).toContain("✓ 5 as expected");
   expect(code).toBe(0);
   const gone = await answeringEndpoint({ status: 400 });
-  const refused = await runCommand(["replay", files, "--to", gone.url]);
+  const refused = await runCommand(`replay ${files} --to ${gone.url}`);
   expect(refused.stdout).toContain("   5  after 400 the gateway gives up for good");
 });
 
@@ -130,7 +129,7 @@ test("a fixture without an answer is a failure, also one without an expectation"
     socket.on("error", () => undefined).once("data", () => socket.destroy());
   });
   const url = await serving(server);
-  const { code, stdout } = await runCommand(["replay", folder.at("unjudged.json"), "--to", url]);
+  const { code, stdout } = await runCommand(`replay ${folder.at("unjudged.json")} --to ${url}`);
   expect(code).toBe(1);
   expect(stdout).toMatch(/unjudged +– {2}no answer/);
   expect(stdout).toMatch(/1 without an answer \(/);
@@ -148,7 +147,7 @@ test("no listener at the URL, https to a port without TLS, and an untrusted cert
     [plain, /^✗ 127\.0\.0\.1:\d+ does not speak TLS Begin the URL with http:\/\//],
     [untrusted, /^✗ the certificate of 127\.0\.0\.1:\d+ is not trusted.*--insecure/],
   ] as const) {
-    const { code, stdout } = await runCommand(["replay", fixturesFolder, "--to", url]);
+    const { code, stdout } = await runCommand(`replay fixtures --to ${url}`);
     expect(code).toBe(1);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(said);
     expect(stdout).toMatch(/ {2}No fixture was sent\.\n$/);
@@ -156,7 +155,7 @@ test("no listener at the URL, https to a port without TLS, and an untrusted cert
   }
   const argv = ["replay", folder.at(), "--to", untrusted, "--insecure", "--json"];
   expect(JSON.parse((await runCommand(argv)).stdout)).not.toHaveProperty("obstacle");
-  const { stdout } = await runCommand(["replay", folder.at(), "--to", silent, "--json"]);
+  const { stdout } = await runCommand(`replay ${folder.at()} --to ${silent} --json`);
   expect(JSON.parse(stdout)).toMatchObject({
     obstacle: { code: "unreachable" },
     results: [],
@@ -176,7 +175,7 @@ test("--fixture-secret names another secret of the fixtures", async () => {
 
 test("Ctrl-C in replay shows the fixtures that were sent", async () => {
   const { url, onRequest } = await answeringEndpoint({ status: 200 });
-  const command = startCommand(["replay", fixturesFolder, "--to", url], { isTTY: true });
+  const command = startCommand(["replay", "fixtures", "--to", url], { isTTY: true });
   onRequest((count) => {
     if (count === 4) command.interrupt();
   });
@@ -188,20 +187,17 @@ test("Ctrl-C in replay shows the fixtures that were sent", async () => {
 });
 
 test.each([
-  [["there-is-none", "--to", "http://127.0.0.1/"], "there is no there-is-none"],
-  [[fixturesFolder], "--to <url>"],
-  [[fixturesFolder, "--to", "http://127.0.0.1/", "--type", "alarm"], "--type must be one of"],
+  ["there-is-none --to http://127.0.0.1/", "there is no there-is-none"],
+  ["fixtures", "--to <url>"],
+  [`fixtures --to http://127.0.0.1/ --type alarm`, "--type must be one of"],
   [
-    [`${fixturesFolder}/golden-vector.json`, "--to", "http://127.0.0.1/"].concat(
-      "--type",
-      "delete_my_data_event",
-    ),
+    `fixtures/golden-vector.json --to http://127.0.0.1/ --type delete_my_data_event`,
     "no fixture is of the type delete_my_data_event",
   ],
-  [["--to", "http://127.0.0.1/"], "missing argument: <files…>"],
-  [[path.join(fixturesFolder, "README.md"), "--to", "http://127.0.0.1/"], "is not a fixture"],
+  ["--to http://127.0.0.1/", "missing argument: <files…>"],
+  [`fixtures/README.md --to http://127.0.0.1/`, "is not a fixture"],
 ])("%j is wrong usage", async (argv, message) => {
-  const { code, stderr } = await runCommand(["replay", ...argv]);
+  const { code, stderr } = await runCommand(`replay ${argv}`);
   expect(code).toBe(2);
   expect(stderr).toContain(message);
 });

@@ -38,9 +38,9 @@ test.each([
 test("send, replay and doctor take host:port/path without a scheme", async () => {
   const { url } = await receivingEndpoint();
   const short = url.replace("http://", "");
-  const sent = await runCommand(["send", short]);
-  const replayed = await runCommand(["replay", "fixtures/golden-vector.json", "--to", short]);
-  const doctored = await runCommand(["doctor", short, "--only", "alarm"]);
+  const sent = await runCommand(`send ${short}`);
+  const replayed = await runCommand(`replay fixtures/golden-vector.json --to ${short}`);
+  const doctored = await runCommand(`doctor ${short} --only alarm`);
   expect(sent.stdout).toContain(`POST ${url}`);
   expect([sent.code, replayed.code, doctored.code]).toEqual([0, 0, 0]);
 });

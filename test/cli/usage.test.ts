@@ -18,16 +18,16 @@ describe("help", () => {
   test.each(COMMANDS)(
     "of %s has examples and fits 80 columns, by --help and by help",
     async (name) => {
-      const { code, stdout, stderr } = await runCommand([name, "--help"]);
+      const { code, stdout, stderr } = await runCommand(`${name} --help`);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout).toMatch(new RegExp(`Usage: ${packageJson.name} ${name} `));
       expect(stdout).toContain(`npx ${packageJson.name} ${name}`);
       expect(stdout).toContain("--json");
       const [options = ""] = stdout.split("Examples");
       expect(options.split("\n").filter((line) => line.length > 80)).toEqual([]);
-      expect((await runCommand(["help", name])).stdout).toBe(stdout);
-      expect((await runCommand([name, "--nonsense", "-h"])).stdout).toBe(stdout);
-      expect((await runCommand([name, "--", "--help"])).stdout).not.toBe(stdout);
+      expect((await runCommand(`help ${name}`)).stdout).toBe(stdout);
+      expect((await runCommand(`${name} --nonsense -h`)).stdout).toBe(stdout);
+      expect((await runCommand(`${name} -- --help`)).stdout).not.toBe(stdout);
     },
   );
 
@@ -44,7 +44,7 @@ describe("help", () => {
         shown.push(names.join(" "));
       }
       const [first = "", last = ""] = [names.slice(0, -1), names.at(-1)].map(String);
-      if (names.length > 1) expect((await runCommand([first, "help", last])).stdout).toBe(stdout);
+      if (names.length > 1) expect((await runCommand(`${first} help ${last}`)).stdout).toBe(stdout);
       if (!stdout.includes(" <command> [options]")) return;
       const [list = ""] = stdout.split("Examples");
       for (const [, name = ""] of list.matchAll(/^ {2}([a-z]+) {2,}/gm)) {
@@ -71,63 +71,54 @@ describe("help", () => {
   });
 
   test("the overview names every command; without arguments it goes to standard error", async () => {
-    const asked = await runCommand(["--help"]);
+    const asked = await runCommand("--help");
     for (const name of COMMANDS) expect(asked.stdout).toContain(`  ${name}  `);
     expect(asked.code).toBe(0);
-    expect(await runCommand(["help"])).toEqual(asked);
-    expect(await runCommand([])).toEqual({ code: 2, stdout: "", stderr: asked.stdout });
+    expect(await runCommand("help")).toEqual(asked);
+    expect(await runCommand("")).toEqual({ code: 2, stdout: "", stderr: asked.stdout });
   });
 
   test.each(["--version", "-V"])("%s is the version of the package", async (option) => {
-    expect(await runCommand([option])).toEqual({
+    expect(await runCommand(option)).toEqual({
       ...{ code: 0, stdout: `${packageJson.version}\n`, stderr: "" },
     });
   });
 });
 
 test.each([
-  [["sned"], "unknown command sned, did you mean send?"],
-  [["help", "doktor"], "unknown command doktor, did you mean doctor?"],
+  ["sned", "unknown command sned, did you mean send?"],
+  ["help doktor", "unknown command doktor, did you mean doctor?"],
   [
-    ["xyzzy"],
+    "xyzzy",
     "unknown command; the commands are send, replay, doctor, listen, explain, webhooks, gateway, help\n",
   ],
   [[SECRET], "unknown command; the commands are send"],
-  [["help", SECRET], "unknown command; the commands are send"],
-  [[`--secret:${SECRET}`, "send"], "the command comes first, then --secret\n"],
-  [["send", `--secret:${SECRET}`], "unknown option --secret"],
-  [["send", `http:/user:${SECRET}@/`], "the endpoint must be an http or https URL"],
-  [["send", `htps://example.com/?token=${SECRET}`], "the endpoint must be an http or https URL"],
-  [["doctor", `ftp://user:${SECRET}@example.com/`], "the endpoint must be an http or https URL"],
-  [
-    ["listen", "--forward", `//user:${SECRET}@example.com/`],
-    "the endpoint must be an http or https",
-  ],
-  [
-    ["replay", "x", "--to", `user:${SECRET}@example.com`],
-    "the endpoint must be an http or https URL",
-  ],
-  [["send", "http://127.0.0.1/", "--secret-file", SECRET], "--secret-file: no such file"],
-  [
-    ["send", "http://127.0.0.1/", "--secret-file", SECRET.repeat(20)],
-    "--secret-file: ENAMETOOLONG",
-  ],
-  [[`--secret=${SECRET}`, "send"], "the command comes first, then --secret\n"],
-  [["send"], "missing argument: <url>"],
-  [["send", "http://127.0.0.1/", SECRET], "too many arguments: 2 given, expected <url>"],
-  [["send", `--secert=${SECRET}`], "unknown option --secert, did you mean --secret?"],
-  [["send", "-x"], "unknown option -x"],
-  [["send", `--ä${SECRET}`], "unknown option -\n"],
-  [["send", "--__proto__", "1"], "unknown option --__proto__"],
-  [["send", "--tamper=yes"], "--tamper takes no value"],
-  [["send", "--secret"], "--secret needs a value: <secret>"],
-  [["send", "--secret", "--json"], "--secret needs a value; write a value that begins with a dash"],
-  [["send", "--id", "a", "--id", "b"], "--id was given twice"],
-  [["send", "--times", "0"], "--times must be a whole number from 1 to 1000"],
-  [["send", "--times", "1.5"], "--times must be a whole number from 1 to 1000"],
-  [["send", "--times", "-1"], "--times must be a whole number from 1 to 1000"],
-  [["listen", "--port", "65536"], "--port must be a whole number from 0 to 65535"],
-  [["send", "--type", "alarm"], "--type must be one of new_alarm, delete_my_data_event"],
+  [`help ${SECRET}`, "unknown command; the commands are send"],
+  [`--secret:${SECRET} send`, "the command comes first, then --secret\n"],
+  [`send --secret:${SECRET}`, "unknown option --secret"],
+  [`send http:/user:${SECRET}@/`, "the endpoint must be an http or https URL"],
+  [`send htps://example.com/?token=${SECRET}`, "the endpoint must be an http or https URL"],
+  [`doctor ftp://user:${SECRET}@example.com/`, "the endpoint must be an http or https URL"],
+  [`listen --forward //user:${SECRET}@example.com/`, "the endpoint must be an http or https"],
+  [`replay x --to user:${SECRET}@example.com`, "the endpoint must be an http or https URL"],
+  [`send http://127.0.0.1/ --secret-file ${SECRET}`, "--secret-file: no such file"],
+  [`send http://127.0.0.1/ --secret-file ${SECRET.repeat(20)}`, "--secret-file: ENAMETOOLONG"],
+  [`--secret=${SECRET} send`, "the command comes first, then --secret\n"],
+  ["send", "missing argument: <url>"],
+  [`send http://127.0.0.1/ ${SECRET}`, "too many arguments: 2 given, expected <url>"],
+  [`send --secert=${SECRET}`, "unknown option --secert, did you mean --secret?"],
+  ["send -x", "unknown option -x"],
+  [`send --ä${SECRET}`, "unknown option -\n"],
+  ["send --__proto__ 1", "unknown option --__proto__"],
+  ["send --tamper=yes", "--tamper takes no value"],
+  ["send --secret", "--secret needs a value: <secret>"],
+  ["send --secret --json", "--secret needs a value; write a value that begins with a dash"],
+  ["send --id a --id b", "--id was given twice"],
+  ["send --times 0", "--times must be a whole number from 1 to 1000"],
+  ["send --times 1.5", "--times must be a whole number from 1 to 1000"],
+  ["send --times -1", "--times must be a whole number from 1 to 1000"],
+  ["listen --port 65536", "--port must be a whole number from 0 to 65535"],
+  ["send --type alarm", "--type must be one of new_alarm, delete_my_data_event"],
 ])("%j is wrong usage: one line that repeats no secret", async (argv, message) => {
   const { code, stdout, stderr } = await runCommand(argv);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -226,8 +217,8 @@ describe("colour", () => {
     [{ isTTY: false, env: { FORCE_COLOR: "1", NO_COLOR: "1" } }, true],
   ])("%j", async (world, isColoured) => {
     const { url } = await answeringEndpoint({ status: 401 });
-    const { stdout } = await runCommand(["send", url], world);
-    const json = await runCommand(["send", url, "--json"], world);
+    const { stdout } = await runCommand(`send ${url}`, world);
+    const json = await runCommand(`send ${url} --json`, world);
     expect(stdout.includes("\u001b[")).toBe(isColoured);
     expect(stripVTControlCharacters(stdout)).toContain("✗ ");
     expect(json.stdout).not.toContain("\u001b");

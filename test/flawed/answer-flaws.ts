@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { hanging, never, overriding, withGrammar, type Flaws } from "./flaw.js";
+import { doingFirst, hanging, never, overriding, withGrammar, type Flaws } from "./flaw.js";
 import type { Refusal, Request } from "./right-receiver.js";
 
 /** Each checks the age of a delivery in a wrong way. */
@@ -243,10 +243,7 @@ function before(statusOf: (req: IncomingMessage) => number | undefined) {
 
 /** Takes another method for POST. */
 function taking(method: string) {
-  return overriding((right) => ({
-    receive(req, body) {
-      if (req.method === method) req.method = "POST";
-      return right.receive(req, body);
-    },
-  }));
+  return doingFirst("receive", (_right, req) => {
+    if (req.method === method) req.method = "POST";
+  });
 }

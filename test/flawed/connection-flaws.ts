@@ -1,7 +1,15 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { hanging, Meeting, never, overriding, parsingLoosely, type Flaws } from "./flaw.js";
+import {
+  doingFirst,
+  hanging,
+  Meeting,
+  never,
+  overriding,
+  parsingLoosely,
+  type Flaws,
+} from "./flaw.js";
 import type { Answer, Request } from "./right-receiver.js";
 
 /** Each mixes requests up that are under way at the same time. */
@@ -113,15 +121,12 @@ const transportFlaws: Flaws = {
     }),
   },
   broken_upload: {
-    "handles an upload that broke off": overriding((right) => ({
-      serve(req, res) {
-        req.on("close", () => {
-          const id = right.header(req, "x-webhook-id") ?? "";
-          if (!req.complete) void right.ledger.record({ id });
-        });
-        return right.serve(req, res);
-      },
-    })),
+    "handles an upload that broke off": doingFirst("serve", (right, req) =>
+      req.on("close", () => {
+        const id = right.header(req, "x-webhook-id") ?? "";
+        if (!req.complete) void right.ledger.record({ id });
+      }),
+    ),
     "ends its process when an upload breaks off": overriding((right) => {
       let hasEnded = false;
       return {

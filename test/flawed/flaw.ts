@@ -44,6 +44,23 @@ export function overriding(replaced: Overrides | ((right: RightReceiver) => Over
   };
 }
 
+type Method = Exclude<keyof RightReceiver, "createServer" | "handled" | "ledger" | "running">;
+
+/** Does something else before it does what is right. */
+export function doingFirst<M extends Method>(
+  name: M,
+  act: (right: RightReceiver, ...args: Parameters<RightReceiver[M]>) => unknown,
+) {
+  return overriding((right) => {
+    const method = right[name] as (...args: Parameters<RightReceiver[M]>) => unknown;
+    const both = (...args: Parameters<RightReceiver[M]>) => {
+      act(right, ...args);
+      return method(...args);
+    };
+    return { [name]: both };
+  });
+}
+
 /** For a receiver that never gives the right answer in the case that convicts it. Long enough for any machine. */
 export function hanging(make: MakeReceiver): Judged {
   return [make, { timeoutMs: 15_000 }];

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { hanging, overriding, type Flaws } from "./flaw.js";
+import { doingFirst, hanging, overriding, type Flaws } from "./flaw.js";
 import type { Answer, RightReceiver } from "./right-receiver.js";
 
 /** Later than any case reads a count that is there already. */
@@ -37,12 +37,9 @@ const slowHandlerFlaws: Flaws = {
       right.running.delete(key);
       return undefined;
     }),
-    "gives the lock away after 300 ms": overriding((right) => ({
-      handle(request, record) {
-        setTimeout(() => right.running.delete(request.id), 300).unref();
-        return right.handle(request, record);
-      },
-    })),
+    "gives the lock away after 300 ms": doingFirst("handle", ({ running }, { id }) =>
+      setTimeout(() => running.delete(id), 300).unref(),
+    ),
     "acknowledges a retry while its late handler runs": knowingLate((right, late) => ({
       inFlight: (request) => (late.has(request.id) ? [200, "on its way"] : right.inFlight(request)),
     })),
@@ -52,14 +49,11 @@ const slowHandlerFlaws: Flaws = {
 /** Each does something wrong when the sender hangs up before the answer. */
 const hangUpFlaws: Flaws = {
   hang_up: {
-    "gives the lock away when the sender hangs up": overriding((right) => ({
-      serve(req, res) {
-        res.on("close", () => {
-          if (!res.writableFinished) right.running.delete(String(req.headers["x-webhook-id"]));
-        });
-        return right.serve(req, res);
-      },
-    })),
+    "gives the lock away when the sender hangs up": doingFirst("serve", ({ running }, req, res) =>
+      res.on("close", () => {
+        if (!res.writableFinished) running.delete(String(req.headers["x-webhook-id"]));
+      }),
+    ),
     "keeps the lock when the sender has hung up": hanging(
       overriding((right) => ({
         async run(request, key, record) {
@@ -81,26 +75,17 @@ const hangUpFlaws: Flaws = {
 /** Each handles something after the answer that it must not handle. */
 const lateEffectFlaws: Flaws = {
   late_effects: {
-    "handles a refused delivery a little later": overriding((right) => ({
-      refuse(reason, request) {
-        if (reason === "mismatch" && request !== undefined) handleLater(right, request.id);
-        return right.refuse(reason, request);
-      },
-    })),
-    "handles an unsigned delivery a little later": overriding((right) => ({
-      readHeaders(req, body) {
-        const id = right.header(req, "x-webhook-id");
-        const isUnsigned = req.headers["x-webhook-signature"] === undefined;
-        if (id !== undefined && isUnsigned) handleLater(right, id);
-        return right.readHeaders(req, body);
-      },
-    })),
-    "handles a duplicate again a little later": overriding((right) => ({
-      duplicate(request) {
-        handleLater(right, request.id);
-        return right.duplicate(request);
-      },
-    })),
+    "handles a refused delivery a little later": doingFirst("refuse", (right, reason, request) => {
+      if (reason === "mismatch" && request !== undefined) handleLater(right, request.id);
+    }),
+    "handles an unsigned delivery a little later": doingFirst("readHeaders", (right, req) => {
+      const id = right.header(req, "x-webhook-id");
+      const isUnsigned = req.headers["x-webhook-signature"] === undefined;
+      if (id !== undefined && isUnsigned) handleLater(right, id);
+    }),
+    "handles a duplicate again a little later": doingFirst("duplicate", (right, { id }) => {
+      handleLater(right, id);
+    }),
     "queues a duplicate in flight and handles it after the first one": overriding((right) => ({
       async handle(request, record) {
         await wait(50);

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { keyed, overriding, type Flaws } from "./flaw.js";
+import { doingFirst, keyed, overriding, type Flaws } from "./flaw.js";
 import type { Answer, Fields, Refusal } from "./right-receiver.js";
 
 /** Each remembers something else than the ids of handled deliveries. */
@@ -45,12 +45,10 @@ export const memoryFlaws: Flaws = {
     "forgets an id when it refuses a forgery with it": forgettingRefused("mismatch"),
     "forgets an id when it refuses an old request with it": forgettingRefused("stale"),
     "forgets an id when the type of a request with it differs": forgettingRefused("another type"),
-    "forgets an id when it cannot read a body with it": overriding((right) => ({
-      unreadable(error, request) {
-        right.handled.delete(request.id);
-        return right.unreadable(error, request);
-      },
-    })),
+    "forgets an id when it cannot read a body with it": doingFirst(
+      "unreadable",
+      ({ handled }, _error, { id }) => handled.delete(id),
+    ),
   },
   forged_duplicate: {
     "remembers ids of unsigned requests": overriding((right) => ({
@@ -60,18 +58,13 @@ export const memoryFlaws: Flaws = {
         return request;
       },
     })),
-    "remembers ids of bodies that it cannot read": overriding((right) => ({
-      unreadable(error, request) {
-        right.handled.add(request.id);
-        return right.unreadable(error, request);
-      },
-    })),
-    "remembers ids of records that it does not know": overriding((right) => ({
-      unknown(request) {
-        right.handled.add(request.id);
-        return right.unknown(request);
-      },
-    })),
+    "remembers ids of bodies that it cannot read": doingFirst(
+      "unreadable",
+      ({ handled }, _error, { id }) => handled.add(id),
+    ),
+    "remembers ids of records that it does not know": doingFirst("unknown", ({ handled }, { id }) =>
+      handled.add(id),
+    ),
   },
   // Lets forgers shut the gateway out.
   ban_after_forgeries: {
@@ -89,12 +82,9 @@ function keyedBy(partsOf: (record: Fields) => readonly unknown[]) {
 }
 
 function forgettingRefused(forgotten: Refusal) {
-  return overriding((right) => ({
-    refuse(reason, request) {
-      if (reason === forgotten && request !== undefined) right.handled.delete(request.id);
-      return right.refuse(reason, request);
-    },
-  }));
+  return doingFirst("refuse", ({ handled }, reason, request) => {
+    if (reason === forgotten && request !== undefined) handled.delete(request.id);
+  });
 }
 
 function banning(limit: number, answer: Answer) {

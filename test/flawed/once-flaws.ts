@@ -1,6 +1,14 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { hanging, keyed, Meeting, overriding, rememberingLast, type Flaws } from "./flaw.js";
+import {
+  doingFirst,
+  hanging,
+  keyed,
+  Meeting,
+  overriding,
+  rememberingLast,
+  type Flaws,
+} from "./flaw.js";
 import type { Refusal, Request } from "./right-receiver.js";
 
 const hash = (...parts: readonly (string | Buffer)[]): string =>
@@ -87,18 +95,12 @@ export const onceFlaws: Flaws = {
     "acknowledges failed events": overriding({
       failed: ({ type }) => [type === "new_alarm" ? 500 : 200, "failed"],
     }),
-    "remembers failed deliveries as handled": overriding((right) => ({
-      failed(request, key) {
-        right.handled.add(key);
-        return right.failed(request, key);
-      },
-    })),
-    "remembers failed events as handled": overriding((right) => ({
-      failed(request, key) {
-        if (request.type !== "new_alarm") right.handled.add(key);
-        return right.failed(request, key);
-      },
-    })),
+    "remembers failed deliveries as handled": doingFirst("failed", ({ handled }, _request, key) =>
+      handled.add(key),
+    ),
+    "remembers failed events as handled": doingFirst("failed", ({ handled }, { type }, key) => {
+      if (type !== "new_alarm") handled.add(key);
+    }),
     "remembers an id before it handles the delivery": overriding((right) => ({
       run(request, key, record) {
         right.remember(key, request);
@@ -106,12 +108,7 @@ export const onceFlaws: Flaws = {
       },
     })),
     "keeps the lock of a failed delivery": hanging(
-      overriding((right) => ({
-        failed(request, key) {
-          right.running.add(key);
-          return right.failed(request, key);
-        },
-      })),
+      doingFirst("failed", ({ running }, _request, key) => running.add(key)),
     ),
   },
   late_handler_counts: {
@@ -207,10 +204,7 @@ function answeringFirst(isFirst: (request: Request) => boolean) {
 }
 
 function rememberingRefused(remembered: Refusal) {
-  return overriding((right) => ({
-    refuse(reason, request) {
-      if (request !== undefined && reason === remembered) right.handled.add(request.id);
-      return right.refuse(reason, request);
-    },
-  }));
+  return doingFirst("refuse", ({ handled }, reason, request) => {
+    if (request !== undefined && reason === remembered) handled.add(request.id);
+  });
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { isJson } from "../support/is-json.js";
 import {
+  doingFirst,
   keyed,
   overriding,
   parsingLoosely,
@@ -68,12 +69,9 @@ export const VARIANTS: Receivers = {
     receive: (req, body) =>
       req.headers.host === undefined ? [200, "<h1>welcome</h1>"] : right.receive(req, body),
   })),
-  "closes each connection": overriding((right) => ({
-    serve(req, res) {
-      res.setHeader("connection", "close");
-      return right.serve(req, res);
-    },
-  })),
+  "closes each connection": doingFirst("serve", (_right, _req, res) =>
+    res.setHeader("connection", "close"),
+  ),
   "closes the connection without an answer at the limit of a body": overriding((right) => ({
     async readBody(req) {
       const body = await right.readBody(req);

@@ -10,7 +10,7 @@ import {
 import { alarmSchema } from "../../src/records/schemas.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import type { DateFormat } from "../../kit/samples/sample-options.js";
-import { receivedRecord } from "./received-record.js";
+import { FORMATS, formats, receivedRecord, seeds } from "./received-record.js";
 
 /** The tables of GATEWAY.md, "Alarm", with the category of each trigger. */
 const DOCUMENTED_ALARMS = [
@@ -28,14 +28,7 @@ const DOCUMENTED_ALARMS = [
   ["BureauCreditAEnquiry", "BureauCreditAEnquiry", 2],
   ["BureauCreditB", "BureauCreditB", 2],
 ] as const;
-const FORMATS: Record<DateFormat, RegExp> = {
-  legacy: /^2026-\d\d-\d\d \d\d:\d\d:\d\d$/,
-  standardized: /^2026-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
-};
 const ALARM_DATES = ["date", "checked_at", "created_at", "updated_at"] as const;
-
-const seeds = fc.integer({ min: 0, max: 0xffff_ffff });
-const formats = fc.constantFrom<DateFormat>("legacy", "standardized");
 
 describe("sampleAlarm", () => {
   it("sampleAlarm supports every documented event type", () => {

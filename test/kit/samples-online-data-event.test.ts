@@ -5,7 +5,7 @@ import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js"
 import { onlineDataEventSchema } from "../../src/records/schemas.js";
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import type { DateFormat } from "../../kit/samples/sample-options.js";
-import { receivedRecord } from "./received-record.js";
+import { FORMATS, formats, receivedRecord, seeds } from "./received-record.js";
 
 /** The table of GATEWAY.md, "delete_my_data_event". */
 const DOCUMENTED_EVENTS = [
@@ -17,13 +17,6 @@ const DOCUMENTED_EVENTS = [
   ["PERSONAL_DATA_NOT_FOUND", "SUCCESS"],
   ["POWER_OF_ATTORNEY_SIGNED", "SUCCESS"],
 ] as const;
-const FORMATS: Record<DateFormat, RegExp> = {
-  legacy: /^2026-\d\d-\d\d \d\d:\d\d:\d\d$/,
-  standardized: /^2026-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
-};
-
-const seeds = fc.integer({ min: 0, max: 0xffff_ffff });
-const formats = fc.constantFrom<DateFormat>("legacy", "standardized");
 
 describe("sampleOnlineDataEvent", () => {
   it("sampleOnlineDataEvent supports every documented type", () => {

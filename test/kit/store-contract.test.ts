@@ -66,41 +66,37 @@ describe("stores that break the DeliveryStore contract", () => {
     );
   });
 
-  it("the DeliveryStore contract catches a store that grants a claim during a completion", async () => {
+  it.each<[string, string, (store: DeliveryStore) => Partial<DeliveryStore>]>([
+    [
+      "grants a claim during a completion",
+      "complete-atomic",
+      (store) => ({
+        async complete(key, owner, { retentionMs }) {
+          await store.release(key, owner);
+          await Promise.resolve();
+          await store.complete(key, owner, { retentionMs });
+        },
+      }),
+    ],
+    [
+      "grants two claims during a release",
+      "release-atomic",
+      (store) => ({
+        async release(key, owner) {
+          await store.release(key, owner);
+          await Promise.resolve();
+          // Deletes the lock again, although another owner may hold it by now.
+          for (let index = 0; index < 64; index++) await store.release(key, `c${index}`);
+        },
+      }),
+    ],
+  ])("the DeliveryStore contract catches a store that %s", async (_does, rule, change) => {
     const makeStore = () =>
       onClock((now) => {
         const store = naiveStore(now);
-        return {
-          store: {
-            ...store,
-            async complete(key, owner, { retentionMs }) {
-              await store.release(key, owner);
-              await Promise.resolve();
-              await store.complete(key, owner, { retentionMs });
-            },
-          },
-        };
+        return { store: { ...store, ...change(store) } };
       });
-    expect(await brokenBy(makeStore)).toContain("complete-atomic");
-  });
-
-  it("the DeliveryStore contract catches a store that grants two claims during a release", async () => {
-    const makeStore = () =>
-      onClock((now) => {
-        const store = naiveStore(now);
-        return {
-          store: {
-            ...store,
-            async release(key, owner) {
-              await store.release(key, owner);
-              await Promise.resolve();
-              // Deletes the lock again, although another owner may hold it by now.
-              for (let index = 0; index < 64; index++) await store.release(key, `c${index}`);
-            },
-          },
-        };
-      });
-    expect(await brokenBy(makeStore)).toContain("release-atomic");
+    expect(await brokenBy(makeStore)).toContain(rule);
   });
 });
 

@@ -22,121 +22,15 @@ const SUBPATHS = [
 ];
 /** The entries that a receiver in production loads. */
 const RECEIVING = SUBPATHS.filter((subpath) => subpath !== "/testing");
-const JOB_ERRORS = [
-  "DeadJobError",
-  "JobFailure",
-  "QueueError",
-  "UnreadableJobError",
-  "UnrecognizedJobError",
-];
-const EXPORTS: Record<string, string[]> = {
-  "": [
-    "AlarmPayloadError",
-    "ConfigurationError",
-    "DeadlineError",
-    "DiscardDelivery",
-    "InvalidValueError",
-    "LeaseLostError",
-    "MemoryStoreFullError",
-    "NoUsableSecretError",
-    "RetryLater",
-    "SchemaLoadError",
-    "ThrewUndefinedError",
-    "TransactionLostError",
-    "UnexpectedResultError",
-    "createWebhookReceiver",
-    "extraFields",
-    "isKnownOnlineDataEvent",
-    "memoryStore",
-    "metricsText",
-    "parseAlarmPayload",
-    "parseGatewayTime",
-    "signDelivery",
-    "verifySignature",
-  ],
-  "/schemas": ["alarmSchema", "deleteMyDataEventSchema", "newAlarmSchema", "onlineDataEventSchema"],
-  "/express": ["expressHandler"],
-  "/hono": ["honoHandler"],
-  "/node": ["nodeHandler"],
-  "/fetch": ["fetchHandler"],
-  "/adapter": ["UnreadableBody", "bodyLimits", "discardNodeBody", "readNodeBody"],
-  "/fastify": ["fastifyPlugin"],
-  "/koa": ["koaHandler"],
-  "/nestjs": [
-    "InjectWebhookReceiver",
-    "OnAlarm",
-    "OnOnlineDataEvent",
-    "OnUnrecognized",
-    "WEBHOOK_RECEIVER",
-    "WebhookReceiverModule",
-  ],
-  "/aws-lambda": ["NoHttpEventError", "lambdaHandler"],
-  "/mysql": [
-    ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
-    ...["UnfinishedTransactionError", "mysqlSchema", "mysqlStore", "mysqlTransactions"],
-  ],
-  "/dynamodb": ["createDynamoTable", "dynamoStore"],
-  "/cloudflare": ["MissingTableError", "d1Schema", "d1Store"],
-  "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],
-  "/postgres": [
-    ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
-    ...["UnfinishedTransactionError", "postgresSchema", "postgresStore", "postgresTransactions"],
-  ],
-  "/sqlite": [
-    ...["HandleClosedError", "HandleInTransactionError", "TransactionEndedError"],
-    ...["TransactionMisuseError", "WaitTimeoutError", "sqliteStore", "sqliteTransactions"],
-  ],
-  "/inbox": [...JOB_ERRORS, "inbox", "inboxWorker"],
-  "/pg-boss": [
-    ...JOB_ERRORS,
-    "WorkerStoppingError",
-    "inbox",
-    "pgBossConsume",
-    "pgBossDeadDeliveries",
-    "pgBossEnqueue",
-  ],
-  "/bullmq": [
-    ...["DeadJobError", "JobFailure", "JobLockLostError", "QueueError", "UnreadableJobError"],
-    ...["UnrecognizedJobError", "WorkerStoppingError", "bullmqConsume"],
-    ...["bullmqDeadDeliveries", "bullmqEnqueue", "inbox"],
-  ],
-  "/opentelemetry": ["openTelemetry"],
-  "/management": [
-    ...["ManagementError", "attemptReader", "checkWebhooks", "createManagementClient"],
-    ...["createWebhookSecret", "crmLogin", "isOldSecretQuiet", "oldSecretMatches"],
-    ...["probeReceiver", "proveSecret", "reconcileDeliveries", "reconcileMetrics"],
-    ...["recoverDelivery", "registerWebhooks", "rotateSecret", "watchOldSecret"],
-  ],
-  "/testing": [
-    "ALARM_EVENT_TYPES",
-    "CaptureError",
-    "ConformanceFailure",
-    "ContractError",
-    "FixtureError",
-    "SendError",
-    "TEST_SECRET",
-    "createGatewayApi",
-    "createGatewayTwin",
-    "createScaledClock",
-    "createVirtualClock",
-    "deliveryStoreContract",
-    "diagnoseSignature",
-    "findPersonalData",
-    "formatFixture",
-    "loadFixtures",
-    "parseCapturedRequest",
-    "parseFixture",
-    "receiverConformance",
-    "recordFixtures",
-    "replayFixtures",
-    "runConformance",
-    "runOrSkip",
-    "sampleAlarm",
-    "sampleOnlineDataEvent",
-    "signedDelivery",
-    "transactionalStoreContract",
-  ],
-};
+/** The values that each entry exports, as its API report lists them. */
+const EXPORTS = Object.fromEntries(
+  SUBPATHS.map((subpath) => {
+    const file = path.join(REPOSITORY, `api/${subpath.slice(1) || "index"}.api.md`);
+    const values = /^export (?:abstract )?(?:class|function|const) (\w+)/gm;
+    const names = Array.from(readFileSync(file, "utf8").matchAll(values), ([, name = ""]) => name);
+    return [subpath, [...new Set(names)].sort()];
+  }),
+);
 
 let esm: InstalledPackage;
 let cjs: InstalledPackage;
