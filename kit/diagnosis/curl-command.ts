@@ -76,7 +76,7 @@ const PART =
  * The words of the first command in a text, with the quotes of a POSIX shell removed. Each character
  * stands for one byte (Latin-1), so that no byte is lost.
  */
-export function shellWords(text: string): readonly string[] {
+function shellWords(text: string): readonly string[] {
   const words: (string | undefined)[] = [undefined];
   for (const { groups = {} } of text.matchAll(PART)) {
     const { ansi, single, double, open, blanks, end, escaped, plain } = groups;
