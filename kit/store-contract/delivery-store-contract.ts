@@ -1,10 +1,11 @@
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
-import { completionRules } from "./completion-rules.js";
+import { completionChecks } from "./completion-checks.js";
+import { STORE_RULES } from "./contract-rules.js";
 import type { ContractCase, MakeStore } from "./contract-case.js";
-import { keyRules } from "./key-rules.js";
-import { leaseRules } from "./lease-rules.js";
-import { raceRules } from "./race-rules.js";
-import { durationRules } from "./duration-rules.js";
+import { keyChecks } from "./key-checks.js";
+import { leaseChecks } from "./lease-checks.js";
+import { raceChecks } from "./race-checks.js";
+import { durationChecks } from "./duration-checks.js";
 import { storeVerbs } from "./store-verbs.js";
 import { casesOf, checkMakeStore } from "./run-rule.js";
 
@@ -45,6 +46,12 @@ export function deliveryStoreContract(
   checkMakeStore(makeStore);
   const bounds = { fallback: 1_000, min: 100, max: 60_000 };
   const leaseMs = integerOption("leaseMs", own.leaseMs, bounds);
-  const rules = { ...leaseRules, ...completionRules, ...durationRules, ...raceRules, ...keyRules };
-  return casesOf({ rules, makeStore, verbsOf: storeVerbs, leaseMs });
+  const checks = {
+    ...leaseChecks,
+    ...completionChecks,
+    ...durationChecks,
+    ...raceChecks,
+    ...keyChecks,
+  };
+  return casesOf({ rules: STORE_RULES, checks, makeStore, verbsOf: storeVerbs, leaseMs });
 }

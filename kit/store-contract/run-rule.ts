@@ -2,20 +2,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import { checkOption } from "../option-checks.js";
 import type { MaybePromise } from "../../src/common/promises.js";
 import type { SkippableTest } from "../run-or-skip.js";
+import type { Rule } from "./contract-rules.js";
 import { ContractError, type ContractCase, type ContractResult } from "./contract-case.js";
 
-/** A rule of a contract, before it is bound to a store. */
-interface Rule<Verbs> {
-  readonly title: string;
-  /** The rule checks something before its time ends, so slow calls can come too late for it. */
-  readonly isTimed?: true;
-  /** The rule moves the clock by minutes or days, which only a store with `advance` can do. */
-  readonly needsDays?: true;
-  readonly check: (store: Verbs) => Promise<void>;
-}
-
-/** Rules by the id of their case. */
-export type Rules<Verbs> = Readonly<Record<string, Rule<Verbs>>>;
+/** How rules are checked, by the id of their case. */
+export type Checks<Id extends string, Verbs> = Readonly<
+  Record<Id, (store: Verbs) => Promise<void>>
+>;
 
 /** A store of any shape, made for one case. */
 interface Made {
@@ -29,8 +22,9 @@ export type OnClock<Under extends Made> = Under & {
 };
 
 /** How the rules of a contract meet a store. */
-export interface Contract<Under extends Made, Verbs> {
-  readonly rules: Rules<Verbs>;
+export interface Contract<Id extends string, Under extends Made, Verbs> {
+  readonly rules: Readonly<Record<Id, Rule>>;
+  readonly checks: Checks<Id, Verbs>;
   readonly makeStore: () => MaybePromise<Under>;
   readonly verbsOf: (made: OnClock<Under>, leaseMs: number) => Verbs;
   readonly leaseMs: number;
@@ -50,15 +44,15 @@ export function checkMakeStore(makeStore: unknown): void {
 }
 
 /** The rules of a contract as cases for any test runner. */
-export function casesOf<Under extends Made, Verbs>(
-  contract: Contract<Under, Verbs>,
+export function casesOf<Id extends string, Under extends Made, Verbs>(
+  contract: Contract<Id, Under, Verbs>,
 ): readonly ContractCase[] {
-  return Object.entries(contract.rules).map(([id, rule]) => ({
+  return (Object.keys(contract.rules) as Id[]).map((id) => ({
     id,
-    title: rule.title,
+    title: contract.rules[id].title,
     // The default value keeps run.length at 0: a runner may take a parameter for a callback.
     async run(test: SkippableTest = {}) {
-      const result = await runRule(rule, contract, contract.leaseMs, 1);
+      const result = await runRule(id, contract, contract.leaseMs, 1);
       if (result.reason !== undefined) test.skip?.(result.reason);
       return result;
     },
@@ -71,12 +65,13 @@ export function casesOf<Under extends Made, Verbs>(
  * lease. No other rule is repeated: a store gets no second chance in a race. A rule that needs days is not
  * judged without `advance`.
  */
-async function runRule<Under extends Made, Verbs>(
-  rule: Rule<Verbs>,
-  contract: Contract<Under, Verbs>,
+async function runRule<Id extends string, Under extends Made, Verbs>(
+  id: Id,
+  contract: Contract<Id, Under, Verbs>,
   leaseMs: number,
   attempt: number,
 ): Promise<ContractResult> {
+  const rule = contract.rules[id];
   const made = await contract.makeStore();
   const { advance } = made;
   const startedAt = performance.now();
@@ -89,7 +84,8 @@ async function runRule<Under extends Made, Verbs>(
     if (rule.needsDays === true && advance === undefined) {
       return { result: "not_judged", reason: NO_CLOCK };
     }
-    await rule.check(contract.verbsOf({ ...made, advance: advance ?? waitFor }, leaseMs));
+    const verbs = contract.verbsOf({ ...made, advance: advance ?? waitFor }, leaseMs);
+    await contract.checks[id](verbs);
     return { result: "passed" };
   } catch (error) {
     const lateMs = performance.now() - startedAt - waitedMs;
@@ -106,5 +102,5 @@ async function runRule<Under extends Made, Verbs>(
   } finally {
     await made.close?.();
   }
-  return runRule(rule, contract, LONGER * leaseMs, attempt + 1);
+  return runRule(id, contract, LONGER * leaseMs, attempt + 1);
 }

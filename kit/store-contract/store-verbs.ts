@@ -1,10 +1,10 @@
 import type { MaybePromise } from "../../src/common/promises.js";
 import type { ClaimResult, DeliveryStore } from "../../src/stores/delivery-store.js";
 import { ContractError, type StoreUnderTest } from "./contract-case.js";
-import type { OnClock, Rules } from "./run-rule.js";
+import type { Checks, OnClock } from "./run-rule.js";
 
-/** Rules of the contract of `DeliveryStore`. */
-export type StoreRules = Rules<StoreVerbs>;
+/** Checks of the contract of `DeliveryStore`. */
+export type StoreChecks = Checks<string, StoreVerbs>;
 
 const SECOND_MS = 1_000;
 export const DAY_MS = 86_400_000;

@@ -5,11 +5,11 @@ import type {
   WorkFacts,
 } from "../../src/stores/transactional-store.js";
 import { ContractError, type TransactionalStoreUnderTest } from "./contract-case.js";
-import type { OnClock, Rules } from "./run-rule.js";
+import type { Checks, OnClock } from "./run-rule.js";
 import { clockOf, ensure } from "./store-verbs.js";
 
-/** Rules of the contract of `TransactionalStore`. */
-export type TransactionRules = Rules<TransactionVerbs>;
+/** Checks of the contract of `TransactionalStore`. */
+export type TransactionChecks = Checks<string, TransactionVerbs>;
 
 /** What a handler does in a case: it writes a row, and more with `more`. */
 export interface Handler {

@@ -1,8 +1,9 @@
 import type { MaybePromise } from "../../src/common/promises.js";
 import type { ContractCase, TransactionalStoreUnderTest } from "./contract-case.js";
+import { TRANSACTION_RULES } from "./contract-rules.js";
 import { casesOf, checkMakeStore } from "./run-rule.js";
-import { transactionRaceRules } from "./transaction-race-rules.js";
-import { transactionRules } from "./transaction-rules.js";
+import { transactionRaceChecks } from "./transaction-race-checks.js";
+import { transactionChecks } from "./transaction-checks.js";
 import { transactionVerbs } from "./transaction-verbs.js";
 
 /** Unit of the times in the cases. Longer if slow calls come too late. */
@@ -34,7 +35,8 @@ export function transactionalStoreContract<Tx>(
 ): readonly ContractCase[] {
   checkMakeStore(makeStore);
   return casesOf({
-    rules: { ...transactionRules, ...transactionRaceRules },
+    rules: TRANSACTION_RULES,
+    checks: { ...transactionChecks, ...transactionRaceChecks },
     makeStore,
     verbsOf: transactionVerbs<Tx>,
     leaseMs: UNIT_MS,

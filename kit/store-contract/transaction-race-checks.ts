@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { ProcessResult } from "../../src/stores/transactional-store.js";
 import { ContractError } from "./contract-case.js";
 import { ensure } from "./store-verbs.js";
-import type { Handler, TransactionRules, TransactionVerbs } from "./transaction-verbs.js";
+import type { Handler, TransactionChecks, TransactionVerbs } from "./transaction-verbs.js";
 
 const RACERS = 8;
 /** How long a handler stays open for a call that may wait for its end. A slow store is only judged less. */
@@ -11,72 +11,57 @@ const PATIENCE_MS = 300;
 const FAILURE = new Error("the handler failed");
 
 /** Rules for deliveries that come at the same time. */
-export const transactionRaceRules: TransactionRules = {
-  open: {
-    title: "while a delivery is processed, the same delivery is in flight or waits",
-    async check(store) {
-      ensureInFlight((await whileOpen(store, () => copyOf(store.other))).before);
-      await store.other.completed("k");
-      await store.rows(["k"]);
-    },
+export const transactionRaceChecks = {
+  async open(store) {
+    ensureInFlight((await whileOpen(store, () => copyOf(store.other))).before);
+    await store.other.completed("k");
+    await store.rows(["k"]);
   },
-  "open-own": {
-    title: "while a delivery is processed, the same delivery is in flight for its own client too",
-    async check(store) {
-      ensureInFlight((await whileOpen(store, () => copyOf(store))).before);
-      await store.completed("k");
-      await store.rows(["k"]);
-    },
+  async "open-own"(store) {
+    ensureInFlight((await whileOpen(store, () => copyOf(store))).before);
+    await store.completed("k");
+    await store.rows(["k"]);
   },
-  "open-fails": {
-    title: "a delivery that fails while the same delivery comes again is not remembered",
-    async check(store) {
-      const { before, after } = await whileOpen(store, () => copyOf(store.other), FAILURE);
-      ensureInFlight(before);
-      // A copy that has waited is processed itself.
-      if (after?.state !== "processed") await store.processed("k", { row: "copy" });
-      await store.completed("k");
-      await store.rows(["copy"]);
-    },
+  async "open-fails"(store) {
+    const { before, after } = await whileOpen(store, () => copyOf(store.other), FAILURE);
+    ensureInFlight(before);
+    // A copy that has waited is processed itself.
+    if (after?.state !== "processed") await store.processed("k", { row: "copy" });
+    await store.completed("k");
+    await store.rows(["copy"]);
   },
-  race: {
-    title: "of many simultaneous deliveries with one key by two clients one is processed",
-    async check(store) {
-      let running = 0;
-      let most = 0;
-      const handler: Handler = {
-        async more() {
-          running += 1;
-          most = Math.max(most, running);
-          await wait(5);
-          running -= 1;
-        },
-      };
-      const calls = Array.from({ length: RACERS }, (_, index) =>
-        orRefused((index % 2 === 0 ? store : store.other).process("k", handler)),
-      );
-      const results = await Promise.all(calls);
-      const processed = results.filter((result) => result?.state === "processed");
-      ensure(processed.length === 1, `one of ${RACERS} calls must be processed`, results);
-      ensure(most === 1, "two handlers of one key must not run at the same time", {
-        running: most,
-      });
-      await store.rows(["k"]);
-      await store.completed("k");
-    },
+  async race(store) {
+    let running = 0;
+    let most = 0;
+    const handler: Handler = {
+      async more() {
+        running += 1;
+        most = Math.max(most, running);
+        await wait(5);
+        running -= 1;
+      },
+    };
+    const calls = Array.from({ length: RACERS }, (_, index) =>
+      orRefused((index % 2 === 0 ? store : store.other).process("k", handler)),
+    );
+    const results = await Promise.all(calls);
+    const processed = results.filter((result) => result?.state === "processed");
+    ensure(processed.length === 1, `one of ${RACERS} calls must be processed`, results);
+    ensure(most === 1, "two handlers of one key must not run at the same time", {
+      running: most,
+    });
+    await store.rows(["k"]);
+    await store.completed("k");
   },
-  apart: {
-    title: "a delivery that fails rolls back its own writes and no others",
-    async check(store) {
-      const { after } = await whileOpen(store, () => store.process("other"), FAILURE);
-      if (after === undefined) await store.processed("other");
-      else ensure(after.state === "processed", "the other delivery must be processed", after);
-      await store.rows(["other"]);
-      await store.completed("other");
-      await store.processed("k");
-    },
+  async apart(store) {
+    const { after } = await whileOpen(store, () => store.process("other"), FAILURE);
+    if (after === undefined) await store.processed("other");
+    else ensure(after.state === "processed", "the other delivery must be processed", after);
+    await store.rows(["other"]);
+    await store.completed("other");
+    await store.processed("k");
   },
-};
+} satisfies TransactionChecks;
 
 interface Answers {
   /** What the other call answered while the delivery was open; undefined if it waits or was refused. */

@@ -1,0 +1,99 @@
+import type { ClaimResult } from "../../src/stores/delivery-store.js";
+import { ensure, type StoreChecks, type StoreVerbs } from "./store-verbs.js";
+
+const RACERS = 32;
+
+/** Rules for two clients that call at the same time. */
+export const raceChecks = {
+  async "claim-atomic"(store) {
+    await onlyOneClaims(store, false);
+  },
+  async "takeover-atomic"(store) {
+    await store.leased("k", "gone");
+    await store.advance(1.3);
+    await onlyOneClaims(store, true);
+  },
+  async "claim-again-atomic"(store) {
+    await store.claimed("k", "a");
+    const [repeated, others] = await Promise.all([
+      claimManyTimes(store, () => "a"),
+      claimManyTimes(store, (index) => `b${index}`),
+    ]);
+    every(repeated, "claimed", "the holder must be granted its key again");
+    every(others, "in_flight", "the key must be in flight for all other owners");
+  },
+  async "complete-atomic"(store) {
+    await store.claimed("k", "a");
+    const granted = await claimDuring(store, () => store.complete("k", "a"));
+    ensure(granted.length === 0, "no claim may be granted during a completion", granted);
+    await store.completed("k", "z");
+  },
+  async "release-atomic"(store) {
+    await store.claimed("k", "a");
+    const granted = await claimDuring(store, () => store.release("k", "a"));
+    ensure(granted.length <= 1, "at most one claim may be granted", granted);
+    if (granted.length === 1) await store.inFlight("k", "z");
+  },
+  async "renew-atomic"(store) {
+    await store.leased("k", "a");
+    await store.advance(1.3);
+    const renewed = () => store.renewed("k", "a", false);
+    const takeover = () => store.other.claimed("k", "b", true);
+    await Promise.all([renewed(), renewed(), takeover(), renewed(), renewed()]);
+    await store.inFlight("k", "a");
+  },
+} satisfies StoreChecks;
+
+/** Sends many claims of one key, by both clients in turn, before any of them is answered. */
+function claimManyTimes(
+  store: StoreVerbs,
+  owner: (index: number) => string,
+): Promise<ClaimResult[]> {
+  const claims = Array.from({ length: RACERS }, (_, index) =>
+    (index % 2 === 0 ? store : store.other).claim("k", owner(index)),
+  );
+  return Promise.all(claims);
+}
+
+/** Returns the claims that are granted before, during and after `settle`. */
+async function claimDuring(
+  store: StoreVerbs,
+  settle: () => Promise<void>,
+): Promise<readonly Claimed[]> {
+  const [before, , after] = await Promise.all([
+    claimManyTimes(store, (index) => `b${index}`),
+    settle(),
+    claimManyTimes(store, (index) => `c${index}`),
+  ]);
+  return [...before, ...after].filter(isClaimed);
+}
+
+async function onlyOneClaims(store: StoreVerbs, takeover: boolean): Promise<void> {
+  const results = await claimManyTimes(store, (index) => `owner-${index}`);
+  const granted = results.filter(isClaimed);
+  const refused = results.filter(({ state }) => state === "in_flight");
+  ensure(
+    granted.length === 1 && refused.length === RACERS - 1,
+    `one of ${RACERS} claims must be granted`,
+    results,
+  );
+  ensure(
+    granted.every((result) => result.takeover === takeover),
+    `the one that is granted must be ${takeover ? "a" : "no"} takeover`,
+    granted,
+  );
+}
+
+type Claimed = Extract<ClaimResult, { state: "claimed" }>;
+
+function isClaimed(result: ClaimResult): result is Claimed {
+  return result.state === "claimed";
+}
+
+function every(results: readonly ClaimResult[], state: ClaimResult["state"], rule: string): void {
+  ensure(
+    results.every((result) => result.state === state),
+    rule,
+    results,
+  );
+}
