@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from "./errors/error-table.js";
+import { readErrorCodes, type ErrorCode } from "./error-codes.js";
 import { OUTCOMES, type WebhookOutcome } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 import { wrap } from "./help-text.js";
@@ -24,11 +24,10 @@ export interface ExplainPage {
 }
 
 /** The names that `explain` knows besides files. */
-export const EXPLAINED_NAMES: readonly string[] = [
-  ...Object.keys(OUTCOMES),
-  ...ERROR_CODES.map(({ code }) => code),
-  ...ERROR_CODES.map(({ error }) => error),
-];
+export function explainedNames(): readonly string[] {
+  const errors = readErrorCodes().flatMap(({ code, error }) => [code, error]);
+  return [...Object.keys(OUTCOMES), ...new Set(errors)];
+}
 
 /**
  * The pages of an outcome, an error code or an error class, in any letter case: an answer has its outcome in
@@ -39,7 +38,7 @@ export function pagesOf(given: string): readonly ExplainPage[] {
   const outcomes = (Object.keys(OUTCOMES) as WebhookOutcome[]).filter(
     (outcome) => outcome === name,
   );
-  const errors = ERROR_CODES.filter(
+  const errors = readErrorCodes().filter(
     ({ code, error }) => code === name || error.toLowerCase() === name,
   );
   return [...outcomes.map(pageOfOutcome), ...errors.map(pageOfError)];
@@ -99,16 +98,13 @@ function pageOfOutcome(outcome: WebhookOutcome): ExplainPage {
   };
 }
 
-function pageOfError({ code, error, exportedBy, where, meaning, ...rest }: ErrorCode): ExplainPage {
-  const entries = exportedBy.join(", ").replaceAll("…", "identity-gateway-webhooks");
-  const { causes, command } = rest;
+function pageOfError({ code, error, entries, meaning, ...rest }: ErrorCode): ExplainPage {
+  const from = entries.replaceAll("…", "identity-gateway-webhooks");
   return {
+    ...rest,
     kind: "error",
     name: code,
-    meaning: `${meaning} A code of ${error}, exported by ${entries}.`,
-    where: where.replaceAll("`", ""),
-    causes,
-    ...(command === undefined ? {} : { command }),
+    meaning: `${meaning} A code of ${error}, from ${from}.`,
     document: `${DOCS}/errors.md#${code}`,
   };
 }

@@ -128,8 +128,11 @@ function failed(error: unknown, command: string | undefined, { err, signal }: Co
 
 /** Whether the caller can fix it: an option, a secret, a file. */
 function isWrongUsage(error: unknown): error is Error {
-  return [UsageError, ConfigurationError, FixtureError, CaptureError].some(
-    (kind) => error instanceof kind,
+  return (
+    error instanceof UsageError ||
+    error instanceof ConfigurationError ||
+    error instanceof FixtureError ||
+    error instanceof CaptureError
   );
 }
 

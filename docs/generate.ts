@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { apiReports } from "../api/api-reports.js";
-import { errorsPage } from "./errors-page.js";
 import { monitoringPage } from "./monitoring-page.js";
 import { outcomesPage } from "./outcomes-page.js";
 import { performancePage, readmeWithPerformance } from "./performance-page.js";
@@ -25,7 +24,6 @@ const results = () => ({
 /** What makes each file, from what stands there now: some have tables between text that is written by hand. */
 const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>> = {
   "docs/outcomes.md": outcomesPage,
-  "docs/errors.md": errorsPage,
   "docs/monitoring.md": monitoringPage,
   "docs/performance.md": (now) => performancePage(now, results()),
   "README.md": (now) => readmeWithPerformance(now, results()),

@@ -88,7 +88,6 @@ export {
 } from "./store-contract/delivery-store-contract.js";
 export { transactionalStoreContract } from "./store-contract/transactional-store-contract.js";
 export {
-  ContractError,
   type ContractCase,
   type ContractResult,
   type MakeStore,

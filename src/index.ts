@@ -38,11 +38,7 @@ export { metricsText } from "./telemetry/metrics-text.js";
 export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";
 export { verifySignature, type VerifySignatureOptions } from "./signature/verify-signature.js";
 
-export {
-  memoryStore,
-  MemoryStoreFullError,
-  type MemoryStoreOptions,
-} from "./stores/memory-store.js";
+export { memoryStore, type MemoryStoreOptions } from "./stores/memory-store.js";
 export type {
   ClaimOptions,
   ClaimResult,
@@ -76,7 +72,6 @@ export {
   type UnknownOnlineDataEvent,
   type UserManualInstructionsSentEvent,
 } from "./records/online-data-event.js";
-export { SchemaLoadError } from "./records/decode.js";
 export { extraFields } from "./records/extra-fields.js";
 export {
   AlarmPayloadError,
@@ -88,18 +83,12 @@ export { parseGatewayTime } from "./records/gateway-time.js";
 export {
   DiscardDelivery,
   RetryLater,
-  ThrewUndefinedError,
   type DiscardDeliveryOptions,
   type RetryLaterOptions,
 } from "./handling/handler-errors.js";
 export { DeadlineError } from "./common/timers.js";
-export { LeaseLostError } from "./handling/leased-run.js";
-export { NoUsableSecretError } from "./signature/keyring.js";
-export { TransactionLostError } from "./handling/transaction-run.js";
-export { UnexpectedResultError } from "./stores/claim-results.js";
 export {
   ConfigurationError,
-  InvalidValueError,
+  GatewayWebhookError,
   type ConfigurationErrorCode,
-  type InvalidValueErrorCode,
 } from "./common/errors.js";

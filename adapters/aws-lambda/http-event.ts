@@ -1,3 +1,4 @@
+import { GatewayWebhookError } from "../../src/common/errors.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import { UnreadableBody, type WebhookRequest } from "../../src/delivery/request.js";
 
@@ -44,23 +45,6 @@ export interface LambdaResult {
   isBase64Encoded: boolean;
 }
 
-/**
- * The function was invoked with an event that is no HTTP request, such as a message of SQS or a test event
- * of the console. The invocation fails, so that a queue keeps the message and none of it is lost.
- */
-export class NoHttpEventError extends Error {
-  override readonly name = "NoHttpEventError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "no_http_event";
-
-  constructor() {
-    super(
-      "the event is no HTTP request: lambdaHandler takes those of API Gateway (HTTP and REST APIs)," +
-        " function URLs and Application Load Balancers. Check the triggers of this function",
-    );
-  }
-}
-
 const NO_BASE64 = new UnreadableBody(
   "body_consumed",
   0,
@@ -68,7 +52,8 @@ const NO_BASE64 = new UnreadableBody(
     " lambdaHandler.",
 );
 
-/** Checks that an event is an HTTP request. Throws `NoHttpEventError`. */
+/** Checks that an event is an HTTP request. Throws `no_http_event`: the invocation fails, so
+ * that a queue keeps its message and none of it is lost. */
 export function httpEventOf(event: unknown): LambdaEvent {
   const { httpMethod, requestContext } = Object(event) as LambdaEvent;
   const context = Object(requestContext) as NonNullable<typeof requestContext>;
@@ -76,7 +61,13 @@ export function httpEventOf(event: unknown): LambdaEvent {
     typeof (httpMethod ?? context.httpMethod) === "string" ||
     typeof context.http === "object" ||
     typeof context.elb === "object";
-  if (!isHttp) throw new NoHttpEventError();
+  if (!isHttp) {
+    throw new GatewayWebhookError(
+      "no_http_event",
+      "the event is no HTTP request: lambdaHandler takes those of API Gateway (HTTP and REST APIs)," +
+        " function URLs and Application Load Balancers. Check the triggers of this function",
+    );
+  }
   return event as LambdaEvent;
 }
 

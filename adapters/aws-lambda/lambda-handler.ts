@@ -24,7 +24,7 @@ export interface LambdaHandlerOptions {
 
 /**
  * The handler of a Lambda function. It is answered in the form of its event. It rejects with
- * `NoHttpEventError` for an event that is no HTTP request.
+ * `no_http_event` for an event that is no HTTP request.
  */
 export type LambdaHandler = (event: LambdaEvent, context?: LambdaContext) => Promise<LambdaResult>;
 

@@ -7,7 +7,7 @@ import { EXIT, UsageError } from "../exit.js";
 import {
   describePages,
   describeStatus,
-  EXPLAINED_NAMES,
+  explainedNames,
   pagesOf,
   statusPageOf,
 } from "../explain-page.js";
@@ -105,7 +105,7 @@ async function readCapture(io: CommandIo, file: string): Promise<Uint8Array> {
     return await readInput(io, file);
   } catch (error) {
     if (!(error instanceof UsageError) || !/^[A-Za-z]+(?:_[a-z]+)*$/i.test(file)) throw error;
-    const hint = hintOf(file, EXPLAINED_NAMES);
+    const hint = hintOf(file, explainedNames());
     throw new UsageError(`${error.message}, and no outcome or error code has this name${hint}`);
   }
 }

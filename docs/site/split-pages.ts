@@ -48,7 +48,7 @@ function splitErrors(text: string): SplitPage {
       const facts = [
         `| error | ${code(error)} |`,
         "| --- | --- |",
-        `| exported by | ${entries} |`,
+        `| comes from | ${entries} |`,
         `| where and why | ${where} |`,
       ];
       const own = [written.get(name) ?? "", facts.join("\n")];

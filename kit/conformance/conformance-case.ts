@@ -1,3 +1,4 @@
+import { GatewayWebhookError, brandErrors } from "../../src/common/errors.js";
 import type { HeaderLine } from "../sending/wire.js";
 
 /**
@@ -98,10 +99,11 @@ export interface ConformanceCase extends ConformanceDescription {
  *
  * @experimental
  */
-export class ConformanceFailure extends Error {
-  override readonly name = "ConformanceFailure";
-  /** Stable, for code that branches on it. */
-  readonly code = "conformance_failed";
+export class ConformanceFailure extends GatewayWebhookError<"conformance_failed"> {
+  static {
+    brandErrors(this, "ConformanceFailure");
+  }
+
   /** `id` of the case. */
   readonly caseId: string;
   /** What goes wrong when the receiver stays as it is. */
@@ -116,7 +118,7 @@ export class ConformanceFailure extends Error {
     { id, why, fix }: ConformanceDescription,
     exchanges: readonly ConformanceExchange[],
   ) {
-    super(message);
+    super("conformance_failed", message);
     this.caseId = id;
     this.why = why;
     this.fix = fix;

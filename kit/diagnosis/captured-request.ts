@@ -1,3 +1,4 @@
+import { GatewayWebhookError, brandErrors } from "../../src/common/errors.js";
 /**
  * A captured request as plain values. Can be passed to `receive` and `diagnoseSignature`.
  *
@@ -37,14 +38,8 @@ export type CaptureErrorCode =
  *
  * @experimental
  */
-export class CaptureError extends Error {
-  override readonly name = "CaptureError";
-
-  constructor(
-    /** Which part could not be read. Stable, so that code can branch on it. */
-    readonly code: CaptureErrorCode,
-    message: string,
-  ) {
-    super(message);
+export class CaptureError extends GatewayWebhookError<CaptureErrorCode> {
+  static {
+    brandErrors(this, "CaptureError");
   }
 }

@@ -1,3 +1,4 @@
+import { GatewayWebhookError, brandErrors } from "../../src/common/errors.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 import type { WireAnswer, WireRequest } from "./wire.js";
 
@@ -34,18 +35,13 @@ export interface Sender {
 }
 
 /**
- * No answer arrived.
+ * No answer arrived: `"timeout"`, or `"network"` when the connection failed or the target threw.
  *
  * @experimental
  */
-export class SendError extends Error {
-  override readonly name = "SendError";
-  /** `"timeout"`, or `"network"` when the connection failed or the target threw. */
-  readonly code: "timeout" | "network";
-
-  constructor(code: "timeout" | "network", message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
+export class SendError extends GatewayWebhookError<"timeout" | "network"> {
+  static {
+    brandErrors(this, "SendError");
   }
 }
 

@@ -26,21 +26,10 @@ export interface ContractCase {
   /** The rule, as a sentence. */
   readonly title: string;
   /**
-   * Runs the case on a store of its own. Rejects with a `ContractError` if the store breaks the rule. A
+   * Runs the case on a store of its own. Rejects with an error with the code `contract_broken` if the store breaks the rule. A
    * case that is not judged calls `test.skip` with the reason, if there is one.
    */
   readonly run: (test?: SkippableTest) => Promise<ContractResult>;
-}
-
-/**
- * A store broke a rule of the contract. The message has the rule and the store's answer.
- *
- * @experimental
- */
-export class ContractError extends Error {
-  override readonly name = "ContractError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "contract_broken";
 }
 
 /**

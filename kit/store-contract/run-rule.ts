@@ -1,9 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { GatewayWebhookError, hasCode } from "../../src/common/errors.js";
 import { checkOption } from "../option-checks.js";
 import type { MaybePromise } from "../../src/common/promises.js";
 import type { SkippableTest } from "../run-or-skip.js";
 import type { Rule } from "./contract-rules.js";
-import { ContractError, type ContractCase, type ContractResult } from "./contract-case.js";
+import type { ContractCase, ContractResult } from "./contract-case.js";
 
 /** How rules are checked, by the id of their case. */
 export type Checks<Id extends string, Verbs> = Readonly<
@@ -93,11 +94,14 @@ async function runRule<Id extends string, Under extends Made, Verbs>(
       rule.isTimed === true &&
       advance === undefined &&
       lateMs >= NEAREST_LOOK * leaseMs &&
-      error instanceof ContractError;
+      hasCode(error, "contract_broken");
     if (!isTooLate) throw error;
     if (attempt === ATTEMPTS) {
       const took = `the calls took ${Math.round(lateMs)} ms, too long for a lease of ${leaseMs} ms`;
-      throw new ContractError(`${error.message} (${took}: give a longer leaseMs)`);
+      throw new GatewayWebhookError(
+        "contract_broken",
+        `${error.message} (${took}: give a longer leaseMs)`,
+      );
     }
   } finally {
     await made.close?.();

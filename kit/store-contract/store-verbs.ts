@@ -1,6 +1,7 @@
+import { GatewayWebhookError } from "../../src/common/errors.js";
 import type { MaybePromise } from "../../src/common/promises.js";
 import type { ClaimResult, DeliveryStore } from "../../src/stores/delivery-store.js";
-import { ContractError, type StoreUnderTest } from "./contract-case.js";
+import type { StoreUnderTest } from "./contract-case.js";
 import type { Checks, OnClock } from "./run-rule.js";
 
 /** Checks of the contract of `DeliveryStore`. */
@@ -44,9 +45,13 @@ export interface StoreVerbs {
   readonly advanceDays: (days: number) => Promise<void>;
 }
 
-/** Throws a `ContractError` with `rule` and the store's answer if `holds` is false. */
+/** Throws an error with the code `contract_broken` with `rule` and the store's answer if `holds` is false. */
 export function ensure(holds: boolean, rule: string, got: unknown): void {
-  if (!holds) throw new ContractError(`${rule}, but the store answered ${JSON.stringify(got)}`);
+  if (!holds)
+    throw new GatewayWebhookError(
+      "contract_broken",
+      `${rule}, but the store answered ${JSON.stringify(got)}`,
+    );
 }
 
 /** The methods of a store and of its other client. */

@@ -1,7 +1,7 @@
+import { hasCode } from "../../src/common/errors.js";
 import { EventEmitter, once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { ProcessResult } from "../../src/stores/transactional-store.js";
-import { ContractError } from "./contract-case.js";
 import { ensure } from "./store-verbs.js";
 import type { Handler, TransactionChecks, TransactionVerbs } from "./transaction-verbs.js";
 
@@ -108,7 +108,7 @@ function copyOf(store: TransactionVerbs): Promise<ProcessResult> {
 function orRefused(call: Promise<ProcessResult>): Promise<ProcessResult | undefined> {
   return call.catch((error: unknown) => {
     // A call that never settles is no refusal.
-    if (error instanceof ContractError) throw error;
+    if (hasCode(error, "contract_broken")) throw error;
     return undefined;
   });
 }

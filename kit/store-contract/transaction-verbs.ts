@@ -1,10 +1,11 @@
+import { GatewayWebhookError } from "../../src/common/errors.js";
 import { setTimeout as wait } from "node:timers/promises";
 import type {
   ProcessResult,
   TransactionalStore,
   WorkFacts,
 } from "../../src/stores/transactional-store.js";
-import { ContractError, type TransactionalStoreUnderTest } from "./contract-case.js";
+import type { TransactionalStoreUnderTest } from "./contract-case.js";
 import type { Checks, OnClock } from "./run-rule.js";
 import { clockOf, ensure } from "./store-verbs.js";
 
@@ -118,7 +119,8 @@ function verbsOf<Tx>(
       const rows = [...(await written())].sort();
       const isSame = JSON.stringify(rows) === JSON.stringify([...texts].sort());
       if (isSame) return;
-      throw new ContractError(
+      throw new GatewayWebhookError(
+        "contract_broken",
         `the committed rows must be ${JSON.stringify(texts)}, but they are ${JSON.stringify(rows)}`,
       );
     },
@@ -130,7 +132,10 @@ function verbsOf<Tx>(
 async function settled(key: string, call: Promise<ProcessResult>): Promise<ProcessResult> {
   const over = new AbortController();
   const late = wait(SETTLE_MS, undefined, { signal: over.signal }).then(() => {
-    throw new ContractError(`process of ${key} must settle, but it did not within ${SETTLE_MS} ms`);
+    throw new GatewayWebhookError(
+      "contract_broken",
+      `process of ${key} must settle, but it did not within ${SETTLE_MS} ms`,
+    );
   });
   try {
     return await Promise.race([call, late]);

@@ -1,4 +1,59 @@
 /**
+ * The class of every error of this package that you can meet. `code` names the cause and is stable: docs/errors.md
+ * says of each code what it means and what to do. A minor version may add codes, so code that branches on them needs
+ * a default. No message holds a secret or a part of a delivery.
+ *
+ * `instanceof` also recognizes the errors of a second copy of the package in the same process, such as a bundler
+ * makes. The same is true of the classes of this package that extend it.
+ *
+ * @example
+ * if (error instanceof GatewayWebhookError && error.code === "redis_unavailable") page("Redis is down");
+ */
+export class GatewayWebhookError<Code extends string = string> extends Error {
+  static override [Symbol.hasInstance]<T>(
+    this: abstract new (...args: never[]) => T,
+    value: unknown,
+  ): value is T {
+    const prototype = this.prototype as Error;
+    const brand = brandOf(prototype.name);
+    // A class of a user that extends one of ours has no brand, so only its own instances count.
+    return Object.hasOwn(prototype, brand)
+      ? typeof value === "object" && value !== null && brand in value
+      : Function.prototype[Symbol.hasInstance].call(this, value);
+  }
+
+  static {
+    brandErrors(this, "GatewayWebhookError");
+  }
+
+  constructor(
+    /** The cause. Stable, so that code can branch on it. */
+    readonly code: Code,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Names the errors of a class of this package, and gives them the brand by which `instanceof` knows them. */
+export function brandErrors({ prototype }: { readonly prototype: Error }, name: string): void {
+  // On the prototype, so that a printed error does not show them.
+  Object.defineProperty(prototype, "name", { value: name, writable: true, configurable: true });
+  Object.defineProperty(prototype, brandOf(name), { value: true });
+}
+
+/** All copies of the package share these symbols. */
+function brandOf(name: string): symbol {
+  return Symbol.for(`identity-gateway-webhooks.${name}`);
+}
+
+/** Whether `error` is an error of this package with this code. */
+export function hasCode(error: unknown, code: string): error is GatewayWebhookError {
+  return error instanceof GatewayWebhookError && error.code === code;
+}
+
+/**
  * The stable codes of `ConfigurationError`, one per cause. A minor version may add codes, so code that
  * branches on them needs a default.
  */
@@ -24,34 +79,8 @@ export type ConfigurationErrorCode =
  * secret, `migrate`, `purge` and the methods that handle dead deliveries. A receiver never throws it while it
  * receives a delivery. The message says what to change and holds no secret.
  */
-export class ConfigurationError extends Error {
-  override readonly name = "ConfigurationError";
-
-  constructor(
-    /** The rule that was broken. Stable, so that code can branch on it. */
-    readonly code: ConfigurationErrorCode,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
-/**
- * The stable codes of `InvalidValueError`, one per kind of value. A minor version may add codes, so code
- * that branches on them needs a default.
- */
-export type InvalidValueErrorCode =
-  "invalid_gateway_time" | "invalid_delivery_id" | "invalid_timestamp";
-
-/** A value given to `parseGatewayTime` or `signDelivery` does not match the gateway's grammar. */
-export class InvalidValueError extends RangeError {
-  override readonly name = "InvalidValueError";
-
-  constructor(
-    /** The kind of value. Stable, so that code can branch on it. */
-    readonly code: InvalidValueErrorCode,
-    message: string,
-  ) {
-    super(message);
+export class ConfigurationError extends GatewayWebhookError<ConfigurationErrorCode> {
+  static {
+    brandErrors(this, "ConfigurationError");
   }
 }

@@ -1,3 +1,5 @@
+import { GatewayWebhookError, brandErrors } from "./errors.js";
+
 /** The longest delay of a timer, in milliseconds: `setTimeout` fires at once for a longer one. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
@@ -5,13 +7,13 @@ export const MAX_TIMER_MS = 2_147_483_647;
  * A handler, a store call, the secret function or another call took longer than its limit. The message
  * names the call and the limit.
  */
-export class DeadlineError extends Error {
-  override readonly name = "DeadlineError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "deadline_exceeded";
+export class DeadlineError extends GatewayWebhookError<"deadline_exceeded"> {
+  static {
+    brandErrors(this, "DeadlineError");
+  }
 
   constructor(what: string, ms: number) {
-    super(`${what} took longer than ${String(ms)} ms`);
+    super("deadline_exceeded", `${what} took longer than ${String(ms)} ms`);
   }
 }
 

@@ -1,5 +1,5 @@
-import type { ClaimResult } from "../stores/delivery-store.js";
-import { inFlight, UnexpectedResultError } from "../stores/claim-results.js";
+import { GatewayWebhookError } from "../common/errors.js";
+import { inFlight, type ClaimResult } from "../stores/delivery-store.js";
 
 /** The result of a claim, as the receiver uses it. */
 export type Claim =
@@ -54,7 +54,9 @@ export function readClaim(result: ClaimResult | undefined, owner: string): Claim
       case "completed":
         return COMPLETED;
       default:
-        return unavailable(new UnexpectedResultError("store.claim returned no claim result"));
+        return unavailable(
+          new GatewayWebhookError("unexpected_result", "store.claim returned no claim result"),
+        );
     }
   } catch (error) {
     return unavailable(error);

@@ -1,3 +1,5 @@
+import { GatewayWebhookError, brandErrors } from "../common/errors.js";
+
 /** Options of `RetryLater`. */
 export interface RetryLaterOptions {
   /**
@@ -27,19 +29,6 @@ export interface DiscardDeliveryOptions {
 }
 
 /**
- * A bundler may put two copies of the package into one process. Each copy recognizes the errors of the
- * other by a brand with a shared name.
- */
-const RETRY_LATER = Symbol.for("identity-gateway-webhooks.RetryLater");
-const DISCARD_DELIVERY = Symbol.for("identity-gateway-webhooks.DiscardDelivery");
-
-/** `instanceof` by brand for our class, and the ordinary `instanceof` for a subclass of it. */
-function isInstance(brand: symbol, base: unknown, asked: unknown, value: unknown): boolean {
-  if (asked !== base) return Function.prototype[Symbol.hasInstance].call(asked, value);
-  return typeof value === "object" && value !== null && brand in value;
-}
-
-/**
  * Throw it in a handler to say "again later": the id is released, and the gateway gets 503 with
  * `Retry-After`. The constructor never throws: an invalid option counts as left out. `instanceof` also
  * recognizes the error of a second copy of the package.
@@ -47,24 +36,16 @@ function isInstance(brand: symbol, base: unknown, asked: unknown, value: unknown
  * @example
  * if (response.status === 429) throw new RetryLater({ afterMs: 120_000, reason: "rate limited" });
  */
-export class RetryLater extends Error {
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstance(RETRY_LATER, RetryLater, this, value);
-  }
-
+export class RetryLater extends GatewayWebhookError<"retry_later"> {
   static {
-    // On the prototype, so that a printed error does not show it.
-    Object.defineProperty(this.prototype, RETRY_LATER, { value: true });
+    brandErrors(this, "RetryLater");
   }
 
-  override readonly name = "RetryLater";
-  /** Stable, so that code can branch on it. */
-  readonly code = "retry_later";
   /** Milliseconds until the next attempt, as given; undefined if it was no number. */
   readonly afterMs: number | undefined;
 
   constructor(options: RetryLaterOptions = {}) {
-    super(...messageAndCause(options, "retry later"));
+    super("retry_later", ...messageAndCause(options, "retry later"));
     const afterMs = optionOf(options, "afterMs");
     this.afterMs = typeof afterMs === "number" ? afterMs : undefined;
   }
@@ -78,37 +59,17 @@ export class RetryLater extends Error {
  * @example
  * if (account.isClosed) throw new DiscardDelivery({ reason: "account closed" });
  */
-export class DiscardDelivery extends Error {
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstance(DISCARD_DELIVERY, DiscardDelivery, this, value);
-  }
-
+export class DiscardDelivery extends GatewayWebhookError<"discard_delivery"> {
   static {
-    // On the prototype, so that a printed error does not show it.
-    Object.defineProperty(this.prototype, DISCARD_DELIVERY, { value: true });
+    brandErrors(this, "DiscardDelivery");
   }
-
-  override readonly name = "DiscardDelivery";
-  /** Stable, so that code can branch on it. */
-  readonly code = "discard_delivery";
 
   constructor(options: DiscardDeliveryOptions = {}) {
-    super(...messageAndCause(options, "discarded"));
+    super("discard_delivery", ...messageAndCause(options, "discarded"));
   }
 }
 
-/** The error in the report if a handler threw undefined, or its promise rejected with it. */
-export class ThrewUndefinedError extends Error {
-  override readonly name = "ThrewUndefinedError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "threw_undefined";
-
-  constructor() {
-    super("the handler threw undefined");
-  }
-}
-
-/** The arguments for the constructor of `Error`. */
+/** The message and the cause for the constructor. */
 function messageAndCause(options: unknown, fallback: string): [string, ErrorOptions?] {
   const reason = optionOf(options, "reason");
   const cause = optionOf(options, "cause");

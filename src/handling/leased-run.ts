@@ -1,3 +1,4 @@
+import { GatewayWebhookError } from "../common/errors.js";
 import type { Log } from "../answer/logger.js";
 import type { Ending } from "../answer/trace.js";
 import type { DeadlineError } from "../common/timers.js";
@@ -9,17 +10,6 @@ import type { Delivery } from "./handling.js";
 import type { RenewedLease } from "./lease-renewals.js";
 import type { HandlerResult } from "./run-handler.js";
 import { isDone, settleClaim } from "./settle-claim.js";
-
-/** The reason of `context.signal` when another process may be handling the same delivery. */
-export class LeaseLostError extends Error {
-  override readonly name = "LeaseLostError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "lease_lost";
-
-  constructor() {
-    super("the lease on this delivery is lost: another process may be handling it");
-  }
-}
 
 /**
  * What becomes of a run's ending. `answering`: it is the answer. `late`: the answer was `handler_timeout`, and it
@@ -58,7 +48,9 @@ export class LeasedRun {
     this.#limits = limitsOf(times, delivery.trace.deadline);
     this.#lease = claims.renewals.add(delivery.headers.id, owner, leasedAt, () => {
       // The store also refuses a renewal after the completion, but then the handler is done.
-      if (this.#state !== "settled") LazySignal.abort(signal, new LeaseLostError());
+      if (this.#state === "settled") return;
+      const message = "the lease on this delivery is lost: another process may be handling it";
+      LazySignal.abort(signal, new GatewayWebhookError("lease_lost", message));
     });
   }
 

@@ -1,6 +1,7 @@
+import { GatewayWebhookError } from "../common/errors.js";
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import type { DeliveryContext } from "./delivery-context.js";
-import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
+import { DiscardDelivery, RetryLater } from "./handler-errors.js";
 import type { WebhookHandler } from "./handlers.js";
 
 /** The handler to call for a delivery, and its record. Plain data costs less than a closure over both. */
@@ -77,6 +78,7 @@ function resultOfThrown(thrown: unknown): HandlerResult {
     // `thrown` is a revoked proxy: it can be neither tested nor logged.
     return { outcome: "handler_failed", error };
   }
-  const error = thrown === undefined ? new ThrewUndefinedError() : thrown;
+  if (thrown !== undefined) return { outcome: "handler_failed", error: thrown };
+  const error = new GatewayWebhookError("threw_undefined", "the handler threw undefined");
   return { outcome: "handler_failed", error };
 }

@@ -1,3 +1,4 @@
+import { GatewayWebhookError } from "../common/errors.js";
 import type { Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import { DeadlineError } from "../common/timers.js";
@@ -6,20 +7,8 @@ import type {
   TransactionalStore,
   WorkFacts,
 } from "../stores/transactional-store.js";
-import { UnexpectedResultError } from "../stores/claim-results.js";
 import { LazySignal } from "./delivery-context.js";
 import type { HandlerResult } from "./run-handler.js";
-
-/** The reason of `context.signal` when nothing that the handler writes will be kept. */
-export class TransactionLostError extends Error {
-  override readonly name = "TransactionLostError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "transaction_lost";
-
-  constructor() {
-    super("the transaction of this delivery is lost: it will be sent again");
-  }
-}
 
 /** The times of a transaction, in milliseconds. */
 export interface TransactionTimes {
@@ -111,7 +100,8 @@ class TransactionRun {
     // The gateway has been answered, or will be soon: a run that begins now comes too late for that
     // answer.
     if (this.#isOver || this.#running !== undefined || now > this.#lastStart) {
-      throw new UnexpectedResultError(
+      throw new GatewayWebhookError(
+        "unexpected_result",
         "store.process called its work too late, or a second time at once",
       );
     }
@@ -130,7 +120,8 @@ class TransactionRun {
     this.#isOver = true;
     clearTimeout(this.#timer);
     if (this.#running !== undefined) {
-      LazySignal.abort(this.#work.signal, new TransactionLostError());
+      const message = "the transaction of this delivery is lost: it will be sent again";
+      LazySignal.abort(this.#work.signal, new GatewayWebhookError("transaction_lost", message));
       await this.#running;
     }
     this.#settle(ending);
@@ -163,7 +154,9 @@ function readResult(
     }
     const cause = failureOf(result)?.error;
     return unavailable(
-      new UnexpectedResultError("store.process returned an impossible result", { cause }),
+      new GatewayWebhookError("unexpected_result", "store.process returned an impossible result", {
+        cause,
+      }),
     );
   } catch (error) {
     return unavailable(error);

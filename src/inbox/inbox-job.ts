@@ -1,8 +1,8 @@
+import { GatewayWebhookError } from "../common/errors.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { isDeliveryId } from "../delivery/headers.js";
 import type { TraceCarrier } from "../telemetry/telemetry.js";
 import { decodeBody, encodeBody, type EncodedBody } from "./body-encoding.js";
-import { UnreadableJobError } from "./job-errors.js";
 
 /**
  * The data of a job in the queue: one authentic delivery, as JSON.
@@ -79,7 +79,7 @@ export function inboxJobOf(
   };
 }
 
-/** Makes the data of a finished job. Throws `UnreadableJobError` if the inbox did not make the job. */
+/** Makes the data of a finished job. Throws `unreadable_job` if the inbox did not make the job. */
 export function finishedJobOf(data: unknown, done: FinishedOutcome): FinishedJob {
   const { id, type, timestamp } = readHead(data);
   return { version: VERSION, id, type, timestamp, done };
@@ -105,13 +105,13 @@ export function isRecoveredJob(data: unknown): boolean {
   return (Object(data) as { readonly recovered?: unknown }).recovered === true;
 }
 
-/** Reads the data of a job. Throws `UnreadableJobError`, whose message holds no part of the data. */
+/** Reads the data of a job. Throws `unreadable_job`, whose message holds no part of the data. */
 export function readInboxJob(data: unknown): QueuedDelivery {
   const { id, type, timestamp, encoding, body } = readHead(data);
   if (encoding !== "utf-8" && encoding !== "base64") {
-    throw new UnreadableJobError('"utf-8" or "base64" in encoding');
+    throw unreadableJob('"utf-8" or "base64" in encoding');
   }
-  if (typeof body !== "string") throw new UnreadableJobError("a string in body");
+  if (typeof body !== "string") throw unreadableJob("a string in body");
   return {
     id,
     type,
@@ -131,13 +131,13 @@ interface JobHead {
 }
 
 function readHead(data: unknown): JobHead {
-  if (typeof data !== "object" || data === null) throw new UnreadableJobError("an object");
+  if (typeof data !== "object" || data === null) throw unreadableJob("an object");
   const { version, id, type, timestamp, encoding, body } = data as Record<string, unknown>;
-  if (version !== VERSION) throw new UnreadableJobError(`version ${String(VERSION)}`);
-  if (!isDeliveryId(id)) throw new UnreadableJobError("a delivery id in id");
+  if (version !== VERSION) throw unreadableJob(`version ${String(VERSION)}`);
+  if (!isDeliveryId(id)) throw unreadableJob("a delivery id in id");
   // A type has the same grammar as an id.
-  if (!isDeliveryId(type)) throw new UnreadableJobError("a webhook type in type");
-  if (!isTimestamp(timestamp)) throw new UnreadableJobError("Unix seconds in timestamp");
+  if (!isDeliveryId(type)) throw unreadableJob("a webhook type in type");
+  if (!isTimestamp(timestamp)) throw unreadableJob("Unix seconds in timestamp");
   return { id, type, timestamp, encoding, body };
 }
 
@@ -165,6 +165,12 @@ function readBody(encoded: EncodedBody): Uint8Array {
     return decodeBody(encoded);
   } catch {
     // Not kept as the cause: on some platforms the message quotes the body.
-    throw new UnreadableJobError("base64 in body");
+    throw unreadableJob("base64 in body");
   }
+}
+
+/** The data of a job is not what this version of the library writes into a queue. */
+export function unreadableJob(expected: string): GatewayWebhookError {
+  const message = `the job was not made by the inbox: expected ${expected}`;
+  return new GatewayWebhookError("unreadable_job", message);
 }

@@ -2,8 +2,6 @@ export { inbox, type Enqueue, type InboxHandlers, type InboxOptions } from "./in
 export type { InboxJob } from "./inbox-job.js";
 export type { InboxResult, InboxRun } from "./inbox-result.js";
 export { inboxWorker, type InboxWorker } from "./inbox-worker.js";
-export { DeadJobError, UnreadableJobError, UnrecognizedJobError } from "./job-errors.js";
-export { JobFailure } from "./job-failure.js";
 export type { JobReport, OnJob } from "./job-report.js";
 export type { InboxWorkerOptions } from "./job-runner.js";
 export { QueueError } from "./queue-error.js";

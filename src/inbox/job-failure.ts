@@ -1,6 +1,6 @@
+import { GatewayWebhookError, hasCode } from "../common/errors.js";
 import { DeadlineError } from "../common/timers.js";
 import { RetryLater } from "../handling/handler-errors.js";
-import { UnreadableJobError } from "./job-errors.js";
 import { QueueError, wordsOf } from "./queue-error.js";
 
 /**
@@ -8,10 +8,7 @@ import { QueueError, wordsOf } from "./queue-error.js";
  * lines of its stack. The rest of a message may quote the delivery, and engines keep the error longer than
  * the body.
  */
-export class JobFailure extends Error {
-  override readonly name = "JobFailure";
-  /** Always `job_failed`. */
-  readonly code = "job_failed";
+export class JobFailure extends GatewayWebhookError<"job_failed"> {
   /** Milliseconds until the next run, if the handler threw `RetryLater` with `afterMs`. */
   readonly retryAfterMs: number | undefined;
 
@@ -21,7 +18,7 @@ export class JobFailure extends Error {
    * that by accident.
    */
   constructor(thrown: unknown, retryAfterMs?: number) {
-    super(describe(thrown));
+    super("job_failed", describe(thrown));
     this.retryAfterMs = retryAfterMs;
     this.stack = [this.message, ...framesOf(thrown)].join("\n");
   }
@@ -45,7 +42,7 @@ function describe(error: unknown): string {
 /** The library's own errors hold nothing of a delivery. */
 function isOwn(error: unknown): error is Error {
   return (
-    error instanceof UnreadableJobError ||
+    hasCode(error, "unreadable_job") ||
     error instanceof QueueError ||
     error instanceof DeadlineError
   );
@@ -62,4 +59,15 @@ function framesOf(error: unknown): string[] {
   } catch {
     return [];
   }
+}
+
+/** The reason of `context.signal` when the worker is stopped. */
+export function workerStopping(): GatewayWebhookError {
+  return new GatewayWebhookError("worker_stopping", "the worker is stopping");
+}
+
+/** The reason of `context.signal` when another worker may be running the same job. */
+export function jobLockLost(): GatewayWebhookError {
+  const message = "the lock on the job is lost: another worker may be running it";
+  return new GatewayWebhookError("job_lock_lost", message);
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { ConfigurationError, GatewayWebhookError, hasCode } from "../common/errors.js";
 import { decode } from "../records/decode.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
@@ -15,9 +15,9 @@ import {
   jobNameOf,
   readInboxJob,
   type QueuedDelivery,
+  unreadableJob,
 } from "./inbox-job.js";
 import type { InboxResult, InboxRun } from "./inbox-result.js";
-import { UnreadableJobError, UnrecognizedJobError, type DeadJobError } from "./job-errors.js";
 import { JobReporter, type EngineResponse, type OnJob } from "./job-report.js";
 
 /** Options of every worker, whichever the engine. */
@@ -55,7 +55,7 @@ export interface GivenUpJob {
   readonly id: string;
   readonly type: string | undefined;
   readonly attempts: number;
-  readonly error: DeadJobError;
+  readonly error: GatewayWebhookError;
 }
 
 /**
@@ -141,7 +141,7 @@ export class JobRunner {
     try {
       return await this.#handle(readInboxJob(data), run, observation);
     } catch (error) {
-      const isForeign = error instanceof UnreadableJobError;
+      const isForeign = hasCode(error, "unreadable_job");
       return { outcome: isForeign ? "malformed" : "handler_failed", error };
     }
   }
@@ -159,7 +159,10 @@ export class JobRunner {
       return { outcome: "unhandled" };
     }
     if (route.kind === "unrecognized") {
-      return { outcome: "unrecognized", error: new UnrecognizedJobError(route.advice) };
+      return {
+        outcome: "unrecognized",
+        error: new GatewayWebhookError("unrecognized_job", route.advice),
+      };
     }
     const context: DeliveryContext = { ...delivery, signal, takeover };
     const call = () => runHandler(route, context);
@@ -186,7 +189,7 @@ export class JobRunner {
   async #routeOf({ rawBody, type }: Pick<QueuedDelivery, "rawBody" | "type">): Promise<Route> {
     const decoded = await decode(rawBody, type);
     // The receiver refuses such a delivery, so the inbox cannot have put it into the queue.
-    if (decoded.kind === "type_mismatch") throw new UnreadableJobError("a body of its type");
+    if (decoded.kind === "type_mismatch") throw unreadableJob("a body of its type");
     return this.#routes.find(decoded, type);
   }
 

@@ -1,19 +1,21 @@
+import { GatewayWebhookError, brandErrors } from "../common/errors.js";
 import { DeadlineError } from "../common/timers.js";
 
 /**
  * A queue refused or failed an operation. Logs and reports show it, so neither its message nor its cause
  * holds any part of a job.
  */
-export class QueueError extends Error {
-  override readonly name = "QueueError";
-  /** Always `queue_failed`. */
-  readonly code = "queue_failed";
-  /** The engine's own code, such as `ECONNREFUSED` or `42P01`. */
-  readonly engineCode: string | undefined;
+export class QueueError extends GatewayWebhookError<"queue_failed"> {
+  static {
+    brandErrors(this, "QueueError");
+  }
 
-  constructor(message: string, engineCode?: string) {
-    super(message);
-    this.engineCode = engineCode;
+  constructor(
+    message: string,
+    /** The engine's own code, such as `ECONNREFUSED` or `42P01`. */
+    readonly engineCode?: string,
+  ) {
+    super("queue_failed", message);
   }
 }
 

@@ -1,3 +1,4 @@
+import { GatewayWebhookError, brandErrors } from "../common/errors.js";
 /**
  * The stable codes of `ManagementError`, one per cause. A minor version may add codes, so code that branches on
  * them needs a default.
@@ -58,8 +59,11 @@ export interface ManagementErrorFacts {
  *
  * @experimental
  */
-export class ManagementError extends Error {
-  override readonly name = "ManagementError";
+export class ManagementError extends GatewayWebhookError<ManagementErrorCode> {
+  static {
+    brandErrors(this, "ManagementError");
+  }
+
   /** HTTP status of the answer. Undefined if none arrived. */
   readonly status: number | undefined;
   /** The gateway's own code, such as `VALIDATION_ERROR`. Undefined in its legacy formats. */
@@ -70,12 +74,11 @@ export class ManagementError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    /** The cause. Stable, so that code can branch on it. */
-    readonly code: ManagementErrorCode,
+    code: ManagementErrorCode,
     message: string,
     { status, gatewayCode, details = [], retryAfterMs }: ManagementErrorFacts = {},
   ) {
-    super(message);
+    super(code, message);
     this.status = status;
     this.gatewayCode = gatewayCode;
     this.details = details;

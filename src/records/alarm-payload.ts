@@ -1,3 +1,4 @@
+import { GatewayWebhookError, brandErrors } from "../common/errors.js";
 import { isPromise } from "../common/promises.js";
 import type { StandardSchema, StandardSchemaIssue } from "./standard-schema.js";
 
@@ -9,18 +10,20 @@ export type AlarmPayloadErrorCode =
  * The payload of an alarm could not be read. Neither the message nor what a logger prints of this error
  * holds a part of the payload, which is personal data.
  */
-export class AlarmPayloadError extends Error {
-  override readonly name = "AlarmPayloadError";
+export class AlarmPayloadError extends GatewayWebhookError<AlarmPayloadErrorCode> {
+  static {
+    brandErrors(this, "AlarmPayloadError");
+  }
+
   /** The issues that the schema found. Not enumerable, because their messages may quote values. */
   declare readonly issues: readonly StandardSchemaIssue[];
 
   constructor(
-    /** Which step failed. Stable, so that code can branch on it. */
-    readonly code: AlarmPayloadErrorCode,
+    code: AlarmPayloadErrorCode,
     message: string,
     issues: readonly StandardSchemaIssue[] = [],
   ) {
-    super(message);
+    super(code, message);
     Object.defineProperty(this, "issues", { value: issues, enumerable: false });
   }
 }

@@ -1,3 +1,4 @@
+import { GatewayWebhookError } from "../common/errors.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import { requireOfNode } from "../common/runtime.js";
 import type { Alarm } from "./alarm.js";
@@ -19,7 +20,7 @@ export function readJson(bytes: Uint8Array): unknown {
  * header, must agree: otherwise a captured alarm could be sent to another handler.
  *
  * A record that already has the documented types is returned as it is. Any other needs the schemas:
- * the first one loads them and is a promise, which rejects with `SchemaLoadError` if that fails.
+ * the first one loads them and is a promise, which rejects with `schema_load_failed` if that fails.
  */
 export function decode(bytes: Uint8Array, claimedType: string): ValueOrPromise<Decoded> {
   let body: unknown;
@@ -83,7 +84,11 @@ async function loadAndValidate(
   loading ??= load().catch((error: unknown) => {
     // A failed load is not kept: the next record tries again.
     loading = undefined;
-    throw new SchemaLoadError(error);
+    throw new GatewayWebhookError(
+      "schema_load_failed",
+      "the record schemas could not be loaded: is zod installed, and is the package complete?",
+      { cause: error },
+    );
   });
   validation = await loading;
   return validation[validate](body);
@@ -104,25 +109,5 @@ async function load(): Promise<typeof Validation> {
       // The error of the import says more: it names the file that is missing.
     }
     throw error;
-  }
-}
-
-/**
- * The record schemas could not be loaded, so a record could not be validated: answered 500
- * `internal_error`, and the gateway sends the delivery again. `cause` is the error of the import, such
- * as a missing file of the package or of zod.
- */
-export class SchemaLoadError extends Error {
-  override readonly name = "SchemaLoadError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "schema_load_failed";
-
-  constructor(cause: unknown) {
-    super(
-      "the record schemas could not be loaded: is zod installed, and is the package complete?",
-      {
-        cause,
-      },
-    );
   }
 }

@@ -1,7 +1,6 @@
-import { InvalidValueError } from "../common/errors.js";
+import { GatewayWebhookError } from "../common/errors.js";
 
-const LEGACY_OR_ISO =
-  /^\d{4}-\d\d-\d\d[ Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:?\d\d)?$/;
+const LEGACY_OR_ISO = /^\d{4}-\d\d-\d\d[ Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:?\d\d)?$/;
 const FRACTION_AND_ZONE = /^(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
 /** The calendar repeats after 400 years. */
 const MS_OF_400_YEARS = 146_097 * 86_400_000;
@@ -15,14 +14,14 @@ const MS_OF_400_YEARS = 146_097 * 86_400_000;
  * parseGatewayTime(alarm.created_at).toISOString(); // "2026-07-08T10:00:00.000Z"
  * ```
  *
- * @throws InvalidValueError, a `RangeError`, if the text has neither format or is no real time (30
+ * @throws GatewayWebhookError (`invalid_gateway_time`) if the text has neither format or is no real time (30
  * February, hour 24). The message does not repeat the text.
  */
 export function parseGatewayTime(text: string): Date {
   const ms = gatewayTimeMs(text);
   if (!Number.isNaN(ms)) return new Date(ms);
   const isForm = typeof text === "string" && LEGACY_OR_ISO.test(text);
-  throw new InvalidValueError(
+  throw new GatewayWebhookError(
     "invalid_gateway_time",
     `not a gateway time: ${isForm ? "no such date or time" : "YYYY-MM-DD HH:MM:SS or ISO 8601"}`,
   );

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { ConfigurationError } from "../common/errors.js";
+import { ConfigurationError, GatewayWebhookError } from "../common/errors.js";
 import {
   isSignature,
   isWebhookType,
@@ -159,7 +159,12 @@ class LookedUpKeyring implements Keyring {
     secrets.forEach((secret, index) => {
       if (secretFault(secret) === undefined) keys.push(this.#keyOf(secret as string, index));
     });
-    if (keys.length === 0) throw new NoUsableSecretError();
+    if (keys.length === 0) {
+      throw new GatewayWebhookError(
+        "no_usable_secret",
+        "the secret function returned no usable secret: a non-empty string, or a list with one",
+      );
+    }
     return { order: keys };
   }
 
@@ -170,16 +175,5 @@ class LookedUpKeyring implements Keyring {
     this.#cache.set(secret, made.key);
     this.#weakSecretCheck.check(secret);
     return made;
-  }
-}
-
-/** The secret function returned nothing that can be a secret. */
-export class NoUsableSecretError extends Error {
-  override readonly name = "NoUsableSecretError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "no_usable_secret";
-
-  constructor() {
-    super("the secret function returned no usable secret: a non-empty string, or a list with one");
   }
 }

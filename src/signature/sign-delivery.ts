@@ -1,8 +1,8 @@
+import { GatewayWebhookError } from "../common/errors.js";
 import { isDeliveryId, isDeliveryTimestamp } from "../delivery/headers.js";
 import { bytesOfBody } from "../delivery/request.js";
 import { keyOf } from "./secrets.js";
 import { sign } from "./signature.js";
-import { InvalidValueError } from "../common/errors.js";
 
 /** The delivery to sign. */
 export interface SignDeliveryOptions {
@@ -21,8 +21,8 @@ export interface SignDeliveryOptions {
  * makes it (GATEWAY.md, "Authentication", rule 7). For tests and tools that take the gateway's
  * place.
  *
- * Rejects with a `ConfigurationError` for a value that cannot be a secret, and with a `RangeError`
- * for an id or a timestamp that the grammar does not allow: no receiver would accept such a
+ * Rejects with a `ConfigurationError` for a value that cannot be a secret, and with the code
+ * `invalid_delivery_id` or `invalid_timestamp` for an id or a timestamp that the grammar does not allow: no receiver would accept such a
  * signature.
  */
 export async function signDelivery(options: SignDeliveryOptions): Promise<string> {
@@ -30,12 +30,12 @@ export async function signDelivery(options: SignDeliveryOptions): Promise<string
   const key = keyOf(secret);
   const text = String(timestamp);
   if (!isDeliveryId(id))
-    throw new InvalidValueError(
+    throw new GatewayWebhookError(
       "invalid_delivery_id",
       "id must be 1 to 128 characters of [0-9A-Za-z._-]",
     );
   if (!isDeliveryTimestamp(text)) {
-    throw new InvalidValueError(
+    throw new GatewayWebhookError(
       "invalid_timestamp",
       "timestamp must be whole Unix seconds, from 0 to 999999999999",
     );

@@ -1,8 +1,14 @@
 import { LRUCache } from "lru-cache";
-import { ConfigurationError } from "../common/errors.js";
+import { ConfigurationError, GatewayWebhookError } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
-import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
-import type { DeliveryStore, StoreConnection } from "./delivery-store.js";
+import {
+  CLAIMED,
+  COMPLETED,
+  TAKEN_OVER,
+  inFlight,
+  type DeliveryStore,
+  type StoreConnection,
+} from "./delivery-store.js";
 import { Leases } from "./leases.js";
 
 /** Options of `memoryStore`. */
@@ -18,23 +24,9 @@ export interface MemoryStoreOptions {
 }
 
 /**
- * A memory store has `maxEntries` claims in flight and accepts no more. The receiver answers 503, and the
- * gateway sends the delivery again.
- */
-export class MemoryStoreFullError extends Error {
-  override readonly name = "MemoryStoreFullError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "memory_store_full";
-
-  constructor(maxEntries: number) {
-    super(`the memory store holds ${String(maxEntries)} claims in flight: raise maxEntries`);
-  }
-}
-
-/**
  * The default store. It lives in this process and ends with it: after a restart, and in another process, a
  * redelivery of a handled delivery is handled again. Claims in flight are never evicted; with `maxEntries`
- * of them a further claim throws `MemoryStoreFullError`, and the gateway is answered 503.
+ * of them a further claim throws `memory_store_full`, and the gateway is answered 503.
  *
  * @throws ConfigurationError for an unknown or invalid option.
  * @example
@@ -71,7 +63,11 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
   /** Deletes ended leases, which only serve to recognize a takeover. Throws if no lease has ended. */
   const makeRoom = (time: number): void => {
     leases.deleteEnded(time);
-    if (leases.size >= maxEntries) throw new MemoryStoreFullError(maxEntries);
+    if (leases.size < maxEntries) return;
+    throw new GatewayWebhookError(
+      "memory_store_full",
+      `the memory store holds ${String(maxEntries)} claims in flight: raise maxEntries`,
+    );
   };
 
   return {

@@ -69,18 +69,3 @@ export function concurrencyOfPool(max: unknown): { maxConcurrentDeliveries?: num
   if (typeof max !== "number" || !(max >= 1)) return {};
   return { maxConcurrentDeliveries: Math.max(1, Math.floor(max) - 1) };
 }
-
-/**
- * A handler used `tx` for something that only the store may do, such as COMMIT, or used it after it had
- * settled. A call that is refused has no effect. If the handler has ended the transaction anyway, its
- * delivery is not acknowledged.
- */
-export class TransactionMisuseError extends Error {
-  override readonly name = "TransactionMisuseError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "transaction_misuse";
-}
-
-/** Message for a call after the handler settled: it would reach the next delivery or no transaction. */
-export const LATE =
-  "tx was used after the handler had settled: wait for everything that it started";

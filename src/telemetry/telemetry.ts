@@ -143,6 +143,6 @@ export interface JobReport {
    * engine gave up.
    */
   readonly recovered?: true;
-  /** What the handler threw, or why the engine gave up the job (`DeadJobError`). */
+  /** What the handler threw, or why the engine gave up the job (`dead_job`). */
   readonly error?: unknown;
 }

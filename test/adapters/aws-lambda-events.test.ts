@@ -1,9 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  lambdaHandler,
-  NoHttpEventError,
-  type LambdaEvent,
-} from "../../adapters/aws-lambda/index.js";
+import { lambdaHandler, type LambdaEvent } from "../../adapters/aws-lambda/index.js";
 import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
 import type { WireRequest } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
@@ -185,11 +181,7 @@ describe("events", () => {
     ["a list", [{ httpMethod: "POST" }]],
   ])("%s makes the invocation fail, so that its sender sends it again", async (_what, event) => {
     const failure = call(event as never);
-    await expect(failure).rejects.toThrow(NoHttpEventError);
-    await expect(failure).rejects.toMatchObject({
-      code: "no_http_event",
-      name: "NoHttpEventError",
-    });
+    await expect(failure).rejects.toMatchObject({ code: "no_http_event" });
     await expect(failure).rejects.toThrow("Check the triggers of this function");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ERROR_CODES } from "../../cli/errors/error-table.js";
+import { readErrorCodes } from "../../cli/error-codes.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { runCommand } from "../support/cli/cli-io.js";
@@ -154,7 +154,7 @@ test.each([
   ["SIGNATURE_MISMATCH", ["signature_mismatch (outcome)", "explain request.txt"]],
   [
     "redis_unavailable",
-    ["redis_unavailable (error code)", "RedisUnavailableError", "docs/errors.md"],
+    ["redis_unavailable (error code)", "GatewayWebhookError", "docs/errors.md"],
   ],
   ["ConfigurationError", ["unknown_option (error code)", "missing_secret (error code)"]],
   ["retry_later", ["retry_later (outcome)", "retry_later (error code)"]],
@@ -166,7 +166,7 @@ test.each([
 });
 
 test("explain knows every outcome and every error code", async () => {
-  const names = [...Object.keys(OUTCOMES), ...ERROR_CODES.map(({ code }) => code)];
+  const names = [...Object.keys(OUTCOMES), ...readErrorCodes().map(({ code }) => code)];
   for (const name of new Set(names)) {
     const { code, stdout } = await runCommand(`explain ${name} --json`);
     const { pages } = JSON.parse(stdout) as { pages: { name: string; meaning: string }[] };

@@ -69,7 +69,7 @@ describe("the lease of a running handler", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(loser.context.signal.aborted).toBe(true);
     expect(loser.context.signal.reason).toMatchObject({
-      ...{ name: "LeaseLostError", code: "lease_lost" },
+      ...{ name: "GatewayWebhookError", code: "lease_lost" },
       message: expect.stringContaining("another process may be handling it") as string,
     });
     expect(winner.context.signal.aborted).toBe(false);

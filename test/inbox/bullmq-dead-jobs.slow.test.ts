@@ -2,7 +2,8 @@
 import { Queue, Worker, type WorkerOptions } from "bullmq";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { DeadJobError, type JobReport } from "../../src/inbox/index.js";
+import { GatewayWebhookError } from "../../src/index.js";
+import type { JobReport } from "../../src/inbox/index.js";
 import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { startInboxChild } from "../support/inbox/inbox-child.js";
 import { describeBullmq } from "../support/inbox/inbox-engines.js";
@@ -69,7 +70,7 @@ describeBullmq("BullMQ", () => {
     expect(reports).toEqual([
       expect.objectContaining({
         ...{ outcome: "dead", lastAttempt: true, id: UUID, type: "new_alarm", takeover: true },
-        error: new DeadJobError("job stalled more than allowable limit"),
+        error: new GatewayWebhookError("dead_job", "job stalled more than allowable limit"),
       }),
     ]);
     expect(lines.filter((line) => line.includes("dead: The engine gave up the job"))).toHaveLength(
@@ -101,7 +102,7 @@ describeBullmq("BullMQ", () => {
     await settlesAt(() => reports.map(({ id }) => id).toSorted(), ["not-a-uuid", "strange"]);
     await Promise.all(stops.map((stop) => stop()));
     const byHand = reports.find(({ id }) => id === "not-a-uuid");
-    expect(byHand?.error).toEqual(new DeadJobError("given up by hand"));
+    expect(byHand?.error).toEqual(new GatewayWebhookError("dead_job", "given up by hand"));
 
     const again: JobReport[] = [];
     const key = queue.toKey("#not-a-uuid");

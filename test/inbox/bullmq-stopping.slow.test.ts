@@ -1,6 +1,6 @@
 import { Worker, type Job } from "bullmq";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { WorkerStoppingError, bullmqConsume } from "../../src/inbox/bullmq/index.js";
+import { bullmqConsume } from "../../src/inbox/bullmq/index.js";
 import { deferred } from "../support/deferred.js";
 import { openBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
 import { describeBullmq } from "../support/inbox/inbox-engines.js";
@@ -42,7 +42,7 @@ describeBullmq("BullMQ", () => {
     const stopped = stop();
     release.resolve();
     await stopped;
-    expect(reasons).toEqual([new WorkerStoppingError()]);
+    expect(reasons).toEqual([expect.objectContaining({ code: "worker_stopping" })]);
     expect(await completed()).toBe(1);
     await queue.close();
   });

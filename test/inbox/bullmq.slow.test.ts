@@ -111,7 +111,9 @@ describeBullmq("BullMQ", () => {
     });
     await settlesAt(
       () => reasons.map(String),
-      ["JobLockLostError: the lock on the job is lost: another worker may be running it"],
+      [
+        "GatewayWebhookError: job_lock_lost: the lock on the job is lost: another worker may be running it",
+      ],
     );
     await stop();
   });

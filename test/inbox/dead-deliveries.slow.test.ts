@@ -98,7 +98,7 @@ describeEachEngine((_name, startEngine) => {
     await settlesAt(() => reports.map(({ outcome }) => outcome), ["dead", "dead"]);
     const letters = await queue.deadDeliveries.list();
     expect(letters.map(({ type, error }) => [type, error])).toEqual(
-      letters.map(() => [undefined, "UnreadableJobError: the job was not made by the inbox"]),
+      letters.map(() => [undefined, "GatewayWebhookError: the job was not made by the inbox"]),
     );
     const [first = "", second = ""] = letters.map(({ id }) => id);
     expect((await queue.deadDeliveries.discard([first])).discarded).toEqual([first]);

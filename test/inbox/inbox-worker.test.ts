@@ -152,7 +152,7 @@ describe("inboxWorker", () => {
   ])("a worker fails %s as malformed", async (_, data) => {
     const { work, lines } = watched({ new_alarm: () => undefined });
     const result = await work(data);
-    expect(result).toMatchObject({ outcome: "malformed", error: { name: "UnreadableJobError" } });
+    expect(result).toMatchObject({ outcome: "malformed", error: { code: "unreadable_job" } });
     expect(lines.map(([level]) => level)).toEqual(["error"]);
   });
 

@@ -1,7 +1,8 @@
 // The engine may give up a job although no handler failed. No worker sees that, and one must report it.
 import type PgBoss from "pg-boss";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { DeadJobError, type InboxJob, type JobReport } from "../../src/inbox/index.js";
+import { GatewayWebhookError } from "../../src/index.js";
+import type { InboxJob, JobReport } from "../../src/inbox/index.js";
 import {
   pgBossDeadDeliveries,
   pgBossConsume,
@@ -49,7 +50,7 @@ describePgBoss("pg-boss", () => {
       {
         ...{ outcome: "dead", attempt: 1, lastAttempt: true, id: UUID, type: "new_alarm" },
         ...{ durationMs: 0, waitedMs: 0, takeover: true },
-        error: new DeadJobError("job failed by timeout in active state"),
+        error: new GatewayWebhookError("dead_job", "job failed by timeout in active state"),
       },
     ]);
     expect(reports[0]?.error).toMatchObject({ code: "dead_job" });

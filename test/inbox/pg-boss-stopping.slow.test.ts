@@ -1,7 +1,7 @@
 import type PgBoss from "pg-boss";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { RetryLater } from "../../src/index.js";
-import { WorkerStoppingError, pgBossConsume } from "../../src/inbox/pg-boss/index.js";
+import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
 import type { PgBossConsumer, PgBossJob } from "../../src/inbox/pg-boss/client.js";
 import { QueueError } from "../../src/inbox/queue-error.js";
 import { deferred } from "../support/deferred.js";
@@ -107,7 +107,7 @@ describePgBoss("pg-boss", () => {
     const stopped = stop();
     release.resolve();
     await stopped;
-    expect(reasons).toEqual([new WorkerStoppingError()]);
+    expect(reasons).toEqual([expect.objectContaining({ code: "worker_stopping" })]);
     expect(await queue.completed()).toBe(1);
   });
 

@@ -5,7 +5,7 @@ import supertest from "supertest";
 import { describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { ConfigurationError, createWebhookReceiver } from "../../src/index.js";
+import { ConfigurationError, createWebhookReceiver, GatewayWebhookError } from "../../src/index.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import {
@@ -177,7 +177,9 @@ describe("invalid options", () => {
           fc.record({ timestamp: fc.constantFrom(-1, 0.5, 1e12, Number.NaN) }),
         ),
         async (wrong) => {
-          await expect(signedDelivery({ alarm, secret, ...wrong })).rejects.toThrow(RangeError);
+          await expect(signedDelivery({ alarm, secret, ...wrong })).rejects.toThrow(
+            GatewayWebhookError,
+          );
         },
       ),
     );

@@ -152,8 +152,8 @@ describe("the bundle of a function", () => {
     Express: "app.use(express.json())",
     Hono: "Mount honoHandler",
     "the stores in SQL": "CREATE TABLE",
-    Redis: "RedisUnavailableError",
-    "the inbox": "DeadJobError",
+    Redis: "redis_unavailable",
+    "the inbox": "unreadable_job",
     "the testing kit": "receiverConformance",
     "Web Crypto": "crypto.subtle.importKey",
   };

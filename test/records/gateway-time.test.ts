@@ -69,7 +69,7 @@ describe("parseGatewayTime reads", () => {
   });
 });
 
-describe("parseGatewayTime refuses with a RangeError", () => {
+describe("parseGatewayTime refuses with a code", () => {
   test.each([
     "",
     "2026-07-08",
@@ -114,18 +114,22 @@ describe("parseGatewayTime refuses with a RangeError", () => {
     "1783504800",
     "tomorrow",
     "-2026-07-08 10:00:00",
-  ])("parseGatewayTime refuses %j with a RangeError", (text) => {
-    expect(() => parseGatewayTime(text)).toThrow(RangeError);
+  ])("parseGatewayTime refuses %j with a code", (text) => {
+    expect(() => parseGatewayTime(text)).toThrow(
+      expect.objectContaining({ code: "invalid_gateway_time" }),
+    );
   });
 
   test.each([undefined, null, 1_783_504_800_000, new Date(0), {}, ["2026-07-08 10:00:00"]])(
-    "parseGatewayTime refuses a value that is not text with a RangeError: %j",
+    "parseGatewayTime refuses a value that is not text with a code: %j",
     (value) => {
-      expect(() => parseGatewayTime(value as string)).toThrow(RangeError);
+      expect(() => parseGatewayTime(value as string)).toThrow(
+        expect.objectContaining({ code: "invalid_gateway_time" }),
+      );
     },
   );
 
-  test("the RangeError of parseGatewayTime does not repeat the text", () => {
+  test("the error of parseGatewayTime does not repeat the text", () => {
     for (const text of ["19121212-1212", "1912-12-12 12:12:99"]) {
       expect(() => parseGatewayTime(text)).toThrow(/^not a gateway time: (?!.*12)/);
     }
@@ -133,7 +137,7 @@ describe("parseGatewayTime refuses with a RangeError", () => {
 
   test("parseGatewayTime refuses a long text without delay", () => {
     expect(() => parseGatewayTime(`2026-07-08 10:00:00.${"1".repeat(1_000_000)}`)).toThrow(
-      RangeError,
+      /^not a gateway time/,
     );
   });
 });

@@ -72,7 +72,7 @@ test("a failed load of the schemas is answered 500 and logged, and the next reco
   expect(errors()).toHaveLength(2);
   expect(errors()[0]?.message).toContain("internal_error");
   expect(reports[0]?.error).toMatchObject({
-    name: "SchemaLoadError",
+    name: "GatewayWebhookError",
     code: "schema_load_failed",
     cause: expect.any(Error) as unknown,
   });

@@ -34,7 +34,7 @@ test("a document is split at headings of a level, and a heading in code is none"
 });
 
 test("an error page has what its section says, and the facts of its row", () => {
-  const table = "| error | exported by | code | where and why |\n| --- | --- | --- | --- |\n";
+  const table = "| error | comes from | code | where and why |\n| --- | --- | --- | --- |\n";
   const row = "| `AError` | `…/a` | `a_failed`, `a_late` | thrown by `a` |";
   const split = SPLITS["docs/errors.md"]?.(
     `# Errors\n\n${table}${row}\n\n## a_failed\n\nIt failed.\n`,

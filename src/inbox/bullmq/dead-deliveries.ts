@@ -1,3 +1,4 @@
+import { hasCode } from "../../common/errors.js";
 import {
   deadDeliveriesOf,
   type DeadDeliveries,
@@ -5,7 +6,6 @@ import {
   type DeadLetters,
 } from "../dead-deliveries.js";
 import { finishedJobOf, jobNameOf } from "../inbox-job.js";
-import { UnreadableJobError } from "../job-errors.js";
 import { bullmqJobId, deliveryIdOfBullmqJob } from "../job-id.js";
 import { queueErrorOf, wordsOfText } from "../queue-error.js";
 import { checkQueue, ownQueueOptions } from "../queue-options.js";
@@ -99,7 +99,7 @@ async function discardJob(job: BullmqDeadJob): Promise<boolean> {
   try {
     await job.updateData(finishedJobOf(job.data, "discarded"));
   } catch (error) {
-    if (!(error instanceof UnreadableJobError)) throw error;
+    if (!hasCode(error, "unreadable_job")) throw error;
     await job.remove();
     return true;
   }

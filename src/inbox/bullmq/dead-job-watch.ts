@@ -1,6 +1,6 @@
+import { GatewayWebhookError } from "../../common/errors.js";
 import { within } from "../../common/timers.js";
 import { jobNameOf } from "../inbox-job.js";
-import { DeadJobError } from "../job-errors.js";
 import { deliveryIdOfBullmqJob } from "../job-id.js";
 import type { GivenUpJob } from "../job-runner.js";
 import { wordsOfText } from "../queue-error.js";
@@ -83,7 +83,10 @@ export class DeadJobWatch {
     if (added === undefined || (claim === null && added === 0)) return true;
     const [data = null, reason = null] = await redis.hmget(key, "data", "failedReason");
     const { id = deliveryIdOfBullmqJob(jobId), type } = jobNameOf(parseJson(data));
-    const error = new DeadJobError(wordsOfText(reason) || "the engine gave up the job");
+    const error = new GatewayWebhookError(
+      "dead_job",
+      wordsOfText(reason) || "the engine gave up the job",
+    );
     this.#report({ id, type, attempts: Number(attemptsMade ?? 0), error });
     await setJobField(redis, key, field, REPORTED);
     return true;

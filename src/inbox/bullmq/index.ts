@@ -7,14 +7,6 @@ export type {
 } from "../dead-deliveries.js";
 export { inbox, type Enqueue, type InboxHandlers, type InboxOptions } from "../inbox.js";
 export type { InboxJob } from "../inbox-job.js";
-export {
-  DeadJobError,
-  JobLockLostError,
-  UnreadableJobError,
-  UnrecognizedJobError,
-  WorkerStoppingError,
-} from "../job-errors.js";
-export { JobFailure } from "../job-failure.js";
 export type { JobReport, OnJob } from "../job-report.js";
 export { QueueError } from "../queue-error.js";
 export type { BullmqDeadQueue, BullmqQueue, BullmqWorkerClass } from "./client.js";

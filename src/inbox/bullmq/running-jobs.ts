@@ -1,9 +1,9 @@
+import { GatewayWebhookError, hasCode } from "../../common/errors.js";
 import { within, pause } from "../../common/timers.js";
 import { InFlightCount } from "../../common/in-flight-count.js";
 import { finishedJobOf, jobNameOf } from "../inbox-job.js";
 import { hasFailed, type InboxResult, type InboxRun } from "../inbox-result.js";
-import { DeadJobError, JobLockLostError, WorkerStoppingError } from "../job-errors.js";
-import { JobFailure } from "../job-failure.js";
+import { jobLockLost, JobFailure, workerStopping } from "../job-failure.js";
 import { deliveryIdOfBullmqJob } from "../job-id.js";
 import type { EngineResponse } from "../job-report.js";
 import type { EndedRun, JobRunner } from "../job-runner.js";
@@ -49,7 +49,7 @@ export class RunningJobs {
     this.#reportUnwritten(id, "refused");
     this.#controllers.set(id, controller);
     this.#handlers.enter();
-    if (this.#isStopped) controller.abort(new WorkerStoppingError());
+    if (this.#isStopped) controller.abort(workerStopping());
     try {
       const ended = await this.#runner.run(job.data, inboxRunOf(job, signal)).finally(() => {
         this.#handlers.leave();
@@ -60,7 +60,7 @@ export class RunningJobs {
         return;
       }
       // BullMQ refuses the result of a run that has lost its lock, and emits no event for it.
-      if (signal.reason instanceof JobLockLostError) this.#runner.report(ended, "refused");
+      if (hasCode(signal.reason, "job_lock_lost")) this.#runner.report(ended, "refused");
       else this.#unwritten.set(id, ended);
       const { result } = ended;
       const delayMs = result.outcome === "retry_later" ? result.retryAfterMs : undefined;
@@ -76,7 +76,7 @@ export class RunningJobs {
     const isDead = finishedOn !== undefined;
     if (!this.#reportUnwritten(id, isDead ? "dead" : "accepted") && isDead) {
       const { id: deliveryId = deliveryIdOfBullmqJob(id), type } = jobNameOf(data);
-      const error = new DeadJobError(wordsOfText(message));
+      const error = new GatewayWebhookError("dead_job", wordsOfText(message));
       this.#runner.reportGivenUp({ id: deliveryId, type, attempts: attemptsMade, error });
     }
     return isDead;
@@ -84,7 +84,7 @@ export class RunningJobs {
 
   /** Aborts the signals of jobs whose locks are lost. */
   lockLost(jobIds: readonly string[]): void {
-    const reason = new JobLockLostError();
+    const reason = jobLockLost();
     for (const id of jobIds) this.#controllers.get(id)?.abort(reason);
   }
 
@@ -92,7 +92,7 @@ export class RunningJobs {
   stop(): void {
     this.#isStopped = true;
     for (const controller of this.#controllers.values()) {
-      controller.abort(new WorkerStoppingError());
+      controller.abort(workerStopping());
     }
   }
 
@@ -131,7 +131,7 @@ export class RunningJobs {
     }
     const line = "a job arrived after its lock had expired: it is left to another worker";
     this.#runner.log.error(line, details);
-    throw new JobFailure(new JobLockLostError());
+    throw new JobFailure(jobLockLost());
   }
 
   #reportUnwritten(id: string, response: EngineResponse): boolean {

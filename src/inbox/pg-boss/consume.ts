@@ -1,6 +1,6 @@
 import { integerOption } from "../../common/option-checks.js";
 import { repeat } from "../../common/timers.js";
-import { WorkerStoppingError } from "../job-errors.js";
+import { workerStopping } from "../job-failure.js";
 import { JobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
 import {
@@ -117,7 +117,7 @@ export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void
   const watched = repeat(reportMissed, POLLS_PER_WATCH * pollIntervalMs, stopping.signal);
   const stopped = Promise.all([polled, watched]).then(() => undefined);
   return () => {
-    stopping.abort(new WorkerStoppingError());
+    stopping.abort(workerStopping());
     return stopped;
   };
 }

@@ -1,6 +1,6 @@
+import { GatewayWebhookError } from "../../common/errors.js";
 import { within } from "../../common/timers.js";
 import { jobNameOf } from "../inbox-job.js";
-import { DeadJobError } from "../job-errors.js";
 import type { GivenUpJob } from "../job-runner.js";
 import { wordsOfText } from "../queue-error.js";
 import type { PgBossDatabase } from "./client.js";
@@ -44,7 +44,10 @@ export class DeadJobWatch {
       if (rows.length === 0) return;
       for (const { letter, name, attempts, message } of rows) {
         const { id = String(letter), type } = jobNameOf(name);
-        const error = new DeadJobError(wordsOfText(message) || "the engine gave up the job");
+        const error = new GatewayWebhookError(
+          "dead_job",
+          wordsOfText(message) || "the engine gave up the job",
+        );
         this.#report({ id, type, attempts: Number(attempts), error });
       }
       await this.markReported(rows.map(({ letter }) => letter));

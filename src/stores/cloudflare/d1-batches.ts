@@ -1,8 +1,15 @@
+import { GatewayWebhookError } from "../../common/errors.js";
 import type { D1Binding, D1Value } from "./d1-binding.js";
-import { isTransient, namedD1Error } from "./errors.js";
 
 /** The text of a statement, and the values of its parameters `?1`, `?2` … */
 export type BoundSql = readonly [sql: string, ...values: D1Value[]];
+
+/**
+ * The failures that D1's documentation tells to retry: the network, and a database that moves or restarts.
+ * "D1 DB is overloaded" is not one of them, since every retry would add to the load.
+ */
+const TRANSIENT =
+  /network connection lost|storage caused object to be reset|reset because its code was updated|transient issue on remote node/i;
 
 /**
  * The pauses before the second and the third attempt, in milliseconds. Each is drawn between its half and
@@ -39,4 +46,20 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
+}
+
+/** Whether the same call may succeed within a second. It may have been committed: its answer was lost. */
+function isTransient(error: unknown): boolean {
+  return TRANSIENT.test(String(error));
+}
+
+/** The error that names what is missing. Any other error is returned unchanged. */
+function namedD1Error(error: unknown, table: string): unknown {
+  if (!String(error).includes(`no such table: ${table}:`)) return error;
+  return new GatewayWebhookError(
+    "missing_table",
+    `the database has no table ${table}: put the SQL of d1Schema() into a migration, and run ` +
+      "`wrangler d1 migrations apply <database> --remote` (`--local` for wrangler dev)",
+    { cause: error },
+  );
 }

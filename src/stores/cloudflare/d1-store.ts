@@ -1,13 +1,13 @@
 import { missingMethod, ownOptions } from "../../common/option-checks.js";
-import { ConfigurationError } from "../../common/errors.js";
+import { ConfigurationError, GatewayWebhookError } from "../../common/errors.js";
 import {
   CLAIMED,
   COMPLETED,
   TAKEN_OVER,
-  UnexpectedResultError,
   inFlight,
-} from "../claim-results.js";
-import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
+  type ClaimResult,
+  type DeliveryStore,
+} from "../delivery-store.js";
 import { tableName } from "../sqlite-table.js";
 import type { D1Binding } from "./d1-binding.js";
 import { D1Batches } from "./d1-batches.js";
@@ -121,5 +121,5 @@ function claimResultOf(row: unknown, owner: string): ClaimResult {
   if (holder === null) return COMPLETED;
   if (holder === owner) return Number(takeover) === 1 ? TAKEN_OVER : CLAIMED;
   if (typeof holder === "string") return inFlight(Math.max(1, Number(left_ms)));
-  throw new UnexpectedResultError("D1 returned no row for a claim");
+  throw new GatewayWebhookError("unexpected_result", "D1 returned no row for a claim");
 }

@@ -1,3 +1,4 @@
+import { GatewayWebhookError } from "../../common/errors.js";
 // One item a delivery. Layout version 1:
 //   id              S     partition key: the version, a colon, and the delivery id
 //   heldBy          S     the owner of the lease; absent once the delivery is completed
@@ -7,14 +8,7 @@
 //   expiresAt       N     when DynamoDB may delete the item (TTL), in Unix seconds
 // Each write changes the state of an item as a whole. A release that changes this layout must change
 // `LAYOUT_VERSION`.
-import {
-  CLAIMED,
-  COMPLETED,
-  TAKEN_OVER,
-  UnexpectedResultError,
-  inFlight,
-} from "../claim-results.js";
-import type { ClaimResult } from "../delivery-store.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight, type ClaimResult } from "../delivery-store.js";
 import type { AttributeValue, Attributes } from "./dynamo-client.js";
 
 /**
@@ -64,7 +58,7 @@ export function number(value: number): AttributeValue {
   return { N: String(value) };
 }
 
-/** Reads an item. Throws `UnexpectedResultError` if this store cannot have written it. */
+/** Reads an item. Throws `unexpected_result` if this store cannot have written it. */
 export function readItem(item: Record<string, unknown>): DeliveryState {
   const attribute = (name: string) =>
     Object(item[name]) as { S?: unknown; N?: unknown; BOOL?: unknown };
@@ -73,7 +67,8 @@ export function readItem(item: Record<string, unknown>): DeliveryState {
   const heldBy = attribute("heldBy").S;
   const leaseEndsAt = Number(attribute("leaseEndsAt").N);
   if (typeof heldBy !== "string" || !Number.isFinite(leaseEndsAt)) {
-    throw new UnexpectedResultError(
+    throw new GatewayWebhookError(
+      "unexpected_result",
       "an item of the DynamoDB table was not written by this store: give the store a table of its own",
     );
   }

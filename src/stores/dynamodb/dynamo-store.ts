@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { ConfigurationError, GatewayWebhookError } from "../../common/errors.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
-import { UnexpectedResultError } from "../claim-results.js";
 import type { ClaimOptions, ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { ConditionalWrites, type Condition } from "./conditional-writes.js";
 import {
@@ -95,7 +94,7 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
       if (wrote.written) return result;
       held = wrote.state;
     }
-    throw new UnexpectedResultError("DynamoDB refused each attempt of a claim");
+    throw new GatewayWebhookError("unexpected_result", "DynamoDB refused each attempt of a claim");
   };
 
   const release = async (key: string, owner: string): Promise<void> => {

@@ -1,7 +1,6 @@
-import { DeadlineError } from "../../common/timers.js";
+import { unfinishedTransaction, lostAnswerOf } from "../transaction-errors.js";
 import { clientTimeoutMs, type Deadline } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
-import { LostAnswerError, UnfinishedTransactionError } from "../transaction-errors.js";
 import { connect, type MysqlResult } from "./connection.js";
 import { isConflict, isDeadlock, isWaitOver } from "./errors.js";
 import type { MysqlPromisePool } from "./mysql-pool.js";
@@ -38,7 +37,7 @@ export function runCall<T>(
  * Runs `work`, whose statements each commit by themselves, on one connection. The first one must return no
  * rows. The server ends each statement at the deadline.
  *
- * Rejects if a statement was not committed, and with a `LostAnswerError` if that is unknown; then the
+ * Rejects if a statement was not committed, and with an error with the code `lost_answer` if that is unknown; then the
  * connection is closed.
  */
 export async function runOnce<T>(
@@ -61,7 +60,7 @@ export async function runOnce<T>(
     let result = await send(statement);
     if (!mustCommit) {
       if (!result.isInTransaction) return result;
-      if (result.isAutocommit) throw new UnfinishedTransactionError();
+      if (result.isAutocommit) throw unfinishedTransaction();
       // A connection with autocommit off. What other code left open on it is not the store's to commit.
       await end("ROLLBACK");
       mustCommit = true;
@@ -80,8 +79,6 @@ export async function runOnce<T>(
     // locked.
     if (isConflict(error) || isWaitOver(error)) connection.release();
     else await connection.close(error);
-    throw error instanceof DeadlineError
-      ? new LostAnswerError(`${error.message}: the connection was closed`, { cause: error })
-      : error;
+    throw lostAnswerOf(error);
   }
 }

@@ -1,6 +1,5 @@
 import type { KeyedCall } from "../call-groups.js";
-import { CLAIMED } from "../claim-results.js";
-import type { ClaimOptions, ClaimResult } from "../delivery-store.js";
+import { CLAIMED, type ClaimOptions, type ClaimResult } from "../delivery-store.js";
 import type { Run } from "./autocommit.js";
 import { lookStatement, readKnown } from "./known-delivery.js";
 import { NOW_MS, fromNow, literal } from "./sql-text.js";

@@ -1,4 +1,4 @@
-import { LATE, TransactionMisuseError } from "../transactional-store.js";
+import { transactionMisuse, LATE } from "../transaction-errors.js";
 import { isConflict } from "./errors.js";
 import { statementHead } from "./statement-head.js";
 
@@ -165,7 +165,7 @@ function refuse(
   args: readonly unknown[],
   objection: string,
 ): unknown {
-  const error = new TransactionMisuseError(objection);
+  const error = transactionMisuse(objection);
   const callback = args.at(-1);
   if (kind === "callbacks" && typeof callback === "function") {
     queueMicrotask(() => {

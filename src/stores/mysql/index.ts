@@ -14,9 +14,3 @@ export type {
 export type { MysqlMaintenance } from "./maintenance.js";
 export type { PurgeOptions } from "../purge-options.js";
 export { mysqlSchema } from "./mysql-schema.js";
-export {
-  LostAnswerError,
-  TransactionAbortedError,
-  UnfinishedTransactionError,
-} from "../transaction-errors.js";
-export { TransactionMisuseError } from "../transactional-store.js";

@@ -1,11 +1,5 @@
-import {
-  CLAIMED,
-  COMPLETED,
-  TAKEN_OVER,
-  UnexpectedResultError,
-  inFlight,
-} from "../claim-results.js";
-import type { ClaimResult } from "../delivery-store.js";
+import { GatewayWebhookError } from "../../common/errors.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight, type ClaimResult } from "../delivery-store.js";
 import { NOW_MS, literal } from "./sql-text.js";
 
 // Numbers, because a pool may return text as bytes.
@@ -41,7 +35,7 @@ export function lookStatement(table: string, asked: readonly Asked[]): string {
 
 /**
  * What `lookStatement` has read, in the order in which it asked; `claimed` if the owner that asked holds
- * the lease. Throws an `UnexpectedResultError` for the row of another statement.
+ * the lease. Throws an error with the code `unexpected_result` for the row of another statement.
  */
 export function readKnown(rows: readonly unknown[]): (ClaimResult | undefined)[] {
   const known: (ClaimResult | undefined)[] = [];
@@ -62,6 +56,9 @@ function readState(row: unknown): ClaimResult {
     case IS_LEASED:
       return inFlight(Math.max(1, Number(left_ms)));
     default:
-      throw new UnexpectedResultError("the connection returned a row of another statement");
+      throw new GatewayWebhookError(
+        "unexpected_result",
+        "the connection returned a row of another statement",
+      );
   }
 }

@@ -1,7 +1,7 @@
+import { hasCode } from "../../common/errors.js";
 import { CallGroups, latestDeadline, type KeyedCall } from "../call-groups.js";
 import { CallLimits } from "../call-limits.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
-import { LostAnswerError } from "../transaction-errors.js";
 import { runCall, runOnce, type Run } from "./autocommit.js";
 import { claimOne, claimTogether, type Claim } from "./grouped-claims.js";
 import { completeOne, completeTogether, type Completion } from "./completions.js";
@@ -48,7 +48,7 @@ export interface MysqlStore extends DeliveryStore, MysqlMaintenance {}
  *
  * The server ends a statement that takes longer than the receiver's `dependencyTimeoutMs` (10 seconds if no
  * receiver uses the store). If the server does not answer at all, the connection is closed two seconds
- * later and the call rejects with a `LostAnswerError`. A row that was claimed and never completed is
+ * later and the call rejects with an error with the code `lost_answer`. A row that was claimed and never completed is
  * remembered for the retention, counted from its last claim.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
@@ -114,7 +114,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
         return result;
       } catch (error) {
         // No delivery would run under its lease.
-        const mayBeGranted = claim.mayBeGranted || error instanceof LostAnswerError;
+        const mayBeGranted = claim.mayBeGranted || hasCode(error, "lost_answer");
         if (mayBeGranted) await release(key, owner).catch(() => undefined);
         throw error;
       }

@@ -44,7 +44,7 @@ export interface MysqlTransactions<Tx> extends TransactionalStore<Tx>, MysqlMain
  * the connection.
  *
  * The store begins and ends the transaction. A handler may use savepoints. `tx` refuses, with a
- * `TransactionMisuseError`, statements that would end the transaction (COMMIT, ROLLBACK, and everything
+ * `transaction_misuse`, statements that would end the transaction (COMMIT, ROLLBACK, and everything
  * that MySQL commits implicitly, such as CREATE TABLE) or outlive it (`SET`, `USE`), `release` and the
  * like, and every use after the handler has settled. If a handler ends the transaction anyway, the gateway
  * sends its delivery again, and the next run has `context.takeover`.

@@ -1,5 +1,4 @@
-import { inFlight } from "../claim-results.js";
-import type { ClaimResult } from "../delivery-store.js";
+import { inFlight, type ClaimResult } from "../delivery-store.js";
 import type { WorkFacts } from "../transactional-store.js";
 import type { MysqlResult } from "./connection.js";
 import { ERRNO, errnoOf, isWaitOver } from "./errors.js";

@@ -1,6 +1,10 @@
+import {
+  endedByHandler,
+  unfinishedTransaction,
+  transactionAborted,
+} from "../transaction-errors.js";
+import { hasCode } from "../../common/errors.js";
 import { clientTimeoutMs, type CallLimits, type Deadline } from "../call-limits.js";
-import { TransactionAbortedError, UnfinishedTransactionError } from "../transaction-errors.js";
-import { TransactionMisuseError } from "../transactional-store.js";
 import { connect, type Connection, type MysqlResult } from "./connection.js";
 import { ERRNO, errnoOf, isConflict, isWaitOver } from "./errors.js";
 import { guardConnection } from "./guarded-connection.js";
@@ -53,7 +57,7 @@ export class Transaction<Client extends MysqlConnection> {
     try {
       // The status in its answer tells how other code has left the connection.
       const { isInTransaction, isAutocommit } = await query("DO 0");
-      if (isInTransaction && isAutocommit) throw new UnfinishedTransactionError();
+      if (isInTransaction && isAutocommit) throw unfinishedTransaction();
       if (isInTransaction) await query(`ROLLBACK ${ENDING}`);
       return new Transaction(connection, limits, deadline, isAutocommit);
     } catch (error) {
@@ -109,13 +113,13 @@ export class Transaction<Client extends MysqlConnection> {
       await send(`RELEASE SAVEPOINT ${SAVEPOINT}`);
       // Statements that the handler did not await have been answered before this one.
       const unseen = this.#unseenError();
-      if (unseen !== undefined) throw new TransactionAbortedError(unseen);
+      if (unseen !== undefined) throw transactionAborted(unseen);
       const { affectedRows } = await send(limited(statement, ms));
-      if (affectedRows === 0) throw misuse();
+      if (affectedRows === 0) throw endedByHandler();
       await send(`COMMIT ${ENDING}`);
     } catch (error) {
       const isEnded = errnoOf(error) === ERRNO.noSuchSavepoint;
-      if (isEnded || error instanceof TransactionAbortedError) await this.rollBack();
+      if (isEnded || hasCode(error, "transaction_aborted")) await this.rollBack();
       else await this.abandon(error);
       throw isEnded ? this.#endedBy(error) : error;
     }
@@ -162,10 +166,6 @@ export class Transaction<Client extends MysqlConnection> {
 
   #endedBy(cause: unknown): Error {
     const conflict = this.#conflict();
-    return conflict === undefined ? misuse(cause) : new TransactionAbortedError(conflict);
+    return conflict === undefined ? endedByHandler(cause) : transactionAborted(conflict);
   }
-}
-
-function misuse(cause?: unknown): Error {
-  return new TransactionMisuseError("the handler ended the transaction of its delivery", { cause });
 }

@@ -1,18 +1,12 @@
-import {
-  CLAIMED,
-  COMPLETED,
-  TAKEN_OVER,
-  UnexpectedResultError,
-  inFlight,
-} from "../claim-results.js";
-import type { ClaimResult } from "../delivery-store.js";
+import { GatewayWebhookError } from "../../common/errors.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight, type ClaimResult } from "../delivery-store.js";
 
 /** When to retry a redelivery while a transaction of unknown length handles the delivery. */
 const RETRY_AFTER_MS = 10_000;
 
 /**
  * The state of a key, from the row that the statements of both stores return; undefined without a row.
- * Throws an `UnexpectedResultError` for any other row.
+ * Throws an error with the code `unexpected_result` for any other row.
  */
 export function readClaimRow(rows: readonly unknown[]): ClaimResult | undefined {
   const row = rows[0] as { state: unknown; retry_after_ms: unknown } | undefined;
@@ -28,7 +22,10 @@ export function readClaimRow(rows: readonly unknown[]): ClaimResult | undefined 
     case "in_flight":
       return inFlight(Number(row.retry_after_ms ?? RETRY_AFTER_MS));
     default:
-      throw new UnexpectedResultError("pool.query returned a row of another statement");
+      throw new GatewayWebhookError(
+        "unexpected_result",
+        "pool.query returned a row of another statement",
+      );
   }
 }
 

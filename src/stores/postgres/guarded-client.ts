@@ -1,4 +1,4 @@
-import { LATE, TransactionMisuseError } from "../transactional-store.js";
+import { transactionMisuse, LATE } from "../transaction-errors.js";
 import { statementHead } from "./statement-head.js";
 
 /** A client that a handler may use until it has settled. */
@@ -47,7 +47,7 @@ export function guardClient<Client extends object>(client: Client): GuardedClien
       return (...args: unknown[]): unknown => {
         const objection = objectionTo(property, args);
         if (objection !== undefined) {
-          return refuse(property, args, new TransactionMisuseError(objection));
+          return refuse(property, args, transactionMisuse(objection));
         }
         const answer: unknown = Reflect.apply(value, target, args);
         return answer === target ? tx : answer;

@@ -8,9 +8,3 @@ export type { PostgresClient, PostgresPool, PostgresTransactionPool } from "./po
 export type { PostgresMaintenance } from "./maintenance.js";
 export { postgresSchema } from "./postgres-schema.js";
 export type { PurgeOptions } from "../purge-options.js";
-export {
-  LostAnswerError,
-  TransactionAbortedError,
-  UnfinishedTransactionError,
-} from "../transaction-errors.js";
-export { TransactionMisuseError } from "../transactional-store.js";

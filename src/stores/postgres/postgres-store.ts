@@ -1,8 +1,8 @@
+import { hasCode } from "../../common/errors.js";
 import { CallGroups, latestDeadline, type KeyedCall } from "../call-groups.js";
 import type { Deadline } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
-import { LostAnswerError } from "../transaction-errors.js";
 import { readClaimRows } from "./claim-row.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
 import { SQLSTATE, sqlStateOf } from "./errors.js";
@@ -53,7 +53,7 @@ export interface PostgresStore extends DeliveryStore, PostgresMaintenance {}
  *
  * The server ends a call that takes longer than the receiver's `dependencyTimeoutMs` (10 seconds if no
  * receiver uses the store). If the server does not answer at all, the connection is closed two seconds
- * later and the call rejects with a `LostAnswerError`. A row that was claimed and never completed is
+ * later and the call rejects with an error with the code `lost_answer`. A row that was claimed and never completed is
  * remembered for the retention, counted from its last claim.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
@@ -126,7 +126,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
         return await claim({ key, owner, leaseMs, retentionMs, deadline: limits.deadline() });
       } catch (error) {
         // The claim may have been granted, although no delivery runs under its lease.
-        if (error instanceof LostAnswerError) await release(key, owner).catch(() => undefined);
+        if (hasCode(error, "lost_answer")) await release(key, owner).catch(() => undefined);
         throw error;
       }
     },

@@ -46,7 +46,7 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
  * level of the connection, and the retention counts from its start.
  *
  * The store begins and ends the transaction. A handler may use savepoints. `tx` refuses, with a
- * `TransactionMisuseError`, statements that would end the transaction or outlive it (`SET` without
+ * `transaction_misuse`, statements that would end the transaction or outlive it (`SET` without
  * `LOCAL`), `release`, and every use after the handler has settled. If a handler ends the transaction
  * anyway, the gateway sends its delivery again.
  *

@@ -1,6 +1,6 @@
-import { DeadlineError, within } from "../../common/timers.js";
+import { unfinishedTransaction, lostAnswerOf } from "../transaction-errors.js";
+import { within } from "../../common/timers.js";
 import { clientTimeoutMs, type Deadline } from "../call-limits.js";
-import { LostAnswerError, UnfinishedTransactionError } from "../transaction-errors.js";
 import { connect, lastResult, type Connection } from "./connection.js";
 import { isStatementEnded } from "./errors.js";
 import type {
@@ -24,7 +24,7 @@ export interface QueryOptions {
 
 /**
  * Runs one statement that commits by itself. The server ends it at the deadline. Rejects if it was not
- * committed, and with a `LostAnswerError` if that is unknown; then the connection is closed. `lockMs` and
+ * committed, and with an error with the code `lost_answer` if that is unknown; then the connection is closed. `lockMs` and
  * `prepared` need a pool that `isPool` accepts.
  */
 export async function query(
@@ -43,7 +43,7 @@ export async function query(
   try {
     const result = await run(connection, limits, options, statement, values);
     const status = client.getTransactionStatus?.();
-    if (status === "T" || status === "E") throw new UnfinishedTransactionError();
+    if (status === "T" || status === "E") throw unfinishedTransaction();
     connection.release();
     return lastResult(result);
   } catch (error) {
@@ -51,9 +51,7 @@ export async function query(
     // locked.
     if (isStatementEnded(error) && client.getTransactionStatus?.() === "I") connection.release();
     else await connection.close(error);
-    throw error instanceof DeadlineError
-      ? new LostAnswerError(`${error.message}: the connection was closed`, { cause: error })
-      : error;
+    throw lostAnswerOf(error);
   }
 }
 

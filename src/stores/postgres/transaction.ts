@@ -1,7 +1,10 @@
+import {
+  endedByHandler,
+  unfinishedTransaction,
+  transactionAborted,
+} from "../transaction-errors.js";
 import { DeadlineError } from "../../common/timers.js";
 import { clientTimeoutMs, type Deadline } from "../call-limits.js";
-import { TransactionAbortedError, UnfinishedTransactionError } from "../transaction-errors.js";
-import { TransactionMisuseError } from "../transactional-store.js";
 import { connect, lastResult } from "./connection.js";
 import { SQLSTATE, sqlStateOf } from "./errors.js";
 import { guardClient } from "./guarded-client.js";
@@ -111,7 +114,7 @@ export async function openTransaction<Client extends PostgresClient>(
       if (error instanceof DeadlineError) await close(error);
       else await end("ROLLBACK");
       throw sqlStateOf(error) === SQLSTATE.activeTransaction
-        ? new UnfinishedTransactionError({ cause: error })
+        ? unfinishedTransaction({ cause: error })
         : error;
     }
   };
@@ -148,12 +151,10 @@ export async function openTransaction<Client extends PostgresClient>(
         mayBeEndedByHandler = isOutside(error);
         await end("ROLLBACK");
         if (mayBeEndedByHandler) throw endedByHandler(error);
-        throw sqlStateOf(error) === SQLSTATE.abortedTransaction
-          ? new TransactionAbortedError(error)
-          : error;
+        throw sqlStateOf(error) === SQLSTATE.abortedTransaction ? transactionAborted(error) : error;
       }
       release();
-      if (done !== "COMMIT") throw new TransactionAbortedError();
+      if (done !== "COMMIT") throw transactionAborted();
     },
 
     async rollBack() {
@@ -170,8 +171,4 @@ export async function openTransaction<Client extends PostgresClient>(
 function isOutside(error: unknown): boolean {
   const code = sqlStateOf(error);
   return code === SQLSTATE.noTransaction || code === SQLSTATE.noSuchSavepoint;
-}
-
-function endedByHandler(cause: unknown): Error {
-  return new TransactionMisuseError("the handler ended the transaction of its delivery", { cause });
 }

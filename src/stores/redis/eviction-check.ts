@@ -1,7 +1,6 @@
 import { ignoreFailure } from "../../common/promises.js";
-import { serverErrorCode } from "./redis-errors.js";
 import { ANSWER, type RedisScript } from "./redis-scripts.js";
-import type { ScriptRunner } from "./script-runner.js";
+import { serverErrorCode, type ScriptRunner } from "./script-runner.js";
 
 /** Where `redisStore` writes its warning. The store ignores what `warn` returns, throws or rejects with. */
 export interface RedisStoreLogger {

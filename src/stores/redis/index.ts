@@ -6,4 +6,3 @@ export type {
   NodeRedisClient,
   RedisClient,
 } from "./redis-client.js";
-export { ForeignReplyError, RedisUnavailableError } from "./redis-errors.js";

@@ -1,11 +1,16 @@
 import { ConfigurationError } from "../../common/errors.js";
 import { ownOptions } from "../../common/option-checks.js";
-import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "../claim-results.js";
-import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
+import {
+  CLAIMED,
+  COMPLETED,
+  TAKEN_OVER,
+  inFlight,
+  type ClaimResult,
+  type DeliveryStore,
+} from "../delivery-store.js";
 import { EvictionCheck, type RedisStoreLogger } from "./eviction-check.js";
 import type { RedisClient } from "./redis-client.js";
 import { connectionOf } from "./redis-connection.js";
-import { ForeignReplyError } from "./redis-errors.js";
 import {
   CLAIM,
   CLAIM_CODES,
@@ -18,7 +23,7 @@ import {
   redisKey,
   type RedisScript,
 } from "./redis-scripts.js";
-import { ScriptRunner } from "./script-runner.js";
+import { foreignReply, ScriptRunner } from "./script-runner.js";
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -50,7 +55,7 @@ const MAX_RETENTION_MS = 3_155_760_000_000;
  * on one key, by the server's clock. Redis deletes a completed id after its retention, and a lease that
  * was never completed or released one retention after its end.
  *
- * While the client is not connected, each method rejects at once with `RedisUnavailableError`, and the
+ * While the client is not connected, each method rejects at once with `redis_unavailable`, and the
  * gateway is answered 503. It waits only for the first connection, two seconds at most. If the server
  * refuses a script (no memory, read-only replica, loading), the method rejects with that error. A client
  * over HTTP has no connection; its own errors reject the method.
@@ -117,14 +122,14 @@ function readClaim(code: number): ClaimResult {
       return TAKEN_OVER;
     default:
       if (code > CLAIM_CODES.inFlight) return inFlight(code - CLAIM_CODES.inFlight);
-      throw new ForeignReplyError();
+      throw foreignReply();
   }
 }
 
 /** Returns `code` if the script that ran can answer it. */
 function requireCode(code: number, ...known: readonly number[]): number {
   if (known.includes(code)) return code;
-  throw new ForeignReplyError();
+  throw foreignReply();
 }
 
 function toRetention(retentionMs: number): string {

@@ -1,7 +1,6 @@
+import { GatewayWebhookError } from "../../common/errors.js";
 import { startBackgroundTimer } from "../../common/timers.js";
-import { UnexpectedResultError } from "../claim-results.js";
 import type { RedisConnection } from "./redis-connection.js";
-import { ForeignReplyError, RedisUnavailableError, serverErrorCode } from "./redis-errors.js";
 import { CALL_FACTOR, type RedisScript } from "./redis-scripts.js";
 
 /**
@@ -36,11 +35,14 @@ export class ScriptRunner {
 
   /**
    * Runs `script` on `key` and resolves to the code that it answers. Rejects with
-   * `RedisUnavailableError` if the script is not sent, and with `ForeignReplyError` for any other reply.
+   * `redis_unavailable` if the script is not sent, and with `foreign_reply` for any other reply.
    */
   async run(script: RedisScript, key: string, args: readonly string[]): Promise<number> {
     if (this.#waiting >= MAX_WAITING) {
-      throw new RedisUnavailableError(`${String(MAX_WAITING)} calls already wait for Redis`);
+      throw new GatewayWebhookError(
+        "redis_unavailable",
+        `${String(MAX_WAITING)} calls already wait for Redis`,
+      );
     }
     this.#waiting += 1;
     try {
@@ -52,7 +54,7 @@ export class ScriptRunner {
       );
       const code = reply - call * CALL_FACTOR;
       if (code > 0 && code < CALL_FACTOR) return code;
-      throw new ForeignReplyError();
+      throw foreignReply();
     } finally {
       this.#waiting -= 1;
     }
@@ -70,12 +72,16 @@ export class ScriptRunner {
       state = this.#connection.state();
     }
     if (state === "closed") {
-      throw new RedisUnavailableError(
+      throw new GatewayWebhookError(
+        "redis_unavailable",
         `the Redis client is closed: ${this.#connection.closedAdvice}`,
       );
     }
     if (state === "connecting") {
-      throw new RedisUnavailableError("the Redis client is not connected: is the server up?");
+      throw new GatewayWebhookError(
+        "redis_unavailable",
+        "the Redis client is not connected: is the server up?",
+      );
     }
     this.#firstConnection ??= Promise.resolve();
   }
@@ -126,5 +132,29 @@ function toInteger(reply: unknown): number {
   const integer =
     typeof reply === "string" || typeof reply === "bigint" ? Number(reply) : (reply as number);
   if (Number.isInteger(integer)) return integer;
-  throw new UnexpectedResultError("the Redis client did not return an integer for a script");
+  throw new GatewayWebhookError(
+    "unexpected_result",
+    "the Redis client did not return an integer for a script",
+  );
+}
+
+/**
+ * The client returned the reply to another command, because it has lost count of its replies. The
+ * receiver answers 503. Reconnect the client: until then none of its replies can be trusted.
+ */
+export function foreignReply(): GatewayWebhookError {
+  return new GatewayWebhookError(
+    "foreign_reply",
+    "the Redis client returned the reply to another command: reconnect it",
+  );
+}
+
+/**
+ * The code of an error reply of the server, such as `NOSCRIPT`: the first word of the message. The client
+ * of Upstash puts `Command failed: ` in front, unless its automatic pipelines are off. Undefined for an
+ * error of the client itself, such as a closed connection.
+ */
+export function serverErrorCode(error: unknown): string | undefined {
+  const { message } = Object(error) as { message?: unknown };
+  return /^(?:Command failed: )?([A-Z]{2,}) /.exec(String(message))?.[1];
 }

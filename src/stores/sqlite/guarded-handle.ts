@@ -1,4 +1,4 @@
-import { LATE, TransactionMisuseError } from "../transactional-store.js";
+import { transactionMisuse, LATE } from "../transaction-errors.js";
 
 /** A handle that a handler may use until it has settled. */
 export interface GuardedHandle<Database> {
@@ -26,7 +26,7 @@ const ITERATOR_PROTOTYPE = Object.getPrototypeOf(
 
 /**
  * `database` for a handler. It behaves like `database` until it is closed. Then it throws a
- * `TransactionMisuseError`, as do its statements, their rows and the functions of `transaction`.
+ * `transaction_misuse`, as do its statements, their rows and the functions of `transaction`.
  */
 export function guardHandle<Database extends object>(database: Database): GuardedHandle<Database> {
   let isClosed = false;
@@ -34,7 +34,7 @@ export function guardHandle<Database extends object>(database: Database): Guarde
   const openRows = new Set<Rows>();
 
   const check = (late: string): void => {
-    if (isClosed) throw new TransactionMisuseError(late);
+    if (isClosed) throw transactionMisuse(late);
   };
 
   const guard = <T extends object>(native: T, late: string): T => {

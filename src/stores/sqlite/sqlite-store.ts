@@ -1,5 +1,4 @@
-import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "../claim-results.js";
-import type { DeliveryStore } from "../delivery-store.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight, type DeliveryStore } from "../delivery-store.js";
 import { openDeliveries } from "./open-deliveries.js";
 import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
 

@@ -1,12 +1,13 @@
-import { COMPLETED, inFlight } from "../claim-results.js";
+import { GatewayWebhookError } from "../../common/errors.js";
 import type { ProcessResult, TransactionalStore } from "../transactional-store.js";
 import type { KnownDelivery } from "./deliveries-table.js";
-import { TransactionEndedError, namedHandleError } from "./errors.js";
+import { namedHandleError } from "./errors.js";
 import { guardHandle } from "./guarded-handle.js";
 import { openDeliveries } from "./open-deliveries.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
 import type { HeldTransaction } from "./write-transactions.js";
+import { COMPLETED, inFlight } from "../delivery-store.js";
 
 const PROCESSED: ProcessResult = Object.freeze({ state: "processed" });
 /** How long a transaction takes is not known beforehand. */
@@ -17,7 +18,7 @@ const IN_FLIGHT: ProcessResult = Object.freeze(inFlight(1_000));
  * either both are in the file or neither. It creates its table if that is missing.
  *
  * The handler's `tx` is `database` until the handler has settled. After that, `tx`, its statements and
- * query builders on it throw a `TransactionMisuseError`, and iterators that are still open are ended. So a
+ * query builders on it throw an error with the code `transaction_misuse`, and iterators that are still open are ended. So a
  * late write reaches neither the file nor the transaction of the next delivery.
  *
  * Statements that are prepared on `database` itself, and query builders on it, write in the transaction
@@ -30,7 +31,7 @@ const IN_FLIGHT: ProcessResult = Object.freeze(inFlight(1_000));
  *
  * A redelivery of a delivery that this process is handling is `in_flight` at once. Other deliveries wait
  * in the queue of the handle, without blocking the process. After `waitTimeoutMs` they reject: with
- * SQLITE_BUSY if another process holds the lock, and with a `WaitTimeoutError` if another delivery of this
+ * SQLITE_BUSY if another process holds the lock, and with an error with the code `wait_timeout` if another delivery of this
  * process does.
  *
  * `tx.transaction()` of better-sqlite3 is a savepoint. That of libsql sends BEGIN and so throws: use
@@ -81,7 +82,13 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
     try {
       database.exec("RELEASE webhook_handler");
     } catch (error) {
-      throw String(error).includes("no such savepoint") ? new TransactionEndedError(error) : error;
+      if (!String(error).includes("no such savepoint")) throw error;
+      throw new GatewayWebhookError(
+        "transaction_ended",
+        "the handler ended the transaction of its delivery: leave COMMIT and ROLLBACK to the store, and " +
+          "throw to roll back",
+        { cause: error },
+      );
     }
   };
 

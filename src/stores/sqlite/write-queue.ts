@@ -1,6 +1,6 @@
+import { GatewayWebhookError } from "../../common/errors.js";
 import type { MaybePromise } from "../../common/promises.js";
 import { isBusy, retryDelayMs } from "./busy-retry.js";
-import { WaitTimeoutError } from "./errors.js";
 import { LockPauses } from "./lock-pauses.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { atTurnEnd, Turns } from "./turns.js";
@@ -27,7 +27,7 @@ const SERVE_MS = 5;
  * for the disk once.
  *
  * A call that has waited for `timeoutMs` milliseconds fails: with the error of SQLite while another
- * connection holds the lock, and with a `WaitTimeoutError` while other calls of this handle write.
+ * connection holds the lock, and with an error with the code `wait_timeout` while other calls of this handle write.
  */
 export class WriteQueue {
   readonly #transactions: WriteTransactions;
@@ -178,7 +178,8 @@ export class WriteQueue {
       };
       const timeout = setTimeout(() => {
         leave();
-        reject(this.#busy ?? new WaitTimeoutError(timeoutMs));
+        const message = `the writes of other deliveries took longer than ${timeoutMs} ms (waitTimeoutMs)`;
+        reject(this.#busy ?? new GatewayWebhookError("wait_timeout", message));
       }, timeoutMs);
       const call: WaitingCall = {
         attempt: () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { UnexpectedResultError, type DeliveryStore } from "../../../src/index.js";
+import type { DeliveryStore } from "../../../src/index.js";
 import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
 import { deferred } from "../../support/deferred.js";
 import { startDynalite, type DynaliteServer } from "../../support/dynamodb/dynalite-server.js";
@@ -208,7 +208,7 @@ describe("the DynamoDB store when requests fail", () => {
   it("an item that the store did not write is refused and left as it is", async () => {
     const Item = { id: { S: "1:k" }, heldBy: { N: "1" } };
     await (client as unknown as Putting).putItem({ TableName: table, Item });
-    await expect(store.claim("k", "a", TIMES)).rejects.toThrow(UnexpectedResultError);
+    await expect(store.claim("k", "a", TIMES)).rejects.toMatchObject({ code: "unexpected_result" });
     await expect(store.claim("k", "a", TIMES)).rejects.toThrow("give the store a table of its own");
     expect(await itemOf("k")).toEqual(Item);
   });

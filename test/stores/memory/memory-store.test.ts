@@ -94,7 +94,7 @@ describe("the bound of memoryStore", () => {
     for (const key of ["a", "b", "c"]) void store.claim(key, "o", TIMES);
     expect(() => store.claim("d", "o", TIMES)).toThrow("raise maxEntries");
     expect(store.claim("a", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
-    const full = { name: "MemoryStoreFullError", code: "memory_store_full" };
+    const full = { name: "GatewayWebhookError", code: "memory_store_full" };
     expect(() => store.claim("d", "o", TIMES)).toThrow(expect.objectContaining(full) as Error);
     for (const key of ["a", "b", "c"]) {
       expect(store.claim(key, "p", TIMES)).toMatchObject({ state: "in_flight" });

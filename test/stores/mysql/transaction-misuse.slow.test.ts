@@ -13,7 +13,7 @@ import { transactionalReceiver } from "../../support/transactional/transactional
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
-const REFUSAL = { name: "TransactionMisuseError", code: "transaction_misuse" };
+const REFUSAL = { name: "GatewayWebhookError", code: "transaction_misuse" };
 
 describeMysql("a handler that misuses its MySQL transaction", () => {
   let server: MysqlServer;

@@ -60,7 +60,7 @@ describePostgres("a handler that misuses its PostgreSQL transaction", () => {
     ])("tx refuses %j, and the transaction goes on", async (text) => {
       const key = `refused ${text}`;
       const beside = async (tx: pg.PoolClient): Promise<void> => {
-        const refusal = { name: "TransactionMisuseError" };
+        const refusal = { code: "transaction_misuse" };
         await expect(tx.query(text)).rejects.toMatchObject(refusal);
         await expect(tx.query({ text })).rejects.toMatchObject(refusal);
         const calledBack = deferred<Error>();
@@ -93,7 +93,7 @@ describePostgres("a handler that misuses its PostgreSQL transaction", () => {
         const nested = repeat("/*") + repeat("*/");
         for (const before of [nested, ...["/**/", "/***/;", "--\n", "--", " "].map(repeat)]) {
           const refusal = expect(tx.query(`${before}\nCOMMIT`)).rejects;
-          await refusal.toMatchObject({ name: "TransactionMisuseError" });
+          await refusal.toMatchObject({ code: "transaction_misuse" });
         }
       };
       expect(await processWith("far behind", beside)).toEqual(PROCESSED);

@@ -83,7 +83,7 @@ describeSql("transactions on faults", (engine) => {
     });
     const response = await receiver.receive(await delivery({ id: "broken" }));
     expect(response).toMatchObject({ status: 503, outcome: "store_unavailable" });
-    expect(aborted).toMatchObject({ name: "TransactionLostError" });
+    expect(aborted).toMatchObject({ code: "transaction_lost" });
     await expectNothingOf("broken");
     expect(await processLater(engine, db, "broken")).toBe("processed");
   });

@@ -85,7 +85,7 @@ describe("a receiver on sqliteTransactions", () => {
     const request = await delivery({ id: "a" });
     expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_failed" });
     late.resolve();
-    await expect(writing).rejects.toMatchObject({ name: "TransactionMisuseError" });
+    await expect(writing).rejects.toMatchObject({ code: "transaction_misuse" });
     expect(committed(folder)).toEqual({ effects: [], keys: [] });
     expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
     expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });

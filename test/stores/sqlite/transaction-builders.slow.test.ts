@@ -13,7 +13,7 @@ import {
   openLedger,
 } from "../../support/sqlite/transaction-cases.js";
 
-const LATE = { name: "TransactionMisuseError" };
+const LATE = { code: "transaction_misuse" };
 const INSERT = "INSERT INTO effects (name) VALUES (?)";
 
 let folder: SqliteFolder;

@@ -20,7 +20,7 @@ export const mysqlEngine: SqlEngine<Pool> = {
   commit: "COMMIT AND NO CHAIN",
   firstStatement: "DO 0",
   lost: { code: "PROTOCOL_CONNECTION_LOST" },
-  lostAnswer: { name: "LostAnswerError", code: "lost_answer" },
+  lostAnswer: { code: "lost_answer" },
   openIn: () => undefined,
   describe: describeMysql,
   async start(settings) {

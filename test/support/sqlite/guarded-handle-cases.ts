@@ -6,7 +6,7 @@ import { withSqliteFolder, type SqliteFolder } from "./folder.js";
 import type { SqliteCase } from "./store-cases.js";
 import { NOTHING, RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
 
-const LATE = { name: "TransactionMisuseError", message: /after (?:the|its) handler had settled/ };
+const LATE = { code: "transaction_misuse", message: /after (?:the|its) handler had settled/ };
 
 /** Work that keeps tx and its statements, and calls that use them after the work has ended. */
 function keepingWork() {

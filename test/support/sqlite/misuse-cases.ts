@@ -20,7 +20,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
         },
         RETENTION,
       );
-      await assert.rejects(run, { name: "TransactionEndedError", message: /leave COMMIT/ });
+      await assert.rejects(run, { code: "transaction_ended", message: /leave COMMIT/ });
       assert.deepEqual(committed(folder), NOTHING);
     }
     assert.equal((await store.process("k", writes("a"), RETENTION)).state, "processed");
@@ -39,10 +39,10 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
       },
       RETENTION,
     );
-    await assert.rejects(ended, { name: "TransactionEndedError" });
+    await assert.rejects(ended, { code: "transaction_ended" });
     database.exec("BEGIN; INSERT INTO effects (name) VALUES ('of the application')");
     const run = store.process("k", writes("a"), RETENTION);
-    await assert.rejects(run, { name: "HandleInTransactionError" });
+    await assert.rejects(run, { code: "handle_in_transaction" });
     database.exec("COMMIT");
     assert.deepEqual(committed(folder), { effects: ["of the application"], keys: [] });
   },

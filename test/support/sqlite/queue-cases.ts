@@ -96,7 +96,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const first = store.process("k", held.work, RETENTION);
     await held.started;
     const late = store.process("late", writes("late"), RETENTION);
-    await assert.rejects(late, { name: "WaitTimeoutError" });
+    await assert.rejects(late, { code: "wait_timeout" });
     held.end.resolve();
     await first;
     assert.deepEqual(committed(folder), { effects: ["held"], keys: ["k"] });

@@ -98,7 +98,7 @@ const checks: Record<string, SqliteCheck> = {
     const store = sqliteStore({ database });
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
     database.exec("BEGIN");
-    const own = { name: "HandleInTransactionError", message: /a handle of its own/ };
+    const own = { code: "handle_in_transaction", message: /a handle of its own/ };
     assert.throws(() => void store.claim("k", "a", TIMES), own);
     assert.throws(() => void store.renew("k", "a", { leaseMs: 1000 }), own);
     assert.throws(() => void store.complete("k", "a", { retentionMs: 1000 }), own);

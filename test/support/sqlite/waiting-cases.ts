@@ -122,7 +122,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects: [], keys: ["j"] });
   },
 
-  async "a waiting call rejects with a WaitTimeoutError if a transaction of the handle takes too long"(
+  async "a waiting call rejects with the code wait_timeout if a transaction of the handle takes too long"(
     folder,
   ) {
     const database = openLedger(folder);
@@ -131,7 +131,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const transactions = sqliteTransactions({ database });
     const end = deferred();
     const run = transactions.process("k", () => end.promise, RETENTION);
-    const late = { name: "WaitTimeoutError", code: "wait_timeout" };
+    const late = { name: "GatewayWebhookError", code: "wait_timeout" };
     await assert.rejects(async () => store.claim("j", "o", TIMES), late);
     await assert.rejects(async () => impatient.claim("j", "o", TIMES), late);
     end.resolve();
@@ -144,7 +144,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const store = sqliteStore({ database, waitTimeoutMs: 60_000 });
     const transactions = sqliteTransactions({ database, waitTimeoutMs: 60_000 });
     const unlock = lock(folder);
-    const closed = { name: "HandleClosedError", code: "handle_closed", message: /drain/ };
+    const closed = { name: "GatewayWebhookError", code: "handle_closed", message: /drain/ };
     const waiting = [
       store.claim("a", "o", TIMES),
       store.complete("b", "o", { retentionMs: 1_000 }),
@@ -220,7 +220,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     await assert.rejects(run, /given up/);
     assert.deepEqual(await next, { state: "processed" });
     goOn.resolve();
-    await assert.rejects(async () => handler, { name: "TransactionMisuseError" });
+    await assert.rejects(async () => handler, { code: "transaction_misuse" });
     assert.deepEqual(await store.process("k", writes("c"), RETENTION), { state: "processed" });
     assert.deepEqual(committed(folder), { effects: ["b", "c"], keys: ["k", "next"] });
   },
