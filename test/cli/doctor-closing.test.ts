@@ -4,13 +4,13 @@ import { nodeHandler } from "../../adapters/node.js";
 import { causesOf } from "../../cli/doctor/causes.js";
 import { inCliTerms } from "../../cli/doctor/cli-terms.js";
 import { unprovenIn } from "../../cli/doctor/not-proven.js";
-import { createWebhookReceiver } from "../../src/index.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { serving } from "../support/serving.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 
 async function rejecting(): Promise<string> {
   const { url } = await receivingEndpoint("reject");
@@ -64,13 +64,8 @@ test("--group runs and shows only that group", async () => {
 });
 
 test("doctor notes the deliveries that a receiver of this library drops for want of a handler", async () => {
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: { new_alarm: () => undefined },
-    logger: false,
-  });
-  const server = http.createServer(nodeHandler(receiver));
-  const url = await serving(server);
+  const receiver = alarmReceiver(() => undefined, { now: Date.now });
+  const url = await serving(http.createServer(nodeHandler(receiver)));
   const argv = ["doctor", url, "--only", "alarm", "--only", "event"];
   const { code, stdout } = await runCommand(argv);
   expect(code).toBe(0);

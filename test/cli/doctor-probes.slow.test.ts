@@ -79,8 +79,7 @@ test("Ctrl-C while the handler fails lets it work again", async () => {
     ...["--only", "failure_sent_again", "--only", "late_handler_counts"],
   ]);
   await eventually(switchedOn).not.toEqual([]);
-  command.interrupt();
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
   expect(switchedOn()).toEqual([]);
 });
 

@@ -47,8 +47,7 @@ test("doctor says on standard error that a slow endpoint makes the run long", as
     /The endpoint answers in about \d{3} ms, so \d\d cases will take about \d+ minutes\.\n/,
   );
   expect(command.stdout()).toBe("");
-  command.interrupt();
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
 });
 
 test("doctor says nothing of the time of a quick run", async () => {

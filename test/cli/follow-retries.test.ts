@@ -102,9 +102,7 @@ test("Ctrl-C ends the wait for the next attempt", async () => {
   const { url, seen } = await answeringEndpoint({ status: 503 });
   const command = startCommand(["send", url, "--follow-retries", "--speed", "1"]);
   await command.says(/503/);
-  command.interrupt();
-
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
   expect(seen).toHaveLength(1);
 });
 

@@ -34,8 +34,7 @@ test("gateway answers the routes, delivers to what is registered, and ends with 
   const alarm = JSON.stringify({ alarm: sampleAlarm() });
   expect(await deliver(alarm)).toBe(202);
   expect(command.stdout()).not.toContain(secret);
-  command.interrupt();
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
   await expect(fetch(baseUrl)).rejects.toThrow();
 });
 
@@ -49,8 +48,7 @@ test("gateway shows each delivery as a JSON line, also one that is lost", async 
   await fetch(`${baseUrl}/desk/deliveries`, { method: "POST", body });
   await command.says(/"end":"given_up","attempts":1/);
   await expect(client.attempts.list(1)).rejects.toMatchObject({ code: "validation_failed" });
-  command.interrupt();
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
 });
 
 test("gateway has its switches as options, and JSON lines", async () => {

@@ -17,8 +17,7 @@ test("Ctrl-C ends the wait for an answer, and nothing is printed", async () => {
   const { url, asked } = await silentEndpoint();
   const command = startCommand(["send", url]);
   await eventually(asked).toBe(1);
-  command.interrupt();
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
   expect(command.stdout() + command.stderr()).toBe("");
 });
 
@@ -26,15 +25,13 @@ test("Ctrl-C before the first answer of a replay shows no table", async () => {
   const { url, asked } = await silentEndpoint();
   const command = startCommand(["replay", "fixtures", "--to", url]);
   await eventually(asked).toBe(1);
-  command.interrupt();
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
   expect(command.stdout()).toBe("");
 });
 
 test("Ctrl-C before a port is open leaves no port open", async () => {
   const command = startCommand(["listen", "--port", "0"]);
-  command.interrupt();
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
   const [url = ""] = /http:\/\/127\.0\.0\.1:\d+\//.exec(command.stdout()) ?? [];
   await expect(fetch(url)).rejects.toThrow("fetch failed");
 });

@@ -203,7 +203,6 @@ test("Ctrl-C closes the port, also during a request that hangs", async () => {
   const hanging = http.request(url, { method: "POST", headers: { "content-length": 10 } });
   hanging.on("error", () => undefined).write("12345");
   await eventually(() => hanging.socket?.connecting).toBe(false);
-  command.interrupt();
-  expect(await command.exitCode).toBe(130);
+  expect(await command.stop()).toBe(130);
   await expect(fetch(url)).rejects.toThrow();
 });

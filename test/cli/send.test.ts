@@ -155,28 +155,6 @@ test("send fails with the reason when nothing listens, and no experiment passes 
   expect((await runCommand(`send ${url} --tamper`)).code).toBe(1);
 });
 
-test.each([
-  ["not-a-url", "must be an http or https URL"],
-  ["ftp://127.0.0.1/", "must be an http or https URL"],
-  ["http://127.0.0.1/ --id a:b", "--id must be"],
-  ["http://127.0.0.1/ --event DATA_REAPEARED", "did you mean DATA_REAPPEARED?"],
-  ["http://127.0.0.1/ --event DATA_DELETED --body x", "--body and --event exclude each other"],
-  ["http://127.0.0.1/ --body /there/is/none", "no such file"],
-  ["http://127.0.0.1/ --fixture /there/is/none", "there is no /there/is/none"],
-  [`http://127.0.0.1/ --fixture fixtures`, "--fixture takes one file"],
-  ["http://127.0.0.1/ --follow-retries --tamper", "leave out --tamper"],
-  ["http://127.0.0.1/ --follow-retries --show-body", "--show-body cannot be used"],
-  ["http://127.0.0.1/ --json --show-body", "--show-body cannot be used"],
-  [`http://127.0.0.1/ --fixture fixtures --seed 1`, "--seed is for made-up"],
-  ["http://127.0.0.1/ --body x --format legacy", "--format is for made-up"],
-])("%j is wrong usage", async (argv, message) => {
-  const { code, stdout, stderr } = await runCommand(`send ${argv}`);
-  expect(code).toBe(2);
-  expect(stdout).toBe("");
-  expect(stderr).toContain(message);
-  expect(stderr.trim().split("\n")).toHaveLength(1);
-});
-
 test("a status that the contract does not mention is named, also beside a 200", async () => {
   const { url } = await answeringEndpoint({ status: 200 }, { status: 405 });
   const { code, stdout } = await runCommand(`send ${url} --times 2`);

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { shapeOf } from "../../cli/webhooks/record-shape.js";
-import { crmLogin } from "../../src/management/index.js";
+import { crmLogin, type ManagementClient } from "../../src/management/index.js";
 import * as library from "../../src/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { canaryAlarm, canariesIn } from "../support/canaries.js";
@@ -41,6 +41,15 @@ async function setUp(receiverOptions: object = {}, gatewayOptions: object = {}) 
   return { ...gateway, ...receiver, login, run };
 }
 
+/** The URL of a webhook that a firewall refuses every delivery to. */
+async function behindFirewall({ webhooks }: ManagementClient): Promise<string> {
+  const { url } = await desk.server((req, res) => {
+    res.writeHead(req.method === "GET" ? 200 : 403).end();
+  });
+  await webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+  return url;
+}
+
 const quick = "--in-a-row 2 --wait 0 --type new_alarm";
 
 describe("register", () => {
@@ -77,10 +86,7 @@ describe("reconcile", () => {
 
   test("tells what is wrong with a module, in one line and without its message", async () => {
     const { api, client, login } = await setUp();
-    const { url } = await desk.server((req, res) => {
-      res.writeHead(req.method === "GET" ? 200 : 403).end();
-    });
-    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    const url = await behindFirewall(client);
     await api.twin.deliver({ alarm: sampleAlarm() });
     const recover = "internal: { recover: () => {} }";
     const modules = [
@@ -121,10 +127,7 @@ describe("reconcile", () => {
 
   test("reports what a receiver of one's own throws as lost, and no bug of this program", async () => {
     const { api, client, login } = await setUp();
-    const { url } = await desk.server((req, res) => {
-      res.writeHead(req.method === "GET" ? 200 : 403).end();
-    });
-    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    const url = await behindFirewall(client);
     await api.twin.deliver({ alarm: sampleAlarm() });
     const recoverWith = async (name: string, code: string) => {
       folder.write(name, code);
@@ -154,10 +157,7 @@ describe("reconcile", () => {
 
   test("that fails halfway waits for the handlers it started, so that the next run repeats none", async () => {
     const { api, client, login } = await setUp();
-    const { url } = await desk.server((req, res) => {
-      res.writeHead(req.method === "GET" ? 200 : 403).end();
-    });
-    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    const url = await behindFirewall(client);
     for (let sent = 0; sent < 2; sent++) await api.twin.deliver({ alarm: sampleAlarm() });
     // Two runs, each with a process of its own in real life, share the store.
     folder.write(

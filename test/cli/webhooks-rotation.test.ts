@@ -167,8 +167,7 @@ describe("the watch", () => {
     const gone = "http://127.0.0.1:9/metrics?key=canary-key-0123";
     const running = startCommand(argv("--metrics", gone), { env });
     await expect.poll(running.stderr, { timeout: 20_000 }).toContain("127.0.0.1:9/metrics?…");
-    running.interrupt();
-    expect(await running.exitCode).toBe(130);
+    expect(await running.stop()).toBe(130);
     expect(running.stdout()).not.toContain("✗");
     expect(running.stdout() + running.stderr()).not.toContain("canary");
 
@@ -176,8 +175,7 @@ describe("the watch", () => {
     const before = readFileSync(`${next}.state.json`, "utf8");
     const asking = startCommand(argv("--metrics", silent.url, "--timeout", "600000"), { env });
     await asking.says(/5\/5/);
-    asking.interrupt();
-    expect(await asking.exitCode).toBe(130);
+    expect(await asking.stop()).toBe(130);
     expect(readFileSync(`${next}.state.json`, "utf8")).toBe(before);
   });
 });

@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { mkdir, readFile, symlink } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FixtureError } from "../../kit/fixtures/fixture.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 const FILES = [
   "b.json",
@@ -18,22 +18,16 @@ const FILES = [
   "{odd}/g.json",
 ];
 
+const made = temporaryFolder(afterAll);
 let folder: string;
-const inFolder = (path: string) => join(folder, path);
+const inFolder = made.at;
 const namesOf = async (paths: string | readonly string[]) =>
   (await loadFixtures(paths)).map(({ name }) => name);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "fixtures-"));
+  folder = made.at();
   const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
-  for (const file of FILES) {
-    await mkdir(dirname(inFolder(file)), { recursive: true });
-    await writeFile(inFolder(file), text);
-  }
-});
-
-afterAll(async () => {
-  await rm(folder, { recursive: true });
+  for (const file of FILES) made.write(file, text);
 });
 
 describe("loadFixtures", () => {
@@ -91,17 +85,13 @@ describe("loadFixtures", () => {
 });
 
 describe("links", () => {
+  const withLinks = temporaryFolder(afterAll);
   let linked: string;
   beforeAll(async () => {
-    linked = await mkdtemp(join(tmpdir(), "fixtures-"));
-    const text = await readFile(inFolder("a.json"), "utf8");
-    await mkdir(join(linked, "own"));
-    await writeFile(join(linked, "own", "a.json"), text);
+    linked = withLinks.at();
+    withLinks.write("own/a.json", await readFile(inFolder("a.json"), "utf8"));
     await symlink(inFolder("deep"), join(linked, "other"));
     await symlink(inFolder("a.json"), join(linked, "link.json"));
-  });
-  afterAll(async () => {
-    await rm(linked, { recursive: true });
   });
 
   it("loadFixtures follows links to files and folders", async () => {
@@ -152,10 +142,7 @@ describe("errors", () => {
 
   it("loadFixtures names the file and field that is wrong and quotes nothing from the file", async () => {
     const file = inFolder("wrong.txt");
-    const refused = async (content: string | Buffer) => {
-      await writeFile(file, content);
-      return refusal(file);
-    };
+    const refused = (content: string | Buffer) => refusal(made.write("wrong.txt", content));
     expect(await refused("secret")).toEqual(
       new FixtureError("invalid_fixture", `${file} is not a fixture: it is not JSON`),
     );

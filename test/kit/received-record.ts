@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { createWebhookReceiver, type Alarm, type OnlineDataEvent } from "../../src/index.js";
+import type { Alarm, OnlineDataEvent } from "../../src/index.js";
 import type { DateFormat } from "../../kit/samples/sample-options.js";
 import { signedDelivery, TEST_SECRET } from "../../kit/signed-delivery.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 /** How the dates of each format look. */
 export const FORMATS: Record<DateFormat, RegExp> = {
@@ -13,14 +14,8 @@ export const formats = fc.constantFrom<DateFormat>("legacy", "standardized");
 
 /** The outcome of a real receiver for a record, and the records that its handlers get. */
 export async function receivedRecord(record: { alarm: Alarm } | { event: OnlineDataEvent }) {
-  const records: unknown[] = [];
-  const handle = (one: unknown) => records.push(one);
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: { new_alarm: handle, delete_my_data_event: handle },
-    logger: false,
-  });
+  const { receiver, handled } = recordingReceiver({ now: Date.now });
   const delivery = await signedDelivery({ ...record, secret: TEST_SECRET });
   const { outcome } = await receiver.receive(delivery);
-  return { outcome, records };
+  return { outcome, records: handled };
 }

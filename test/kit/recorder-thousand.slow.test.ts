@@ -1,13 +1,13 @@
 import { readFile, readdir } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWebhookReceiver } from "../../src/index.js";
+import { createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { createRandom } from "../../kit/random.js";
 import type { FixtureRefusal } from "../../kit/recorder/fixture-refusal.js";
 import { findPersonalData } from "../../kit/recorder/personal-data.js";
 import { recordFixtures } from "../../kit/recorder/record-fixtures.js";
 import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
-import { NOW_SECONDS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { NOW_SECONDS, delivery } from "../support/deliveries.js";
 import {
   disguisesOf,
   personOf,
@@ -15,6 +15,7 @@ import {
   writtenAlarm,
 } from "../support/testing/personal-alarms.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 const COUNT = 1_000;
 const SECRET = "whsec_of_the_partner_5521";
@@ -151,12 +152,7 @@ describe("a thousand recorded alarms full of personal data", () => {
   test("a thousand recorded alarms replay with the same outcomes in the same order", async () => {
     const fixtures = await loadFixtures(folder.at());
     let nowMs = 0;
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
-      logger: false,
-      now: () => nowMs,
-    });
+    const { receiver } = recordingReceiver({ now: () => nowMs, store: memoryStore() });
     const report = await replayFixtures(receiver, fixtures, {
       beforeEach: ({ receivedAt }) => {
         nowMs = receivedAt.getTime();

@@ -2,7 +2,7 @@ import http from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { createWebhookReceiver, type WebhookReceiver } from "../../src/index.js";
+import { memoryStore, type WebhookReceiver } from "../../src/index.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
 import type { ReplayReport } from "../../kit/fixtures/replay-report.js";
@@ -10,6 +10,7 @@ import type { WebhookTarget } from "../../kit/sending/target.js";
 import { TEST_SECRET } from "../../kit/signed-delivery.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { listen, type RunningServer } from "../support/servers.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 const fixtures = await loadFixtures(fixturesFolder);
 const ALL_AS_EXPECTED = { asExpected: 52, different: 0, notJudged: 0 };
@@ -17,12 +18,8 @@ const ALL_AS_EXPECTED = { asExpected: 52, different: 0, notJudged: 0 };
 /** A receiver as the fixtures expect it. Uses the real clock until setClock is called. */
 function createTarget(secret = TEST_SECRET) {
   let nowMs: number | undefined;
-  const receiver = createWebhookReceiver({
-    secret,
-    handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
-    logger: false,
-    now: () => nowMs ?? Date.now(),
-  });
+  const now = () => nowMs ?? Date.now();
+  const { receiver } = recordingReceiver({ secret, now, store: memoryStore() });
   return {
     receiver,
     setClock: ({ receivedAt }: { receivedAt: Date }) => {

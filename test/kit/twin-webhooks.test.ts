@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createWebhookReceiver, verifySignature, type OnlineDataEvent } from "../../src/index.js";
+import { verifySignature, type OnlineDataEvent } from "../../src/index.js";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import type { TwinAttempt, TwinDelivery } from "../../kit/twin/twin-delivery.js";
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
 import { alarm, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
 import { twinEndpoint } from "../support/testing/twin-endpoint.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 const secret = TEST_SECRET;
 const removed: OnlineDataEvent = {
@@ -102,15 +103,7 @@ describe("a delivery", () => {
 
   test("a receiver of both types handles the twin's deliveries", async () => {
     const clock = createVirtualClock();
-    const handled: unknown[] = [];
-    const receiver = createWebhookReceiver({
-      secret,
-      now: clock.now,
-      handlers: {
-        new_alarm: (record) => void handled.push(record),
-        delete_my_data_event: (record) => void handled.push(record),
-      },
-    });
+    const { receiver, handled } = recordingReceiver({ now: clock.now });
     const twin = createGatewayTwin({ target: receiver, secret, clock });
     await twin.deliverMany([{ alarm: alarm() }, { event: removed }]);
     expect(handled).toEqual([alarm(), removed]);

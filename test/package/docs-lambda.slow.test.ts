@@ -7,7 +7,6 @@ import { build } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { LambdaResult } from "../../adapters/aws-lambda/index.js";
 import { createDynamoTable } from "../../src/stores/dynamodb/index.js";
-import { linesOf, type WireRequest } from "../../kit/sending/wire.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { startDynalite } from "../support/dynamodb/dynalite-server.js";
@@ -15,7 +14,7 @@ import { openSdkClient } from "../support/dynamodb/dynamodb-clients.js";
 import { freePort } from "../support/free-port.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
 import { runFunction } from "../support/lambda/lambda-function.js";
-import { freshAlarm, freshEvent, type FreshDelivery } from "../support/package/example-process.js";
+import { freshAlarm, freshEvent, requestOf } from "../support/package/example-process.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
@@ -34,12 +33,6 @@ beforeAll(async () => {
   // As `npm init -y` writes it.
   project.write("package.json", '{ "name": "function", "version": "1.0.0", "type": "commonjs" }');
   project.write("index.ts", CODE);
-});
-
-const requestOf = ({ method, headers, body }: FreshDelivery): WireRequest => ({
-  method,
-  headers: linesOf(headers),
-  body: Buffer.from(body),
 });
 
 /** Runs the page's command that makes index.js. */

@@ -1,21 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { LambdaResult } from "../../adapters/aws-lambda/index.js";
-import { linesOf, type WireRequest } from "../../kit/sending/wire.js";
 import { TEST_SECRET, alarm } from "../support/deliveries.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
 import { deployFunction, type LambdaFunction } from "../support/lambda/lambda-function.js";
-import { freshAlarm, freshEvent, type FreshDelivery } from "../support/package/example-process.js";
+import { freshAlarm, freshEvent, requestOf } from "../support/package/example-process.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
 const SOURCE = fileURLToPath(new URL("../../examples/aws-lambda.ts", import.meta.url));
-
-const requestOf = ({ method, headers, body }: FreshDelivery): WireRequest => ({
-  method,
-  headers: linesOf(headers),
-  body: Buffer.from(body),
-});
 
 describeRedis("examples/aws-lambda.ts", () => {
   let redis: RedisServer;

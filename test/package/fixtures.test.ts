@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   AlarmPayloadError,
-  createWebhookReceiver,
   parseAlarmPayload,
   parseGatewayTime,
   type Alarm,
@@ -20,6 +19,7 @@ import { directTarget } from "../support/adapters/target-kinds.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed, fixtures, fixturesFolder, type Fixture } from "../support/fixtures.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 const TSX = fileURLToPath(import.meta.resolve("tsx/cli"));
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -28,17 +28,10 @@ const folder = temporaryFolder();
 /** A receiver whose clock can be set to the time of a fixture, and the records that it has handled. */
 function createReplay() {
   let nowMs = 0;
-  const records: (Alarm | OnlineDataEvent)[] = [];
-  const handle = (record: Alarm | OnlineDataEvent) => records.push(record);
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: { new_alarm: handle, delete_my_data_event: handle },
-    logger: false,
-    now: () => nowMs,
-  });
+  const { receiver, handled } = recordingReceiver({ now: () => nowMs });
   return {
     receiver,
-    records,
+    records: handled,
     setClock: ({ receivedAt }: Fixture) => {
       nowMs = Date.parse(receivedAt);
     },

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach } from "vitest";
@@ -24,6 +24,7 @@ export function temporaryFolder(removeAt: (remove: () => void) => void = afterEa
   };
   const write: TemporaryFolder["write"] = (name, content, mode) => {
     const file = at(name);
+    mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, content, { mode });
     return file;
   };

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { linesOf, type WireRequest } from "../../../kit/sending/wire.js";
 import { TEST_SECRET, alarm, delivery, eventDelivery } from "../deliveries.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -82,6 +83,11 @@ export async function freshEvent(
   const id = randomUUID();
   const signed = await eventDelivery(type, { id, timestamp: nowSeconds(), event });
   return { id, ...signed, body: String(signed.body) };
+}
+
+/** A delivery as a request on the wire. */
+export function requestOf({ method, headers, body }: FreshDelivery): WireRequest {
+  return { method, headers: linesOf(headers), body: Buffer.from(body) };
 }
 
 /** Posts a delivery and resolves to the answer. */
