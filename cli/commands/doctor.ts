@@ -4,7 +4,6 @@ import {
 } from "../../kit/conformance/run-conformance.js";
 import { createCommand } from "../command.js";
 import { causesOf } from "../doctor/causes.js";
-import { inCliTerms } from "../doctor/cli-terms.js";
 import {
   describeCauses,
   describeDropped,
@@ -108,8 +107,7 @@ async function examine(
   const bar = createProgressBar(io.err, cases.length);
   const watched = watchEndpoint(url, cases, connection, io.signal);
   try {
-    const onResult = (result: ConformanceCaseReport): void => {
-      const end = inCliTerms(result);
+    const onResult = (end: ConformanceCaseReport): void => {
       ends.push(end);
       // The end of the endpoint is one finding, and not one for each case that is left.
       junit.addCase(end, watched.stopped() === undefined && isFailure(end, values));

@@ -1,3 +1,4 @@
+import type { FailureCode } from "../../kit/conformance/conformance-case.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 
 /** Failed cases with one cause. */
@@ -11,8 +12,8 @@ interface Cause {
   readonly change: string;
   /** The cases that fail for this cause whatever the answer was. */
   readonly ids?: readonly string[];
-  /** What the reason of any other such case says. */
-  readonly reason?: RegExp;
+  /** The codes of the failures that have this cause, whatever the case is. */
+  readonly codes?: readonly FailureCode[];
   /** The group whose other cases fail for this cause. */
   readonly group?: string;
   /** Nothing else can be judged before this is fixed. */
@@ -20,13 +21,13 @@ interface Cause {
 }
 
 /**
- * What makes cases fail. The first row that fits a case counts: by what the reason says, by its id, and at
+ * What makes cases fail. The first row that fits a case counts: by the code of its failure, by its id, and at
  * last by its group, so that a case that is new finds a row too.
  */
 const CAUSES: readonly Cause[] = [
   {
     change: "Repair the probe: its URL does not answer as doctor expects.",
-    reason: /^--(?:handled|while-)|option \w+ (?:failed|must)/,
+    codes: ["probe_failed"],
     isFirst: true,
   },
   {
@@ -38,20 +39,20 @@ const CAUSES: readonly Cause[] = [
   {
     change:
       "Answer 409 or 503 where you answer 400, 401, 403, 404 or 422: after these the gateway gives up for good.",
-    reason: /a retryable status, got \d{3}, after which the gateway gives up/,
+    codes: ["given_up"],
   },
   {
     change: "Answer only statuses of the gateway's contract: 409 instead of 405, 413 or 415.",
-    reason: /got \d{3}, which the gateway's contract does not mention/,
+    codes: ["unlisted_status"],
   },
   {
     change: "Acknowledge a delivery only when it is handled, or safe in a queue.",
-    reason: /(?:but|and) (?:never handled|handled never)/,
+    codes: ["not_handled"],
   },
   {
     change:
       "Claim the whole X-Webhook-Id in one atomic step before the handler runs, and remember it when it is handled.",
-    reason: /handled (?:\d+ times|the delivery)|as a duplicate/,
+    codes: ["handled_again", "taken_for_duplicate"],
   },
   {
     change:
@@ -95,7 +96,7 @@ const CAUSES: readonly Cause[] = [
   },
   {
     change: "Answer every request, also one that you cannot read.",
-    reason: /got no answer/,
+    codes: ["no_answer"],
   },
   {
     change:
@@ -148,9 +149,9 @@ export function causesOf(ends: readonly ConformanceCaseReport[]): readonly Cause
     .map(({ cause, ends: own }) => ({ change: cause.change, ends: own }));
 }
 
-function causeOf({ id, group, reason = "" }: ConformanceCaseReport): Cause | undefined {
+function causeOf({ id, group, code }: ConformanceCaseReport): Cause | undefined {
   return (
-    CAUSES.find((cause) => cause.reason?.test(reason) === true && cause.ids === undefined) ??
+    CAUSES.find(({ codes = [] }) => code !== undefined && codes.includes(code)) ??
     CAUSES.find(({ ids = [] }) => ids.includes(id)) ??
     CAUSES.find((cause) => cause.group === group && !APART.has(id))
   );

@@ -11,14 +11,16 @@ import type { Obstacle } from "./preflight.js";
 
 /** A case in the format of `--json`. */
 export function caseJson(end: ConformanceCaseReport) {
-  const { id, level, group, title, why, fix, result, reason, exchanges, ms } = end;
+  const { id, level, group, title, why, fix, result, reason, code, need, exchanges, ms } = end;
   return {
     id,
     level,
     group,
     title,
     result,
-    ...(reason === undefined ? {} : { reason }),
+    reason,
+    code,
+    need,
     ...(result === "failed" ? { why, fix, exchanges: exchanges.map(exchangeJson) } : {}),
     ms: Number(ms.toFixed(1)),
   };
@@ -54,7 +56,7 @@ export class JunitFile {
       group: "must.preflight",
       name: `${code}: the endpoint can be tested`,
       ms: 0,
-      result: { state: "failed", message, details: `fix: ${fix}` },
+      result: { state: "failed", message, type: code, details: `fix: ${fix}` },
     });
   }
 
@@ -81,11 +83,11 @@ export class JunitFile {
 }
 
 function junitResult(end: ConformanceCaseReport, isFailure: boolean): JunitCase["result"] {
-  const { why, fix, result, reason = "", exchanges } = end;
+  const { why, fix, result, reason = "", code, need, exchanges } = end;
   if (result === "passed") return { state: "passed" };
   if (!isFailure) {
     const message = result === "failed" ? `failed, and should pass: ${reason}` : reason;
-    return { state: "skipped", message };
+    return { state: "skipped", message, type: code ?? need };
   }
   const details = [
     ...exchanges.flatMap((one) => [`sent: ${sentLine(one)}`, `received: ${receivedLine(one)}`]),
@@ -93,7 +95,7 @@ function junitResult(end: ConformanceCaseReport, isFailure: boolean): JunitCase[
     `fix: ${fix}`,
   ];
   const message = result === "not_judged" ? `not judged: ${reason}` : reason;
-  return { state: "failed", message, details: details.join("\n") };
+  return { state: "failed", message, type: code ?? need, details: details.join("\n") };
 }
 
 function exchangeJson(exchange: ConformanceExchange) {

@@ -3,8 +3,8 @@ import {
   CONFORMANCE_GROUPS,
   type ConformanceCase,
 } from "../../kit/conformance/conformance-case.js";
-import { HANDLED_WITHIN_MS } from "../../kit/conformance/conformance-options.js";
-import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
+import { HANDLED_WITHIN_MS, type OptionNames } from "../../kit/conformance/conformance-options.js";
+import { conformanceCases } from "../../kit/conformance/receiver-conformance.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
 import { UsageError } from "../exit.js";
@@ -85,6 +85,15 @@ export const DOCTOR_OPTIONS = {
 /** The values of `DOCTOR_OPTIONS`. */
 export type DoctorValues = Values<typeof DOCTOR_OPTIONS>;
 
+/** What the texts of the cases call the options of the suite. */
+export const CLI_NAMES: OptionNames = {
+  types: "--type",
+  handled: "--handled",
+  handledWithinMs: "--handled-within",
+  whileFailing: "--while-failing-on and --while-failing-off",
+  whileSlow: "--while-slow-on and --while-slow-off",
+};
+
 /** What a run of `doctor` does. */
 export interface DoctorPlan {
   readonly url: URL;
@@ -116,17 +125,20 @@ export async function readPlan(
   }
   const secret = await readOneSecret(io, values);
   const types = typesOf(values.type);
-  const cases = receiverConformance({
-    ...connection,
-    target: url,
-    secret,
-    types,
-    handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
-    handledWithinMs: values["handled-within"],
-    whileFailing: failing?.during,
-    whileSlow: slow?.during,
-    maxBodyBytes: values["max-body-bytes"],
-  });
+  const cases = conformanceCases(
+    {
+      ...connection,
+      target: url,
+      secret,
+      types,
+      handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
+      handledWithinMs: values["handled-within"],
+      whileFailing: failing?.during,
+      whileSlow: slow?.during,
+      maxBodyBytes: values["max-body-bytes"],
+    },
+    CLI_NAMES,
+  );
   return {
     url,
     secret,

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { isDeliveryId } from "../../src/delivery/headers.js";
+import { ProbeError } from "../../kit/conformance/conformance-options.js";
 import { createSender } from "../../kit/sending/sender.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
 import { isLoopback, withScheme } from "../options/target-url.js";
@@ -65,7 +66,7 @@ async function ask(
     const { status, body } = await sender
       .send({ method: "GET", headers: [] })
       .catch((error: unknown) => {
-        throw new Error(`--handled got no answer: ${sendFault(error)}`, { cause: error });
+        throw new ProbeError(`--handled got no answer: ${sendFault(error)}`, { cause: error });
       });
     const isCount = status === 200 && /^[0-9]{1,9}$/.test(body.trim());
     return { status, count: isCount ? Number(body) : undefined };
@@ -75,7 +76,7 @@ async function ask(
 }
 
 function wrongAnswer(status: number): Error {
-  return new Error(`--handled answered ${status}; expected 200 with a whole number`);
+  return new ProbeError(`--handled answered ${status}; expected 200 with a whole number`);
 }
 
 /** Whether the probe stays on this machine. */

@@ -1,3 +1,4 @@
+import { ProbeError } from "../../kit/conformance/conformance-options.js";
 import { createSender } from "../../kit/sending/sender.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
 import { UsageError } from "../exit.js";
@@ -43,10 +44,12 @@ export function readHandlerSwitch(
       const { status } = await sender
         .send({ method: "POST", headers: [], body: new Uint8Array(0) })
         .catch((error: unknown) => {
-          throw new Error(`--${name}-${way} got no answer: ${sendFault(error)}`, { cause: error });
+          throw new ProbeError(`--${name}-${way} got no answer: ${sendFault(error)}`, {
+            cause: error,
+          });
         });
       if (status < 200 || status > 299) {
-        throw new Error(`--${name}-${way} answered ${status}; expected 2xx`);
+        throw new ProbeError(`--${name}-${way} answered ${status}; expected 2xx`);
       }
     } finally {
       sender.close();

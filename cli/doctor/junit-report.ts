@@ -1,3 +1,10 @@
+/** Why a case did not pass. */
+interface Fault {
+  readonly message: string;
+  /** A stable code. */
+  readonly type?: string | undefined;
+}
+
 /** One case of a JUnit report. */
 export interface JunitCase {
   /** The group that the case belongs to. */
@@ -6,8 +13,8 @@ export interface JunitCase {
   readonly ms: number;
   readonly result:
     | { readonly state: "passed" }
-    | { readonly state: "failed"; readonly message: string; readonly details: string }
-    | { readonly state: "skipped" | "error"; readonly message: string };
+    | (Fault & { readonly state: "failed"; readonly details: string })
+    | (Fault & { readonly state: "skipped" | "error" });
 }
 
 /** A JUnit report in the format that CI servers read. */
@@ -30,15 +37,12 @@ export function renderJunit(suite: string, cases: readonly JunitCase[]): string 
 
 function renderCase({ group, name, ms, result }: JunitCase): string {
   const head = `    <testcase classname="${escapeXml(group)}" name="${escapeXml(name)}" time="${seconds(ms)}"`;
-  switch (result.state) {
-    case "passed":
-      return `${head}/>`;
-    case "skipped":
-    case "error":
-      return `${head}><${result.state} message="${escapeXml(result.message)}"/></testcase>`;
-    case "failed":
-      return `${head}><failure message="${escapeXml(result.message)}">${escapeXml(result.details)}</failure></testcase>`;
-  }
+  if (result.state === "passed") return `${head}/>`;
+  const { message, type } = result;
+  const attributes = `message="${escapeXml(message)}"${type === undefined ? "" : ` type="${escapeXml(type)}"`}`;
+  return result.state === "failed"
+    ? `${head}><failure ${attributes}>${escapeXml(result.details)}</failure></testcase>`
+    : `${head}><${result.state} ${attributes}/></testcase>`;
 }
 
 function seconds(ms: number): string {

@@ -1,5 +1,7 @@
+import type { Need } from "../../kit/conformance/conformance-case.js";
 import { NEVER_PROVEN, type NeverProven } from "../../kit/conformance/never-proven.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import { isWebhookType } from "../../src/delivery/headers.js";
 
 /** Something that the run could not see. */
 export interface Unproven extends NeverProven {
@@ -7,63 +9,46 @@ export interface Unproven extends NeverProven {
   readonly cases: readonly string[];
 }
 
-interface Blindness {
-  readonly reason: RegExp;
-  readonly what: string;
-  readonly proveBy: string;
-}
-
-/** The reasons why a case is not judged. The first that matches counts. */
-const BLINDNESS: readonly Blindness[] = [
-  {
-    reason: /does not accept a plain genuine delivery|a plain genuine delivery got no answer/,
+/** What is not proven for want of something else than a registered type. */
+const BLINDNESS: Readonly<Partial<Record<Need, NeverProven>>> = {
+  accepted_delivery: {
     what: "your endpoint accepts no genuine delivery, so its other answers show little",
     proveBy: "make it accept one, then run doctor again",
   },
-  {
-    reason: /failed at once|was to be slow and then fail/,
+  slow_then_failing: {
     what: "what becomes of an alarm whose handler fails after its time-out",
     proveBy: "when both switches are on, let the handler be slow first and then fail",
   },
-  {
-    reason: /while-failing/,
+  whileFailing: {
     what: "what becomes of an alarm whose handler fails",
     proveBy: "pass --while-failing-on <url> and --while-failing-off <url>",
   },
-  {
-    reason: /while-slow/,
+  whileSlow: {
     what: "what becomes of an alarm whose handler finishes after the answer",
     proveBy: "pass --while-slow-on <url> and --while-slow-off <url>",
   },
-  {
-    reason: /handled only after the answer/,
+  handled_before_answer: {
     what: "whether an alarm that you acknowledge before you handle it survives a crash",
     proveBy:
       "handle it before the answer, or let the URL of --handled also count what is in the durable queue",
   },
-  {
-    reason: /secret is too short/,
+  longer_secret: {
     what: "whether an answer contains the secret",
     proveBy: "use a secret of 16 characters or more",
   },
-  {
-    reason: /--handled/,
+  handled: {
     what: "whether an alarm behind a 200 was handled, and only once",
     proveBy: "pass --handled <url>",
   },
-  {
-    reason: /rate limiter/,
+  no_rate_limiter: {
     what: "what your endpoint itself answers: a rate limiter answered for it",
     proveBy: "lift its limit for this run",
   },
-];
-
-/** Cases about a type that `--type` leaves out. */
-const NOT_WANTED = "not registered for";
+};
 
 /** Whether a case is not judged although the endpoint is meant to get such deliveries. */
-export function isUnproven({ result, reason = "" }: ConformanceCaseReport): boolean {
-  return result === "not_judged" && !reason.includes(NOT_WANTED);
+export function isUnproven({ result, need }: ConformanceCaseReport): boolean {
+  return result === "not_judged" && !(need !== undefined && isWebhookType(need));
 }
 
 /**
@@ -72,11 +57,9 @@ export function isUnproven({ result, reason = "" }: ConformanceCaseReport): bool
  */
 export function unprovenIn(ends: readonly ConformanceCaseReport[]): readonly Unproven[] {
   const found = new Map<string, Unproven>();
-  for (const { id, reason = "" } of ends.filter(isUnproven)) {
-    const { what, proveBy } = BLINDNESS.find((one) => one.reason.test(reason)) ?? {
-      what: reason,
-      proveBy: "see the case above",
-    };
+  for (const { id, need, reason = "" } of ends.filter(isUnproven)) {
+    const known = need === undefined ? undefined : BLINDNESS[need];
+    const { what, proveBy } = known ?? { what: reason, proveBy: "see the case above" };
     const cases = [...(found.get(what)?.cases ?? []), id];
     found.set(what, { what, cases, proveBy });
   }
@@ -85,7 +68,5 @@ export function unprovenIn(ends: readonly ConformanceCaseReport[]): readonly Unp
 
 /** How many passed cases trust an answer whose effect they did not see. */
 export function countTrusting(ends: readonly ConformanceCaseReport[]): number {
-  return ends.filter(
-    ({ result, reason }) => result === "passed" && reason?.includes("--handled") === true,
-  ).length;
+  return ends.filter(({ result, need }) => result === "passed" && need === "handled").length;
 }

@@ -30,6 +30,7 @@ export function watchEndpoint(
   let obstacle: Obstacle | undefined;
   const notJudged = (reason: string, exchanges: readonly ConformanceExchange[]) => ({
     result: "not_judged" as const,
+    need: "accepted_delivery" as const,
     reason,
     exchanges,
   });

@@ -38,10 +38,10 @@ export const answerRules: readonly ConformanceRule[] = [
       for (const [name, request] of requests) {
         const answer = await context.send(request);
         if (answer.wire !== undefined && answer.wire.status >= 500) {
-          throw context.failure(`${name}: expected less than 500, got ${answer.text}`);
+          throw context.unexpected(name, "less than 500", answer);
         }
         if (answer.wire === undefined) {
-          throw context.failure(`${name}: expected an answer, got ${answer.text}`);
+          throw context.unexpected(name, "an answer", answer);
         }
       }
     },
@@ -60,7 +60,10 @@ export const answerRules: readonly ConformanceRule[] = [
         const { outcome, result, text, wire } = await sendPastLimiter(context, request);
         const runs = await context.runsOf(delivery.id);
         if ((runs ?? 0) > 0 || outcome === "handled") {
-          throw context.failure(`${method}: answered ${text}, and the delivery was handled`);
+          throw context.failure(
+            "wrongly_handled",
+            `${method}: answered ${text}, and the delivery was handled`,
+          );
         }
         // No failure: the gateway's document does not say how it looks whether the URL is reachable.
         if (result !== "acknowledged")
@@ -98,13 +101,14 @@ export const answerRules: readonly ConformanceRule[] = [
         ],
       ];
       for (const [name, request] of requests) {
-        const { wire, text } = await context.send(request);
-        if (wire === undefined) throw context.failure(`${name}: expected an answer, got ${text}`);
+        const answer = await context.send(request);
+        const { wire } = answer;
+        if (wire === undefined) throw context.unexpected(name, "an answer", answer);
         const said = [wire.body, ...Object.values(wire.headers)].join("\n");
         const signature = headerOf(request, SIGNATURE).slice("v1=".length);
         const repeated = [marker, signature].some((part) => part !== "" && said.includes(part));
         if (repeated) {
-          throw context.failure(`${name}: the answer repeats part of the request`);
+          throw context.failure("echo", `${name}: the answer repeats part of the request`);
         }
       }
     },

@@ -1,6 +1,7 @@
-import { runCheck, type SuiteState } from "./case-context.js";
+import type { SuiteState } from "./case-context.js";
 import type { ConformanceDescription, ConformanceExchange } from "./conformance-case.js";
 import type { ConformanceSettings } from "./conformance-options.js";
+import { runCheck } from "./run-check.js";
 
 const BASELINE: ConformanceDescription = {
   id: "baseline",

@@ -7,20 +7,31 @@ import {
   type ConformanceDescription,
   type ConformanceExchange,
   type ConformanceResult,
+  type FailureCode,
+  type Need,
 } from "./conformance-case.js";
-import type { ConformanceSettings } from "./conformance-options.js";
+import { ProbeError, type ConformanceSettings, type HandlerOption } from "./conformance-options.js";
 import type { DeliveryLog } from "./delivery-log.js";
-import { answerOf, noAnswer, type ReceiverAnswer } from "./receiver-answer.js";
+import { NotJudged, UNMET_NEEDS } from "./needs.js";
+import {
+  answerOf,
+  codeOf,
+  noAnswer,
+  type Expected,
+  type ReceiverAnswer,
+} from "./receiver-answer.js";
 import type { SecretWatch } from "./secret-watch.js";
 import { makeDelivery, type MakeDelivery } from "./test-deliveries.js";
 
 /** How often a count is read while a case waits for it. A count may be an HTTP request. */
 const FIRST_COUNT_PAUSE_MS = 20;
 const MAX_COUNT_PAUSE_MS = 200;
-const RECORDED_CHARACTERS = 500;
 
-/** Thrown when it cannot be seen from outside whether the receiver conforms. */
-export class NotJudged extends Error {}
+/** Why a case is not judged, or what it assumed unseen. */
+interface Unseen {
+  readonly need?: Need | undefined;
+  readonly reason: string;
+}
 
 /** What the cases of one suite share. */
 export interface SuiteState {
@@ -46,8 +57,8 @@ export class CaseContext {
   readonly #counted = new Set<string>();
   readonly #description: ConformanceDescription;
   readonly #sender: Sender;
-  #note: string | undefined;
-  #notJudged: string | undefined;
+  #note: Unseen | undefined;
+  #notJudged: Unseen | undefined;
 
   constructor(
     description: ConformanceDescription,
@@ -81,7 +92,7 @@ export class CaseContext {
     const sent = { method, headers, bytes: body?.length ?? 0 };
     try {
       const answer = await call();
-      const exchange = { sent, received: recorded(answer, this.secretWatch) };
+      const exchange = { sent, received: this.secretWatch.record(answer) };
       this.exchanges.push(exchange);
       this.secretWatch.look(answer, { caseId: this.#description.id, exchange });
       return answerOf(answer);
@@ -99,14 +110,15 @@ export class CaseContext {
     try {
       runs = await this.settings.handled(id);
     } catch (error) {
-      throw this.failure(`the option handled failed: ${errorText(error)}`);
+      throw this.probeFailure("handled", error);
     }
     if (Number.isInteger(runs) && (runs as number) >= 0) {
       this.log.counted(id, runs as number);
       this.#counted.add(id);
       return runs as number;
     }
-    throw this.failure("the option handled must return a whole number");
+    const { handled } = this.settings.names;
+    throw this.failure("probe_failed", `${handled} must return a whole number`);
   }
 
   /** Like `runsOf`, but waits for a handler that finishes after the answer. */
@@ -122,32 +134,54 @@ export class CaseContext {
     return runs;
   }
 
-  /** Adds a reason to the result of a case that passes. */
-  note(reason: string): void {
-    this.#note = reason;
+  /** Adds a reason to the result of a case that passes. `need`: what would show it. */
+  note(reason: string, need?: Need): void {
+    this.#note = { reason, need };
+  }
+
+  /** Notes that the case passes by the outcome in the receiver's answer. */
+  noteTrustedOutcome(): void {
+    const { handled } = this.settings.names;
+    this.note(
+      `judged by the outcome in the receiver's answer; to see it, pass ${handled}`,
+      "handled",
+    );
   }
 
   /** Ends the case as `not_judged`, unless it fails later. */
-  leaveUnjudged(reason: string): void {
-    this.#notJudged ??= reason;
+  leaveUnjudged(need: Need, reason = this.#textOf(need)): void {
+    this.#notJudged ??= { need, reason };
+  }
+
+  /** The error to throw when it cannot be seen from outside whether the receiver conforms. */
+  notJudged(need: Need, reason = this.#textOf(need)): Error {
+    return new NotJudged(need, reason);
   }
 
   /** The error to throw when the receiver fails the case. */
-  failure(message: string): ConformanceFailure {
-    return new ConformanceFailure(message, this.#description, this.exchanges);
+  failure(code: FailureCode, message: string): ConformanceFailure {
+    return new ConformanceFailure(code, message, this.#description, this.exchanges);
+  }
+
+  /** The error to throw when the answer to `name` is not the expected one. */
+  unexpected(name: string, expected: Expected, answer: ReceiverAnswer): ConformanceFailure {
+    const message = `${name}: expected ${expected}, got ${answer.text}`;
+    return this.failure(codeOf(expected, answer), message);
+  }
+
+  /** The error to throw when an option of the suite fails. */
+  probeFailure(option: "handled" | HandlerOption, error: unknown): ConformanceFailure {
+    const text = errorText(error);
+    const named =
+      error instanceof ProbeError ? text : `${this.settings.names[option]} failed: ${text}`;
+    return this.failure("probe_failed", named);
   }
 
   /** The result of a case that did not fail. */
   result(): ConformanceResult {
-    const { exchanges } = this;
-    if (this.#notJudged !== undefined) {
-      return { result: "not_judged", reason: this.#notJudged, exchanges };
-    }
-    return {
-      result: "passed",
-      exchanges,
-      ...(this.#note === undefined ? {} : { reason: this.#note }),
-    };
+    const unseen = this.#notJudged ?? this.#note;
+    const result = this.#notJudged === undefined ? "passed" : "not_judged";
+    return { result, ...unseen, exchanges: this.exchanges };
   }
 
   /** Leaves what this case has counted out of the last case: after its failure the rest is not counted. */
@@ -160,46 +194,12 @@ export class CaseContext {
     this.#sender.close();
   }
 
+  #textOf(need: Need): string {
+    return UNMET_NEEDS[need](this.settings.names);
+  }
+
   #openSender(): Sender {
     const { target, timeoutMs, skipTlsVerification } = this.settings;
     return createSender(target, { timeoutMs, skipTlsVerification });
   }
-}
-
-/**
- * Runs `check` in a new context. Rejects with what `check` throws, unless that is `NotJudged`. Cases of one suite
- * share the state.
- */
-export async function runCheck(
-  description: ConformanceDescription,
-  settings: ConformanceSettings,
-  state: SuiteState,
-  check: (context: CaseContext) => Promise<void>,
-): Promise<ConformanceResult> {
-  const context = new CaseContext(description, settings, state);
-  try {
-    await check(context);
-    return context.result();
-  } catch (error) {
-    if (!(error instanceof NotJudged)) {
-      context.forgetCounts();
-      throw error;
-    }
-    return { result: "not_judged", reason: error.message, exchanges: context.exchanges };
-  } finally {
-    context.close();
-  }
-}
-
-/** An answer for a report: its body is cut, and a repeated secret is hidden. */
-function recorded({ status, headers, body, ms }: WireAnswer, secretWatch: SecretWatch) {
-  const hidden = Object.entries(headers).map(
-    ([name, value]) => [name, secretWatch.hide(value)] as const,
-  );
-  return {
-    status,
-    headers: Object.fromEntries(hidden),
-    body: secretWatch.hide(body).slice(0, RECORDED_CHARACTERS),
-    ms,
-  };
 }

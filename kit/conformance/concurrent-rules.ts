@@ -1,6 +1,5 @@
 import type { CaseContext } from "./case-context.js";
-import { UNMET_NEEDS, type ConformanceRule } from "./conformance-rule.js";
-import { TRUSTED_OUTCOME } from "./duplicates.js";
+import type { ConformanceRule } from "./conformance-rule.js";
 import { ensureAcceptsGenuine, expectAccepted, expectNotAccepted } from "./expectations.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { sendPastLimiter, sendUntilAcknowledged } from "./resending.js";
@@ -88,9 +87,12 @@ export async function expectEachHandledOnce(
     if (context.settings.handled !== undefined) continue;
     // A delivery that was refused at first may have been handled all the same.
     if (answer === first && answer.outcome === "duplicate") {
-      throw context.failure(`${name}: answered ${answer.text}, as a duplicate of another delivery`);
+      throw context.failure(
+        "taken_for_duplicate",
+        `${name}: answered ${answer.text}, as a duplicate of another delivery`,
+      );
     }
-    if (answer.outcome === undefined) context.leaveUnjudged(UNMET_NEEDS.handled);
-    else context.note(TRUSTED_OUTCOME);
+    if (answer.outcome === undefined) context.leaveUnjudged("handled");
+    else context.noteTrustedOutcome();
   }
 }

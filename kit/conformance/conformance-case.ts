@@ -51,6 +51,50 @@ export interface ConformanceExchange {
 }
 
 /**
+ * What a case can lack to judge a receiver: a webhook type, a URL as target, an option, or a receiver that behaves
+ * otherwise. May gain members in a minor version.
+ *
+ * @experimental
+ */
+export type Need =
+  | "new_alarm"
+  | "delete_my_data_event"
+  | "url"
+  | "handled"
+  | "whileFailing"
+  | "whileSlow"
+  | "slow_then_failing"
+  | "handled_before_answer"
+  | "accepted_delivery"
+  | "longer_secret"
+  | "no_rate_limiter";
+
+/**
+ * Why a receiver fails a case. May gain members in a minor version.
+ *
+ * @experimental
+ */
+export type FailureCode =
+  | "probe_failed"
+  | "not_accepted"
+  | "given_up"
+  | "unlisted_status"
+  | "no_answer"
+  | "server_error"
+  | "acknowledged"
+  | "acknowledged_early"
+  | "not_handled"
+  | "duplicates_not_handled"
+  | "handled_again"
+  | "handled_late"
+  | "wrongly_handled"
+  | "taken_for_duplicate"
+  | "id_changed"
+  | "echo"
+  | "leak"
+  | "no_continue";
+
+/**
  * The result of a case that did not fail.
  *
  * @experimental
@@ -60,6 +104,11 @@ export interface ConformanceResult {
   readonly result: "passed" | "not_judged";
   /** With `not_judged`: what is missing. With `passed`: what the case assumed unseen, if anything. */
   readonly reason?: string | undefined;
+  /**
+   * What the case lacks, for code that branches on it. With `not_judged` always, with `passed` if the case
+   * assumed something for want of it.
+   */
+  readonly need?: Need | undefined;
   /** Every request of the case, in the order of sending. */
   readonly exchanges: readonly ConformanceExchange[];
 }
@@ -104,6 +153,8 @@ export class ConformanceFailure extends GatewayWebhookError<"conformance_failed"
     brandErrors(this, "ConformanceFailure");
   }
 
+  /** Why the receiver fails the case: `code` of the report of `runConformance`. */
+  readonly failureCode: FailureCode;
   /** `id` of the case. */
   readonly caseId: string;
   /** What goes wrong when the receiver stays as it is. */
@@ -114,11 +165,13 @@ export class ConformanceFailure extends GatewayWebhookError<"conformance_failed"
   readonly exchanges: readonly ConformanceExchange[];
 
   constructor(
+    failureCode: FailureCode,
     message: string,
     { id, why, fix }: ConformanceDescription,
     exchanges: readonly ConformanceExchange[],
   ) {
     super("conformance_failed", message);
+    this.failureCode = failureCode;
     this.caseId = id;
     this.why = why;
     this.fix = fix;

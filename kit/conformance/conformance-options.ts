@@ -63,6 +63,23 @@ export interface ConformanceOptions {
 /** The options that change how the receiver's handler behaves. */
 export type HandlerOption = "whileFailing" | "whileSlow";
 
+/** An error of a probe whose message names the probe. */
+export class ProbeError extends Error {}
+
+/** What the texts of a suite call its options: the command line has other names. */
+export type OptionNames = Readonly<
+  Record<"types" | "handled" | "handledWithinMs" | HandlerOption, string>
+>;
+
+/** The names for a user of the library. */
+export const OPTION_NAMES: OptionNames = {
+  types: "the option types",
+  handled: "the option handled",
+  handledWithinMs: "the option handledWithinMs",
+  whileFailing: "the option whileFailing",
+  whileSlow: "the option whileSlow",
+};
+
 /** The options with their defaults. */
 export interface ConformanceSettings {
   readonly target: WebhookTarget;
@@ -78,6 +95,7 @@ export interface ConformanceSettings {
   readonly maxBodyBytes: number;
   readonly skipTlsVerification: boolean;
   readonly now: () => number;
+  readonly names: OptionNames;
 }
 
 /** Bounds and default of `handledWithinMs`, also for the command line. */
@@ -102,7 +120,10 @@ const KNOWN = [
  *
  * @throws ConfigurationError for an unknown or invalid option.
  */
-export function checkConformanceOptions(given: ConformanceOptions): ConformanceSettings {
+export function checkConformanceOptions(
+  given: ConformanceOptions,
+  names: OptionNames,
+): ConformanceSettings {
   const options = ownOptions("receiverConformance", given, KNOWN);
   const { target, secret, types = WEBHOOK_TYPES, handled, whileFailing, whileSlow } = options;
   const { now = Date.now, skipTlsVerification = false } = options;
@@ -137,5 +158,6 @@ export function checkConformanceOptions(given: ConformanceOptions): ConformanceS
     maxBodyBytes: integerOption("maxBodyBytes", options.maxBodyBytes, INTEGER_OPTIONS.maxBodyBytes),
     skipTlsVerification,
     now,
+    names,
   };
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { NotJudged, type CaseContext } from "./case-context.js";
-import { UNMET_NEEDS } from "./conformance-rule.js";
+import type { CaseContext } from "./case-context.js";
 import { ensureAcceptsGenuine, times, timesIn } from "./expectations.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { textOf } from "./request-changes.js";
@@ -21,12 +20,12 @@ export async function sendTwice(
   await ensureAcceptsGenuine(context);
   const first = await sendGenuine(context, delivery);
   if (first.result !== "acknowledged") {
-    throw context.failure(`the first request: expected 2xx, got ${first.text}`);
+    throw context.unexpected("the first request", "2xx", first);
   }
   await between?.();
   const second = await sendGenuine(context, duplicate);
   if (second.result !== "acknowledged") {
-    throw context.failure(`the duplicate: expected 2xx, got ${second.text}`);
+    throw context.unexpected("the duplicate", "2xx", second);
   }
   return [first, second];
 }
@@ -43,12 +42,12 @@ export async function sendConcurrently(
   for (const answer of answers) {
     const isFine = isRetried(answer) || answer.result === "acknowledged";
     if (answer.wire === undefined || !isFine) {
-      throw context.failure(`a duplicate: expected 2xx or a retryable status, got ${answer.text}`);
+      throw context.unexpected("a duplicate", "2xx or a retryable status", answer);
     }
   }
   const last = await sendUntilAcknowledged(context, () => context.send(delivery));
   if (last.result !== "acknowledged") {
-    throw context.failure(`the duplicate after them: expected 2xx, got ${last.text}`);
+    throw context.unexpected("the duplicate after them", "2xx", last);
   }
   return [...answers, last];
 }
@@ -64,21 +63,21 @@ export async function expectHandledOnce(
 ): Promise<void> {
   const runs = await context.settledRunsOf(id);
   if (runs !== undefined && runs !== 1) {
-    throw context.failure(`the delivery was handled ${timesIn(context, runs)}`);
+    const code = runs === 0 ? "duplicates_not_handled" : "handled_again";
+    throw context.failure(code, `the delivery was handled ${timesIn(context, runs)}`);
   }
   if (runs !== undefined) return;
   const outcomes = answers.map(({ outcome }) => outcome);
   const handled = outcomes.filter((outcome) => outcome === "handled").length;
   if (handled > 1) {
-    throw context.failure(`by its answers the receiver handled the delivery ${times(handled)}`);
+    throw context.failure(
+      "handled_again",
+      `by its answers the receiver handled the delivery ${times(handled)}`,
+    );
   }
-  if (handled === 0 || outcomes.includes(undefined)) throw new NotJudged(UNMET_NEEDS.handled);
-  context.note(TRUSTED_OUTCOME);
+  if (handled === 0 || outcomes.includes(undefined)) throw context.notJudged("handled");
+  context.noteTrustedOutcome();
 }
-
-/** The note of a case that trusts the outcome in an answer. */
-export const TRUSTED_OUTCOME =
-  "judged by the outcome in the receiver's answer; to see it, pass the option handled";
 
 /** The same id with another body is a duplicate. The same body under another id is not. */
 export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<void> {
@@ -92,11 +91,14 @@ export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<v
   const answer = await sendGenuine(context, other, () => context.sendAlone(other));
   const name = "the same body under another id";
   if (answer.result !== "acknowledged") {
-    throw context.failure(`${name}: expected 2xx, got ${answer.text}`);
+    throw context.unexpected(name, "2xx", answer);
   }
   // Its effect is not checked: a handler may ignore an alarm that it already knows.
   if (answer.outcome === "duplicate") {
-    throw context.failure(`${name}: answered ${answer.text}, as a duplicate of the first delivery`);
+    throw context.failure(
+      "taken_for_duplicate",
+      `${name}: answered ${answer.text}, as a duplicate of the first delivery`,
+    );
   }
   await expectHandledOnce(context, delivery, answers);
 }
@@ -137,11 +139,12 @@ async function expectBothHandled(
     const runs = await context.settledRunsOf(id);
     if (runs === 0 || (runs === undefined && answer.outcome === "duplicate")) {
       throw context.failure(
+        "not_handled",
         `one of two ids that differ only in ${difference}: answered ${answer.text}, but handled ${timesIn(context, 0)}`,
       );
     }
     if (runs === undefined && answer.outcome !== "handled") {
-      context.leaveUnjudged(UNMET_NEEDS.handled);
+      context.leaveUnjudged("handled");
     }
   }
 }

@@ -1,4 +1,5 @@
-import { NotJudged, type CaseContext } from "./case-context.js";
+import type { CaseContext } from "./case-context.js";
+import { UNMET_NEEDS } from "./needs.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { headerOf, ID } from "./request-changes.js";
 import { isOfLimiter, sendGenuine, sendPastLimiter } from "./resending.js";
@@ -25,11 +26,12 @@ export async function expectAccepted(
   answer: ReceiverAnswer,
 ): Promise<void> {
   if (answer.result !== "acknowledged") {
-    throw context.failure(`${name}: expected 2xx, got ${answer.text}`);
+    throw context.unexpected(name, "2xx", answer);
   }
   const runs = await context.settledRunsOf(id);
   if (runs !== undefined && runs !== 1) {
     throw context.failure(
+      runs === 0 ? "not_handled" : "handled_again",
       `${name}: answered ${answer.text}, but handled ${timesIn(context, runs)}`,
     );
   }
@@ -47,18 +49,19 @@ export async function expectAcceptedOrRetried(
   for (const [name, delivery] of deliveries) {
     const answer = await sendPastLimiter(context, delivery);
     if (isRetried(answer)) {
-      ensureNotOfLimiter(name, answer);
+      ensureNotOfLimiter(context, name, answer);
       await ensureAnswered(context, name, answer);
       continue;
     }
     if (answer.result !== "acknowledged") {
-      throw context.failure(`${name}: expected 2xx or a retryable status, got ${answer.text}`);
+      throw context.unexpected(name, "2xx or a retryable status", answer);
     }
     if ((await runsOfAcknowledged(context, name, delivery, answer)) === undefined) unseen ??= name;
   }
   if (unseen !== undefined) {
     context.note(
-      `${unseen} was acknowledged; to see whether it was also handled, pass the option handled`,
+      `${unseen} was acknowledged; to see whether it was also handled, pass ${context.settings.names.handled}`,
+      "handled",
     );
   }
 }
@@ -73,15 +76,16 @@ export async function expectNotGivenUp(
 ): Promise<void> {
   for (const [name, request] of requests) {
     const answer = await sendPastLimiter(context, request);
-    ensureNotOfLimiter(name, answer);
+    ensureNotOfLimiter(context, name, answer);
     if (answer.result === "final") {
-      throw context.failure(`${name}: expected a retryable status, got ${answer.text}`);
+      throw context.unexpected(name, "a retryable status", answer);
     }
     if (answer.result === "acknowledged") {
       const runs = await runsOfAcknowledged(context, name, request, answer);
       if (runs === undefined && answer.outcome !== "handled") {
         context.leaveUnjudged(
-          `${name} was acknowledged; whether it was handled cannot be seen without the option handled`,
+          "handled",
+          `${name} was acknowledged; whether it was handled cannot be seen without ${context.settings.names.handled}`,
         );
       }
     }
@@ -100,7 +104,10 @@ async function runsOfAcknowledged(
   const hasId = headerOf(request, ID) !== "";
   const runs = hasId ? await context.settledRunsOf(request.id) : undefined;
   if (runs === 0) {
-    throw context.failure(`${name}: answered ${text}, but handled ${timesIn(context, runs)}`);
+    throw context.failure(
+      "not_handled",
+      `${name}: answered ${text}, but handled ${timesIn(context, runs)}`,
+    );
   }
   return runs;
 }
@@ -116,7 +123,7 @@ export async function expectRefused(
     const answer = await sendPastLimiter(context, request);
     await expectNotAccepted(context, name, request.id, answer);
     if (answer.wire === undefined) {
-      throw context.failure(`${name}: expected a refusal, got ${answer.text}`);
+      throw context.unexpected(name, "a refusal", answer);
     }
   }
 }
@@ -129,26 +136,36 @@ export async function expectNotAccepted(
   answer: ReceiverAnswer,
 ): Promise<void> {
   if (answer.result === "acknowledged") {
-    throw context.failure(`${name}: expected a refusal, got ${answer.text}`);
+    throw context.unexpected(name, "a refusal", answer);
   }
   const runs = await context.runsOf(id);
   if (runs !== undefined && runs > 0) {
-    throw context.failure(`${name}: answered ${answer.text}, but handled ${times(runs)}`);
+    throw context.failure(
+      "wrongly_handled",
+      `${name}: answered ${answer.text}, but handled ${times(runs)}`,
+    );
   }
-  ensureNotOfLimiter(name, answer);
+  ensureNotOfLimiter(context, name, answer);
   context.log.refusedForgery(id);
 }
 
 /** Ends the case as not judged when a rate limiter keeps answering instead of the receiver. */
-export function ensureNotOfLimiter(name: string, answer: ReceiverAnswer): void {
+export function ensureNotOfLimiter(
+  context: CaseContext,
+  name: string,
+  answer: ReceiverAnswer,
+): void {
   if (!isOfLimiter(answer)) return;
-  throw new NotJudged(`${name}: a rate limiter answered 429: lift its limit for this run`);
+  throw context.notJudged(
+    "no_rate_limiter",
+    `${name}: ${UNMET_NEEDS.no_rate_limiter(context.settings.names)}`,
+  );
 }
 
 /** Ends the case as not judged when the receiver refuses everything: then a refusal proves nothing. */
 export async function ensureAcceptsGenuine(context: CaseContext): Promise<void> {
   if (await context.acceptsGenuine()) return;
-  throw new NotJudged("the receiver does not accept a plain genuine delivery: fix that first");
+  throw context.notJudged("accepted_delivery");
 }
 
 /** The receiver must still accept a genuine delivery. `after` says what was sent before, for a message. */
@@ -156,7 +173,7 @@ export async function expectStillAccepts(context: CaseContext, after: string): P
   await ensureAcceptsGenuine(context);
   const answer = await sendGenuine(context, await context.deliver());
   if (answer.result !== "acknowledged") {
-    throw context.failure(`a genuine delivery after ${after}: expected 2xx, got ${answer.text}`);
+    throw context.unexpected(`a genuine delivery after ${after}`, "2xx", answer);
   }
 }
 
@@ -171,13 +188,16 @@ async function ensureAnswered(
 ): Promise<void> {
   const isMissing =
     answer.result === "timeout" || (answer.wire === undefined && !(await context.acceptsGenuine()));
-  if (isMissing) throw context.failure(`${name}: expected an answer, got ${answer.text}`);
+  if (isMissing) throw context.unexpected(name, "an answer", answer);
 }
 
 /** Like `times`, for a count that a case has waited for. Says how to give a slow queue more time. */
-export function timesIn({ settings: { handledWithinMs } }: CaseContext, runs: number): string {
+export function timesIn(
+  { settings: { handledWithinMs, names } }: CaseContext,
+  runs: number,
+): string {
   if (runs > 0) return times(runs);
-  return `never in ${handledWithinMs} ms: a queue that takes longer needs a higher limit in the option handledWithinMs`;
+  return `never in ${handledWithinMs} ms: a queue that takes longer needs a higher limit in ${names.handledWithinMs}`;
 }
 
 /** "never", "once" or "3 times", for a message. */

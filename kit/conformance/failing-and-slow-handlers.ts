@@ -1,11 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { WebhookType } from "../../src/delivery/headers.js";
-import { errorText } from "../sending/target.js";
-import { NotJudged, type CaseContext } from "./case-context.js";
+import type { CaseContext } from "./case-context.js";
 import { ConformanceFailure } from "./conformance-case.js";
 import type { HandlerOption } from "./conformance-options.js";
-import { UNMET_NEEDS } from "./conformance-rule.js";
-import { TRUSTED_OUTCOME } from "./duplicates.js";
 import { expectAccepted, timesIn } from "./expectations.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { sendUntilAcknowledged } from "./resending.js";
@@ -36,9 +33,7 @@ export async function expectFailureRetried(
   const name = requests === 1 ? `, ${type}` : ", a duplicate in flight";
   for (const answer of answers) {
     if (!isRetried(answer) || answer.wire === undefined) {
-      throw context.failure(
-        `while the handler fails${name}: expected a retryable status, got ${answer.text}`,
-      );
+      throw context.unexpected(`while the handler fails${name}`, "a retryable status", answer);
     }
   }
   const next = await sendUntilAcknowledged(context, () => context.send(delivery));
@@ -61,8 +56,8 @@ export async function expectLateSuccessCounts(context: CaseContext): Promise<voi
   await expectAccepted(context, "a retry after the slow handler has finished", id, retry);
   if ((await context.runsOf(id)) === undefined) {
     // "handled" proves nothing here: the late handler may have had its effect as well.
-    if (retry.outcome === "duplicate") context.note(TRUSTED_OUTCOME);
-    else context.leaveUnjudged(UNMET_NEEDS.handled);
+    if (retry.outcome === "duplicate") context.noteTrustedOutcome();
+    else context.leaveUnjudged("handled");
   } else if (answers[0]?.result === "acknowledged") {
     context.note(
       "the receiver waited for the slow handler: make it slower than the receiver's time-out",
@@ -84,20 +79,19 @@ export async function expectLateFailureReleased(context: CaseContext): Promise<v
     const runs = await context.settledRunsOf(id);
     if (runs === 0) {
       throw context.failure(
+        "not_handled",
         `while the handler is slow and then fails: answered ${early.text}, but handled ${timesIn(context, runs)}`,
       );
     }
-    throw new NotJudged(
-      runs === undefined
-        ? UNMET_NEEDS.handled
-        : "the handler succeeded although it was to be slow and then fail: let it fail after it was slow",
+    if (runs === undefined) throw context.notJudged("handled");
+    throw context.notJudged(
+      "slow_then_failing",
+      "the handler succeeded although it was to be slow and then fail: let it fail after it was slow",
     );
   }
   const answeredAfterMs = answers[0]?.wire?.ms;
   if (answeredAfterMs !== undefined && answeredAfterMs < AT_ONCE_MS) {
-    context.leaveUnjudged(
-      "the handler failed at once: under the option whileFailing together with the option whileSlow it must be slow first",
-    );
+    context.leaveUnjudged("slow_then_failing");
   }
   const next = await sendUntilAcknowledged(context, attempt, LEASE_MS);
   await expectAccepted(context, "a retry after a late failure", id, next);
@@ -107,8 +101,8 @@ export async function expectLateFailureReleased(context: CaseContext): Promise<v
 /** A receiver that remembers a failed id as handled also acknowledges the next retry. */
 async function trustOutcome(context: CaseContext, id: string, next: ReceiverAnswer): Promise<void> {
   if ((await context.runsOf(id)) !== undefined) return;
-  if (next.outcome !== "handled") context.leaveUnjudged(UNMET_NEEDS.handled);
-  else context.note(TRUSTED_OUTCOME);
+  if (next.outcome !== "handled") context.leaveUnjudged("handled");
+  else context.noteTrustedOutcome();
 }
 
 /**
@@ -130,6 +124,7 @@ async function sendWhileItRuns(
     ]);
     if (!isSafe && (await context.runsOf(id)) === 0) {
       throw context.failure(
+        "acknowledged_early",
         `a duplicate while the handler is slow: answered ${answer.text}, although it is not handled yet`,
       );
     }
@@ -147,9 +142,7 @@ async function sendWhileItRuns(
 function ensureNoneGivenUp(context: CaseContext, answers: readonly ReceiverAnswer[]): void {
   for (const answer of answers) {
     if (answer.result === "acknowledged" || isRetried(answer)) continue;
-    throw context.failure(
-      `while the handler is slow: expected 2xx or a retryable status, got ${answer.text}`,
-    );
+    throw context.unexpected("while the handler is slow", "2xx or a retryable status", answer);
   }
 }
 
@@ -166,10 +159,11 @@ export async function whileHandler(
     });
   } catch (error) {
     if (error instanceof ConformanceFailure) throw error;
-    throw context.failure(`the option ${option} failed: ${errorText(error)}`);
+    throw context.probeFailure(option, error);
   }
   if (answers === undefined) {
-    throw context.failure(`the option ${option} must call and await its argument`);
+    const name = context.settings.names[option];
+    throw context.failure("probe_failed", `${name} must call and await its argument`);
   }
   return answers;
 }

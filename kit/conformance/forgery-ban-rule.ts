@@ -29,7 +29,7 @@ export const forgeryBanRule: ConformanceRule = {
       const delivery = await context.deliver({ type });
       const answer = await sendGenuine(context, delivery);
       const name = `a genuine delivery after ${FORGERIES} forgeries`;
-      ensureNotOfLimiter(name, answer);
+      ensureNotOfLimiter(context, name, answer);
       await expectAccepted(context, name, delivery.id, answer);
     }
     if (refused === undefined) return;

@@ -25,7 +25,7 @@ export const genuineRecordRules: readonly ConformanceRule[] = [
       id: "event",
       title: "a genuine Online Data event is acknowledged",
       needs: ["delete_my_data_event"],
-      fix: `${COMPUTE_SIGNATURE}. If the receiver gets only alarms, set the option types.`,
+      fix: ({ types }) => `${COMPUTE_SIGNATURE}. If the receiver gets only alarms, set ${types}.`,
     },
     async ({ deliver }) => [["an event", await deliver({ type: "delete_my_data_event" })]],
   ),

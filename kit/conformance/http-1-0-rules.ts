@@ -54,7 +54,10 @@ async function expectHostlessNotHandled(context: CaseContext, url: URL): Promise
   );
   const runs = await context.runsOf(forged.id);
   if ((runs ?? 0) > 0 || outcome === "handled") {
-    throw context.failure(`HTTP/1.0 without a host: answered ${text}, and the forgery was handled`);
+    throw context.failure(
+      "wrongly_handled",
+      `HTTP/1.0 without a host: answered ${text}, and the forgery was handled`,
+    );
   }
 }
 

@@ -24,8 +24,6 @@ const TWICE =
   "A customer is warned twice about one stolen identity, or a removal is ordered twice.";
 const REMEMBER =
   "Remember the X-Webhook-Id of each handled delivery in a store that all processes share.";
-const HANDLED_LATER =
-  "the delivery was handled only after the answer: that is right if it was in a queue that survives the process; in that case let handled also count the deliveries in the queue";
 
 /** Each delivery must be handled exactly once. */
 export const idempotencyRules: readonly ConformanceRule[] = [
@@ -126,7 +124,7 @@ export const idempotencyRules: readonly ConformanceRule[] = [
         const answer = await sendGenuine(context, delivery);
         const runs = await context.runsOf(delivery.id);
         await expectAccepted(context, type, delivery.id, answer);
-        if (runs === 0) context.leaveUnjudged(HANDLED_LATER);
+        if (runs === 0) context.leaveUnjudged("handled_before_answer");
       }
     },
   },

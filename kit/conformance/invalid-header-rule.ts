@@ -1,5 +1,5 @@
 import type { CaseContext } from "./case-context.js";
-import { UNMET_NEEDS, type ConformanceRule } from "./conformance-rule.js";
+import type { ConformanceRule } from "./conformance-rule.js";
 import {
   ensureAcceptsGenuine,
   expectAccepted,
@@ -55,9 +55,10 @@ async function expectNulDoesNoHarm(context: CaseContext, url: URL): Promise<void
   const runs = await context.runsOf(delivery.id);
   const runsWithNul = await context.runsOf(`${delivery.id}\u0000`);
   if (runs === undefined || runsWithNul === undefined) {
-    if (answer.result === "acknowledged") context.leaveUnjudged(UNMET_NEEDS.handled);
+    if (answer.result === "acknowledged") context.leaveUnjudged("handled");
   } else if (runs + runsWithNul !== 1) {
     throw context.failure(
+      "id_changed",
       `a NUL after the id: answered ${answer.text}, and the delivery was handled again`,
     );
   }

@@ -61,6 +61,7 @@ async function expectNoMore(
   if (later <= Math.max(runs, isForged ? 0 : 1)) return;
   const what = isForged ? "a refused request" : "a delivery";
   throw context.failure(
+    "handled_late",
     `${what} with the id ${id} was handled ${times(runs)} when its case ended, and ${times(later)} some time later`,
   );
 }

@@ -6,9 +6,6 @@ import { sendPastLimiter } from "./resending.js";
 import { ID, withBody, withHeader } from "./request-changes.js";
 import { driftedClock, unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
 
-const TOO_SHORT =
-  "the secret is too short to be told from other text: use one of 16 characters or more";
-
 /** The secret must not be in any answer of the whole run. It sends some requests for a run of this case alone. */
 export const leakedSecretRule: ConformanceRule = {
   id: "leaked_secret",
@@ -17,7 +14,7 @@ export const leakedSecretRule: ConformanceRule = {
   why: "Anyone who reads it can sign any alarm. Error pages and settings pages show it, and proxies log answers.",
   fix: "Never put settings or an error's details into an answer, and switch off the framework's debug pages. Then change the secret.",
   async check(context) {
-    if (context.secretWatch.isBlind) context.leaveUnjudged(TOO_SHORT);
+    if (context.secretWatch.isBlind) context.leaveUnjudged("longer_secret");
     failOnLeak(context);
     await ensureAcceptsGenuine(context);
     for (const request of await requestsOfAllKinds(context)) {
@@ -33,6 +30,7 @@ function failOnLeak(context: CaseContext): void {
   const { caseId, exchange } = leak;
   if (!context.exchanges.includes(exchange)) context.exchanges.push(exchange);
   throw context.failure(
+    "leak",
     `the answer to a ${exchange.sent.method} of the case ${caseId} contains the secret`,
   );
 }

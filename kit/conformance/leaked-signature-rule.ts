@@ -38,6 +38,7 @@ export const leakedSignatureRule: ConformanceRule = {
       const isKnown = headerOf(request, SIGNATURE) === `v1=${mac.toString("hex")}`;
       if (!isKnown && spellings(mac).some((one) => said.includes(one))) {
         throw context.failure(
+          "leak",
           `${name}: the answer contains the signature that would have been right`,
         );
       }

@@ -1,3 +1,4 @@
+import type { FailureCode } from "./conformance-case.js";
 import type { SendError } from "../sending/target.js";
 import { outcomeOf, type WireAnswer } from "../sending/wire.js";
 import { resultOfStatus, type AttemptResult } from "../twin/attempt-result.js";
@@ -12,6 +13,16 @@ export interface ReceiverAnswer {
   /** For a message: "401, after which the gateway gives up for good". */
   readonly text: string;
 }
+
+/** What a request was to be answered with. */
+export type Expected =
+  | "2xx"
+  | "2xx or a retryable status"
+  | "a retryable status"
+  | "a refusal"
+  | "an answer"
+  | "less than 500"
+  | "a status of the gateway's contract";
 
 const MEANING: Readonly<Record<AttemptResult, string>> = {
   acknowledged: "which acknowledges the delivery",
@@ -39,4 +50,15 @@ export function noAnswer(error: SendError): ReceiverAnswer {
 /** Whether the gateway sends the delivery again after this answer. */
 export function isRetried({ result }: ReceiverAnswer): boolean {
   return result === "retryable" || result === "network_error" || result === "timeout";
+}
+
+/** Why an answer is not the expected one. */
+export function codeOf(expected: Expected, { wire, result }: ReceiverAnswer): FailureCode {
+  if (result === "unlisted") return "unlisted_status";
+  if (wire === undefined) return "no_answer";
+  if (result === "acknowledged") return "acknowledged";
+  if (expected === "less than 500") return "server_error";
+  const mayBeRetried =
+    expected === "a retryable status" || expected === "2xx or a retryable status";
+  return mayBeRetried && result === "final" ? "given_up" : "not_accepted";
 }

@@ -1,6 +1,6 @@
 import { answerRules } from "./answer-rules.js";
 import { BaselineCheck } from "./baseline-check.js";
-import { runCheck, type SuiteState } from "./case-context.js";
+import type { SuiteState } from "./case-context.js";
 import { concurrentForgeryRule } from "./concurrent-rules.js";
 import {
   ConformanceFailure,
@@ -12,9 +12,11 @@ import {
 import {
   checkConformanceOptions,
   type ConformanceOptions,
+  OPTION_NAMES,
   type ConformanceSettings,
+  type OptionNames,
 } from "./conformance-options.js";
-import { UNMET_NEEDS, unmetNeed, type ConformanceRule } from "./conformance-rule.js";
+import { unmetNeed, type ConformanceRule } from "./conformance-rule.js";
 import { DeliveryLog } from "./delivery-log.js";
 import { forgeryBanRule } from "./forgery-ban-rule.js";
 import { forgeryRules } from "./forgery-rules.js";
@@ -25,9 +27,11 @@ import { http10Rules } from "./http-1-0-rules.js";
 import { idempotencyRules } from "./idempotency-rules.js";
 import { lateEffectsRule } from "./late-effects-rule.js";
 import { leakedSecretRule } from "./leaked-secret-rule.js";
+import { UNMET_NEEDS } from "./needs.js";
 import { oddRecordRules } from "./odd-record-rules.js";
 import { retryableRefusalRules } from "./retryable-refusal-rules.js";
 import { BASELINE_RULES } from "./rule-kinds.js";
+import { runCheck } from "./run-check.js";
 import { SecretWatch } from "./secret-watch.js";
 import { signatureRules } from "./signature-rules.js";
 import { transportRules } from "./transport-rules.js";
@@ -67,7 +71,15 @@ const LAST_RULES: readonly (readonly [ConformanceGroup, ConformanceRule])[] = [
  * @throws ConfigurationError for an unknown or invalid option.
  */
 export function receiverConformance(options: ConformanceOptions): readonly ConformanceCase[] {
-  const settings = checkConformanceOptions(options);
+  return conformanceCases(options, OPTION_NAMES);
+}
+
+/** Like `receiverConformance`, with texts that call the options by other names. */
+export function conformanceCases(
+  options: ConformanceOptions,
+  names: OptionNames,
+): readonly ConformanceCase[] {
+  const settings = checkConformanceOptions(options, names);
   const seen = { log: new DeliveryLog(), secretWatch: new SecretWatch(settings.secret) };
   const baseline = new BaselineCheck(settings, seen);
   const grouped = Object.entries(RULES).flatMap(([group, rules]) =>
@@ -86,7 +98,9 @@ function bind(
   state: SuiteState,
   baseline: BaselineCheck,
 ): ConformanceCase {
-  const { id, level, title, why, fix, check } = rule;
+  const { id, level, title, why, check } = rule;
+  const { names } = settings;
+  const fix = typeof rule.fix === "string" ? rule.fix : rule.fix(names);
   const description: ConformanceDescription = { id, level, group, title, why, fix };
   const run = (): Promise<ConformanceResult> => runCheck(description, settings, state, check);
   const runBaseline = async (): Promise<ConformanceResult> => {
@@ -104,13 +118,14 @@ function bind(
     async run() {
       const unmet = unmetNeed(rule, settings);
       if (unmet !== undefined) {
-        return { result: "not_judged", reason: UNMET_NEEDS[unmet], exchanges: [] };
+        const reason = UNMET_NEEDS[unmet](names);
+        return { result: "not_judged", need: unmet, reason, exchanges: [] };
       }
       if (BASELINE_RULES.includes(id)) return runBaseline();
       const silence = await baseline.silence();
       if (silence !== undefined) {
         const reason = `a plain genuine delivery got no answer (${silence}): fix that first`;
-        return { result: "not_judged", reason, exchanges: [] };
+        return { result: "not_judged", need: "accepted_delivery", reason, exchanges: [] };
       }
       return run();
     },

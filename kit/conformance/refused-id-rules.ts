@@ -1,7 +1,7 @@
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceSettings } from "./conformance-options.js";
-import { UNMET_NEEDS, type ConformanceRule } from "./conformance-rule.js";
-import { expectHandledOnce, TRUSTED_OUTCOME } from "./duplicates.js";
+import type { ConformanceRule } from "./conformance-rule.js";
+import { expectHandledOnce } from "./duplicates.js";
 import { ensureAcceptsGenuine, expectAccepted, type Named } from "./expectations.js";
 import type { ReceiverAnswer } from "./receiver-answer.js";
 import {
@@ -65,10 +65,13 @@ export const refusedIdRules: readonly ConformanceRule[] = [
         if (context.settings.handled !== undefined) continue;
         // A delivery that got no answer at first may have been handled all the same.
         if (answer.outcome === "duplicate" && !wasResent) {
-          throw context.failure(`the genuine delivery after ${name}: answered as a duplicate`);
+          throw context.failure(
+            "taken_for_duplicate",
+            `the genuine delivery after ${name}: answered as a duplicate`,
+          );
         }
-        if (answer.outcome === undefined) context.leaveUnjudged(UNMET_NEEDS.handled);
-        else context.note(TRUSTED_OUTCOME);
+        if (answer.outcome === undefined) context.leaveUnjudged("handled");
+        else context.noteTrustedOutcome();
       }
     },
   },
@@ -89,7 +92,7 @@ export const refusedIdRules: readonly ConformanceRule[] = [
         const [before] = first[deliveries.findIndex(([, { id }]) => id === delivery.id)] ?? [];
         if (answer === undefined || before === undefined) continue;
         if (answer.result !== "acknowledged") {
-          throw context.failure(`a duplicate after ${name}: expected 2xx, got ${answer.text}`);
+          throw context.unexpected(`a duplicate after ${name}`, "2xx", answer);
         }
         await expectHandledOnce(context, delivery, [before, answer]);
       }

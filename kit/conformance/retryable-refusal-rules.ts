@@ -96,9 +96,7 @@ export const retryableRefusalRules: readonly ConformanceRule[] = [
       for (const [name, request] of requests) {
         const answer = await context.send(request);
         if (answer.result === "unlisted") {
-          throw context.failure(
-            `${name}: expected a status of the gateway's contract, got ${answer.text}`,
-          );
+          throw context.unexpected(name, "a status of the gateway's contract", answer);
         }
       }
       await expectStillAccepts(context, "these requests");

@@ -6,6 +6,8 @@ import {
   type ConformanceDescription,
   type ConformanceExchange,
   type ConformanceGroup,
+  type FailureCode,
+  type Need,
 } from "./conformance-case.js";
 
 /**
@@ -18,6 +20,10 @@ export interface ConformanceCaseReport extends ConformanceDescription {
   readonly result: "passed" | "failed" | "not_judged";
   /** Why it failed or was not judged. With `passed`: what the case assumed unseen, if anything. */
   readonly reason?: string | undefined;
+  /** With `failed`: why, for code that branches on it. */
+  readonly code?: FailureCode | undefined;
+  /** What the case lacks: with `not_judged` always, with `passed` if it assumed something for want of it. */
+  readonly need?: Need | undefined;
   /** Every request of the case, in the order of sending. */
   readonly exchanges: readonly ConformanceExchange[];
   /** How long the case took, in milliseconds. */
@@ -107,9 +113,9 @@ async function runCase({ run, ...description }: ConformanceCase): Promise<Confor
     return { ...description, ...ended, ms: performance.now() - startedAt };
   } catch (error) {
     if (!(error instanceof ConformanceFailure)) throw error;
-    const { message: reason, exchanges } = error;
+    const { message: reason, failureCode: code, exchanges } = error;
     const ms = performance.now() - startedAt;
-    return { ...description, result: "failed", reason, exchanges, ms };
+    return { ...description, result: "failed", reason, code, exchanges, ms };
   }
 }
 

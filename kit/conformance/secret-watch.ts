@@ -3,6 +3,7 @@ import type { ConformanceExchange } from "./conformance-case.js";
 
 /** A shorter secret may be a word that an answer contains anyway, such as "handled". */
 const MIN_SECRET_CHARACTERS = 12;
+const RECORDED_CHARACTERS = 500;
 
 /** An answer that contained the secret. */
 export interface SecretLeak {
@@ -28,7 +29,7 @@ export class SecretWatch {
   /** Remembers the first answer that contains the secret. */
   look({ headers, body }: WireAnswer, leak: SecretLeak): void {
     const texts = [body, ...Object.values(headers)];
-    if (texts.some((text) => this.hide(text) !== text)) this.#leak ??= leak;
+    if (texts.some((text) => this.#hide(text) !== text)) this.#leak ??= leak;
   }
 
   /** The first answer that contained the secret, which is then forgotten. */
@@ -38,8 +39,19 @@ export class SecretWatch {
     return leak;
   }
 
+  /** An answer for a report: its body is cut, and a repeated secret is hidden. */
+  record({ status, headers, body, ms }: WireAnswer) {
+    const hidden = Object.entries(headers).map(([name, value]) => [name, this.#hide(value)]);
+    return {
+      status,
+      headers: Object.fromEntries(hidden) as Record<string, string>,
+      body: this.#hide(body).slice(0, RECORDED_CHARACTERS),
+      ms,
+    };
+  }
+
   /** A text for a report, without the secret. */
-  hide(text: string): string {
+  #hide(text: string): string {
     return this.#spellings.reduce((shown, one) => shown.replace(one, "[secret]"), text);
   }
 }

@@ -78,7 +78,7 @@ export const transportRules: readonly ConformanceRule[] = [
       await expectStillAccepts(context, "an interrupted upload");
       const runs = await context.runsOf(delivery.id);
       if (runs !== undefined && runs > 0)
-        throw context.failure("the interrupted upload was handled");
+        throw context.failure("wrongly_handled", "the interrupted upload was handled");
       await expectAccepted(
         context,
         "the complete delivery",
@@ -132,6 +132,7 @@ export const transportRules: readonly ConformanceRule[] = [
       await expectAccepted(context, "Expect: 100-continue", delivery.id, answer);
       if (wasAsked === false) {
         throw context.failure(
+          "no_continue",
           "Expect: 100-continue: 100 Continue never came, so the body was sent without it",
         );
       }
@@ -163,9 +164,7 @@ export const transportRules: readonly ConformanceRule[] = [
       const signed = signedWith(withBody(delivery, body), context.settings.secret);
       const answer = await context.send({ ...signed, chunked: true });
       if (answer.result === "acknowledged") {
-        throw context.failure(
-          `a body of ${body.length} bytes: expected a refusal, got ${answer.text}`,
-        );
+        throw context.unexpected(`a body of ${body.length} bytes`, "a refusal", answer);
       }
       await expectStillAccepts(context, "a body of many megabytes");
     },
@@ -208,7 +207,10 @@ async function expectUploadsToldApart(
   // A receiver that is busy may refuse some of them, but not all.
   if (pairs.every(([, answer]) => isRetried(answer) && !saysLater(answer))) {
     const text = pairs[0]?.[1].text ?? "";
-    throw context.failure(`none of ${UPLOADS} uploads at the same time was accepted: ${text}`);
+    throw context.failure(
+      "not_accepted",
+      `none of ${UPLOADS} uploads at the same time was accepted: ${text}`,
+    );
   }
   await expectEachHandledOnce(context, pairs, "at the same time");
 }
