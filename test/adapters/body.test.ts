@@ -2,16 +2,16 @@ import http, { type IncomingMessage } from "node:http";
 import { Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import express, { type RequestHandler } from "express";
+import express, { type Request, type RequestHandler, type Response } from "express";
 import express4 from "express4";
 import supertest from "supertest";
 import { afterEach, describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { createWebhookReceiver } from "../../src/index.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import { recordOf } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
-import { NOW_MS, TEST_SECRET, alarm } from "../support/deliveries.js";
+import { alarm } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { http1Client, type HttpClient } from "../support/adapters/http-clients.js";
 import {
@@ -43,6 +43,23 @@ afterEach(async () => {
 
 const outcomes = () => server.reports.map(({ outcome }) => outcome);
 
+/** A middleware that waits. */
+const after =
+  (ready: (req: Request) => Promise<unknown>): RequestHandler =>
+  (req, _res, next) => {
+    void ready(req).then(() => {
+      next();
+    });
+  };
+
+/** A middleware that does something first. */
+const first =
+  (act: (req: Request, res: Response) => unknown): RequestHandler =>
+  (req, res, next) => {
+    act(req, res);
+    next();
+  };
+
 describe.each([
   ["Express 5", express],
   ["Express 4", express4],
@@ -70,45 +87,16 @@ describe.each([
       ["behind express.json() that keeps rawBody", framework.json({ verify: keepRawBody })],
       [
         "behind a parser that leaves rawBody beside its body, as Cloud Functions do",
-        (req, _res, next) => {
-          void buffer(req).then((rawBody) => {
-            Object.assign(req, { rawBody, body: JSON.parse(rawBody.toString()) as unknown });
-            next();
-          });
-        },
+        after(async (req) => {
+          const rawBody = await buffer(req);
+          Object.assign(req, { rawBody, body: JSON.parse(rawBody.toString()) as unknown });
+        }),
       ],
       ["behind express.json() for another content type", framework.json({ type: "text/*" })],
-      [
-        "behind a middleware that awaits",
-        (_req, _res, next) => {
-          void sleep(30).then(() => {
-            next();
-          });
-        },
-      ],
-      [
-        "behind a middleware that paused the request",
-        (req, _res, next) => {
-          req.pause();
-          void sleep(10).then(() => {
-            next();
-          });
-        },
-      ],
-      [
-        "behind a middleware that has set an encoding",
-        (req, _res, next) => {
-          req.setEncoding("utf8");
-          next();
-        },
-      ],
-      [
-        "beside another reader of the same stream",
-        (req, _res, next) => {
-          req.on("data", () => undefined);
-          next();
-        },
-      ],
+      ["behind a middleware that awaits", after(() => sleep(30))],
+      ["behind a middleware that paused the request", after((req) => sleep(10, req.pause()))],
+      ["behind a middleware that has set an encoding", first((req) => req.setEncoding("utf8"))],
+      ["beside another reader of the same stream", first((req) => req.on("data", () => undefined))],
     ];
 
     it.each(ways)("reaches the handler %s", async (_where, middleware) => {
@@ -134,10 +122,7 @@ describe.each([
 
     it("reaches the handler although Express 4 has set req.body to {}", async () => {
       let bodySeen: unknown;
-      const look: RequestHandler = (req, _res, next) => {
-        bodySeen = req.body;
-        next();
-      };
+      const look = first((req) => (bodySeen = req.body));
       await behind([framework.json(), look]);
       const request = withHeader(await oddDelivery(), "content-type", "text/plain");
       expect((await client.send(request)).status).toBe(200);
@@ -169,15 +154,7 @@ describe.each([
         },
         "application/json",
       ],
-      [
-        "a middleware that iterated over it",
-        (req, _res, next) => {
-          void buffer(req).then(() => {
-            next();
-          });
-        },
-        "application/json",
-      ],
+      ["a middleware that iterated over it", after(buffer), "application/json"],
     ];
 
     it.each(ways)("is answered 503 at once: %s", async (_what, middleware, contentType) => {
@@ -230,11 +207,7 @@ describe.each([
 
   it("closes the connection of a too large body that was complete before the handler ran", async () => {
     await behind(
-      (_req, _res, next) => {
-        void sleep(30).then(() => {
-          next();
-        });
-      },
+      after(() => sleep(30)),
       { maxBodyBytes: 100 },
     );
     const connection = await server.connect();
@@ -251,15 +224,14 @@ describe.each([
     ["throws", () => expect.fail("no end")],
   ])("closes over a body that was too large, where another's res.end %s", async (_how, wrap) => {
     await behind(
-      (_req, res, next) => {
+      first((_req, res) => {
         const end = res.end.bind(res) as (chunk?: unknown) => unknown;
         // As in express-session and compression, which take a callback for the chunk.
         res.end = ((chunk?: unknown) => {
           if (typeof chunk === "function") throw new TypeError("a chunk must be text or bytes");
           return wrap(end, chunk);
         }) as typeof res.end;
-        next();
-      },
+      }),
       { maxBodyBytes: 100 },
     );
     const connection = await server.connect();
@@ -294,14 +266,13 @@ describe.each([
   });
 
   it("handles a complete body although another reader is slow and the sender has left", async () => {
-    await behind((req, _res, next) => {
-      const slow = new Writable({
-        highWaterMark: 1,
-        write: (_chunk, _encoding, done) => void req.socket.once("end", done),
-      });
-      req.pipe(slow);
-      next();
-    });
+    await behind(
+      first((req) => {
+        const write: Writable["_write"] = (_chunk, _encoding, done) =>
+          void req.socket.once("end", done);
+        req.pipe(new Writable({ highWaterMark: 1, write }));
+      }),
+    );
     const connection = await server.connect();
     await connection.write(wireOf(await oddDelivery()));
     connection.socket.end();
@@ -331,11 +302,10 @@ describe.each([
     async (outcome, maxBodyBytes) => {
       let finish: () => void = () => undefined;
       await behind(
-        (_req, res, next) => {
+        first((_req, res) => {
           res.status(503).write("too ");
           finish = () => res.end("slow");
-          next();
-        },
+        }),
         { maxBodyBytes },
       );
       const answering = client.send(await signed());
@@ -348,12 +318,7 @@ describe.each([
   );
 
   it("answers a delivery that supertest sends", async () => {
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: () => undefined },
-      now: () => NOW_MS,
-      logger: false,
-    });
+    const { receiver } = recordingReceiver();
     await serve((other) => http.createServer(nodeHandler(other)));
     const { headers } = await oddDelivery();
     const response = await supertest(framework().post("/", expressHandler(receiver)))

@@ -30,18 +30,34 @@ afterEach(async () => {
   await server.close();
 });
 
+/** Serves nodeHandler behind code that calls it. */
+const behind = (code: (req: IncomingMessage, res: ServerResponse, handle: () => void) => unknown) =>
+  serve((receiver, options) => {
+    const handle = nodeHandler(receiver, options);
+    return http.createServer((req, res) => {
+      code(req, res, () => {
+        handle(req, res);
+      });
+    });
+  });
+
+const SOCKET = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
+
+/** What is answered to a request that a serverless shim made. */
+async function answerTo(req: IncomingMessage): Promise<string> {
+  const written = new PassThrough();
+  const res = new ServerResponse(req);
+  res.assignSocket(written as unknown as Socket);
+  nodeHandler(server.receiver)(req, res);
+  await new Promise((resolve) => res.on("finish", resolve));
+  return String(written.read());
+}
+
 const outcomes = () => server.reports.map(({ outcome }) => outcome);
 
 describe("plain Node", () => {
   it("the log says how to mount nodeHandler if something has read the request", async () => {
-    await serve((receiver, options) => {
-      const handle = nodeHandler(receiver, options);
-      return http.createServer((req, res) => {
-        void buffer(req).then(() => {
-          handle(req, res);
-        });
-      });
-    });
+    await behind((req, _res, handle) => buffer(req).then(handle));
     expect((await client.send(await signed())).status).toBe(503);
     const line = server.lines[0]?.message;
     expect(line).toContain("Call nodeHandler(receiver) before anything reads the request");
@@ -56,12 +72,9 @@ describe("plain Node", () => {
   it.each(["hex", "base64", "latin1"] as const)(
     "nodeHandler restores the bytes of a stream with the encoding %s",
     async (encoding) => {
-      await serve((receiver, options) => {
-        const handle = nodeHandler(receiver, options);
-        return http.createServer((req, res) => {
-          req.setEncoding(encoding);
-          handle(req, res);
-        });
+      await behind((req, _res, handle) => {
+        req.setEncoding(encoding);
+        handle();
       });
       const request = await signed({ body: JSON.stringify({ alarm: alarm({ text: "Ålarm" }) }) });
       expect((await client.send(request)).status).toBe(200);
@@ -69,26 +82,16 @@ describe("plain Node", () => {
   );
 
   it("nodeHandler accepts an empty body that other code has already read to its end", async () => {
-    await serve((receiver, options) => {
-      const handle = nodeHandler(receiver, options);
-      return http.createServer((req, res) => {
-        req.resume().on("end", () => {
-          handle(req, res);
-        });
-      });
-    });
+    await behind((req, _res, handle) => req.resume().on("end", handle));
     await client.send(await signed({ body: "" }));
     // Authentic, because the empty body was signed.
     expect(outcomes()).toEqual(["unrecognized"]);
   });
 
   it("nodeHandler closes the connection if the response fails, so that the gateway sends again", async () => {
-    await serve((receiver, options) => {
-      const handle = nodeHandler(receiver, options);
-      return http.createServer((req, res) => {
-        res.writeHead = throwing(new Error("a wrapper of the response"));
-        handle(req, res);
-      });
+    await behind((_req, res, handle) => {
+      res.writeHead = throwing(new Error("a wrapper of the response"));
+      handle();
     });
     await expect(client.send(await signed())).rejects.toThrow("socket hang up");
     expect(outcomes()).toEqual(["handled"]);
@@ -100,8 +103,7 @@ describe("plain Node", () => {
   ])("nodeHandler reads a request that a serverless shim made with %s", async (_how, inStream) => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const { headers, body } = await oddDelivery();
-    const socket = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
-    const req = new IncomingMessage(socket);
+    const req = new IncomingMessage(SOCKET);
     Object.assign(req, { method: "POST", headers: recordOf(headers), complete: true });
     if (inStream) req.push(body);
     req.push(null);
@@ -109,19 +111,13 @@ describe("plain Node", () => {
       Object.assign(req, { rawBody: body });
       await new Promise((resolve) => req.on("end", resolve).resume());
     }
-    const written = new PassThrough();
-    const res = new ServerResponse(req);
-    res.assignSocket(written as unknown as Socket);
-    nodeHandler(server.receiver)(req, res);
-    await new Promise((resolve) => res.on("finish", resolve));
-    expect(String(written.read())).toContain('{"outcome":"handled"}');
+    expect(await answerTo(req)).toContain('{"outcome":"handled"}');
   });
 
   it("nodeHandler reads a request whose serverless shim supplies the body only on read", async () => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const { headers, body } = await oddDelivery();
-    const socket = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
-    const req = new IncomingMessage(socket);
+    const req = new IncomingMessage(SOCKET);
     Object.assign(req, {
       method: "POST",
       headers: { ...recordOf(headers), "content-length": String(body?.length) },
@@ -131,14 +127,9 @@ describe("plain Node", () => {
         req.push(null);
       },
     });
-    const written = new PassThrough();
-    const res = new ServerResponse(req);
-    res.assignSocket(written as unknown as Socket);
     // Like a function that awaits something first: the stream has no data before the next tick.
     await Promise.resolve();
-    nodeHandler(server.receiver)(req, res);
-    await new Promise((resolve) => res.on("finish", resolve));
-    expect(String(written.read())).toContain('{"outcome":"handled"}');
+    expect(await answerTo(req)).toContain('{"outcome":"handled"}');
   });
 
   it("nodeHandler reads the next request of a connection after it has refused one", async () => {

@@ -2,7 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
 import { httpServers, nodeServers } from "../support/adapters/http-servers.js";
-import { eventually, listenersOf } from "../support/listening-receiver.js";
+import {
+  eventually,
+  listenersOf,
+  type ListeningOptions,
+  type ListeningReceiver,
+} from "../support/listening-receiver.js";
 import { chunkOf, headOf, wireOf } from "../support/raw-connection.js";
 import { watchTimers } from "../support/adapters/upload-timers.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
@@ -14,6 +19,25 @@ const CHUNKED = "Transfer-Encoding: chunked";
 const HANDLED = { status: 200, body: '{"outcome":"handled"}' };
 
 const open = watchedReceivers();
+
+/** A connection in the middle of an upload that has reached the server. */
+async function uploading(
+  create: (typeof httpServers)[number][1],
+  [framing, start]: readonly [string, string | Uint8Array] = ["Content-Length: 1000", '{"alarm":'],
+  options: ListeningOptions = {},
+) {
+  const { server, connection } = await open.connected(create, options);
+  await connection.write(headOf(await signed(), framing));
+  await connection.write(start);
+  await eventually(() => server.requests.length).toBe(1);
+  return { server, connection };
+}
+
+/** A request has the listeners that it came with. */
+function expectNoListeners({ requests }: ListeningReceiver): void {
+  const listeners = requests.map(({ req }) => listenersOf(req));
+  expect(listeners).toEqual(requests.map(({ before }) => before));
+}
 
 describe.each(httpServers)("%s", (_name, create) => {
   describe("a body in the smallest pieces", () => {
@@ -77,11 +101,7 @@ describe.each(httpServers)("%s", (_name, create) => {
 
     it("is not answered once its sender has broken it off", async () => {
       const bodyTimeoutMs = 300;
-      const server = await open(create, { bodyTimeoutMs });
-      const connection = await server.connect();
-      await connection.write(headOf(await signed(), "Content-Length: 1000"));
-      await connection.write('{"alarm":');
-      await eventually(() => server.requests.length).toBe(1);
+      const { server, connection } = await uploading(create, undefined, { bodyTimeoutMs });
       connection.socket.resetAndDestroy();
       await server.allGone();
       await sleep(bodyTimeoutMs);
@@ -94,11 +114,7 @@ describe.each(httpServers)("%s", (_name, create) => {
       ["Content-Length", "Content-Length: 1000", '{"alarm":'],
       ["chunks", CHUNKED, chunkOf(bytesOf('{"alarm":'))],
     ])("by a reset leaves nothing behind (%s)", async (_kind, framing, start) => {
-      const server = await open(create);
-      const connection = await server.connect();
-      await connection.write(headOf(await signed(), framing));
-      await connection.write(start);
-      await eventually(() => server.requests.length).toBe(1);
+      const { server, connection } = await uploading(create, [framing, start]);
       connection.socket.resetAndDestroy();
       await server.allGone();
       expect(connection.received()).toBe("");
@@ -107,11 +123,7 @@ describe.each(httpServers)("%s", (_name, create) => {
     });
 
     it("by an early end runs no handler and makes no report", async () => {
-      const server = await open(create);
-      const connection = await server.connect();
-      await connection.write(headOf(await signed(), "Content-Length: 1000"));
-      await connection.write('{"alarm":');
-      await eventually(() => server.requests.length).toBe(1);
+      const { server, connection } = await uploading(create);
       connection.socket.end();
       await connection.closed;
       await server.allGone();
@@ -139,11 +151,7 @@ describe.each(nodeServers)("%s", (_name, create) => {
   ])(
     "gives no answer to an upload that ends early, as Node's own would be final (%s)",
     async (_kind, framing, start) => {
-      const server = await open(create);
-      const connection = await server.connect();
-      await connection.write(headOf(await signed(), framing));
-      await connection.write(start);
-      await eventually(() => server.requests.length).toBe(1);
+      const { connection } = await uploading(create, [framing, start]);
       connection.socket.end();
       await connection.closed;
       expect(connection.received()).toBe("");
@@ -151,15 +159,10 @@ describe.each(nodeServers)("%s", (_name, create) => {
   );
 
   it("leaves no listener on a request that broke off", async () => {
-    const server = await open(create);
-    const connection = await server.connect();
-    await connection.write(headOf(await signed(), "Content-Length: 1000"));
-    await connection.write('{"alarm":');
-    await eventually(() => server.requests.length).toBe(1);
+    const { server, connection } = await uploading(create);
     connection.socket.resetAndDestroy();
     await server.allGone();
-    const listeners = server.requests.map(({ req }) => listenersOf(req));
-    expect(listeners).toEqual(server.requests.map(({ before }) => before));
+    expectNoListeners(server);
   });
 
   it("leaves no listener on a connection that is kept", async () => {
@@ -168,7 +171,6 @@ describe.each(nodeServers)("%s", (_name, create) => {
       await connection.write(wireOf(await signed({ id: `delivery-${String(count)}` })));
       await connection.answers(count);
     }
-    const listeners = server.requests.map(({ req }) => listenersOf(req));
-    expect(listeners).toEqual(server.requests.map(({ before }) => before));
+    expectNoListeners(server);
   });
 });

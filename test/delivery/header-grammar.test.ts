@@ -79,26 +79,16 @@ describe.each([
     expect(handled).toHaveLength(1);
   });
 
-  test.each(["id", "timestamp", "type"] as const)(
-    `${kind} inside the %s are malformed`,
-    async (name) => {
-      const { receive } = recordingReceiver({ now: () => NOW_SECONDS * 1000 });
-      const text = `${trimmed[name].slice(0, 3)}${blanks}${trimmed[name].slice(3)}`;
-      expect(await receive(rawDelivery({ ...trimmed, [name]: text }))).toMatchObject({
-        outcome: "malformed",
-      });
-    },
-  );
-
-  test.each(["id", "timestamp", "type"] as const)(
-    `${kind} as the only content of the %s are malformed`,
-    async (name) => {
-      const { receive } = recordingReceiver({ now: () => NOW_SECONDS * 1000 });
-      expect(await receive(rawDelivery({ ...trimmed, [name]: blanks }))).toMatchObject({
-        outcome: "malformed",
-      });
-    },
-  );
+  test.each(
+    (["id", "timestamp", "type"] as const).flatMap((name) => [
+      ["inside", name, `${trimmed[name].slice(0, 3)}${blanks}${trimmed[name].slice(3)}`] as const,
+      ["as the only content of", name, blanks] as const,
+    ]),
+  )(`${kind} %s the %s are malformed`, async (_where, name, text) => {
+    const { receive } = recordingReceiver({ now: () => NOW_SECONDS * 1000 });
+    const { outcome } = await receive(rawDelivery({ ...trimmed, [name]: text }));
+    expect(outcome).toBe("malformed");
+  });
 });
 
 describe("the timestamp", () => {

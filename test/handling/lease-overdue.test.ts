@@ -53,19 +53,14 @@ describe("runs that the runtime has ended", () => {
     expect(runs).toHaveLength(1);
   });
 
-  it("a run that settles after a takeover does not stop the renewals of the new run", async () => {
-    const { receiver, run: first, start } = await heldRun({ leaseMs: LEASE_MS });
-    endRequests();
-    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
-    const second = await untilSettled(start());
-    first.reject(new Error("thawed, and too late"));
-    await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
-    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
-    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
-  });
-
-  it("a run that settles after a takeover leaves its successor in flight, also while the store loses the lease", async () => {
-    const store: DeliveryStore = { ...memoryStore(), renew: rejects };
+  it.each<[string, () => DeliveryStore]>([
+    ["does not stop the renewals of the new run", memoryStore],
+    [
+      "leaves its successor in flight, also while the store loses the lease",
+      () => ({ ...memoryStore(), renew: rejects }),
+    ],
+  ])("a run that settles after a takeover %s", async (_what, storeOf) => {
+    const store = storeOf();
     const { receiver, run: first, runs, start } = await heldRun({ leaseMs: LEASE_MS, store });
     endRequests();
     await vi.advanceTimersByTimeAsync(3 * LEASE_MS);

@@ -1,17 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { createWebhookReceiver } from "../../src/index.js";
+import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { DOWN, rejects } from "../support/faults.js";
 import {
   createDatabase,
   type DatabaseFaults,
 } from "../support/transactional/transactional-database.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 import {
   transactionalScene as scene,
   writesId as writes,
   type SimulatedContext as Context,
 } from "../support/transactional/transactional-scene.js";
+
+const HANDLED = { status: 200, outcome: "handled" };
+const DUPLICATE = { status: 200, outcome: "duplicate" };
+const UNAVAILABLE = { status: 503, outcome: "store_unavailable" };
 
 describe("database faults", () => {
   it.each<[string, keyof DatabaseFaults, number, string]>([
@@ -26,10 +31,7 @@ describe("database faults", () => {
       writes(context);
     }, faults);
     const repeated = await delivery({ id: "one" });
-    expect(await receiver.receive(repeated)).toMatchObject({
-      status: 503,
-      outcome: "store_unavailable",
-    });
+    expect(await receiver.receive(repeated)).toMatchObject(UNAVAILABLE);
     expect(reports).toMatchObject([{ error: DOWN }]);
     expect(runs).toBe(runsBefore);
     faults[step] = undefined;
@@ -39,20 +41,16 @@ describe("database faults", () => {
 
   it("a row that another process has locked is 409 with the store's Retry-After", async () => {
     const { store } = createDatabase();
-    let release!: () => void;
-    const elsewhere = store.process(
-      "one",
-      () => new Promise<void>((resolve) => (release = resolve)),
-      { retentionMs: 1 },
-    );
+    const lock = deferred();
+    const elsewhere = store.process("one", () => lock.promise, { retentionMs: 1 });
     const receiver = transactionalReceiver(store, writes);
     const repeated = await delivery({ id: "one" });
     const response = await receiver.receive(repeated);
     expect(response).toMatchObject({ status: 409, outcome: "in_flight" });
     expect(response.headers["retry-after"]).toBe("2");
-    release();
+    lock.resolve();
     await elsewhere;
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject(DUPLICATE);
   });
 });
 
@@ -87,10 +85,7 @@ describe("stores that repeat their work", () => {
       await Promise.resolve();
       if (contexts.length === 1) throw conflict;
     });
-    expect(await receiver.receive(await delivery({ id: "one" }))).toMatchObject({
-      status: 200,
-      outcome: "handled",
-    });
+    expect(await receiver.receive(await delivery({ id: "one" }))).toMatchObject(HANDLED);
     expect(effects).toEqual(["one"]);
     expect(contexts).toHaveLength(2);
     expect(contexts[0]?.tx).not.toBe(contexts[1]?.tx);
@@ -114,16 +109,12 @@ describe("stores that repeat their work", () => {
       writes(context);
       throw conflict;
     });
-    expect(await receiver.receive(await delivery({ id: "one" }))).toMatchObject({
-      status: 200,
-      outcome: "duplicate",
-    });
+    expect(await receiver.receive(await delivery({ id: "one" }))).toMatchObject(DUPLICATE);
     expect(effects).toEqual([]);
   });
 });
 
 describe("the store of a receiver", () => {
-  const handlers = { new_alarm: () => undefined };
   const process = () => Promise.resolve({ state: "completed" });
   const claim = () => ({ state: "completed" });
 
@@ -133,10 +124,7 @@ describe("the store of a receiver", () => {
     ["a misspelt one", { proces: process }, /claim.*process/],
     ["one whose process is no function", { process: true }, /claim.*process/],
   ])("the store of a receiver may not be %s", (_what, store, message) => {
-    const options = { secret: "s", handlers, store } as unknown as Parameters<
-      typeof createWebhookReceiver
-    >[0];
-    expect(() => createWebhookReceiver(options)).toThrow(
+    expect(() => recordingReceiver({ store } as object)).toThrow(
       expect.objectContaining({
         name: "ConfigurationError",
         code: "invalid_store",

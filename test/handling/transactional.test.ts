@@ -13,6 +13,7 @@ import {
   createDatabase,
   type DatabaseFaults,
 } from "../support/transactional/transactional-database.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 import {
   transactionalScene as scene,
@@ -166,9 +167,7 @@ describe("transactional handlers", () => {
 
   it("the context has no tx if the store is not transactional", async () => {
     let seen: object | undefined;
-    const { receive } = createWebhookReceiver({
-      secret: TEST_SECRET,
-      now: () => NOW_MS,
+    const { receive } = recordingReceiver({
       handlers: { new_alarm: (_alarm, context) => (seen = context) },
     });
     await receive(await delivery());
@@ -216,6 +215,9 @@ describe("failed transactional handlers", () => {
 });
 
 describe("discarding transactional handlers", () => {
+  const DISCARDED = { status: 200, outcome: "discarded" };
+  const UNAVAILABLE = { status: 503, outcome: "store_unavailable" };
+
   it("a discarded delivery is rolled back and remembered", async () => {
     const error = new DiscardDelivery({ reason: "account is closed" });
     const { receiver, effects, remembered, reports, calls } = scene((context) => {
@@ -223,7 +225,7 @@ describe("discarding transactional handlers", () => {
       throw error;
     });
     const repeated = await delivery({ id: "one" });
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "discarded" });
+    expect(await receiver.receive(repeated)).toMatchObject(DISCARDED);
     expect(effects).toEqual([]);
     expect([...remembered.keys()]).toEqual(["one"]);
     expect(calls).toEqual(["one", "one"]);
@@ -241,10 +243,7 @@ describe("discarding transactional handlers", () => {
       };
       throw new DiscardDelivery();
     }, faults);
-    expect(await receiver.receive(await delivery())).toMatchObject({
-      status: 200,
-      outcome: "discarded",
-    });
+    expect(await receiver.receive(await delivery())).toMatchObject(DISCARDED);
     expect(effects).toEqual([]);
   });
 
@@ -259,10 +258,7 @@ describe("discarding transactional handlers", () => {
       throw new DiscardDelivery();
     }, faults);
     const repeated = await delivery();
-    expect(await receiver.receive(repeated)).toMatchObject({
-      status: 503,
-      outcome: "store_unavailable",
-    });
+    expect(await receiver.receive(repeated)).toMatchObject(UNAVAILABLE);
     expect(reports).toMatchObject([{ error: DOWN }]);
     faults[step] = undefined;
     const outcome = step === "committed" ? "duplicate" : "store_unavailable";

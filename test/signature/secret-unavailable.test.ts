@@ -1,6 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
-import { createWebhookReceiver, type SecretFunction, type SecretList } from "../../src/index.js";
+import {
+  createWebhookReceiver,
+  type SecretFunction,
+  type SecretList,
+  type WebhookRequest,
+} from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -76,28 +82,17 @@ describe("a secret function without a usable secret", () => {
 
 describe("a secret function that takes longer than dependencyTimeoutMs", () => {
   function slowReceiver() {
-    let give: (secret: string) => void = () => undefined;
-    let fail: (error: Error) => void = () => undefined;
-    const secret = () =>
-      new Promise<string>((resolve, reject) => {
-        give = resolve;
-        fail = reject;
-      });
-    const recording = recordingReceiver({ secret, dependencyTimeoutMs: 700 });
+    vi.useFakeTimers({ now: NOW_MS });
+    const { promise, resolve: give, reject: fail } = deferred<string>();
     return {
-      ...recording,
-      give: (text: string) => {
-        give(text);
-      },
-      fail: (error: Error) => {
-        fail(error);
-      },
+      ...recordingReceiver({ secret: () => promise, dependencyTimeoutMs: 700 }),
+      give,
+      fail,
     };
   }
 
   test("a secret function that takes longer than dependencyTimeoutMs is given up, and its late secret does not run the handler", async () => {
     const request = await delivery();
-    vi.useFakeTimers({ now: NOW_MS });
     const { receive, give, handled, reports } = slowReceiver();
     const answer = receive(request);
     await vi.advanceTimersByTimeAsync(699);
@@ -113,7 +108,6 @@ describe("a secret function that takes longer than dependencyTimeoutMs", () => {
 
   test("a secret function that takes longer than dependencyTimeoutMs may fail late without effect", async () => {
     const request = await delivery();
-    vi.useFakeTimers({ now: NOW_MS });
     const { receive, fail, reports } = slowReceiver();
     const answer = receive(request);
     await vi.advanceTimersByTimeAsync(700);
@@ -125,7 +119,6 @@ describe("a secret function that takes longer than dependencyTimeoutMs", () => {
 
   test("a secret function that answers just before dependencyTimeoutMs is in time and leaves no timer behind", async () => {
     const request = await delivery();
-    vi.useFakeTimers({ now: NOW_MS });
     const { receive, give, handled } = slowReceiver();
     const answer = receive(request);
     await vi.advanceTimersByTimeAsync(699);
@@ -137,7 +130,7 @@ describe("a secret function that takes longer than dependencyTimeoutMs", () => {
 });
 
 describe("the calls of a secret function", () => {
-  async function callsFor(change: (request: Awaited<ReturnType<typeof delivery>>) => object) {
+  async function callsFor(change: (request: WebhookRequest) => object) {
     const secret = vi.fn(() => TEST_SECRET);
     const { receive, reports } = recordingReceiver({ secret, maxBodyBytes: 1_000 });
     const request = await delivery();
@@ -145,32 +138,16 @@ describe("the calls of a secret function", () => {
     return { calls: secret.mock.calls.length, outcome: reports[0]?.outcome };
   }
 
+  const sent = (name: string, value?: string) => (request: WebhookRequest) => ({
+    headers: { ...request.headers, [`x-webhook-${name}`]: value },
+  });
+
   test.each<[string, string, Parameters<typeof callsFor>[0]]>([
-    [
-      "a malformed id",
-      "malformed",
-      ({ headers }) => ({ headers: { ...headers, "x-webhook-id": "a:b" } }),
-    ],
-    [
-      "a malformed timestamp",
-      "malformed",
-      ({ headers }) => ({ headers: { ...headers, "x-webhook-timestamp": "now" } }),
-    ],
-    [
-      "a malformed type",
-      "malformed",
-      ({ headers }) => ({ headers: { ...headers, "x-webhook-type": "" } }),
-    ],
-    [
-      "a malformed signature",
-      "malformed",
-      ({ headers }) => ({ headers: { ...headers, "x-webhook-signature": "v1=" } }),
-    ],
-    [
-      "no signature",
-      "unsigned",
-      ({ headers }) => ({ headers: { ...headers, "x-webhook-signature": undefined } }),
-    ],
+    ["a malformed id", "malformed", sent("id", "a:b")],
+    ["a malformed timestamp", "malformed", sent("timestamp", "now")],
+    ["a malformed type", "malformed", sent("type", "")],
+    ["a malformed signature", "malformed", sent("signature", "v1=")],
+    ["no signature", "unsigned", sent("signature")],
     ["no headers", "malformed", () => ({ headers: {} })],
     ["a body that is too large", "body_too_large", () => ({ body: "x".repeat(1_001) })],
     ["a consumed body", "body_consumed", () => ({ body: { alarm: alarm() } })],

@@ -28,6 +28,13 @@ interface Scene {
 }
 
 const afterOne = (monitored: Monitored): Promise<void> => monitored.sendMany(1);
+const whenHandlersFail = async (monitored: Monitored): Promise<void> => {
+  await Promise.resolve();
+  monitored.handler = fail;
+};
+const aDayLater = (monitored: Monitored): void => {
+  monitored.pass({ hours: 25 });
+};
 const goodOne = async (monitored: Monitored): Promise<void> => {
   monitored.handler = () => undefined;
   monitored.pass({ minutes: 16 });
@@ -59,10 +66,7 @@ const SCENES: Partial<Record<HealthReasonCode, Scene>> = {
     times: 3,
   },
   handlers_failing: {
-    before: (monitored) => {
-      monitored.handler = fail;
-      return Promise.resolve();
-    },
+    before: whenHandlersFail,
     cause: (monitored) => monitored.send(),
     times: 5,
     cure: goodOne,
@@ -101,10 +105,7 @@ const SCENES: Partial<Record<HealthReasonCode, Scene>> = {
     times: 3,
   },
   last_attempts_refused: {
-    before: (monitored) => {
-      monitored.handler = fail;
-      return Promise.resolve();
-    },
+    before: whenHandlersFail,
     cause: (monitored) => {
       const created_at = new Date(monitored.nowMs - 21_693_000).toISOString();
       return monitored.send({ record: { created_at } });
@@ -114,16 +115,12 @@ const SCENES: Partial<Record<HealthReasonCode, Scene>> = {
   unhandled_types: {
     cause: (monitored) => monitored.send(EVENT),
     times: 3,
-    cure: (monitored) => {
-      monitored.pass({ hours: 25 });
-    },
+    cure: aDayLater,
   },
   schema_drift: {
     cause: (monitored) => monitored.send({ record: { severity: "Critical" } }),
     times: 3,
-    cure: (monitored) => {
-      monitored.pass({ hours: 25 });
-    },
+    cure: aDayLater,
   },
 };
 
@@ -246,27 +243,14 @@ describe("each reason", () => {
     });
   });
 
-  it("a reason that ends and comes back has a new since", async () => {
+  it.each([
+    ["that ends and comes back", false],
+    ["that was read, ended and comes back before the next read", true],
+  ])("a reason %s has a new since", async (_how, isRead) => {
     const monitored = new Monitored();
     monitored.handler = fail;
     await monitored.sendMany(5);
-    monitored.handler = () => undefined;
-    monitored.pass({ hours: 1 });
-    await monitored.send();
-    monitored.handler = fail;
-    monitored.pass({ minutes: 5 });
-    const minute = new Date(monitored.nowMs).toISOString().slice(0, 16);
-    await monitored.sendMany(5);
-    expect(monitored.health().reasons).toMatchObject([
-      { code: "handlers_failing", since: `${minute}:00.000Z` },
-    ]);
-  });
-
-  it("a reason that was read, ended and comes back before the next read has a new since", async () => {
-    const monitored = new Monitored();
-    monitored.handler = fail;
-    await monitored.sendMany(5);
-    expect(monitored.codes()).toEqual(["handlers_failing"]);
+    if (isRead) expect(monitored.codes()).toEqual(["handlers_failing"]);
     monitored.handler = () => undefined;
     monitored.pass({ hours: 1 });
     await monitored.send();

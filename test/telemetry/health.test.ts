@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { ReceiverHealth } from "../../src/index.js";
+import { memoryStore, type DeliveryStore, type ReceiverHealth } from "../../src/index.js";
 import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../support/canaries.js";
 import { createCollector } from "../support/collector.js";
 import { deferred } from "../support/deferred.js";
 import { NOW_MS, onlineDataEvent } from "../support/deliveries.js";
+import { rejects } from "../support/faults.js";
 import { Monitored } from "../support/monitored-receiver.js";
-import { spiedStore } from "../support/spied-store.js";
+import { failingStore, spiedStore } from "../support/spied-store.js";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -144,15 +145,8 @@ describe("the health of a receiver", () => {
 describe("the store in the health", () => {
   beforeEach(() => vi.useFakeTimers({ now: NOW_MS }));
   it("a store whose claims fail is not ok until a claim succeeds", async () => {
-    let isDown = true;
-    const { store, calls } = spiedStore();
-    const claim = store.claim.bind(store);
-    const monitored = new Monitored({
-      store: {
-        ...store,
-        claim: (...call) => (isDown ? Promise.reject(new Error("made up")) : claim(...call)),
-      },
-    });
+    const { store, calls, comeBack } = failingStore("claim");
+    const monitored = new Monitored({ store });
     expect(await monitored.send()).toBe("store_unavailable");
     const failedAt = monitored.nowMs;
     expect(monitored.health()).toMatchObject({
@@ -161,7 +155,7 @@ describe("the store in the health", () => {
     });
     await monitored.sendMany(2);
     expect(monitored.codes()).toEqual(["store_failing"]);
-    isDown = false;
+    comeBack();
     monitored.pass({ hours: 8 });
     expect(monitored.health()).toMatchObject({ status: "failing", store: { ok: false } });
     await monitored.send();
@@ -173,16 +167,8 @@ describe("the store in the health", () => {
   });
 
   it("a completion that the store has not taken for a minute is a reason, until the store comes back", async () => {
-    let isDown = true;
-    const { store } = spiedStore();
-    const complete = store.complete.bind(store);
-    const monitored = new Monitored({
-      now: () => Date.now(),
-      store: {
-        ...store,
-        complete: (...call) => (isDown ? Promise.reject(new Error("made up")) : complete(...call)),
-      },
-    });
+    const { store, comeBack } = failingStore("complete");
+    const monitored = new Monitored({ now: () => Date.now(), store });
     expect(await monitored.send()).toBe("handled");
     expect(monitored.health()).toMatchObject({
       status: "ok",
@@ -195,7 +181,7 @@ describe("the store in the health", () => {
     expect(monitored.health().reasons).toMatchObject([
       { code: "completions_pending", count: 1, since: iso(NOW_MS) },
     ]);
-    isDown = false;
+    comeBack();
     await vi.advanceTimersByTimeAsync(2_000);
     expect(monitored.health()).toMatchObject({
       status: "ok",
@@ -206,16 +192,10 @@ describe("the store in the health", () => {
 
   it("completions that wait are a reason a minute after the first of them failed, and again after the next one", async () => {
     let down: readonly string[] = ["delivery-1", "delivery-2"];
-    const { store } = spiedStore();
-    const complete = store.complete.bind(store);
-    const monitored = new Monitored({
-      now: () => Date.now(),
-      store: {
-        ...store,
-        complete: (key, ...rest) =>
-          down.includes(key) ? Promise.reject(new Error("made up")) : complete(key, ...rest),
-      },
-    });
+    const inner = memoryStore();
+    const complete: DeliveryStore["complete"] = (...call) =>
+      down.includes(call[0]) ? rejects() : inner.complete(...call);
+    const monitored = new Monitored({ now: () => Date.now(), store: { ...inner, complete } });
     const pending = () =>
       monitored.health().reasons.find(({ code }) => code === "completions_pending");
     await monitored.send();
@@ -243,7 +223,7 @@ describe("the store in the health", () => {
   });
 
   it("completions that fail hours apart are a failing store, although every claim between them succeeds", async () => {
-    const { store } = spiedStore({ complete: () => Promise.reject(new Error("made up")) });
+    const { store } = spiedStore({ complete: rejects });
     const monitored = new Monitored({ store });
     for (let time = 0; time < 3; time += 1) {
       expect(monitored.codes()).not.toContain("store_failing");
@@ -254,7 +234,7 @@ describe("the store in the health", () => {
   });
 
   it("completions that fail one after the other are a failing store, although every claim succeeds", async () => {
-    const { store } = spiedStore({ complete: () => Promise.reject(new Error("made up")) });
+    const { store } = spiedStore({ complete: rejects });
     const monitored = new Monitored({ store });
     await monitored.sendMany(2);
     expect(monitored.codes()).toEqual([]);
@@ -263,7 +243,7 @@ describe("the store in the health", () => {
   });
 
   it("a late success whose completion fails counts for the store too", async () => {
-    const { store } = spiedStore({ complete: () => Promise.reject(new Error("made up")) });
+    const { store } = spiedStore({ complete: rejects });
     const monitored = new Monitored({ store, handlerTimeoutMs: 1_000 });
     const held = deferred();
     const started = deferred();

@@ -1,14 +1,10 @@
 import { describe, expect, it } from "vitest";
-import {
-  createWebhookReceiver,
-  memoryStore,
-  metricsText,
-  type WebhookReceiver,
-} from "../../src/index.js";
+import { memoryStore, metricsText, type WebhookReceiver } from "../../src/index.js";
 import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
 import { alarm, delivery, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
-import { throwing } from "../support/faults.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+import { rejects, throwing } from "../support/faults.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { spiedStore } from "../support/spied-store.js";
 import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
@@ -26,7 +22,7 @@ function measuredReceiver(
   return {
     receiver,
     telemetry,
-    exported: async () => parsePrometheus(await sdk.prometheusText()),
+    exported: async () => await sdk.series(),
     text: () => parsePrometheus(metricsText(receiver)),
   };
 }
@@ -155,10 +151,7 @@ describe("the metrics of a receiver", () => {
 
   it("the matches of each secret are counted, and each is at 0 from the start", async () => {
     const old = "whsec_old_0123456789abcdef";
-    const receiver = createWebhookReceiver({
-      ...{ secret: [TEST_SECRET, old], logger: false, now: () => NOW_MS },
-      handlers: { new_alarm: () => undefined },
-    });
+    const { receiver } = recordingReceiver({ secret: [TEST_SECRET, old] });
     const text = () => parsePrometheus(metricsText(receiver));
     const matches = () =>
       ["0", "1"].map((index) =>
@@ -176,8 +169,7 @@ describe("the metrics of a receiver", () => {
     let isDown = false;
     const { store } = spiedStore({
       claim: (...call) => Promise.resolve(inner.claim(...call)),
-      complete: (...call) =>
-        isDown ? Promise.reject(new Error("made up")) : Promise.resolve(inner.complete(...call)),
+      complete: (...call) => (isDown ? rejects() : Promise.resolve(inner.complete(...call))),
     });
     const { receiver, text } = measuredReceiver(undefined, { store });
     text();

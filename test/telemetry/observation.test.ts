@@ -7,9 +7,10 @@ import {
   type WebhookReceiverOptions,
 } from "../../src/index.js";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
-import { createCollector, linesWith } from "../support/collector.js";
+import { linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
 import { delivery, eventDelivery, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import { throwing } from "../support/faults.js";
 
 /** Telemetry that writes down its calls. */
@@ -69,12 +70,7 @@ describe("telemetry", () => {
 
   it("an event's type is named only if it is documented", async () => {
     const { calls, telemetry } = recorder();
-    const reported: unknown[] = [];
-    const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, now: () => NOW_SECONDS * 1000, telemetry },
-      handlers: { delete_my_data_event: () => undefined },
-      onOutcome: ({ eventType }) => reported.push(eventType),
-    });
+    const { receiver, reports } = recordingReceiver({ telemetry });
     await receiver.receive(await eventDelivery("DATA_DELETED"));
     await receiver.receive(await eventDelivery("JANE_DOE", { id: "2" }));
     const runs = calls.filter((call) => (call as unknown[])[0] === "run");
@@ -82,14 +78,12 @@ describe("telemetry", () => {
       ["run", 1, { eventType: "DATA_DELETED" }],
       ["run", 5, { eventType: "other" }],
     ]);
-    expect(reported).toEqual(["DATA_DELETED", "other"]);
+    expect(reports.map(({ eventType }) => eventType)).toEqual(["DATA_DELETED", "other"]);
   });
 
   it("a handler that puts a getter that throws into its event changes no answer", async () => {
-    const { options, reports } = createCollector();
     const boom = throwing(new Error("made up"));
-    const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, now: () => NOW_SECONDS * 1000, ...options },
+    const { receiver, reports } = recordingReceiver({
       handlers: {
         delete_my_data_event: (event) => {
           Object.defineProperty(event, "type", { get: boom });

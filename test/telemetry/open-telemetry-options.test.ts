@@ -8,10 +8,12 @@ import { inboxWorker, type InboxJob } from "../../src/inbox/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { alarm, delivery, NOW_SECONDS } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
-import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
+import { inMemorySdk } from "../support/telemetry/in-memory.js";
 
 const API = Symbol.for("opentelemetry.js.api.1");
 const globals = globalThis as Record<symbol, object | undefined>;
+
+const HANDLED_ALARMS = 'gateway_webhook_requests_total{outcome="handled",type="new_alarm"}';
 
 const QUEUED: InboxJob = {
   ...{ version: 1, id: "queued", type: "new_alarm", timestamp: NOW_SECONDS },
@@ -95,10 +97,7 @@ describe("the global providers", () => {
     vi.advanceTimersByTime(1_000);
     await receiver.receive(await delivery({ id: "second" }));
     expect(sdk.spans().map(({ name }) => name)).toEqual(["process new_alarm"]);
-    const series = parsePrometheus(await sdk.prometheusText());
-    expect(series.get('gateway_webhook_requests_total{outcome="handled",type="new_alarm"}')).toBe(
-      2,
-    );
+    expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(2);
   });
 
   it("an SDK that starts ten seconds after the receiver was made gets its metrics", async () => {
@@ -109,10 +108,7 @@ describe("the global providers", () => {
     metrics.setGlobalMeterProvider(sdk.meterProvider);
     vi.advanceTimersByTime(1_000);
     await receiver.receive(await delivery());
-    const series = parsePrometheus(await sdk.prometheusText());
-    expect(series.get('gateway_webhook_requests_total{outcome="handled",type="new_alarm"}')).toBe(
-      1,
-    );
+    expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -134,7 +130,7 @@ describe("the global providers", () => {
     const sdk = inMemorySdk();
     metrics.setGlobalMeterProvider(sdk.meterProvider);
     await worker(QUEUED);
-    const series = parsePrometheus(await sdk.prometheusText());
+    const series = await sdk.series();
     expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(1);
   });
 
@@ -147,10 +143,7 @@ describe("the global providers", () => {
       });
       await receiver.receive(await delivery());
     }
-    const series = parsePrometheus(await sdk.prometheusText());
-    expect(series.get('gateway_webhook_requests_total{outcome="handled",type="new_alarm"}')).toBe(
-      2,
-    );
+    expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(2);
   });
 
   it("a meter whose histograms throw changes no answer", async () => {

@@ -22,6 +22,15 @@ export function inMemorySdk() {
   });
   const reader = new AskedReader();
   const meterProvider = new MeterProvider({ readers: [reader] });
+  /** What the Prometheus exporter of OpenTelemetry serves. */
+  async function prometheusText(): Promise<string> {
+    const { resourceMetrics } = await reader.collect();
+    // It has its own copy of the types.
+    const serializer: { serialize(metrics: object): string } = new PrometheusSerializer(
+      ...(["", false, undefined, true, true] as const),
+    );
+    return serializer.serialize(resourceMetrics);
+  }
   return {
     tracerProvider,
     meterProvider,
@@ -31,15 +40,9 @@ export function inMemorySdk() {
       exporter.reset();
     },
     collect: async () => (await reader.collect()).resourceMetrics,
-    /** What the Prometheus exporter of OpenTelemetry serves. */
-    async prometheusText(): Promise<string> {
-      const { resourceMetrics } = await reader.collect();
-      // It has its own copy of the types.
-      const serializer: { serialize(metrics: object): string } = new PrometheusSerializer(
-        ...(["", false, undefined, true, true] as const),
-      );
-      return serializer.serialize(resourceMetrics);
-    },
+    prometheusText,
+    /** The series of what the Prometheus exporter serves. */
+    series: async () => parsePrometheus(await prometheusText()),
   };
 }
 
