@@ -1,7 +1,8 @@
 import type { Pool, ResultSetHeader } from "mysql2/promise";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
-import type { PoolSettings, Row, SqlEngine } from "../stores/sql-engine.js";
+import type { PoolSettings, Row, Sql, SqlEngine } from "../stores/sql-engine.js";
 import { describeMysql } from "./mysql-describe.js";
+import { watchedPool } from "./mysql-watched-pool.js";
 import { startMysql, type MysqlServer } from "./mysql-server.js";
 
 /** MariaDB and the stores of MySQL. */
@@ -29,6 +30,7 @@ export const mysqlEngine: SqlEngine<Pool> = {
   },
   makeStore: (pool, options) => mysqlStore({ pool, ...options }),
   makeTransactions: (pool, options) => mysqlTransactions({ pool, ...options }),
+  watched: (pool, before) => watchedPool(pool, (sql) => before(sql, undefined)) as unknown as Sql,
   connect: (pool) => pool.getConnection(),
   async rows(on, sql, values = []) {
     const [rows] = (await on.query(sql, [...values])) as [Row[] | ResultSetHeader, unknown];

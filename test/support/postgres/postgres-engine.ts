@@ -30,6 +30,12 @@ export const postgresEngine: SqlEngine<pg.Pool> = {
   },
   makeStore: (pool, options) => postgresStore({ pool, ...options }),
   makeTransactions: (pool, options) => postgresTransactions({ pool, ...options }),
+  watched: (pool, before) => ({
+    async query(sql, values) {
+      await before(sql, values);
+      return pool.query(sql, values);
+    },
+  }),
   connect: (pool) => pool.connect(),
   async rows(on, sql, values = []) {
     let count = 0;

@@ -94,6 +94,8 @@ export interface SqlEngine<Pool extends Sql = Sql> {
   readonly start: (settings?: Readonly<Record<string, string>>) => Promise<SqlServer<Pool>>;
   makeStore(pool: Pool, options?: Options): DeliveryStore & PostgresMaintenance;
   makeTransactions(pool: Pool, options?: Options): TransactionalStore<Sql> & PostgresMaintenance;
+  /** `pool`, with `before` called and awaited ahead of each statement that a store sends. */
+  watched(pool: Pool, before: (sql: string, values: unknown) => Promise<void> | undefined): Sql;
   connect(pool: Pool): Promise<HeldConnection>;
   /** Runs a statement with `?` for each value. */
   rows(on: Sql, sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
