@@ -52,8 +52,10 @@ const NO_BASE64 = new UnreadableBody(
     " lambdaHandler.",
 );
 
-/** Checks that an event is an HTTP request. Throws `no_http_event`: the invocation fails, so
- * that a queue keeps its message and none of it is lost. */
+/**
+ * Checks that an event is an HTTP request. Throws `no_http_event`: the invocation fails, so that a queue keeps its
+ * message and none of it is lost.
+ */
 export function httpEventOf(event: unknown): LambdaEvent {
   const { httpMethod, requestContext } = Object(event) as LambdaEvent;
   const context = Object(requestContext) as NonNullable<typeof requestContext>;

@@ -1,4 +1,5 @@
 import { GatewayWebhookError, brandErrors } from "../../src/common/errors.js";
+
 /**
  * A captured request as plain values. Can be passed to `receive` and `diagnoseSignature`.
  *

@@ -5,20 +5,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, renameSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-
-/** Test files for each room, all of them in the set of `npm test`: names in test/ without `.test.ts`. */
-const TESTS: Readonly<Record<string, string>> = {
-  receiver: "receiver/**/*,answer/**/*,handling/**/*,telemetry/**/*",
-  records: "records/**/*,answer/**/*,receiver/**/*",
-  signature: "signature/**/*,options/**/*,answer/**/*,receiver/**/*",
-  // The last one has what a host's deadline changes.
-  handling:
-    "handling/**/*,receiver/**/*,answer/**/*,options/**/*,telemetry/**/*,adapters/aws-lambda-time",
-  answer:
-    "answer/**/*,receiver/**/*,telemetry/**/*,package/outcomes-page,adapters/adapter-contract",
-  delivery: "delivery/**/*,answer/**/*,receiver/**/*,adapters/aws-lambda-time",
-  stores: "stores/memory/**/*,stores/sqlite/*",
-};
+import { TESTS } from "./rooms.js";
 
 const FOUND = ["Killed", "Timeout"];
 const MISSED = ["Survived", "NoCoverage"];

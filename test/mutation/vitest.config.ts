@@ -34,6 +34,7 @@ const project = (backend: "node" | "web", include: string[]) => ({
   test: {
     name: backend,
     include,
+    setupFiles: "test/after-tests.ts",
     // One worker for a mutant: a worker for each test file takes longer than the tests.
     isolate: false,
     maxWorkers: 1,

@@ -13,7 +13,7 @@ export function handle(_record, { id }) {
 `;
 
 const APP = `
-const { createWebhookReceiver, signDelivery, RetryLater } = require("identity-gateway-webhooks");
+const { createWebhookReceiver, signDelivery, ...errors } = require("identity-gateway-webhooks");
 const handlers = require("./handlers.mjs");
 const secret = "whsec_test_0123456789abcdef";
 const receiver = createWebhookReceiver({
@@ -38,8 +38,12 @@ async function send(id) {
 }
 
 (async () => {
-  const isOneCopy = handlers.RetryLater === RetryLater;
-  console.log(JSON.stringify([isOneCopy, await send("later"), await send("never")]));
+  const isOneCopy = handlers.RetryLater === errors.RetryLater;
+  const foreign = new handlers.RetryLater();
+  const kinds = ["GatewayWebhookError", "RetryLater", "DiscardDelivery"].filter(
+    (name) => foreign instanceof errors[name],
+  );
+  console.log(JSON.stringify([isOneCopy, kinds, await send("later"), await send("never")]));
 })();
 `;
 
@@ -55,6 +59,7 @@ test("RetryLater and DiscardDelivery of a second copy of the package, as ncc bun
   });
   expect(JSON.parse(partner().node(["bundle/index.cjs"]))).toEqual([
     false,
+    ["GatewayWebhookError", "RetryLater"],
     { status: 503, retryAfter: "5" },
     { status: 200 },
   ]);

@@ -1,0 +1,13 @@
+/** Test files for each room, all of them in the set of `npm test`: names in test/ without `.test.ts`. */
+export const TESTS: Readonly<Record<string, string>> = {
+  receiver: "receiver/**/*,answer/**/*,handling/**/*,telemetry/**/*",
+  records: "records/**/*,answer/**/*,receiver/**/*",
+  signature: "signature/**/*,options/**/*,answer/**/*,receiver/**/*",
+  // The last one has what a host's deadline changes.
+  handling:
+    "handling/**/*,receiver/**/*,answer/**/*,options/**/*,telemetry/**/*,adapters/aws-lambda-time",
+  answer:
+    "answer/**/*,receiver/**/*,telemetry/**/*,options/**/*,handling/returned-values,handling/handler-errors,package/outcomes-page,package/loggers,adapters/adapter-contract,adapters/lost-answers",
+  delivery: "delivery/**/*,answer/**/*,receiver/**/*,adapters/aws-lambda-time",
+  stores: "stores/memory/**/*,stores/sqlite/*",
+};
