@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { ConformanceRule } from "./conformance-rule.js";
-import { ensureAcceptsGenuine, expectNotAccepted, type Named } from "./expectations.js";
+import type { ConformanceRules } from "./conformance-rule.js";
+import { expectNotAccepted, type Named } from "./expectations.js";
 import { headerOf, ID, SIGNATURE, withBody, withHeader } from "./request-changes.js";
 import { sendPastLimiter } from "./resending.js";
 import { sampleText, type Delivery } from "./test-deliveries.js";
@@ -15,9 +15,8 @@ const NOT_REACHABLE =
   "The gateway creates a webhook only if its URL is reachable, and may look with GET or HEAD: answer them 200. In Express and Hono mount by app.all, not by app.post.";
 
 /** An unauthenticated request must get no server error and no data. Other methods are refused. */
-export const answerRules: readonly ConformanceRule[] = [
-  {
-    id: "no_server_errors",
+export const answerRules: ConformanceRules = {
+  no_server_errors: {
     level: "should",
     title: "no unauthenticated request gets a 5xx",
     why: "Anyone who finds the URL can set off your alerting, until no one looks when a genuine alarm fails.",
@@ -40,20 +39,16 @@ export const answerRules: readonly ConformanceRule[] = [
         if (answer.wire !== undefined && answer.wire.status >= 500) {
           throw context.unexpected(name, "less than 500", answer);
         }
-        if (answer.wire === undefined) {
-          throw context.unexpected(name, "an answer", answer);
-        }
+        context.expect(answer.wire !== undefined, name, "an answer", answer);
       }
     },
   },
-  {
-    id: "other_methods",
+  other_methods: {
     level: "should",
     title: "a delivery with a method other than POST is refused",
     why: "The gateway sends only POST. Any other method is a scanner or a mistake.",
     fix: "Answer 405 to other methods, and 200 without a body to GET and HEAD.",
-    async check(context) {
-      await ensureAcceptsGenuine(context);
+    async whenAccepted(context) {
       for (const method of ["GET", "HEAD"]) {
         const delivery = await context.deliver();
         const request = { ...delivery, method, body: undefined };
@@ -76,8 +71,7 @@ export const answerRules: readonly ConformanceRule[] = [
       }
     },
   },
-  {
-    id: "no_echo",
+  no_echo: {
     level: "should",
     title: "an answer repeats nothing of the request",
     why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them.",
@@ -113,4 +107,4 @@ export const answerRules: readonly ConformanceRule[] = [
       }
     },
   },
-];
+};

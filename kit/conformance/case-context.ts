@@ -163,6 +163,11 @@ export class CaseContext {
     return new ConformanceFailure(code, message, this.#description, this.exchanges);
   }
 
+  /** Throws unless the answer to `name` is as it must be. */
+  expect(holds: boolean, ...unexpected: Parameters<CaseContext["unexpected"]>): void {
+    if (!holds) throw this.unexpected(...unexpected);
+  }
+
   /** The error to throw when the answer to `name` is not the expected one. */
   unexpected(name: string, expected: Expected, answer: ReceiverAnswer): ConformanceFailure {
     const message = `${name}: expected ${expected}, got ${answer.text}`;

@@ -4,6 +4,7 @@ import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { keyOf } from "../../src/signature/secrets.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
+import { checkHooks } from "../option-checks.js";
 import { createSender } from "../sending/sender.js";
 import type { WebhookTarget } from "../sending/target.js";
 
@@ -80,27 +81,10 @@ export const OPTION_NAMES: OptionNames = {
   whileSlow: "the option whileSlow",
 };
 
-/** The options with their defaults. */
-export interface ConformanceSettings {
-  readonly target: WebhookTarget;
-  /** Undefined when the target is called in this process. */
-  readonly url: URL | undefined;
-  readonly secret: string;
-  readonly types: readonly [WebhookType, ...WebhookType[]];
-  readonly handled: ConformanceOptions["handled"];
-  readonly whileFailing: ConformanceOptions["whileFailing"];
-  readonly whileSlow: ConformanceOptions["whileSlow"];
-  readonly handledWithinMs: number;
-  readonly timeoutMs: number;
-  readonly maxBodyBytes: number;
-  readonly skipTlsVerification: boolean;
-  readonly now: () => number;
-  readonly names: OptionNames;
-}
-
 /** Bounds and default of `handledWithinMs`, also for the command line. */
 export const HANDLED_WITHIN_MS = { min: 1, max: 600_000, fallback: 2_000 } as const;
 
+const TIMEOUT_MS = { min: 1, max: MAX_TIMER_MS, fallback: 30_000 };
 const KNOWN = [
   "target",
   "secret",
@@ -120,10 +104,7 @@ const KNOWN = [
  *
  * @throws ConfigurationError for an unknown or invalid option.
  */
-export function checkConformanceOptions(
-  given: ConformanceOptions,
-  names: OptionNames,
-): ConformanceSettings {
+export function checkConformanceOptions(given: ConformanceOptions, names: OptionNames) {
   const options = ownOptions("receiverConformance", given, KNOWN);
   const { target, secret, types = WEBHOOK_TYPES, handled, whileFailing, whileSlow } = options;
   const { now = Date.now, skipTlsVerification = false } = options;
@@ -136,28 +117,24 @@ export function checkConformanceOptions(
     const known = WEBHOOK_TYPES.join(", ");
     throw new ConfigurationError("invalid_option", `types must be a list of: ${known}`);
   }
-  for (const [name, hook] of Object.entries({ handled, whileFailing, whileSlow, now })) {
-    if (hook !== undefined && typeof hook !== "function") {
-      throw new ConfigurationError("invalid_option", `${name} must be a function`);
-    }
-  }
+  checkHooks({ handled, whileFailing, whileSlow, now });
   return {
     target,
+    /** Undefined when the target is called in this process. */
     url: typeof target === "string" || target instanceof URL ? new URL(target) : undefined,
     secret,
-    types: [type, ...otherTypes],
+    types: [type, ...otherTypes] as const,
     handled,
     whileFailing,
     whileSlow,
     handledWithinMs: integerOption("handledWithinMs", options.handledWithinMs, HANDLED_WITHIN_MS),
-    timeoutMs: integerOption("timeoutMs", options.timeoutMs, {
-      fallback: 30_000,
-      min: 1,
-      max: MAX_TIMER_MS,
-    }),
+    timeoutMs: integerOption("timeoutMs", options.timeoutMs, TIMEOUT_MS),
     maxBodyBytes: integerOption("maxBodyBytes", options.maxBodyBytes, INTEGER_OPTIONS.maxBodyBytes),
     skipTlsVerification,
     now,
     names,
   };
 }
+
+/** The options with their defaults. */
+export type ConformanceSettings = ReturnType<typeof checkConformanceOptions>;

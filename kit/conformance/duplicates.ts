@@ -19,14 +19,10 @@ export async function sendTwice(
 ): Promise<readonly ReceiverAnswer[]> {
   await ensureAcceptsGenuine(context);
   const first = await sendGenuine(context, delivery);
-  if (first.result !== "acknowledged") {
-    throw context.unexpected("the first request", "2xx", first);
-  }
+  context.expect(first.result === "acknowledged", "the first request", "2xx", first);
   await between?.();
   const second = await sendGenuine(context, duplicate);
-  if (second.result !== "acknowledged") {
-    throw context.unexpected("the duplicate", "2xx", second);
-  }
+  context.expect(second.result === "acknowledged", "the duplicate", "2xx", second);
   return [first, second];
 }
 
@@ -46,9 +42,7 @@ export async function sendConcurrently(
     }
   }
   const last = await sendUntilAcknowledged(context, () => context.send(delivery));
-  if (last.result !== "acknowledged") {
-    throw context.unexpected("the duplicate after them", "2xx", last);
-  }
+  context.expect(last.result === "acknowledged", "the duplicate after them", "2xx", last);
   return [...answers, last];
 }
 
@@ -90,9 +84,7 @@ export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<v
   // On its own connection, or a stale connection could send it twice: a duplicate of itself.
   const answer = await sendGenuine(context, other, () => context.sendAlone(other));
   const name = "the same body under another id";
-  if (answer.result !== "acknowledged") {
-    throw context.unexpected(name, "2xx", answer);
-  }
+  context.expect(answer.result === "acknowledged", name, "2xx", answer);
   // Its effect is not checked: a handler may ignore an alarm that it already knows.
   if (answer.outcome === "duplicate") {
     throw context.failure(

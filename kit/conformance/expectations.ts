@@ -25,9 +25,7 @@ export async function expectAccepted(
   id: string,
   answer: ReceiverAnswer,
 ): Promise<void> {
-  if (answer.result !== "acknowledged") {
-    throw context.unexpected(name, "2xx", answer);
-  }
+  context.expect(answer.result === "acknowledged", name, "2xx", answer);
   const runs = await context.settledRunsOf(id);
   if (runs !== undefined && runs !== 1) {
     throw context.failure(
@@ -53,9 +51,7 @@ export async function expectAcceptedOrRetried(
       await ensureAnswered(context, name, answer);
       continue;
     }
-    if (answer.result !== "acknowledged") {
-      throw context.unexpected(name, "2xx or a retryable status", answer);
-    }
+    context.expect(answer.result === "acknowledged", name, "2xx or a retryable status", answer);
     if ((await runsOfAcknowledged(context, name, delivery, answer)) === undefined) unseen ??= name;
   }
   if (unseen !== undefined) {
@@ -77,9 +73,7 @@ export async function expectNotGivenUp(
   for (const [name, request] of requests) {
     const answer = await sendPastLimiter(context, request);
     ensureNotOfLimiter(context, name, answer);
-    if (answer.result === "final") {
-      throw context.unexpected(name, "a retryable status", answer);
-    }
+    context.expect(answer.result !== "final", name, "a retryable status", answer);
     if (answer.result === "acknowledged") {
       const runs = await runsOfAcknowledged(context, name, request, answer);
       if (runs === undefined && answer.outcome !== "handled") {
@@ -122,9 +116,7 @@ export async function expectRefused(
   for (const [name, request] of requests) {
     const answer = await sendPastLimiter(context, request);
     await expectNotAccepted(context, name, request.id, answer);
-    if (answer.wire === undefined) {
-      throw context.unexpected(name, "a refusal", answer);
-    }
+    context.expect(answer.wire !== undefined, name, "a refusal", answer);
   }
 }
 
@@ -135,9 +127,7 @@ export async function expectNotAccepted(
   id: string,
   answer: ReceiverAnswer,
 ): Promise<void> {
-  if (answer.result === "acknowledged") {
-    throw context.unexpected(name, "a refusal", answer);
-  }
+  context.expect(answer.result !== "acknowledged", name, "a refusal", answer);
   const runs = await context.runsOf(id);
   if (runs !== undefined && runs > 0) {
     throw context.failure(
@@ -172,9 +162,12 @@ export async function ensureAcceptsGenuine(context: CaseContext): Promise<void> 
 export async function expectStillAccepts(context: CaseContext, after: string): Promise<void> {
   await ensureAcceptsGenuine(context);
   const answer = await sendGenuine(context, await context.deliver());
-  if (answer.result !== "acknowledged") {
-    throw context.unexpected(`a genuine delivery after ${after}`, "2xx", answer);
-  }
+  context.expect(
+    answer.result === "acknowledged",
+    `a genuine delivery after ${after}`,
+    "2xx",
+    answer,
+  );
 }
 
 /**
@@ -188,7 +181,7 @@ async function ensureAnswered(
 ): Promise<void> {
   const isMissing =
     answer.result === "timeout" || (answer.wire === undefined && !(await context.acceptsGenuine()));
-  if (isMissing) throw context.unexpected(name, "an answer", answer);
+  context.expect(!isMissing, name, "an answer", answer);
 }
 
 /** Like `times`, for a count that a case has waited for. Says how to give a slow queue more time. */

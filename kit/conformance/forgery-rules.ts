@@ -1,28 +1,27 @@
-import type { ConformanceRule } from "./conformance-rule.js";
+import type { ConformanceRules } from "./conformance-rule.js";
 import { freshnessRules, STALE_WHY } from "./freshness-rules.js";
-import { ensureAcceptsGenuine, expectNotAccepted, expectStillAccepts } from "./expectations.js";
+import { expectNotAccepted, expectStillAccepts } from "./expectations.js";
 import { sendPastLimiter } from "./resending.js";
-import { ofEachType, refuseRule } from "./rule-kinds.js";
+import { ofEachType } from "./rule-kinds.js";
 import { headerOf, ID, textOf, TIMESTAMP, TYPE, withBody, withHeader } from "./request-changes.js";
 import { reserializedBody } from "./unverifiable-requests.js";
 
 /** A genuine delivery that was changed, or captured and sent again, must be refused. */
-export const forgeryRules: readonly ConformanceRule[] = [
-  refuseRule({ id: "tampered", title: "a changed body is refused" }, (context) =>
-    ofEachType(context, async (deliver) => {
-      const delivery = await deliver();
-      const text = textOf(delivery).replace(/"account_id":\d+/, '"account_id":987654');
-      return [["another account_id", withBody(delivery, text)]];
-    }),
-  ),
-  refuseRule(
-    {
-      id: "other_bytes",
-      title: "the same JSON in other bytes is refused",
-      why: "A receiver that re-serializes the JSON verifies something other than what it handles.",
-      fix: "Verify the raw bytes before any parser sees them.",
-    },
-    async ({ deliver }) => {
+export const forgeryRules: ConformanceRules = {
+  tampered: {
+    title: "a changed body is refused",
+    refuse: (context) =>
+      ofEachType(context, async (deliver) => {
+        const delivery = await deliver();
+        const text = textOf(delivery).replace(/"account_id":\d+/, '"account_id":987654');
+        return [["another account_id", withBody(delivery, text)]];
+      }),
+  },
+  other_bytes: {
+    title: "the same JSON in other bytes is refused",
+    why: "A receiver that re-serializes the JSON verifies something other than what it handles.",
+    fix: "Verify the raw bytes before any parser sees them.",
+    refuse: async ({ deliver }) => {
       const delivery = await deliver();
       const text = textOf(delivery);
       return [
@@ -31,15 +30,12 @@ export const forgeryRules: readonly ConformanceRule[] = [
         await reserializedBody(deliver),
       ];
     },
-  ),
-  refuseRule(
-    {
-      id: "other_bytes_same_text",
-      title: "other bytes that decode to the same text are refused",
-      why: "A receiver that decodes before it verifies accepts many byte strings as the signed one.",
-      fix: "Verify the bytes first, then decode them.",
-    },
-    async ({ deliver }) => {
+  },
+  other_bytes_same_text: {
+    title: "other bytes that decode to the same text are refused",
+    why: "A receiver that decodes before it verifies accepts many byte strings as the signed one.",
+    fix: "Verify the bytes first, then decode them.",
+    refuse: async ({ deliver }) => {
       const encoder = new TextEncoder();
       const original = textOf(await deliver());
       // Decoders replace invalid UTF-8 with U+FFFD, drop it, or drop a byte order mark.
@@ -58,55 +54,43 @@ export const forgeryRules: readonly ConformanceRule[] = [
         ["UTF-16", withHeader(utf16, "Content-Type", "application/json; charset=utf-16le")],
       ];
     },
-  ),
-  refuseRule(
-    {
-      id: "other_id",
-      title: "a signature is valid only for its own id",
-      why: "Under new ids one captured alarm can be handled any number of times.",
-    },
-    async (context) => {
+  },
+  other_id: {
+    title: "a signature is valid only for its own id",
+    why: "Under new ids one captured alarm can be handled any number of times.",
+    refuse: async (context) => {
       const [delivery, other] = [await context.deliver(), await context.deliver()];
       // As someone does who has captured a delivery. A receiver may have remembered that this signature is good.
       await sendPastLimiter(context, delivery);
       return [["another id", { ...withHeader(delivery, ID, other.id), id: other.id }]];
     },
-  ),
-  refuseRule(
-    {
-      id: "other_timestamp",
-      title: "a signature is valid only for its own timestamp",
-      why: STALE_WHY,
-    },
-    async ({ deliver }) => {
+  },
+  other_timestamp: {
+    title: "a signature is valid only for its own timestamp",
+    why: STALE_WHY,
+    refuse: async ({ deliver }) => {
       const delivery = await deliver();
       const later = String(Number(headerOf(delivery, TIMESTAMP)) + 1);
       return [["a second later", withHeader(delivery, TIMESTAMP, later)]];
     },
-  ),
-  refuseRule(
-    {
-      id: "timestamp_text",
-      title: "the exact text of the timestamp is verified",
-      why: "A receiver that parses the timestamp and writes it again verifies something other than what was sent.",
-      fix: "Use the exact text of the header in the signed string.",
-    },
-    async ({ deliver }) => {
+  },
+  timestamp_text: {
+    title: "the exact text of the timestamp is verified",
+    why: "A receiver that parses the timestamp and writes it again verifies something other than what was sent.",
+    fix: "Use the exact text of the header in the signed string.",
+    refuse: async ({ deliver }) => {
       const delivery = await deliver();
       const text = headerOf(delivery, TIMESTAMP);
       return [`${text}abc`, `0${text}`, `+${text}`, `${text}.0`, `${text},1`].map(
         (odd) => [odd, withHeader(delivery, TIMESTAMP, odd)] as const,
       );
     },
-  ),
-  refuseRule(
-    {
-      id: "delimiter_shift",
-      title: "the signed string cannot be split at other colons",
-      why: "One captured delivery would be hundreds of other valid ones, each with its own id and body.",
-      fix: "Accept only digits in a timestamp, and no colon in an id.",
-    },
-    async ({ deliver }) => {
+  },
+  delimiter_shift: {
+    title: "the signed string cannot be split at other colons",
+    why: "One captured delivery would be hundreds of other valid ones, each with its own id and body.",
+    fix: "Accept only digits in a timestamp, and no colon in an id.",
+    refuse: async ({ deliver }) => {
       const delivery = await deliver();
       const text = textOf(delivery);
       const [time, colon] = [headerOf(delivery, TIMESTAMP), text.indexOf(":")];
@@ -125,16 +109,13 @@ export const forgeryRules: readonly ConformanceRule[] = [
         ],
       ];
     },
-  ),
-  refuseRule(
-    {
-      id: "type_flip",
-      title: "an alarm or event under another type is refused, also under an unknown one",
-      needs: ["new_alarm", "delete_my_data_event"],
-      why: "X-Webhook-Type is not signed. With a changed type an alarm goes to the wrong handler or to none, and its id counts as handled.",
-      fix: "Take the type from the signed body (`alarm` or `event`), and refuse a header that differs.",
-    },
-    async ({ deliver }) => {
+  },
+  type_flip: {
+    title: "an alarm or event under another type is refused, also under an unknown one",
+    needs: ["new_alarm", "delete_my_data_event"],
+    why: "X-Webhook-Type is not signed. With a changed type an alarm goes to the wrong handler or to none, and its id counts as handled.",
+    fix: "Take the type from the signed body (`alarm` or `event`), and refuse a header that differs.",
+    refuse: async ({ deliver }) => {
       const [alarm, event] = [
         await deliver({ type: "new_alarm" }),
         await deliver({ type: "delete_my_data_event" }),
@@ -146,25 +127,25 @@ export const forgeryRules: readonly ConformanceRule[] = [
         ["an event as an unknown type", withHeader(event, TYPE, "account_closed")],
       ];
     },
-  ),
-  refuseRule({ id: "cut_body", title: "a truncated body is refused" }, async ({ deliver }) => {
-    const delivery = await deliver();
-    const { body } = delivery;
-    return [
-      ["half of it", withBody(delivery, body.subarray(0, body.length / 2))],
-      ["all but its last byte", withBody(delivery, body.subarray(0, -1))],
-      ["none of it", withBody(delivery, "")],
-    ];
-  }),
+  },
+  cut_body: {
+    title: "a truncated body is refused",
+    refuse: async ({ deliver }) => {
+      const delivery = await deliver();
+      const { body } = delivery;
+      return [
+        ["half of it", withBody(delivery, body.subarray(0, body.length / 2))],
+        ["all but its last byte", withBody(delivery, body.subarray(0, -1))],
+        ["none of it", withBody(delivery, "")],
+      ];
+    },
+  },
   ...freshnessRules,
-  {
-    id: "big_forgery",
-    level: "must",
+  big_forgery: {
     title: "a forged body over the limit is refused and does no harm",
     why: "Without a limit a body can fill the receiver's memory before its signature is checked.",
     fix: "Stop reading the body at a limit.",
-    async check(context) {
-      await ensureAcceptsGenuine(context);
+    async whenAccepted(context) {
       const delivery = await context.deliver();
       const big = withBody(delivery, new Uint8Array(2 * context.settings.maxBodyBytes));
       // Closing the connection without an answer is fine too.
@@ -173,4 +154,4 @@ export const forgeryRules: readonly ConformanceRule[] = [
       await expectStillAccepts(context, "a body over the limit");
     },
   },
-];
+};

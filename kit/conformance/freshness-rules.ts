@@ -1,7 +1,7 @@
 import type { CaseContext } from "./case-context.js";
-import type { ConformanceRule } from "./conformance-rule.js";
+import type { ConformanceRules } from "./conformance-rule.js";
 import type { Named } from "./expectations.js";
-import { ofEachType, refuseRule } from "./rule-kinds.js";
+import { ofEachType } from "./rule-kinds.js";
 import type { Delivery } from "./test-deliveries.js";
 
 const HOUR = 3_600;
@@ -38,31 +38,25 @@ const FRESHNESS = {
 } as const;
 
 /** A delivery that was signed long before or after the receiver's time must be refused. */
-export const freshnessRules: readonly ConformanceRule[] = [
-  refuseRule(
-    {
-      id: "stale",
-      title: "a delivery that was signed an hour to a year ago is refused",
-      ...FRESHNESS,
-    },
-    (context) => {
+export const freshnessRules: ConformanceRules = {
+  stale: {
+    title: "a delivery that was signed an hour to a year ago is refused",
+    ...FRESHNESS,
+    refuse: (context) => {
       const sinceEpoch = Math.floor(context.settings.now() / 1_000);
       const ages = AGES.map(([name, seconds]) => [`${name} old`, seconds] as const);
       return signedAt(context, [...ages, ["the timestamp 0", sinceEpoch]]);
     },
-  ),
-  refuseRule(
-    {
-      id: "future",
-      title: "a delivery that was signed an hour to a year in the future is refused",
-      ...FRESHNESS,
-    },
-    (context) => {
+  },
+  future: {
+    title: "a delivery that was signed an hour to a year in the future is refused",
+    ...FRESHNESS,
+    refuse: (context) => {
       const ages = AGES.map(([name, seconds]) => [`${name} ahead`, -seconds] as const);
       return signedAt(context, [...ages, ["2^32 seconds ahead", -(2 ** 32)]]);
     },
-  ),
-];
+  },
+};
 
 /** A delivery of each type for each age in seconds. */
 function signedAt(

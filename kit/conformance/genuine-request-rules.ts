@@ -1,7 +1,7 @@
-import type { ConformanceRule } from "./conformance-rule.js";
+import type { ConformanceRules } from "./conformance-rule.js";
 import { textOf, withHeader } from "./request-changes.js";
-import { acceptRule, ofEachType, recordsWith } from "./rule-kinds.js";
-import type { Delivery } from "./test-deliveries.js";
+import { ofEachType, recordsWith } from "./rule-kinds.js";
+import { each, type Delivery } from "./test-deliveries.js";
 
 const RAW_BODY_FIX =
   "Verify the raw bytes before any parser sees them, never JSON that was serialized again.";
@@ -32,27 +32,21 @@ const PROXY_HEADERS = [
 ] as const;
 
 /** A genuine request must be accepted in every form in which it can arrive. */
-export const genuineRequestRules: readonly ConformanceRule[] = [
-  acceptRule(
-    {
-      id: "non_ascii",
-      title: "a record with text beyond ASCII is acknowledged",
-      fix: `${RAW_BODY_FIX} Length and signature count bytes, not characters.`,
-    },
-    (context) =>
+export const genuineRequestRules: ConformanceRules = {
+  non_ascii: {
+    title: "a record with text beyond ASCII is acknowledged",
+    fix: `${RAW_BODY_FIX} Length and signature count bytes, not characters.`,
+    accept: (context) =>
       recordsWith(context, [
         ["new_alarm", "UTF-8", { text: NON_ASCII }],
         ["delete_my_data_event", "UTF-8 in an event", { site_name: NON_ASCII }],
       ]),
-  ),
-  acceptRule(
-    {
-      id: "exact_bytes",
-      title: "JSON with unusual white space and escapes is acknowledged",
-      why: "The signature covers the exact bytes. JSON that was serialized again never matches it.",
-      fix: RAW_BODY_FIX,
-    },
-    (context) =>
+  },
+  exact_bytes: {
+    title: "JSON with unusual white space and escapes is acknowledged",
+    why: "The signature covers the exact bytes. JSON that was serialized again never matches it.",
+    fix: RAW_BODY_FIX,
+    accept: (context) =>
       ofEachType(context, async (deliver) => {
         const [spaced, text] = [textOf(await deliver()), textOf(await deliver())];
         // Some languages escape slashes and everything beyond ASCII. JSON allows to escape any letter.
@@ -62,28 +56,22 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
           ["escapes", await deliver({ body: escaped })],
         ];
       }),
-  ),
-  acceptRule(
-    {
-      id: "nested_text",
-      title: "delimiters, quotes and escapes inside the payload are acknowledged",
-      needs: ["new_alarm"],
-      fix: `${RAW_BODY_FIX} The payload is JSON inside a JSON string.`,
-    },
-    (context) => {
+  },
+  nested_text: {
+    title: "delimiters, quotes and escapes inside the payload are acknowledged",
+    needs: ["new_alarm"],
+    fix: `${RAW_BODY_FIX} The payload is JSON inside a JSON string.`,
+    accept: (context) => {
       const nested = { "a:b": 'v1:1:"\\\n\u0000\u007f', nested: '{"k":"\\"}"}' };
       const payload = JSON.stringify(nested);
       return recordsWith(context, [["new_alarm", "a payload full of escapes", { payload }]]);
     },
-  ),
-  acceptRule(
-    {
-      id: "hostile_text",
-      title: "text that looks like an attack, a template or an escape is acknowledged",
-      why: "Alarms quote what was found in leaks. A filter in front that takes it for an attack refuses these alarms for good.",
-      fix: `Switch off the filter for this path: the signature proves who sent it. ${RAW_BODY_FIX}`,
-    },
-    (context) =>
+  },
+  hostile_text: {
+    title: "text that looks like an attack, a template or an escape is acknowledged",
+    why: "Alarms quote what was found in leaks. A filter in front that takes it for an attack refuses these alarms for good.",
+    fix: `Switch off the filter for this path: the signature proves who sent it. ${RAW_BODY_FIX}`,
+    accept: (context) =>
       recordsWith(
         context,
         HOSTILE_TEXTS.flatMap((text) => {
@@ -94,46 +82,34 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
           ] as const;
         }),
       ),
-  ),
-  acceptRule(
-    {
-      id: "big_alarm",
-      title: "a record of 200 KB is acknowledged",
-      why: "A leak with many entries makes a big alarm. A parser with a small limit refuses it for good.",
-      fix: "Raise the body limit of every parser and proxy in front (Express: 100 kB by default).",
-    },
-    (context) =>
+  },
+  big_alarm: {
+    title: "a record of 200 KB is acknowledged",
+    why: "A leak with many entries makes a big alarm. A parser with a small limit refuses it for good.",
+    fix: "Raise the body limit of every parser and proxy in front (Express: 100 kB by default).",
+    accept: (context) =>
       recordsWith(context, [
         ["new_alarm", "200 KB", { text: BIG }],
         ["delete_my_data_event", "an event of 200 KB", { evidence: BIG }],
       ]),
-  ),
-  acceptRule(
-    {
-      id: "chunked",
-      title: "a body without Content-Length is acknowledged",
-      fix: "Read the body to its end, whatever its headers say about its length.",
-    },
-    async ({ deliver }) => [["chunked", { ...(await deliver()), chunked: true }]],
-  ),
-  acceptRule(
-    {
-      id: "header_case",
-      title: "header names in any letter case are acknowledged",
-      fix: "Ignore letter case when you look up a header: proxies and HTTP/2 send lower case.",
-    },
-    async ({ deliver }) => [
+  },
+  chunked: {
+    title: "a body without Content-Length is acknowledged",
+    fix: "Read the body to its end, whatever its headers say about its length.",
+    accept: async ({ deliver }) => [["chunked", { ...(await deliver()), chunked: true }]],
+  },
+  header_case: {
+    title: "header names in any letter case are acknowledged",
+    fix: "Ignore letter case when you look up a header: proxies and HTTP/2 send lower case.",
+    accept: async ({ deliver }) => [
       ["lower case", renamed(await deliver(), (name) => name.toLowerCase())],
       ["upper case", renamed(await deliver(), (name) => name.toUpperCase())],
     ],
-  ),
-  acceptRule(
-    {
-      id: "unknown_headers",
-      title: "a delivery with unknown headers is acknowledged",
-      fix: "Ignore headers that you do not know.",
-    },
-    async ({ deliver }) => [
+  },
+  unknown_headers: {
+    title: "a delivery with unknown headers is acknowledged",
+    fix: "Ignore headers that you do not know.",
+    accept: async ({ deliver }) => [
       [
         "a trace header and a new X-Webhook header",
         withHeader(
@@ -143,56 +119,41 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
         ),
       ],
     ],
-  ),
-  acceptRule(
-    {
-      id: "proxy_headers",
-      title: "a delivery with the headers that proxies add is acknowledged",
-      fix: "Take no notice of where a request seems to come from: the signature proves who sent it.",
-    },
-    ({ deliver }) =>
-      Promise.all(
-        PROXY_HEADERS.map(
-          async ([name, value]) =>
-            [`${name}: ${value}`, withHeader(await deliver(), name, value)] as const,
-        ),
+  },
+  proxy_headers: {
+    title: "a delivery with the headers that proxies add is acknowledged",
+    fix: "Take no notice of where a request seems to come from: the signature proves who sent it.",
+    accept: ({ deliver }) =>
+      each(
+        PROXY_HEADERS,
+        async ([name, value]) =>
+          [`${name}: ${value}`, withHeader(await deliver(), name, value)] as const,
       ),
-  ),
-  acceptRule(
-    {
-      id: "method_override",
-      level: "should",
-      title: "a POST with X-HTTP-Method-Override is handled as the POST that it is",
-      why: "The gateway never sends this header, so only a proxy or a stranger can. Then the alarm goes to another route, or to none.",
-      fix: "Switch off the override of methods for this path.",
-    },
-    ({ deliver }) =>
-      Promise.all(
-        ["GET", "PUT", "DELETE"].map(async (method) => {
-          const delivery = await deliver();
-          return [`the method ${method}`, withHeader(delivery, "X-HTTP-Method-Override", method)];
-        }),
-      ),
-  ),
-  acceptRule(
-    {
-      id: "minute_old",
-      title: "a delivery that was signed a minute ago is acknowledged",
-      why: "Queues and slow networks take time. With a tolerance of seconds such alarms are refused.",
-      fix: CLOCK_FIX,
-    },
-    async ({ deliver }) => [["a minute old", await deliver({ age: 60 })]],
-  ),
-  acceptRule(
-    {
-      id: "seconds_ahead",
-      title: "a delivery that was signed ten seconds in the future is acknowledged",
-      why: "No two clocks agree to the second. A receiver whose clock is a little behind would refuse every attempt.",
-      fix: CLOCK_FIX,
-    },
-    async ({ deliver }) => [["ten seconds ahead", await deliver({ age: -10 })]],
-  ),
-];
+  },
+  method_override: {
+    level: "should",
+    title: "a POST with X-HTTP-Method-Override is handled as the POST that it is",
+    why: "The gateway never sends this header, so only a proxy or a stranger can. Then the alarm goes to another route, or to none.",
+    fix: "Switch off the override of methods for this path.",
+    accept: ({ deliver }) =>
+      each(["GET", "PUT", "DELETE"], async (method) => {
+        const delivery = await deliver();
+        return [`the method ${method}`, withHeader(delivery, "X-HTTP-Method-Override", method)];
+      }),
+  },
+  minute_old: {
+    title: "a delivery that was signed a minute ago is acknowledged",
+    why: "Queues and slow networks take time. With a tolerance of seconds such alarms are refused.",
+    fix: CLOCK_FIX,
+    accept: async ({ deliver }) => [["a minute old", await deliver({ age: 60 })]],
+  },
+  seconds_ahead: {
+    title: "a delivery that was signed ten seconds in the future is acknowledged",
+    why: "No two clocks agree to the second. A receiver whose clock is a little behind would refuse every attempt.",
+    fix: CLOCK_FIX,
+    accept: async ({ deliver }) => [["ten seconds ahead", await deliver({ age: -10 })]],
+  },
+};
 
 function renamed(delivery: Delivery, rename: (name: string) => string): Delivery {
   const headers = delivery.headers.map(([name, value]) => [rename(name), value] as const);

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { CaseContext } from "./case-context.js";
-import type { ConformanceRule } from "./conformance-rule.js";
-import { ensureAcceptsGenuine, expectAccepted } from "./expectations.js";
+import type { ConformanceRules } from "./conformance-rule.js";
+import { expectAccepted } from "./expectations.js";
 import { whileHandler } from "./failing-and-slow-handlers.js";
 import { KeptConnection } from "./kept-connection.js";
 import type { ReceiverAnswer } from "./receiver-answer.js";
 import { sendUntilAcknowledged } from "./resending.js";
-import type { Delivery } from "./test-deliveries.js";
+import { each, type Delivery } from "./test-deliveries.js";
 
 /** How long after the upload the sender hangs up. A quick receiver may have answered by then. */
 const HANG_UP_AFTER_MS = [0, 5, 20] as const;
@@ -14,31 +14,25 @@ const HANG_UP_AFTER_MS = [0, 5, 20] as const;
 const MEANWHILE_MS = 100;
 
 /** A sender that does not wait for the answer sends the delivery again. */
-export const hangUpRule: ConformanceRule = {
-  id: "hang_up",
-  level: "must",
-  title: "a delivery whose sender hangs up before the answer is handled once when it comes again",
-  needs: ["url"],
-  why: "A gateway or a proxy that runs out of patience hangs up and sends the delivery again. If the id stays locked or counts as handled, the alarm is lost; if it is freed while the handler runs, it is handled twice.",
-  fix: "Let the handler finish although no one waits, and keep its X-Webhook-Id claimed until then. If you cancel it, release the id after it has stopped.",
-  async check(context) {
-    const { url } = context.settings;
-    if (url === undefined) return;
-    await ensureAcceptsGenuine(context);
-    const deliveries = await Promise.all(HANG_UP_AFTER_MS.map(() => context.deliver()));
-    await Promise.all(
-      HANG_UP_AFTER_MS.map((afterMs, at) => hangUp(context, url, deliveries[at], afterMs)),
-    );
-    for (const delivery of deliveries) await expectHandledWhenSentAgain(context, delivery);
-    if (context.settings.whileSlow === undefined) return;
-    const slow = await context.deliver();
-    await whileHandler(context, "whileSlow", async () => {
-      await hangUp(context, url, slow, MEANWHILE_MS);
-      // A server notices a closed connection a little later.
-      await wait(MEANWHILE_MS);
-      return [await sendAgain(context, slow)];
-    });
-    await expectHandledWhenSentAgain(context, slow);
+export const hangUpRules: ConformanceRules = {
+  hang_up: {
+    title: "a delivery whose sender hangs up before the answer is handled once when it comes again",
+    why: "A gateway or a proxy that runs out of patience hangs up and sends the delivery again. If the id stays locked or counts as handled, the alarm is lost; if it is freed while the handler runs, it is handled twice.",
+    fix: "Let the handler finish although no one waits, and keep its X-Webhook-Id claimed until then. If you cancel it, release the id after it has stopped.",
+    async atUrl(context, url) {
+      const deliveries = await Promise.all(HANG_UP_AFTER_MS.map(() => context.deliver()));
+      await each(HANG_UP_AFTER_MS, (afterMs, at) => hangUp(context, url, deliveries[at], afterMs));
+      for (const delivery of deliveries) await expectHandledWhenSentAgain(context, delivery);
+      if (context.settings.whileSlow === undefined) return;
+      const slow = await context.deliver();
+      await whileHandler(context, "whileSlow", async () => {
+        await hangUp(context, url, slow, MEANWHILE_MS);
+        // A server notices a closed connection a little later.
+        await wait(MEANWHILE_MS);
+        return [await sendAgain(context, slow)];
+      });
+      await expectHandledWhenSentAgain(context, slow);
+    },
   },
 };
 

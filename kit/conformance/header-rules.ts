@@ -1,4 +1,4 @@
-import type { ConformanceRule } from "./conformance-rule.js";
+import type { ConformanceRules } from "./conformance-rule.js";
 import { expectRefused, type Named } from "./expectations.js";
 import {
   headerOf,
@@ -67,10 +67,8 @@ const GRAMMAR_FIX =
 const NAMES = [ID, TIMESTAMP, TYPE, SIGNATURE];
 
 /** A request with missing, malformed or ambiguous webhook headers must be refused. */
-export const headerRules: readonly ConformanceRule[] = [
-  {
-    id: "missing_headers",
-    level: "must",
+export const headerRules: ConformanceRules = {
+  missing_headers: {
     title: "a delivery without its id or timestamp is refused",
     why: "Without an id a duplicate cannot be recognised. Both headers are part of what is signed.",
     fix: "Refuse a request without one of these headers before you do anything else with it.",
@@ -80,8 +78,7 @@ export const headerRules: readonly ConformanceRule[] = [
         (await missingHeaders(context.deliver)).filter(([name]) => !name.endsWith(TYPE)),
       ),
   },
-  {
-    id: "missing_type",
+  missing_type: {
     level: "should",
     title: "a delivery without its type is refused",
     why: "The gateway always sends this header.",
@@ -92,9 +89,7 @@ export const headerRules: readonly ConformanceRule[] = [
         (await missingHeaders(context.deliver)).filter(([name]) => name.endsWith(TYPE)),
       ),
   },
-  {
-    id: "malformed_headers",
-    level: "must",
+  malformed_headers: {
     title: "malformed headers are refused",
     why: "An unexpected value ends up in the receiver's store, its log or its calculations.",
     fix: GRAMMAR_FIX,
@@ -108,8 +103,7 @@ export const headerRules: readonly ConformanceRule[] = [
       await expectRefused(context, requests);
     },
   },
-  {
-    id: "signed_malformed_headers",
+  signed_malformed_headers: {
     level: "should",
     title: "malformed headers are refused even if the signature covers them",
     why: "Only the gateway can send them, but a timestamp that is no number may pass every check of its age, and an empty id makes all deliveries duplicates of one.",
@@ -126,8 +120,7 @@ export const headerRules: readonly ConformanceRule[] = [
       await expectRefused(context, requests);
     },
   },
-  {
-    id: "repeated_headers",
+  repeated_headers: {
     level: "should",
     title: "a webhook header with two values is refused",
     why: "A proxy may use one value and the receiver the other.",
@@ -145,7 +138,7 @@ export const headerRules: readonly ConformanceRule[] = [
       await expectRefused(context, requests);
     },
   },
-];
+};
 
 function labelOf(name: string, value: string): string {
   return `${name}: ${value.length > 80 ? `${value.length} characters` : value}`;

@@ -1,5 +1,5 @@
-import type { ConformanceRule } from "./conformance-rule.js";
-import { ensureAcceptsGenuine, type Named } from "./expectations.js";
+import type { ConformanceRules } from "./conformance-rule.js";
+import { type Named } from "./expectations.js";
 import {
   headerOf,
   rightMac,
@@ -14,35 +14,34 @@ import type { Delivery, MakeDelivery } from "./test-deliveries.js";
 import { unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
 
 /** The right signature of a request that had another one must not be in its answer. */
-export const leakedSignatureRule: ConformanceRule = {
-  id: "leaked_signature",
-  level: "must",
-  title: "no answer contains the signature that would have been right",
-  why: "Two requests are enough to forge any alarm: the first one is told how to sign the second.",
-  fix: "Never put the expected signature into an answer, a header or an error message.",
-  async check(context) {
-    await ensureAcceptsGenuine(context);
-    const { secret } = context.settings;
-    const requests = await refusedRequests(context.deliver);
-    const genuine: readonly Named<Delivery>[] = [
-      ["a genuine delivery", await context.deliver()],
-      ["a genuine delivery that is not JSON", await context.deliver({ body: "{" })],
-    ];
-    for (const [name, request] of [...requests, ...genuine]) {
-      const { wire } = await sendPastLimiter(context, request);
-      const texts = [wire?.body, ...Object.values(wire?.headers ?? {})];
-      // JSON may escape the slashes of base64.
-      const said = texts.join("\n").replaceAll("\\/", "/");
-      // Who sends a right signature learns nothing from it.
-      const mac = rightMac(request, secret);
-      const isKnown = headerOf(request, SIGNATURE) === `v1=${mac.toString("hex")}`;
-      if (!isKnown && spellings(mac).some((one) => said.includes(one))) {
-        throw context.failure(
-          "leak",
-          `${name}: the answer contains the signature that would have been right`,
-        );
+export const leakedSignatureRules: ConformanceRules = {
+  leaked_signature: {
+    title: "no answer contains the signature that would have been right",
+    why: "Two requests are enough to forge any alarm: the first one is told how to sign the second.",
+    fix: "Never put the expected signature into an answer, a header or an error message.",
+    async whenAccepted(context) {
+      const { secret } = context.settings;
+      const requests = await refusedRequests(context.deliver);
+      const genuine: readonly Named<Delivery>[] = [
+        ["a genuine delivery", await context.deliver()],
+        ["a genuine delivery that is not JSON", await context.deliver({ body: "{" })],
+      ];
+      for (const [name, request] of [...requests, ...genuine]) {
+        const { wire } = await sendPastLimiter(context, request);
+        const texts = [wire?.body, ...Object.values(wire?.headers ?? {})];
+        // JSON may escape the slashes of base64.
+        const said = texts.join("\n").replaceAll("\\/", "/");
+        // Who sends a right signature learns nothing from it.
+        const mac = rightMac(request, secret);
+        const isKnown = headerOf(request, SIGNATURE) === `v1=${mac.toString("hex")}`;
+        if (!isKnown && spellings(mac).some((one) => said.includes(one))) {
+          throw context.failure(
+            "leak",
+            `${name}: the answer contains the signature that would have been right`,
+          );
+        }
       }
-    }
+    },
   },
 };
 

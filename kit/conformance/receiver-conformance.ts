@@ -1,7 +1,7 @@
 import { answerRules } from "./answer-rules.js";
 import { BaselineCheck } from "./baseline-check.js";
 import type { SuiteState } from "./case-context.js";
-import { concurrentForgeryRule } from "./concurrent-rules.js";
+import { concurrentForgeryRules } from "./concurrent-rules.js";
 import {
   ConformanceFailure,
   type ConformanceCase,
@@ -16,42 +16,40 @@ import {
   type ConformanceSettings,
   type OptionNames,
 } from "./conformance-options.js";
-import { unmetNeed, type ConformanceRule } from "./conformance-rule.js";
+import { unmetNeed, type ConformanceRule, type ConformanceRules } from "./conformance-rule.js";
 import { DeliveryLog } from "./delivery-log.js";
-import { forgeryBanRule } from "./forgery-ban-rule.js";
+import { forgeryBanRules, lateEffectsRules, leakedSecretRules } from "./last-rules.js";
 import { forgeryRules } from "./forgery-rules.js";
 import { genuineRecordRules } from "./genuine-record-rules.js";
 import { genuineRequestRules } from "./genuine-request-rules.js";
 import { headerRules } from "./header-rules.js";
-import { http10Rules } from "./http-1-0-rules.js";
+import { http10Rules } from "./raw-request-rules.js";
 import { idempotencyRules } from "./idempotency-rules.js";
-import { lateEffectsRule } from "./late-effects-rule.js";
-import { leakedSecretRule } from "./leaked-secret-rule.js";
 import { UNMET_NEEDS } from "./needs.js";
 import { oddRecordRules } from "./odd-record-rules.js";
 import { retryableRefusalRules } from "./retryable-refusal-rules.js";
-import { BASELINE_RULES } from "./rule-kinds.js";
+import { BASELINE_RULES, checkRule, reasonsOf } from "./rule-kinds.js";
 import { runCheck } from "./run-check.js";
 import { SecretWatch } from "./secret-watch.js";
 import { signatureRules } from "./signature-rules.js";
 import { transportRules } from "./transport-rules.js";
 import { unknownContentRules } from "./unknown-content-rules.js";
 
-const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
-  acceptance: [...genuineRecordRules, ...genuineRequestRules],
-  retries: [...retryableRefusalRules, ...unknownContentRules, ...oddRecordRules],
+const RULES: Readonly<Record<ConformanceGroup, ConformanceRules>> = {
+  acceptance: { ...genuineRecordRules, ...genuineRequestRules },
+  retries: { ...retryableRefusalRules, ...unknownContentRules, ...oddRecordRules },
   idempotency: idempotencyRules,
-  forgery: [...signatureRules, ...forgeryRules, concurrentForgeryRule],
+  forgery: { ...signatureRules, ...forgeryRules, ...concurrentForgeryRules },
   headers: headerRules,
-  transport: [...transportRules, ...http10Rules],
+  transport: { ...transportRules, ...http10Rules },
   answers: answerRules,
 };
 
 /** After all others: one counts again what they sent, one may spoil what comes next, one reads all answers. */
-const LAST_RULES: readonly (readonly [ConformanceGroup, ConformanceRule])[] = [
-  ["idempotency", lateEffectsRule],
-  ["acceptance", forgeryBanRule],
-  ["answers", leakedSecretRule],
+const LAST_RULES: readonly (readonly [ConformanceGroup, ConformanceRules])[] = [
+  ["idempotency", lateEffectsRules],
+  ["acceptance", forgeryBanRules],
+  ["answers", leakedSecretRules],
 ];
 
 /**
@@ -82,27 +80,27 @@ export function conformanceCases(
   const settings = checkConformanceOptions(options, names);
   const seen = { log: new DeliveryLog(), secretWatch: new SecretWatch(settings.secret) };
   const baseline = new BaselineCheck(settings, seen);
-  const grouped = Object.entries(RULES).flatMap(([group, rules]) =>
-    rules.map((rule) => [group as ConformanceGroup, rule] as const),
-  );
+  const grouped = Object.entries(RULES) as [ConformanceGroup, ConformanceRules][];
   const state: SuiteState = { ...seen, acceptsGenuine: () => baseline.isAccepted() };
-  return [...grouped, ...LAST_RULES].map(([group, rule]) =>
-    bind(rule, group, settings, state, baseline),
+  return [...grouped, ...LAST_RULES].flatMap(([group, rules]) =>
+    Object.entries(rules).map(([id, rule]) => bind(id, rule, group, settings, state, baseline)),
   );
 }
 
 function bind(
+  id: string,
   rule: ConformanceRule,
   group: ConformanceGroup,
   settings: ConformanceSettings,
   state: SuiteState,
   baseline: BaselineCheck,
 ): ConformanceCase {
-  const { id, level, title, why, check } = rule;
+  const { title, level = "must" } = rule;
   const { names } = settings;
-  const fix = typeof rule.fix === "string" ? rule.fix : rule.fix(names);
+  const { why, fix } = reasonsOf(rule, names);
   const description: ConformanceDescription = { id, level, group, title, why, fix };
-  const run = (): Promise<ConformanceResult> => runCheck(description, settings, state, check);
+  const run = (): Promise<ConformanceResult> =>
+    runCheck(description, settings, state, (context) => checkRule(id, rule, context));
   const runBaseline = async (): Promise<ConformanceResult> => {
     try {
       const ended = await run();

@@ -1,8 +1,8 @@
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceSettings } from "./conformance-options.js";
-import type { ConformanceRule } from "./conformance-rule.js";
+import type { ConformanceRules } from "./conformance-rule.js";
 import { expectHandledOnce } from "./duplicates.js";
-import { ensureAcceptsGenuine, expectAccepted, type Named } from "./expectations.js";
+import { expectAccepted, type Named } from "./expectations.js";
 import type { ReceiverAnswer } from "./receiver-answer.js";
 import {
   headerOf,
@@ -14,7 +14,7 @@ import {
   withHeader,
 } from "./request-changes.js";
 import { sendUntilAcknowledged } from "./resending.js";
-import type { Delivery } from "./test-deliveries.js";
+import { each, type Delivery } from "./test-deliveries.js";
 
 /** A request that a receiver refuses, made from a genuine delivery whose id it keeps. */
 type Spoil = (
@@ -46,15 +46,12 @@ const CHECK_FIRST =
   "Read and write the memory of handled ids only when the signature, the timestamp and the type are verified, and write it only when the handler has succeeded.";
 
 /** A refused request must change nothing that is remembered. */
-export const refusedIdRules: readonly ConformanceRule[] = [
-  {
-    id: "forged_duplicate",
-    level: "must",
+export const refusedIdRules: ConformanceRules = {
+  forged_duplicate: {
     title: "a refused request with the id of a genuine delivery does not block it",
     why: "Someone who learns or guesses an id could make its alarm count as handled. A delivery that you could not read would be lost when the gateway sends it again.",
     fix: CHECK_FIRST,
-    async check(context) {
-      await ensureAcceptsGenuine(context);
+    async whenAccepted(context) {
       const deliveries = await oneForEach(context);
       const refused = await sendSpoiled(context, deliveries);
       const answers = await sendAll(context, refused);
@@ -75,14 +72,11 @@ export const refusedIdRules: readonly ConformanceRule[] = [
       }
     },
   },
-  {
-    id: "refusal_forgets_nothing",
-    level: "must",
+  refusal_forgets_nothing: {
     title: "a refused request with the id of a handled delivery does not make it forgotten",
     why: "Anyone who learns an id could have its alarm handled again at the next retry. A customer is warned twice.",
     fix: `${CHECK_FIRST} Release an id only if this request had claimed it.`,
-    async check(context) {
-      await ensureAcceptsGenuine(context);
+    async whenAccepted(context) {
       const deliveries = await oneForEach(context);
       const first = await sendAll(context, deliveries);
       const refused = await sendSpoiled(context, deliveries);
@@ -91,23 +85,24 @@ export const refusedIdRules: readonly ConformanceRule[] = [
         const [answer] = again[at] ?? [];
         const [before] = first[deliveries.findIndex(([, { id }]) => id === delivery.id)] ?? [];
         if (answer === undefined || before === undefined) continue;
-        if (answer.result !== "acknowledged") {
-          throw context.unexpected(`a duplicate after ${name}`, "2xx", answer);
-        }
+        context.expect(
+          answer.result === "acknowledged",
+          `a duplicate after ${name}`,
+          "2xx",
+          answer,
+        );
         await expectHandledOnce(context, delivery, [before, answer]);
       }
     },
   },
-];
+};
 
 /** A genuine delivery for each way to spoil one, of each registered type in turn. */
 function oneForEach(context: CaseContext): Promise<readonly Named<Delivery>[]> {
   const { types } = context.settings;
-  return Promise.all(
-    SPOILED.map(async ([name], at) => {
-      return [name, await context.deliver({ type: types[at % types.length] })] as const;
-    }),
-  );
+  return each(SPOILED, async ([name], at) => {
+    return [name, await context.deliver({ type: types[at % types.length] })] as const;
+  });
 }
 
 /** Sends the spoiled requests. Returns the deliveries whose request was not taken for a genuine one. */
@@ -130,17 +125,15 @@ function sendAll(
   context: CaseContext,
   deliveries: readonly Named<Delivery>[],
 ): Promise<readonly (readonly [last: ReceiverAnswer, wasResent: boolean])[]> {
-  return Promise.all(
-    deliveries.map(async ([, delivery]) => {
-      let sends = 0;
-      const last = await sendUntilAcknowledged(context, () => {
-        sends += 1;
-        // On its own connection: a stale one could send it twice, a duplicate of itself.
-        return context.sendAlone(delivery);
-      });
-      return [last, sends > 1] as const;
-    }),
-  );
+  return each(deliveries, async ([, delivery]) => {
+    let sends = 0;
+    const last = await sendUntilAcknowledged(context, () => {
+      sends += 1;
+      // On its own connection: a stale one could send it twice, a duplicate of itself.
+      return context.sendAlone(delivery);
+    });
+    return [last, sends > 1] as const;
+  });
 }
 
 function anHourOld(delivery: Delivery): Delivery {

@@ -1,5 +1,6 @@
 import type { WebhookType } from "../../src/delivery/headers.js";
 import type { CaseContext } from "./case-context.js";
+import type { OptionNames } from "./conformance-options.js";
 import type { ConformanceRule } from "./conformance-rule.js";
 import {
   ensureAcceptsGenuine,
@@ -9,10 +10,8 @@ import {
   expectRefused,
   type Named,
 } from "./expectations.js";
-import { sampleText, type Delivery, type MakeDelivery } from "./test-deliveries.js";
-
-/** The deliveries of a rule, each with its name. */
-type MakeDeliveries = (context: CaseContext) => Promise<readonly Named<Delivery>[]>;
+import { KeptConnection } from "./kept-connection.js";
+import { each, sampleText, type Delivery, type MakeDelivery } from "./test-deliveries.js";
 
 /** Rules for a plain delivery. While these fail, the other rules prove nothing. */
 export const BASELINE_RULES: readonly string[] = ["alarm", "event"];
@@ -29,63 +28,41 @@ export const FINAL_STATUSES_WHY =
 export const LENIENT_FIX =
   "Accept it, or answer 409 or 503 until you can: the gateway sends it again for up to 36 hours.";
 
-/** A rule about genuine deliveries: each must be acknowledged. */
-export function acceptRule(
-  rule: Omit<ConformanceRule, "check" | "level" | "why"> & {
-    readonly level?: "should";
-    readonly why?: string;
-  },
-  deliveries: MakeDeliveries,
-): ConformanceRule {
-  return {
-    level: "must",
-    why: "The gateway sends such deliveries. It tries a refused one at most ten times, then it is lost.",
-    ...rule,
-    async check(context) {
-      if (!BASELINE_RULES.includes(rule.id)) await ensureAcceptsGenuine(context);
-      await expectAllAccepted(context, await deliveries(context));
-    },
-  };
+const ACCEPT_WHY =
+  "The gateway sends such deliveries. It tries a refused one at most ten times, then it is lost.";
+const REFUSE_WHY = "Anyone who finds the URL can invent alarms or change real ones.";
+const REFUSE_FIX = `${COMPUTE_SIGNATURE}, and compare it in constant time.`;
+
+/** Why a rule is there, and how to fix a receiver that breaks it. */
+export function reasonsOf(rule: ConformanceRule, names: OptionNames) {
+  const { why = "refuse" in rule ? REFUSE_WHY : ACCEPT_WHY, fix = REFUSE_FIX } = rule;
+  return { why, fix: typeof fix === "string" ? fix : fix(names) };
 }
 
-/** A rule about requests that the gateway never sends: each must be refused. */
-export function refuseRule(
-  rule: Pick<ConformanceRule, "id" | "title"> & Partial<ConformanceRule>,
-  requests: MakeDeliveries,
-): ConformanceRule {
-  return {
-    level: "must",
-    why: "Anyone who finds the URL can invent alarms or change real ones.",
-    fix: `${COMPUTE_SIGNATURE}, and compare it in constant time.`,
-    ...rule,
-    check: async (context) => expectRefused(context, await requests(context)),
-  };
-}
-
-/**
- * A rule about requests that may be genuine, if something is wrong on the receiver's side: the gateway must
- * send each of them again.
- */
-export function retryRule(
-  rule: Omit<ConformanceRule, "check" | "level"> & { readonly level?: "should" },
-  requests: MakeDeliveries,
-): ConformanceRule {
-  const check: ConformanceRule["check"] = async (context) =>
-    expectNotGivenUp(context, await requests(context));
-  return { level: "must", ...rule, check };
-}
-
-/**
- * A rule about genuine deliveries with content that the receiver may not know: each must be handled, or the
- * gateway must send it again.
- */
-export function acceptOrRetryRule(
-  rule: Omit<ConformanceRule, "check" | "level"> & { readonly level?: "should" },
-  deliveries: MakeDeliveries,
-): ConformanceRule {
-  const check: ConformanceRule["check"] = async (context) =>
-    expectAcceptedOrRetried(context, await deliveries(context));
-  return { level: "must", ...rule, check };
+/** Checks the rule with this id. */
+export async function checkRule(
+  id: string,
+  rule: ConformanceRule,
+  context: CaseContext,
+): Promise<void> {
+  if ("check" in rule) return rule.check(context);
+  if ("refuse" in rule) return expectRefused(context, await rule.refuse(context));
+  if ("retry" in rule) return expectNotGivenUp(context, await rule.retry(context));
+  if ("acceptOrRetry" in rule) {
+    return expectAcceptedOrRetried(context, await rule.acceptOrRetry(context));
+  }
+  if (!BASELINE_RULES.includes(id)) await ensureAcceptsGenuine(context);
+  if ("accept" in rule) return expectAllAccepted(context, await rule.accept(context));
+  if ("whenAccepted" in rule) return rule.whenAccepted(context);
+  const { url } = context.settings;
+  if (url === undefined) return;
+  if ("atUrl" in rule) return rule.atUrl(context, url);
+  const connection = new KeptConnection(url, context.settings);
+  try {
+    await rule.onConnection(context, connection, url);
+  } finally {
+    connection.close();
+  }
 }
 
 /** A record with some fields changed, and its name for a message. */
@@ -100,13 +77,12 @@ export function recordsWith(
   { deliver, settings: { types } }: CaseContext,
   records: readonly ChangedRecord[],
 ): Promise<readonly Named<Delivery>[]> {
-  return Promise.all(
-    records
-      .filter(([type]) => types.includes(type))
-      .map(async ([type, name, changes]) => {
-        const body = sampleText(type, changes);
-        return [name, await deliver({ type, body })] as const;
-      }),
+  return each(
+    records.filter(([type]) => types.includes(type)),
+    async ([type, name, changes]) => {
+      const body = sampleText(type, changes);
+      return [name, await deliver({ type, body })] as const;
+    },
   );
 }
 
@@ -115,11 +91,9 @@ export async function ofEachType(
   { deliver, settings: { types } }: CaseContext,
   requests: (deliver: MakeDelivery) => Promise<readonly Named<Delivery>[]>,
 ): Promise<readonly Named<Delivery>[]> {
-  const lists = await Promise.all(
-    types.map(async (type, at) => {
-      const named = await requests((changes) => deliver({ type, ...changes }));
-      return at === 0 ? named : named.map(([name, one]) => [`${name} (${type})`, one] as const);
-    }),
-  );
+  const lists = await each(types, async (type, at) => {
+    const named = await requests((changes) => deliver({ type, ...changes }));
+    return at === 0 ? named : named.map(([name, one]) => [`${name} (${type})`, one] as const);
+  });
   return lists.flat();
 }

@@ -3,32 +3,30 @@ import { sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import type { CaseContext } from "./case-context.js";
 import { expectEachHandledOnce } from "./concurrent-rules.js";
-import type { ConformanceRule } from "./conformance-rule.js";
-import { ensureAcceptsGenuine } from "./expectations.js";
+import type { ConformanceRules } from "./conformance-rule.js";
 import type { ReceiverAnswer } from "./receiver-answer.js";
 import { freshSeed, sampleText, type Delivery } from "./test-deliveries.js";
 
 /** Two deliveries are two deliveries, however much their records have in common. */
-export const sameAccountRule: ConformanceRule = {
-  id: "same_account",
-  level: "must",
-  title: "different deliveries about the same account are each handled once",
-  why: "A leak often makes several alarms for one customer in one second. A receiver that compares accounts, types, sites or dates takes the second one for a duplicate, and it is lost.",
-  fix: "Recognise a duplicate by its X-Webhook-Id alone.",
-  async check(context) {
-    await ensureAcceptsGenuine(context);
-    const send = async (delivery: Delivery): Promise<readonly [Delivery, ReceiverAnswer]> => [
-      delivery,
-      // On its own connection, or a stale connection could send it twice: a duplicate of itself.
-      await context.sendAlone(delivery),
-    ];
-    for (const type of context.settings.types) {
-      const inTurn: (readonly [Delivery, ReceiverAnswer])[] = [];
-      for (const delivery of await lookalikes(context, type)) inTurn.push(await send(delivery));
-      await expectEachHandledOnce(context, inTurn, "with much in common");
-      const atOnce = await Promise.all((await lookalikes(context, type)).map(send));
-      await expectEachHandledOnce(context, atOnce, "with much in common, at the same time");
-    }
+export const sameAccountRules: ConformanceRules = {
+  same_account: {
+    title: "different deliveries about the same account are each handled once",
+    why: "A leak often makes several alarms for one customer in one second. A receiver that compares accounts, types, sites or dates takes the second one for a duplicate, and it is lost.",
+    fix: "Recognise a duplicate by its X-Webhook-Id alone.",
+    async whenAccepted(context) {
+      const send = async (delivery: Delivery): Promise<readonly [Delivery, ReceiverAnswer]> => [
+        delivery,
+        // On its own connection, or a stale connection could send it twice: a duplicate of itself.
+        await context.sendAlone(delivery),
+      ];
+      for (const type of context.settings.types) {
+        const inTurn: (readonly [Delivery, ReceiverAnswer])[] = [];
+        for (const delivery of await lookalikes(context, type)) inTurn.push(await send(delivery));
+        await expectEachHandledOnce(context, inTurn, "with much in common");
+        const atOnce = await Promise.all((await lookalikes(context, type)).map(send));
+        await expectEachHandledOnce(context, atOnce, "with much in common, at the same time");
+      }
+    },
   },
 };
 

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
-import { changedSignatureRule } from "./changed-signature-rule.js";
-import type { ConformanceRule } from "./conformance-rule.js";
+import { changedSignatureRules, guessableSecretRules } from "./forged-signature-rules.js";
+import type { ConformanceRules } from "./conformance-rule.js";
 import type { Named } from "./expectations.js";
-import { guessableSecretRule } from "./guessable-secret-rule.js";
-import { leakedSignatureRule } from "./leaked-signature-rule.js";
+import { leakedSignatureRules } from "./leaked-signature-rule.js";
 import { headerOf, ID, macOf, SIGNATURE, TIMESTAMP, withHeader } from "./request-changes.js";
 import { sendPastLimiter } from "./resending.js";
-import { ofEachType, refuseRule } from "./rule-kinds.js";
+import { ofEachType } from "./rule-kinds.js";
 import type { Delivery, MakeDelivery } from "./test-deliveries.js";
 import { unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
 
@@ -19,10 +18,10 @@ const INTERNAL_HEADERS = [
 ] as const;
 
 /** A delivery with a wrong signature must be refused. */
-export const signatureRules: readonly ConformanceRule[] = [
-  refuseRule(
-    { id: "wrong_secret", title: "a delivery signed with another secret is refused" },
-    async (context) => {
+export const signatureRules: ConformanceRules = {
+  wrong_secret: {
+    title: "a delivery signed with another secret is refused",
+    refuse: async (context) => {
       // A receiver may trust the rest of a connection after a good signature.
       await sendPastLimiter(context, await context.deliver());
       return [
@@ -30,26 +29,23 @@ export const signatureRules: readonly ConformanceRule[] = [
         ...(await inOtherForms(context.deliver, wrongSecret)),
       ];
     },
-  ),
-  guessableSecretRule,
-  refuseRule(
-    { id: "unsigned", title: "a delivery without a signature is refused" },
-    async (context) => [
+  },
+  ...guessableSecretRules,
+  unsigned: {
+    title: "a delivery without a signature is refused",
+    refuse: async (context) => [
       ...(await ofEachType(context, async (deliver) => [
         await unsignedRequest(deliver),
         ["an empty signature", withHeader(await deliver(), SIGNATURE, "")],
       ])),
       ...(await inOtherForms(context.deliver, unsignedRequest)),
     ],
-  ),
-  changedSignatureRule,
-  refuseRule(
-    {
-      id: "other_signature_schemes",
-      title: "a signature that does not cover timestamp, id and body is refused",
-      why: "What is not signed can be changed. If only the body is signed, a captured alarm is valid under any id.",
-    },
-    async ({ deliver, settings: { secret } }) => {
+  },
+  ...changedSignatureRules,
+  other_signature_schemes: {
+    title: "a signature that does not cover timestamp, id and body is refused",
+    why: "What is not signed can be changed. If only the body is signed, a captured alarm is valid under any id.",
+    refuse: async ({ deliver, settings: { secret } }) => {
       const delivery = await deliver();
       const [id, timestamp] = [headerOf(delivery, ID), headerOf(delivery, TIMESTAMP)];
       const over = (prefix: string) => macOf(secret, prefix, delivery.body).toString("hex");
@@ -75,9 +71,9 @@ export const signatureRules: readonly ConformanceRule[] = [
         ["a hash without a secret", withMac(`v1=${unkeyed}`)],
       ];
     },
-  ),
-  leakedSignatureRule,
-];
+  },
+  ...leakedSignatureRules,
+};
 
 /** The same forgery in forms for which a receiver may skip its check. */
 async function inOtherForms(

@@ -74,3 +74,11 @@ export function withRecordMember(text: string, member: string): string {
 export function freshSeed(): number {
   return randomInt(1_000_000, 2_000_000_000);
 }
+
+/** Makes something of each item, all at the same time. */
+export function each<Item, Made>(
+  items: readonly Item[],
+  make: (item: Item, at: number) => Promise<Made>,
+): Promise<Made[]> {
+  return Promise.all(items.map(make));
+}

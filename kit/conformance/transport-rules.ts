@@ -1,14 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { CaseContext } from "./case-context.js";
 import { deliveriesOfAllTypes, expectEachHandledOnce } from "./concurrent-rules.js";
-import type { ConformanceRule } from "./conformance-rule.js";
-import {
-  ensureAcceptsGenuine,
-  expectAccepted,
-  expectStillAccepts,
-  type Named,
-} from "./expectations.js";
-import { invalidHeaderRule } from "./invalid-header-rule.js";
+import type { ConformanceRules } from "./conformance-rule.js";
+import { expectAccepted, expectStillAccepts, type Named } from "./expectations.js";
+import { invalidHeaderRules } from "./raw-request-rules.js";
 import { KeptConnection } from "./kept-connection.js";
 import { isRetried } from "./receiver-answer.js";
 import { signedWith, withBody } from "./request-changes.js";
@@ -16,43 +11,17 @@ import { saysLater, sendGenuine } from "./resending.js";
 import { sampleText, type Delivery } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
 
-/** A rule about the connection. It needs a URL as target. */
-function connectionRule(
-  rule: Omit<ConformanceRule, "check" | "needs">,
-  check: (context: CaseContext, connection: KeptConnection, url: URL) => Promise<void>,
-): ConformanceRule {
-  return {
-    ...rule,
-    needs: ["url"],
-    async check(context) {
-      const { url } = context.settings;
-      if (url === undefined) return;
-      await ensureAcceptsGenuine(context);
-      const connection = new KeptConnection(url, context.settings);
-      try {
-        await check(context, connection, url);
-      } finally {
-        connection.close();
-      }
-    },
-  };
-}
-
 /** How far beyond the receiver's limit a body is that no receiver should accept: 16 MiB. */
 const BEYOND_BYTES = 16 * 1_048_576;
 const BIG = new Uint8Array(100_000).fill(0x20);
 
 /** Bodies in pieces, interrupted uploads and reused connections must do no harm. */
-export const transportRules: readonly ConformanceRule[] = [
-  connectionRule(
-    {
-      id: "split_characters",
-      level: "must",
-      title: "a character that is split between two packets is read correctly",
-      why: "A receiver that decodes each packet separately refuses an alarm whenever a packet ends inside a character such as å.",
-      fix: "Collect all bytes first, then decode them.",
-    },
-    async (context, connection) => {
+export const transportRules: ConformanceRules = {
+  split_characters: {
+    title: "a character that is split between two packets is read correctly",
+    why: "A receiver that decodes each packet separately refuses an alarm whenever a packet ends inside a character such as å.",
+    fix: "Collect all bytes first, then decode them.",
+    onConnection: async (context, connection) => {
       const text = context.settings.types.includes("new_alarm")
         ? sampleText("new_alarm", { text: "å警🔔".repeat(20) })
         : sampleText("delete_my_data_event", { client_id: "å警🔔".repeat(20) });
@@ -63,16 +32,12 @@ export const transportRules: readonly ConformanceRule[] = [
       );
       await expectAccepted(context, "a body byte by byte", delivery.id, answer);
     },
-  ),
-  connectionRule(
-    {
-      id: "broken_upload",
-      level: "must",
-      title: "an interrupted upload is not handled and does no harm",
-      why: "Half an alarm would be handled, or an unhandled error would end the process.",
-      fix: "Wait for the end of the body, and handle its error event.",
-    },
-    async (context, connection) => {
+  },
+  broken_upload: {
+    title: "an interrupted upload is not handled and does no harm",
+    why: "Half an alarm would be handled, or an unhandled error would end the process.",
+    fix: "Wait for the end of the body, and handle its error event.",
+    onConnection: async (context, connection) => {
       const delivery = await context.deliver();
       await connection.sendCutBody(delivery, 10);
       await expectStillAccepts(context, "an interrupted upload");
@@ -86,16 +51,12 @@ export const transportRules: readonly ConformanceRule[] = [
         await sendGenuine(context, delivery),
       );
     },
-  ),
-  connectionRule(
-    {
-      id: "keep_alive",
-      level: "must",
-      title: "after a refusal the connection accepts the next request or is closed",
-      why: "An unread body is taken for the next request, so the alarm after it on the same connection fails.",
-      fix: "Read a refused body to its end, or answer with `Connection: close`.",
-    },
-    async (context, connection) => {
+  },
+  keep_alive: {
+    title: "after a refusal the connection accepts the next request or is closed",
+    why: "An unread body is taken for the next request, so the alarm after it on the same connection fails.",
+    fix: "Read a refused body to its end, or answer with `Connection: close`.",
+    onConnection: async (context, connection) => {
       const [, forged] = await wrongSecret(context.deliver);
       const refused: readonly Named<Delivery>[] = [
         ["PUT", { ...withBody(forged, BIG), method: "PUT" }],
@@ -111,16 +72,13 @@ export const transportRules: readonly ConformanceRule[] = [
         await expectAccepted(context, `a genuine delivery after ${name}`, delivery.id, answer);
       }
     },
-  ),
-  connectionRule(
-    {
-      id: "expect_continue",
-      level: "should",
-      title: "a client that waits for 100 Continue gets it",
-      why: "Some HTTP clients send a big body only after 100 Continue, and give up without it.",
-      fix: "Let the server answer `Expect: 100-continue`. Most servers do so by default.",
-    },
-    async (context, connection) => {
+  },
+  expect_continue: {
+    level: "should",
+    title: "a client that waits for 100 Continue gets it",
+    why: "Some HTTP clients send a big body only after 100 Continue, and give up without it.",
+    fix: "Let the server answer `Expect: 100-continue`. Most servers do so by default.",
+    onConnection: async (context, connection) => {
       const delivery = await context.deliver();
       let wasAsked: boolean | undefined;
       const send = async () => {
@@ -137,40 +95,36 @@ export const transportRules: readonly ConformanceRule[] = [
         );
       }
     },
-  ),
-  connectionRule(
-    {
-      id: "interleaved_uploads",
-      level: "must",
-      title: "uploads that arrive at the same time are told apart",
-      why: "If requests share a buffer, the alarms of slow connections are mixed up, and each of them is refused or lost.",
-      fix: "Keep the bytes of a body in a variable of its own request.",
-    },
-    expectUploadsToldApart,
-  ),
-  connectionRule(
-    {
-      id: "unlimited_body",
-      level: "should",
-      title: "a body of many megabytes is refused, also without Content-Length",
-      why: "Without a limit a few requests can fill the receiver's memory. Anyone who finds the URL can send them.",
-      fix: "Count the bytes while you read, and answer 409 at a limit. Content-Length is not enough: a chunked body has none.",
-    },
-    async (context) => {
+  },
+  interleaved_uploads: {
+    title: "uploads that arrive at the same time are told apart",
+    why: "If requests share a buffer, the alarms of slow connections are mixed up, and each of them is refused or lost.",
+    fix: "Keep the bytes of a body in a variable of its own request.",
+    onConnection: expectUploadsToldApart,
+  },
+  unlimited_body: {
+    level: "should",
+    title: "a body of many megabytes is refused, also without Content-Length",
+    why: "Without a limit a few requests can fill the receiver's memory. Anyone who finds the URL can send them.",
+    fix: "Count the bytes while you read, and answer 409 at a limit. Content-Length is not enough: a chunked body has none.",
+    onConnection: async (context) => {
       const delivery = await context.deliver();
       const padding = new Uint8Array(2 * context.settings.maxBodyBytes + BEYOND_BYTES).fill(0x20);
       const body = Buffer.concat([padding, delivery.body]);
       // Only a signed body shows that the receiver has read all of it: it might also refuse what it drops.
       const signed = signedWith(withBody(delivery, body), context.settings.secret);
       const answer = await context.send({ ...signed, chunked: true });
-      if (answer.result === "acknowledged") {
-        throw context.unexpected(`a body of ${body.length} bytes`, "a refusal", answer);
-      }
+      context.expect(
+        answer.result !== "acknowledged",
+        `a body of ${body.length} bytes`,
+        "a refusal",
+        answer,
+      );
       await expectStillAccepts(context, "a body of many megabytes");
     },
-  ),
-  invalidHeaderRule,
-];
+  },
+  ...invalidHeaderRules,
+};
 
 /** How many uploads are under way at the same time. */
 const UPLOADS = 8;

@@ -1,6 +1,6 @@
 import type { Named } from "./expectations.js";
 import { ID, SIGNATURE, TIMESTAMP, TYPE, textOf, withBody, withHeader } from "./request-changes.js";
-import type { Delivery, MakeDelivery } from "./test-deliveries.js";
+import { each, type Delivery, type MakeDelivery } from "./test-deliveries.js";
 
 // A receiver cannot tell these requests from forgeries. They are genuine all the same if the receiver's side
 // has made a mistake: a wrong secret, a wrong clock, a proxy that changes requests.
@@ -31,8 +31,7 @@ export const driftedClock = async (deliver: MakeDelivery): Promise<readonly Name
 
 /** Each without one of its headers. */
 export const missingHeaders = (deliver: MakeDelivery): Promise<readonly Named<Delivery>[]> =>
-  Promise.all(
-    [ID, TIMESTAMP, TYPE].map(
-      async (name) => [`no ${name}`, withHeader(await deliver(), name)] as const,
-    ),
+  each(
+    [ID, TIMESTAMP, TYPE],
+    async (name) => [`no ${name}`, withHeader(await deliver(), name)] as const,
   );
