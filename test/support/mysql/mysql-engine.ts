@@ -16,6 +16,17 @@ export const mysqlEngine: SqlEngine<Pool> = {
   past: "1",
   later: "9999999999999",
   isolations: ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"],
+  oddSessions: ["SET innodb_snapshot_isolation = ON", "SET innodb_lock_wait_timeout = 0"],
+  factories: [mysqlStore, mysqlTransactions],
+  async sessionState(pool) {
+    const settings = await this.rows(
+      pool,
+      `SELECT variable_name, variable_value FROM information_schema.session_variables
+        WHERE variable_name NOT IN ('TIMESTAMP', 'LAST_INSERT_ID', 'INSERT_ID', 'LAST_GTID')
+        AND variable_name NOT LIKE 'RAND_SEED%' AND variable_name NOT LIKE 'WARNING_COUNT'`,
+    );
+    return [settings, await this.rows(pool, "SHOW SESSION STATUS LIKE 'Com_stmt_prepare'")];
+  },
   notPools: ["mysql://", { getConnection: 1 }],
   notAPool: "pool must be a pool of mysql2, with the method getConnection",
   commit: "COMMIT AND NO CHAIN",

@@ -16,6 +16,16 @@ export const postgresEngine: SqlEngine<pg.Pool> = {
   past: "now() - interval '1 second'",
   later: "now() + interval '1 hour'",
   isolations: ["read committed", "repeatable read", "serializable"],
+  oddSessions: [],
+  factories: [postgresStore, postgresTransactions],
+  sessionState(pool) {
+    return this.rows(
+      pool,
+      `SELECT (SELECT count(*) FROM pg_prepared_statements)::int AS prepared,
+        (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')::int AS locks,
+        (SELECT count(*) FROM pg_settings WHERE source = 'session')::int AS settings`,
+    );
+  },
   notPools: ["postgres://", { query: 1 }],
   notAPool: "pool must be a Pool of pg, with the method query",
   commit: "COMMIT\0",
