@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as management from "../../src/management/index.js";
 import { finding, WEBHOOK_FINDING_CODES } from "../../src/management/webhook-findings.js";
 import { runCommand } from "../support/cli/cli-io.js";
@@ -42,15 +42,9 @@ test("every command in docs/management.md has only options that the command has"
   }
 });
 
-describe("the snippets of docs/management.md", () => {
-  const partner = partnerProject();
+const partner = partnerProject();
 
-  test("compile against the installed package", () => {
-    expect(partner().compile(PAGE.snippets("ts"))).toBe("");
-  });
-
-  test("that are tests pass in the partner's runner", () => {
-    partner().write("management.test.ts", PAGE.snippet("ts", "// management.test.ts"));
-    expect(partner().vitest()).toMatch(/Test Files\s+1 passed/);
-  });
+test("the snippets of docs/management.md that are tests pass in the partner's runner", () => {
+  partner().write("management.test.ts", PAGE.snippet("ts", "// management.test.ts"));
+  expect(partner().vitest()).toMatch(/Test Files\s+1 passed/);
 });
