@@ -21,11 +21,9 @@ function remembering(
       seen.add(key);
     };
     const { method, headers } = request;
-    const { status } = await createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: handle, delete_my_data_event: handle },
-      logger: false,
-    }).receive({ method, headers, body });
+    const handlers = { new_alarm: handle, delete_my_data_event: handle };
+    const receiver = createWebhookReceiver({ secret: TEST_SECRET, handlers, logger: false });
+    const { status } = await receiver.receive({ method, headers, body });
     return new Response(status === 200 ? answers[isDuplicate ? 1 : 0] : "", { status });
   };
 }

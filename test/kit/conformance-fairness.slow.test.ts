@@ -54,11 +54,8 @@ describe("receivers that conform", () => {
       const key = "id" in record ? record.id : JSON.stringify(record);
       if (!rows.has(key)) rows.set(key, id);
     };
-    const target = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: upsert, delete_my_data_event: upsert },
-      logger: false,
-    });
+    const handlers = { new_alarm: upsert, delete_my_data_event: upsert };
+    const target = createWebhookReceiver({ secret: TEST_SECRET, handlers, logger: false });
     const handled = (id: string) => [...rows.values()].filter((row) => row === id).length;
     for (let run = 0; run < 2; run++) {
       expect(idsOf(await runSuite({ target, handled }), "failed")).toEqual([]);

@@ -1,26 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { createWebhookReceiver, type WebhookRequest } from "../../src/index.js";
+import type { WebhookRequest } from "../../src/index.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
-import {
-  ALARM_BODY,
-  captured,
-  codesOf,
-  diagnose,
-  NOW_MS,
-  SECRET,
-  TIMESTAMP,
-} from "./diagnosis-capture.js";
+import { ALARM_BODY, captured, codesOf, diagnose, SECRET, TIMESTAMP } from "./diagnosis-capture.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 /** The outcome of a receiver with the same secret, clock and size limit. */
 async function outcomeOf(request: unknown, maxBodyBytes?: number): Promise<string> {
-  const receiver = createWebhookReceiver({
-    secret: SECRET,
-    handlers: { new_alarm: () => undefined },
-    now: () => NOW_MS,
-    maxBodyBytes,
-    logger: false,
-  });
-  return (await receiver.receive(request as WebhookRequest)).outcome;
+  const { receive } = recordingReceiver({ secret: SECRET, maxBodyBytes });
+  return (await receive(request as WebhookRequest)).outcome;
 }
 
 describe("the receiver's own refusals", () => {

@@ -1,11 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import {
-  AlarmPayloadError,
-  createWebhookReceiver,
-  parseAlarmPayload,
-  type Alarm,
-} from "../../src/index.js";
+import { AlarmPayloadError, parseAlarmPayload, type Alarm } from "../../src/index.js";
 import { decode } from "../../src/records/decode.js";
 import type { Decoded } from "../../src/records/decoded.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
@@ -13,6 +8,7 @@ import { findPersonalData } from "../../kit/recorder/personal-data.js";
 import { redactBody } from "../../kit/recorder/redact-body.js";
 import { checkRedactionRules } from "../../kit/recorder/redaction-rules.js";
 import { alarm, onlineDataEvent } from "../support/deliveries.js";
+import { trustingReceiver } from "../support/recording-receiver.js";
 
 const NOTHING_KEPT = checkRedactionRules();
 const KEYS_KEPT = checkRedactionRules({ keepKeys: ["*", "*.*", "*.*.*", "*.*.*.*"] });
@@ -143,13 +139,8 @@ test("redaction keeps the outcome of the published fixtures, and none of them lo
   expect(fixtures.length).toBeGreaterThan(50);
   for (const { name, headers, body, receivedAt } of fixtures) {
     const outcomeOf = async (bytes: Uint8Array): Promise<string> => {
-      const receiver = createWebhookReceiver({
-        acceptUnsignedDeliveries: true,
-        handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
-        logger: false,
-        now: () => receivedAt.getTime(),
-      });
-      return (await receiver.receive({ headers, body: bytes })).outcome;
+      const { receive } = trustingReceiver({ now: () => receivedAt.getTime() });
+      return (await receive({ headers, body: bytes })).outcome;
     };
     for (const rules of [NOTHING_KEPT, KEYS_KEPT]) {
       const { bytes } = redactBody(body, rules);

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, createWebhookReceiver } from "../../src/index.js";
+import { ConfigurationError } from "../../src/index.js";
 import type { Fixture } from "../../kit/fixtures/fixture.js";
 import { replayFixtures, type ReplayOptions } from "../../kit/fixtures/replay-fixtures.js";
 import type { ReplayResult } from "../../kit/fixtures/replay-report.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { signedDelivery, TEST_SECRET } from "../../kit/signed-delivery.js";
 import { freePort } from "../support/free-port.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 
 const timestamp = 1_783_504_805;
 
@@ -218,11 +219,7 @@ describe("failing targets", () => {
 });
 
 describe("errors", () => {
-  const target = createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: { new_alarm: () => undefined },
-    logger: false,
-  });
+  const target = alarmReceiver(() => undefined);
 
   it.each<[string, object]>([
     ["a misspelt option", { resing: true }],

@@ -2,9 +2,10 @@ import { PassThrough, Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import winston from "winston";
-import { createWebhookReceiver, type LogDetails, type WebhookLogger } from "../../src/index.js";
-import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import type { LogDetails, WebhookLogger } from "../../src/index.js";
+import { delivery } from "../support/deliveries.js";
 import { readMarkdown } from "../support/package/markdown.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 
 const PAGE = readMarkdown("docs/logging.md");
 
@@ -13,12 +14,8 @@ async function failing(
   logger: WebhookLogger,
   written: PassThrough,
 ): Promise<Record<string, unknown>> {
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    now: () => NOW_MS,
-    handlers: { new_alarm: () => Promise.reject(new Error("database is away")) },
-    logger,
-  });
+  const fail = () => Promise.reject(new Error("database is away"));
+  const receiver = alarmReceiver(fail, { logger });
   await receiver.receive(await delivery());
   await expect.poll(() => written.readableLength).toBeGreaterThan(0);
   const lines = String(written.read()).trim().split("\n");
