@@ -154,7 +154,7 @@ export async function readPlan(
 /** Whether a case makes the exit code 1. */
 export function isFailure(
   end: ConformanceCaseReport,
-  { strict, "require-judged": requireJudged }: DoctorValues,
+  { strict, "require-judged": requireJudged }: Pick<DoctorValues, "strict" | "require-judged">,
 ): boolean {
   if (end.result === "failed") return strict || end.level === "must";
   return requireJudged && isUnproven(end);

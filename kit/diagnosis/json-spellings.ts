@@ -66,11 +66,9 @@ export function* jsonSpellings(text: string, budget: SearchBudget): Generator<Js
     const more = (spelled?.length ?? maxLength) - text.length;
     if (more > 0 && !budget.spend(WRITING_COST * more)) return;
     if (spelled === undefined || spelled === text) continue;
-    const clue = clueOf(plan);
-    yield { text: spelled, clue };
+    yield { text: spelled, clue: clueOf(plan) };
     // Go's encoder, println and echo end their output with a newline.
-    const message = clue.message.replace(/\.$/, ", and with a newline at its end.");
-    yield { text: `${spelled}\n`, clue: { ...clue, message } };
+    yield { text: `${spelled}\n`, clue: clueOf(plan, ", and with a newline at its end") };
   }
 }
 
@@ -131,7 +129,7 @@ function rewriteInPlace(text: string, changes: Rewritten): string {
   return out + text.slice(end);
 }
 
-function clueOf({ layout, escapes, order }: Plan): Clue {
+function clueOf({ layout, escapes, order }: Plan, more = ""): Clue {
   const parts = [
     layout?.how,
     escapes && `its strings ${escapes.how}`,
@@ -139,5 +137,5 @@ function clueOf({ layout, escapes, order }: Plan): Clue {
   ];
   const how = parts.filter((part) => part !== undefined).join("; ");
   const code = order ? "body_key_order" : layout ? "body_reserialised" : "body_escapes";
-  return { code, message: `The same JSON was signed in another spelling: ${how}.` };
+  return { code, message: `The same JSON was signed in another spelling: ${how}${more}.` };
 }

@@ -18,14 +18,14 @@ export const signatureFault = (): string =>
  * grammar. Never names a value. Reads the headers a second time, because only a log line needs it.
  */
 export function headerFaults(headers: WebhookHeaders | null | undefined): string {
-  const faults = RULES.map(([name, broken, fits]) =>
-    faultOf(name, broken, fits, valuesOf(headers, name)),
-  );
-  const isSigned = valuesOf(headers, "X-Webhook-Signature").length > 0;
-  const [id, timestamp, type] = faults;
-  if (!isSigned && [id, timestamp, type].every((fault) => fault?.endsWith("is missing"))) {
+  const values = RULES.map(([name]) => valuesOf(headers, name));
+  if (values.every(({ length }) => length === 0)) {
     return "None of the four X-Webhook- headers is there.";
   }
+  const faults = RULES.map(([name, broken, fits], at) =>
+    faultOf(name, broken, fits, values[at] ?? []),
+  );
+  const isSigned = values.at(-1)?.length !== 0;
   // Without a signature a delivery is unsigned, not malformed.
   const named = faults.filter((fault, at) => fault !== undefined && (at < 3 || isSigned));
   return `${named.join("; ")}.`;

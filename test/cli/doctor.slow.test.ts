@@ -57,7 +57,7 @@ test("doctor shows that a receiver that answers 401 loses alarms, why, and how t
   expect(stdout).not.toContain(TEST_SECRET);
   expect(stdout).not.toMatch(/v1=[0-9a-f]{6}/);
   const xml = readFileSync(junit, "utf8");
-  expect(xml).toMatch(/<failure message="[^"]+">sent: POST; /);
+  expect(xml).toMatch(/<failure message="[^"]+" type="given_up">sent: POST; /);
   expect(xml).not.toContain(TEST_SECRET);
 });
 

@@ -16,7 +16,7 @@ import type { CommonReceiverOptions } from "../receiver-options.js";
 /** A receiver of this library whose handlers write into a ledger. */
 export function ledgerReceiver(
   { record }: Pick<Ledger, "record">,
-  options: Omit<Partial<CommonReceiverOptions>, "handlers"> = {},
+  options: Omit<Partial<CommonReceiverOptions>, "handlers"> & { readonly secret?: string } = {},
 ): WebhookReceiver {
   const handle = (_record: unknown, context: { readonly id: string }) => record(context);
   return createWebhookReceiver({
