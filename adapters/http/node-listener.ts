@@ -30,6 +30,7 @@ export function nodeListener(
   advice: string,
 ): NodeListener {
   const limits = bodyLimits(adapter, receiver, options);
+  const internal = internalsOf(receiver);
 
   return async (req, res) => {
     const { method, headers } = req;
@@ -41,11 +42,11 @@ export function nodeListener(
         const isDisconnected = () => isGone(req, res);
         answer = await receiver.receive({ method, headers, body, isDisconnected });
         const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
-        const closing = write(req, res, answer, isUnfinished, internalsOf(receiver));
+        const closing = write(req, res, answer, isUnfinished, internal);
         if (closing !== undefined) await closing;
       }
     } catch (error) {
-      internalsOf(receiver)?.logLostAnswer(answer, NOT_WRITTEN, error);
+      internal?.logLostAnswer(answer, NOT_WRITTEN, error);
       // The gateway treats a closed connection as a network error and sends again.
       res.destroy();
     }

@@ -1,8 +1,7 @@
 import { lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf } from "../records/online-data-event.js";
-import type { WebhookRequest } from "../delivery/request.js";
 import type { OutcomeReport } from "./observers.js";
-import type { Ending, Trace } from "./trace.js";
+import { hasHungUp, type Ending, type Trace } from "./trace.js";
 
 /**
  * Makes the report of a request; `isLate` marks the second report of a delivery. A field that is not
@@ -34,20 +33,4 @@ export function createReport(
     ...(error === undefined ? {} : { error }),
     ...(isLate ? { late: true } : {}),
   };
-}
-
-/**
- * Whether the sender had hung up when the request ended. A server that cannot tell counts as connected. It is
- * asked once: asking twice took 3 % of a delivery over HTTP.
- */
-export function hasHungUp(trace: Trace): boolean {
-  return (trace.hungUp ??= isDisconnected(trace.request));
-}
-
-function isDisconnected(request: WebhookRequest): boolean {
-  try {
-    return request.isDisconnected?.() === true;
-  } catch {
-    return false;
-  }
 }

@@ -64,6 +64,19 @@ export function beginTrace(request: WebhookRequest, recovered: boolean): Trace {
   };
 }
 
+/**
+ * Whether the sender had hung up when the request ended. A server that cannot tell counts as connected. It is
+ * asked once: asking twice took 3 % of a delivery over HTTP.
+ */
+export function hasHungUp(trace: Trace): boolean {
+  if (trace.hungUp !== undefined) return trace.hungUp;
+  try {
+    return (trace.hungUp = trace.request.isDisconnected?.() === true);
+  } catch {
+    return (trace.hungUp = false);
+  }
+}
+
 /** What the id of a probe of `/management` begins with. The gateway's own ids are UUIDs. */
 export const PROBE_ID_PREFIX = "probe-";
 

@@ -8,8 +8,7 @@ export interface HandlerTimes {
 }
 
 /** The limits of a handler that is called now: the deadline may be nearer. */
-export function limitsOf(times: HandlerTimes, deadline: HostDeadline | undefined): HandlerTimes {
-  if (deadline === undefined) return times;
+export function limitsOf(times: HandlerTimes, deadline: HostDeadline): HandlerTimes {
   return {
     handlerTimeoutMs: deadline.handlerMs(times.handlerTimeoutMs),
     handlerMaxMs: deadline.handlerMs(times.handlerMaxMs),

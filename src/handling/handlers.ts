@@ -21,6 +21,13 @@ export type WebhookHandler<Record, Context = DeliveryContext> = (
   context: Context,
 ) => unknown;
 
+/** The handler to call for a delivery, and its record. Plain data costs less than a closure over both. */
+export interface HandlerCall {
+  /** Bound to the object that it is a method of. It may throw or reject. */
+  readonly handler: WebhookHandler<unknown>;
+  readonly record: unknown;
+}
+
 /** One handler for each event type, with exactly the fields of that type; `"*"` takes the others. */
 export type OnlineDataEventHandlers<Context = DeliveryContext> = {
   readonly [Type in OnlineDataEventType]?:

@@ -3,7 +3,7 @@ import type { ValueOrPromise } from "../common/promises.js";
 import type { DeliveryHeaders } from "../delivery/headers.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
-import type { HandlerCall } from "./run-handler.js";
+import type { HandlerCall } from "./handlers.js";
 
 /** An authentic request, and the handler that takes it. */
 export interface Delivery {

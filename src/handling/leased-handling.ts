@@ -9,9 +9,8 @@ import type { Claim } from "./claim.js";
 import { Claims } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
-import { LeasedRun } from "./leased-run.js";
-import { runDelivery } from "./run-delivery.js";
-import { isDone, settleClaim } from "./settle-claim.js";
+import { isDone, LeasedRun, settleClaim } from "./leased-run.js";
+import { runDelivery } from "./run-handler.js";
 
 /** A claim that was granted. */
 type GrantedClaim = Extract<Claim, { state: "claimed" }>;

@@ -1,15 +1,15 @@
 import { GatewayWebhookError } from "../common/errors.js";
 import type { Log } from "../answer/logger.js";
 import type { Ending } from "../answer/trace.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import type { DeadlineError } from "../common/timers.js";
-import { holdOpen } from "../delivery/request.js";
+import { holdOpen, type HostDeadline } from "../delivery/request.js";
 import type { Claims } from "./claims.js";
 import { LazySignal } from "./delivery-context.js";
 import { limitsOf, startHandlerTimers, type HandlerTimes } from "./handler-timers.js";
 import type { Delivery } from "./handling.js";
 import type { RenewedLease } from "./lease-renewals.js";
 import type { HandlerResult } from "./run-handler.js";
-import { isDone, settleClaim } from "./settle-claim.js";
 
 /**
  * What becomes of a run's ending. `answering`: it is the answer. `late`: the answer was `handler_timeout`, and it
@@ -45,7 +45,8 @@ export class LeasedRun {
     this.#delivery = delivery;
     this.#owner = owner;
     this.#signal = signal;
-    this.#limits = limitsOf(times, delivery.trace.deadline);
+    const { deadline } = delivery.trace;
+    this.#limits = deadline === undefined ? times : limitsOf(times, deadline);
     this.#lease = claims.renewals.add(delivery.headers.id, owner, leasedAt, () => {
       // The store also refuses a renewal after the completion, but then the handler is done.
       if (this.#state === "settled") return;
@@ -133,19 +134,16 @@ export class LeasedRun {
     if (!isDone(result)) void this.#lease.stop();
     const settling = settleClaim(this.#claims, headers.id, this.#owner, result, trace.deadline);
     if (!("then" in settling)) {
-      this.#endWithLease(state, settling);
+      this.#stopLease();
+      this.#end(state, settling);
       return;
     }
     this.#lease.startTimer();
     if (isTooLate) holdOpen(trace, settling);
     void settling.then((ending) => {
-      this.#endWithLease(state, ending);
+      this.#stopLease();
+      this.#end(state, ending);
     });
-  }
-
-  #endWithLease(state: RunState, ending: Ending): void {
-    this.#stopLease();
-    this.#end(state, ending);
   }
 
   /** Takes the ending of a run that was in `state`. */
@@ -163,4 +161,32 @@ export class LeasedRun {
   #stopLease(): void {
     holdOpen(this.#delivery.trace, this.#lease.stop());
   }
+}
+
+/** Whether the delivery needs no further attempt. */
+export function isDone({ outcome }: HandlerResult): boolean {
+  return outcome === "handled" || outcome === "discarded";
+}
+
+/**
+ * Completes the claim of a success, and releases that of a failure for the next attempt. The ending has what the store
+ * has not taken yet. Neither throws nor rejects.
+ */
+export function settleClaim(
+  claims: Claims,
+  id: string,
+  owner: string,
+  result: HandlerResult,
+  deadline: HostDeadline | undefined,
+): ValueOrPromise<Ending> {
+  if (!isDone(result)) {
+    const released = claims.release(id, owner);
+    return released === undefined ? result : released.then(() => result);
+  }
+  const completed = claims.complete(id, owner, deadline);
+  if (completed === undefined) return result;
+  if (!("then" in completed)) return { ...result, unfinished: completed.work };
+  return completed.then((unfinished) =>
+    unfinished === undefined ? result : { ...result, unfinished: unfinished.work },
+  );
 }

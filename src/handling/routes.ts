@@ -2,8 +2,12 @@ import { readJson } from "../records/decode.js";
 import { placesOf, type Decoded, type DeliveryIssue } from "../records/decoded.js";
 import { isOnlineDataEventType, type OnlineDataEvent } from "../records/online-data-event.js";
 import type { DeliveryContext } from "./delivery-context.js";
-import type { WebhookHandler, WebhookHandlers, OnlineDataEventHandlers } from "./handlers.js";
-import type { HandlerCall } from "./run-handler.js";
+import type {
+  HandlerCall,
+  WebhookHandler,
+  WebhookHandlers,
+  OnlineDataEventHandlers,
+} from "./handlers.js";
 
 /** What to do with a decoded delivery. */
 export type Route =

@@ -1,15 +1,11 @@
+import type { DurationRecorder } from "../answer/observers.js";
 import { GatewayWebhookError } from "../common/errors.js";
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
+import { eventTypeOf } from "../records/online-data-event.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import { DiscardDelivery, RetryLater } from "./handler-errors.js";
-import type { WebhookHandler } from "./handlers.js";
-
-/** The handler to call for a delivery, and its record. Plain data costs less than a closure over both. */
-export interface HandlerCall {
-  /** Bound to the object that it is a method of. It may throw or reject. */
-  readonly handler: WebhookHandler<unknown>;
-  readonly record: unknown;
-}
+import type { HandlerCall } from "./handlers.js";
+import type { Delivery } from "./handling.js";
 
 /** How a handler ended. */
 export type HandlerResult =
@@ -29,6 +25,43 @@ export type HandlerResult =
 export const HANDLED: HandlerResult = { outcome: "handled" };
 const RETURNED_FALSE: HandlerResult = { outcome: "handled", ignored: "false" };
 const RETURNED_STATUS: HandlerResult = { outcome: "handled", ignored: "an object with a status" };
+
+/** Runs the handler of a delivery, observed if anyone observes it. Neither throws nor rejects. */
+export function runDelivery(
+  { call, trace }: Delivery,
+  given: DeliveryContext,
+): ValueOrPromise<HandlerResult> {
+  const context = trace.recovered ? Object.assign(given, { recovered: true } as const) : given;
+  const { observation, handlerDuration } = trace;
+  if (observation === undefined) return timed(handlerDuration, call, context);
+  const { id, type, takeover } = context;
+  const eventType = type === "delete_my_data_event" ? eventTypeOf(trace.record) : undefined;
+  const work = {
+    ...({ kind: "delivery", id, type, takeover } as const),
+    ...(eventType === undefined ? {} : { eventType }),
+    ...(trace.recovered ? ({ recovered: true } as const) : {}),
+    timestampMs: context.timestamp.getTime(),
+    bytes: trace.bytes,
+  };
+  return observation.run(work, () => timed(handlerDuration, call, context));
+}
+
+/** Runs the handler, and measures it if anyone wants its duration. */
+function timed(
+  duration: DurationRecorder | undefined,
+  call: HandlerCall,
+  context: DeliveryContext,
+): ValueOrPromise<HandlerResult> {
+  if (duration === undefined) return runHandler(call, context);
+  const startedAt = performance.now();
+  const record = () => {
+    duration.record((performance.now() - startedAt) / 1000);
+  };
+  const result = runHandler(call, context);
+  if ("then" in result) void result.then(record);
+  else record();
+  return result;
+}
 
 /** Calls a handler. Neither throws nor rejects, even if the handler does. */
 export function runHandler(

@@ -11,8 +11,7 @@ import { createContext, LazySignal } from "./delivery-context.js";
 import { limitsOf, startHandlerTimers } from "./handler-timers.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import { overdueAfterMs, renewalDelayMs } from "./lease-renewals.js";
-import { runDelivery } from "./run-delivery.js";
-import { HANDLED, type HandlerResult } from "./run-handler.js";
+import { HANDLED, runDelivery, type HandlerResult } from "./run-handler.js";
 import { runInTransaction, type TransactionWork } from "./transaction-run.js";
 
 /**
@@ -111,7 +110,7 @@ export class TransactionalHandling implements Handling {
       if (takeover) trace.takeover = true;
       const { deadline } = trace;
       const stopTimers = startHandlerTimers(
-        limitsOf(this.#times, deadline),
+        deadline === undefined ? this.#times : limitsOf(this.#times, deadline),
         0,
         (error) => {
           LazySignal.abort(signal, error);

@@ -15,31 +15,6 @@ import {
   type OnlineDataEvent,
 } from "./online-data-event.js";
 
-/**
- * A set of documented values that remembers the one it saw last: most alarms repeat it, and comparing takes
- * half the time of a look into the set.
- */
-class Documented {
-  readonly #values: ReadonlySet<string>;
-  #last: string | undefined;
-
-  constructor(values: ReadonlySet<string>) {
-    this.#values = values;
-  }
-
-  has(value: string): boolean {
-    if (value === this.#last) return true;
-    const isKnown = this.#values.has(value);
-    if (isKnown) this.#last = value;
-    return isKnown;
-  }
-}
-
-const SEVERITIES = new Documented(ALARM_SEVERITIES);
-const STATUSES = new Documented(ALARM_STATUSES);
-const SOURCES = new Documented(ALARM_SOURCES);
-const EVENT_TYPES = new Documented(ALARM_EVENT_TYPES);
-
 /** Most delivery bodies have nothing that is not documented. */
 const NONE: readonly string[] = [];
 /** Other names are not written: the name of a field could be a value, such as an e-mail address. */
@@ -69,10 +44,10 @@ export function driftOf(decoded: Decoded, claimedType: string): readonly string[
 function isDocumentedAlarm(alarm: Alarm): boolean {
   return (
     Object.keys(alarm).length === ALARM_FIELDS.length &&
-    SEVERITIES.has(alarm.severity) &&
-    STATUSES.has(alarm.status) &&
-    SOURCES.has(alarm.source) &&
-    EVENT_TYPES.has(alarm.event_type) &&
+    ALARM_SEVERITIES.has(alarm.severity) &&
+    ALARM_STATUSES.has(alarm.status) &&
+    ALARM_SOURCES.has(alarm.source) &&
+    ALARM_EVENT_TYPES.has(alarm.event_type) &&
     isCategory(alarm.category_id)
   );
 }
@@ -93,10 +68,10 @@ function driftOfAlarm(alarm: Alarm): readonly string[] {
   return [
     ...unknownFields("alarm", alarm, ALARM_FIELDS),
     ...unknownValues("alarm", {
-      severity: SEVERITIES.has(alarm.severity),
-      status: STATUSES.has(alarm.status),
-      source: SOURCES.has(alarm.source),
-      event_type: EVENT_TYPES.has(alarm.event_type),
+      severity: ALARM_SEVERITIES.has(alarm.severity),
+      status: ALARM_STATUSES.has(alarm.status),
+      source: ALARM_SOURCES.has(alarm.source),
+      event_type: ALARM_EVENT_TYPES.has(alarm.event_type),
       category_id: isCategory(alarm.category_id),
     }),
   ];

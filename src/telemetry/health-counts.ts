@@ -1,5 +1,4 @@
-import { hasHungUp } from "../answer/create-report.js";
-import { isSecretProbe, type Ending, type Trace } from "../answer/trace.js";
+import { hasHungUp, isSecretProbe, type Ending, type Trace } from "../answer/trace.js";
 import { isLastAttempt } from "../records/delivery-lag.js";
 import { MinuteRing } from "./minute-ring.js";
 import { COLUMNS, EVENTS, OUTCOME_FACTS, RUNS, type Run } from "./outcome-facts.js";

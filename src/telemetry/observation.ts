@@ -30,7 +30,7 @@ export class Observers {
 
   /** Begins to observe a piece of work; undefined without an observer. */
   begin(): Observation | undefined {
-    const isHeard = this.#channel?.hasSubscribers() === true;
+    const isHeard = this.#channel?.channel.hasSubscribers === true;
     if (this.#telemetry === undefined && !isHeard) return undefined;
     const onFault = (error: unknown): void => {
       if (this.#hasWarned) return;

@@ -1,7 +1,6 @@
 import type { WebhookOutcome } from "../answer/outcome.js";
 import { OUTCOMES } from "../answer/outcome.js";
-import { hasHungUp } from "../answer/create-report.js";
-import type { Trace } from "../answer/trace.js";
+import { hasHungUp, type Trace } from "../answer/trace.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
 import { lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";

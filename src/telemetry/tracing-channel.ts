@@ -2,7 +2,8 @@ import type { WebhookTelemetry, TelemetryWork } from "./telemetry.js";
 
 /** Node's tracing channel as an observer. */
 export interface Channel extends WebhookTelemetry {
-  hasSubscribers(): boolean;
+  /** Node's own object, whose `hasSubscribers` is read for each delivery. */
+  readonly channel: TracingChannel;
 }
 
 /**
@@ -66,14 +67,10 @@ function findChannel(name: string): TracingChannel | undefined {
  * error.
  */
 class NodeTracingChannel implements Channel {
-  readonly #channel: TracingChannel;
+  readonly channel: TracingChannel;
 
   constructor(channel: TracingChannel) {
-    this.#channel = channel;
-  }
-
-  hasSubscribers(): boolean {
-    return this.#channel.hasSubscribers;
+    this.channel = channel;
   }
 
   begin(): Published {
@@ -81,7 +78,7 @@ class NodeTracingChannel implements Channel {
   }
 
   run<Result>(state: Published, work: TelemetryWork, call: () => Result): Result {
-    const { start, end } = this.#channel;
+    const { start, end } = this.channel;
     state.hasStarted = true;
     Object.assign(state.message, work);
     return start.runStores(state.message, () => {
@@ -92,7 +89,7 @@ class NodeTracingChannel implements Channel {
   }
 
   end(state: Published, report: object): void {
-    const { start, end, asyncStart, asyncEnd, error } = this.#channel;
+    const { start, end, asyncStart, asyncEnd, error } = this.channel;
     const { message } = state;
     Object.assign(message, report);
     if (!state.hasStarted) {
