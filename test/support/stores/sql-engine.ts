@@ -24,6 +24,8 @@ export interface PoolSettings {
   readonly user?: string;
   /** Isolation level of its transactions. */
   readonly isolation?: string;
+  /** Flags of a connection of mysql2. */
+  readonly flags?: string[];
   /** Each connection runs it first. */
   readonly session?: string;
 }
@@ -58,6 +60,8 @@ export interface Database<Pool extends Sql> {
 
 interface Options {
   readonly table?: string;
+  /** Of the stores of PostgreSQL. */
+  readonly prepare?: boolean;
 }
 
 /** A database server and the stores on it, for tests that are the same on each. */
