@@ -1,6 +1,7 @@
 import type { SignatureDiagnosis } from "../kit/diagnosis/diagnose-signature.js";
 import type { SignatureFinding } from "../kit/diagnosis/finding.js";
-import type { ExpectedAnswer, OutcomeAndStatus } from "../kit/diagnosis/expected-answer.js";
+import type { ExpectedAnswer } from "../kit/diagnosis/expected-answer.js";
+import type { OutcomeAndStatus } from "../kit/plain-receiver.js";
 import { OUTCOMES } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 import { resultLine, type Output } from "./terminal/command-io.js";

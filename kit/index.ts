@@ -95,7 +95,8 @@ export {
   type TransactionalStoreUnderTest,
 } from "./store-contract/contract-case.js";
 
-export type { ExpectedAnswer, OutcomeAndStatus } from "./diagnosis/expected-answer.js";
+export type { ExpectedAnswer } from "./diagnosis/expected-answer.js";
+export type { OutcomeAndStatus } from "./plain-receiver.js";
 export {
   diagnoseSignature,
   type DiagnoseSignatureOptions,

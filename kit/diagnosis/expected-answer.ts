@@ -1,20 +1,9 @@
-import type { WebhookOutcome } from "../../src/answer/outcome.js";
 import { ConfigurationError } from "../../src/common/errors.js";
 import type { WebhookRequest } from "../../src/delivery/request.js";
 import type { WebhookHandlers } from "../../src/handling/handlers.js";
-import { createWebhookReceiver } from "../../src/receiver.js";
 import { recordOf } from "../../src/records/decode.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
-
-/**
- * The outcome of a delivery, and its status.
- *
- * @experimental
- */
-export interface OutcomeAndStatus {
-  readonly outcome: WebhookOutcome;
-  readonly status: number;
-}
+import { answerOf, type OutcomeAndStatus } from "../plain-receiver.js";
 
 /**
  * What a receiver answers to a delivery.
@@ -40,33 +29,17 @@ interface Expected {
 
 /** Asks a receiver. Undefined if the options are not those of a receiver. */
 export async function expectedAnswer(expected: Expected): Promise<ExpectedAnswer | undefined> {
-  const { body } = expected.request;
+  const { request, nowMs, secrets, ...limits } = expected;
+  const options = { secret: [...secrets], ...limits };
   try {
-    const answer = await answerOf(expected, {
-      new_alarm: () => undefined,
-      delete_my_data_event: () => undefined,
-    });
+    const answer = await answerOf(request, nowMs, options);
     if (answer.outcome !== "handled") return answer;
-    return { ...answer, withoutHandler: await answerOf(expected, otherHandlers(body)) };
+    const handlers = otherHandlers(request.body);
+    return { ...answer, withoutHandler: await answerOf(request, nowMs, { ...options, handlers }) };
   } catch (error) {
     if (error instanceof ConfigurationError) return undefined;
     throw error;
   }
-}
-
-async function answerOf(
-  { request, secrets, nowMs, timestampToleranceMs, maxBodyBytes }: Expected,
-  handlers: WebhookHandlers,
-): Promise<OutcomeAndStatus> {
-  const { outcome, status } = await createWebhookReceiver({
-    secret: [...secrets],
-    handlers,
-    timestampToleranceMs,
-    maxBodyBytes,
-    now: () => nowMs,
-    logger: false,
-  }).receive(request);
-  return { outcome, status };
 }
 
 /** Handlers by type, without one for the record of this body. */

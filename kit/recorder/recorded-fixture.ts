@@ -1,9 +1,9 @@
 import { signDelivery } from "../../src/signature/sign-delivery.js";
 import { isWebhookType } from "../../src/delivery/headers.js";
 import type { Fixture } from "../fixtures/fixture.js";
+import { answerOf } from "../plain-receiver.js";
 import type { CapturedDelivery } from "./captured-delivery.js";
 import { documentedEvent } from "./documented-fields.js";
-import { createPlainAnswer } from "./plain-answer.js";
 import { createRecordedIds } from "./recorded-ids.js";
 import { redactBody } from "./redact-body.js";
 import type { Place } from "./redaction-rules.js";
@@ -22,7 +22,6 @@ export function createRecordedFixture(
   secret: string,
   rules: Place,
 ): (delivery: CapturedDelivery) => Promise<RecordedFixture> {
-  const answerOf = createPlainAnswer(secret);
   const idOf = createRecordedIds();
 
   return async ({ timestamp, type, contentType, receivedAt, ...delivery }) => {
@@ -35,7 +34,8 @@ export function createRecordedFixture(
       "X-Webhook-Timestamp": String(timestamp),
       "X-Webhook-Signature": await signDelivery({ secret, id, timestamp, body: bytes }),
     };
-    const answer = await answerOf({ headers, body: bytes }, receivedAt);
+    // What `expect` refers to: the secret and default options (fixtures/README.md).
+    const answer = await answerOf({ headers, body: bytes }, receivedAt.getTime(), { secret });
     const isSame = answer.outcome === delivery.outcome && answer.status === delivery.status;
     const event = isWebhookType(type) ? eventOf(text) : undefined;
     const description = [
