@@ -15,11 +15,9 @@ export function describeObstacle(
   rest = "Nothing else was tested.",
 ): void {
   const { style } = output;
-  const [first = "", ...more] = wrapped(output, printableLine(message, 1_000), 2);
   const lines = [
-    style("red", `✗ ${first}`),
-    ...more.map((line) => style("red", `  ${line}`)),
-    ...wrapped(output, fix, 2).map((line) => `  ${line}`),
+    ...hanging(output, "✗ ", printableLine(message, 1_000)).map((line) => style("red", line)),
+    ...hanging(output, "  ", fix),
     style("dim", `  ${rest}`),
   ];
   output.write(`${lines.join("\n")}\n`);
@@ -34,12 +32,8 @@ export function describeCauses(output: Output, causes: readonly CauseGroup[]): v
     const text = `${printableLine(change, 400)} (${countedCases(ends.length)})`;
     const ids = ends.map(({ id }) => id).join(", ");
     return [
-      ...wrapped(output, text, head.length).map(
-        (line, row) => (row === 0 ? head : " ".repeat(head.length)) + line,
-      ),
-      ...wrapped(output, ids, head.length).map((line) =>
-        style("dim", " ".repeat(head.length) + line),
-      ),
+      ...hanging(output, head, text),
+      ...hanging(output, " ".repeat(head.length), ids).map((line) => style("dim", line)),
     ];
   });
   output.write(`${style("bold", "Change first")}\n${lines.join("\n")}\n\n`);
@@ -52,8 +46,8 @@ export function describeDropped(output: Output, dropped: readonly Dropped[]): vo
   const lines = dropped.flatMap(({ type, count }) => {
     const what = `${count === 1 ? "1 delivery" : `${count} deliveries`} of ${printableLine(type, 60)}`;
     const text = `${what} answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.`;
-    const [first = "", ...rest] = wrapped(output, text, 4);
-    return [`  ${style("yellow", "!")} ${first}`, ...rest.map((line) => `    ${line}`)];
+    const [first = "", ...rest] = hanging(output, "    ", text);
+    return [`  ${style("yellow", "!")} ${first.trimStart()}`, ...rest];
   });
   output.write(`${style("bold", "dropped")}\n${lines.join("\n")}\n\n`);
 }
@@ -93,8 +87,8 @@ export function describeUnproven(
     });
   }
   const lines = items.flatMap(({ text, proveBy }) => [
-    ...wrapped(output, text, 4).map((line, row) => `  ${row === 0 ? "–" : " "} ${line}`),
-    ...wrapped(output, `→ ${proveBy}`, 4).map((line) => style("bold", `    ${line}`)),
+    ...hanging(output, "  – ", text),
+    ...hanging(output, "    ", `→ ${proveBy}`).map((line) => style("bold", line)),
   ]);
   output.write(`\n${style("yellow", "not proven:")}\n${lines.join("\n")}\n`);
 }
@@ -103,6 +97,10 @@ function countedCases(count: number): string {
   return count === 1 ? "1 case" : `${count} cases`;
 }
 
-function wrapped(output: Output, text: string, indent: number): readonly string[] {
-  return wrap(text, columnsFor(output) - indent);
+/** The lines of a text after `head`, with the later ones below the first. */
+function hanging(output: Output, head: string, text: string): readonly string[] {
+  const indent = " ".repeat(head.length);
+  return wrap(text, columnsFor(output) - head.length).map(
+    (line, row) => (row === 0 ? head : indent) + line,
+  );
 }
