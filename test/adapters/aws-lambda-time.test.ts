@@ -20,8 +20,9 @@ import {
 import { linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { throws } from "../support/faults.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
-import { spiedStore } from "../support/spied-store.js";
+import { failingStore, spiedStore } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -34,6 +35,12 @@ async function eventOf(): Promise<LambdaEvent> {
   const { headers, body } = await delivery();
   return { httpMethod: "POST", headers, body: String(body) };
 }
+
+/** Waits until a signal aborts. */
+const aborted = (signal: AbortSignal) =>
+  new Promise((resolve) => {
+    signal.addEventListener("abort", resolve);
+  });
 
 /** The context of an invocation that begins now. */
 function contextOf(timeoutMs = TIMEOUT_MS) {
@@ -149,9 +156,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
 
   test("is completed if it succeeds a few steps after its signal has aborted, before the function returns", async () => {
     const succeed: AlarmHandler = async ({ signal }) => {
-      await new Promise((resolve) => {
-        signal.addEventListener("abort", resolve);
-      });
+      await aborted(signal);
       for (let step = 0; step < 50; step++) await Promise.resolve();
     };
     const { reports, spy, result, ms } = await invoked(succeed, {
@@ -203,15 +208,10 @@ describe("a handler that still runs shortly before the function's time-out", () 
   });
 
   test("is not released when it fails because its signal aborts", async () => {
-    const { receiver, spy } = scene(
-      ({ signal }) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener("abort", () => {
-            reject(new Error("stopped"));
-          });
-        }),
-    );
-    const { result } = await invoke(receiver);
+    const { spy, result } = await invoked(async ({ signal }) => {
+      await aborted(signal);
+      throw new Error("stopped");
+    });
     await vi.advanceTimersByTimeAsync(9_100);
     expect((await result).statusCode).toBe(503);
     expect(spy.count("release")).toBe(0);
@@ -219,16 +219,9 @@ describe("a handler that still runs shortly before the function's time-out", () 
   });
 
   test("is remembered before the function returns when it succeeds because its signal aborts", async () => {
-    const { receiver, spy, lines } = scene(
-      ({ signal }) =>
-        new Promise<void>((resolve) => {
-          signal.addEventListener("abort", () => {
-            resolve();
-          });
-        }),
-      { store: slowStore({ complete: 300 }) },
-    );
-    const { result, ms } = await invoke(receiver);
+    const { receiver, spy, lines, result, ms } = await invoked(({ signal }) => aborted(signal), {
+      store: slowStore({ complete: 300 }),
+    });
     await vi.advanceTimersByTimeAsync(9_299);
     expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
     await vi.advanceTimersByTimeAsync(100);
@@ -353,26 +346,19 @@ describe("a store that is slow", () => {
   });
 
   test("that fails to remember a delivery gets its completion again while the function waits, for five seconds", async () => {
-    let isDown = true;
-    const inner = memoryStore();
-    const complete = vi.fn((...call: Parameters<typeof inner.complete>) => {
-      if (isDown) throw new Error("no connection");
-      return inner.complete(...call);
-    });
-    const { receiver } = scene(() => undefined, { store: { ...inner, complete } });
-    const first = await invoke(receiver);
+    const { store, comeBack } = failingStore("complete", throws);
+    const { result, ms } = await invoked(() => undefined, { store });
     await vi.advanceTimersByTimeAsync(900);
-    isDown = false;
+    comeBack();
     await vi.advanceTimersByTimeAsync(200);
-    expect((await first.result).statusCode).toBe(200);
-    expect(first.ms()).toBe(1_000);
+    expect((await result).statusCode).toBe(200);
+    expect(ms()).toBe(1_000);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("that stays down holds up the answer for five seconds, since a later 200 would reach no one", async () => {
-    const inner = memoryStore();
-    const complete = () => Promise.reject(new Error("no connection"));
-    const { receiver } = scene(() => undefined, { store: { ...inner, complete } });
+    const { store } = failingStore("complete");
+    const { receiver } = scene(() => undefined, { store });
     const { result, ms } = await invoke(receiver, {}, 60_000);
     await vi.advanceTimersByTimeAsync(5_100);
     expect((await result).statusCode).toBe(200);

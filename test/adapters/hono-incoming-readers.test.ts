@@ -1,5 +1,5 @@
-import { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import type { IncomingMessage } from "node:http";
+import type {} from "node:net";
 import { PassThrough } from "node:stream";
 import { createAdaptorServer, getRequestListener, type HttpBindings } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
@@ -8,6 +8,7 @@ import { honoHandler } from "../../adapters/hono.js";
 import { recordOf } from "../../kit/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { requestOf } from "../support/adapters/target-kinds.js";
+import { shimRequest, shimResponse } from "../support/adapters/shim-request.js";
 import { arrivals } from "../support/arrivals.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
@@ -104,18 +105,13 @@ describe("Hono", () => {
   it("Hono reads rawBody of a request that a serverless shim made with an empty stream", async () => {
     const { receiver, bodies } = createBodyReceiver();
     const { headers, body } = await oddDelivery();
-    const req = new IncomingMessage({ readable: false } as unknown as Socket);
-    Object.assign(req, {
-      method: "POST",
-      url: "/",
-      complete: true,
+    const req = shimRequest({
+      headers: { ...recordOf(headers), host: "partner.example" },
       rawBody: Buffer.from(body ?? ""),
     });
-    Object.assign(req, { headers: { ...recordOf(headers), host: "partner.example" } });
     req.rawHeaders.push(...headers.flat());
     req.push(null);
-    const res = new ServerResponse(req);
-    res.assignSocket(new PassThrough() as unknown as Socket);
+    const { res } = shimResponse(req);
     const finished = new Promise((resolve) => res.on("finish", resolve));
     await getRequestListener(new Hono().post("/", honoHandler(receiver)).fetch)(req, res);
     await finished;
@@ -126,8 +122,7 @@ describe("Hono", () => {
   it("Hono reads the headers of a request that a serverless shim made with rawHeaders only", async () => {
     const { receiver, bodies } = createBodyReceiver();
     const { headers, body } = await oddDelivery();
-    const incoming = new IncomingMessage({ readable: false } as unknown as Socket);
-    Object.assign(incoming, { method: "POST", url: "/", complete: true });
+    const incoming = shimRequest({});
     incoming.rawHeaders.push(...headers.flat());
     incoming.push(body);
     incoming.push(null);

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
-import { http1Client } from "../support/adapters/http-clients.js";
 import { throwing } from "../support/faults.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { headOf } from "../support/raw-connection.js";
@@ -29,9 +28,8 @@ describe("an answer that does not go out", () => {
       res.writeHead = throwing(failure);
     });
     const server = await open(create);
-    const client = open.closing(http1Client(server.port));
     for (const id of ["first", "second"]) {
-      await expect(client.send(await signed({ id }))).rejects.toThrow("socket hang up");
+      await expect(server.send(await signed({ id }))).rejects.toThrow("socket hang up");
     }
     expect(outcomesOf(server)).toEqual(["handled", "handled"]);
     expect(server.lines).toHaveLength(1);
@@ -47,9 +45,8 @@ describe("an answer that does not go out", () => {
       res.writeHead = throwing(new Error("a wrapper of the response"));
     });
     const server = await open(create);
-    const client = open.closing(http1Client(server.port));
     const forged = await signed({ secret: "whsec_of_a_stranger" });
-    await expect(client.send(forged)).rejects.toThrow("socket hang up");
+    await expect(server.send(forged)).rejects.toThrow("socket hang up");
     expect(server.lines.map(({ message }) => message)).toEqual([
       expect.stringContaining("signature_mismatch: "),
       expect.stringContaining("answer_lost: signature_mismatch did not reach the sender"),
@@ -69,8 +66,7 @@ describe("an answer that does not go out", () => {
           .then(() => res.end("sy"));
       });
     });
-    const client = open.closing(http1Client(server.port));
-    expect(await client.send(await signed())).toMatchObject({ status: 503, body: "busy" });
+    expect(await server.send(await signed())).toMatchObject({ status: 503, body: "busy" });
     expect(server.lines[0]).toMatchObject({ level: "error" });
     expect(server.lines[0]?.message).toContain("something else has begun an answer");
   });
@@ -81,8 +77,7 @@ describe("an answer that does not go out", () => {
       void work.promise.then(() => res.writeHead(503).end());
     });
     const server = await open(create, { handler: () => work.promise });
-    const client = open.closing(http1Client(server.port));
-    const answer = client.send(await signed());
+    const answer = server.send(await signed());
     await eventually(() => server.runs.length).toBe(1);
     work.resolve();
     expect(await answer).toMatchObject({ status: 503 });
@@ -95,8 +90,7 @@ describe("an answer that does not go out", () => {
       const receive = (() => Promise.resolve()) as unknown as typeof receiver.receive;
       return http.createServer(nodeHandler({ ...receiver, receive }));
     });
-    const client = open.closing(http1Client(server.port));
-    await expect(client.send(await signed())).rejects.toThrow("socket hang up");
+    await expect(server.send(await signed())).rejects.toThrow("socket hang up");
     expect(server.lines).toMatchObject([{ level: "error" }]);
   });
 });

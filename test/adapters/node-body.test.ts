@@ -1,12 +1,12 @@
-import http, { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { PassThrough } from "node:stream";
+import http, { type IncomingMessage, type ServerResponse } from "node:http";
+import type {} from "node:net";
 import { buffer } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { recordOf } from "../../kit/sending/wire.js";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
 import { alarm } from "../support/deliveries.js";
+import { shimRequest, shimResponse } from "../support/adapters/shim-request.js";
 import { http1Client, type HttpClient } from "../support/adapters/http-clients.js";
 import { throwing } from "../support/faults.js";
 import {
@@ -41,13 +41,9 @@ const behind = (code: (req: IncomingMessage, res: ServerResponse, handle: () => 
     });
   });
 
-const SOCKET = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
-
 /** What is answered to a request that a serverless shim made. */
 async function answerTo(req: IncomingMessage): Promise<string> {
-  const written = new PassThrough();
-  const res = new ServerResponse(req);
-  res.assignSocket(written as unknown as Socket);
+  const { res, written } = shimResponse(req);
   nodeHandler(server.receiver)(req, res);
   await new Promise((resolve) => res.on("finish", resolve));
   return String(written.read());
@@ -103,8 +99,7 @@ describe("plain Node", () => {
   ])("nodeHandler reads a request that a serverless shim made with %s", async (_how, inStream) => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const { headers, body } = await oddDelivery();
-    const req = new IncomingMessage(SOCKET);
-    Object.assign(req, { method: "POST", headers: recordOf(headers), complete: true });
+    const req = shimRequest({ headers: recordOf(headers) });
     if (inStream) req.push(body);
     req.push(null);
     if (!inStream) {
@@ -117,11 +112,8 @@ describe("plain Node", () => {
   it("nodeHandler reads a request whose serverless shim supplies the body only on read", async () => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const { headers, body } = await oddDelivery();
-    const req = new IncomingMessage(SOCKET);
-    Object.assign(req, {
-      method: "POST",
+    const req = shimRequest({
       headers: { ...recordOf(headers), "content-length": String(body?.length) },
-      complete: true,
       _read() {
         req.push(body);
         req.push(null);

@@ -1,10 +1,10 @@
-import { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { PassThrough } from "node:stream";
+import type { IncomingMessage } from "node:http";
+import type {} from "node:net";
 import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { recordOf } from "../../kit/sending/wire.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
+import { shimRequest, shimResponse } from "../support/adapters/shim-request.js";
 import { eventually } from "../support/listening-receiver.js";
 import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
 
@@ -12,10 +12,8 @@ describe("a request that a serverless shim has made up", () => {
   /** As serverless-http makes it: called complete from the start, and its body pushed when asked for. */
   async function lazyRequest(length: boolean): Promise<IncomingMessage> {
     const { headers, body = new Uint8Array(0) } = await oddDelivery();
-    const req = new IncomingMessage({ readable: false } as unknown as Socket);
     const declared = length ? { "content-length": String(body.length) } : {};
-    Object.assign(req, { method: "POST", url: "/", complete: true });
-    Object.assign(req, { headers: { ...recordOf(headers), ...declared } });
+    const req = shimRequest({ headers: { ...recordOf(headers), ...declared } });
     req._read = () => {
       req.push(body);
       req.push(null);
@@ -26,19 +24,12 @@ describe("a request that a serverless shim has made up", () => {
   /** As others make it: no stream behind it, and its events told by hand. */
   async function toldRequest(body: Uint8Array | string): Promise<IncomingMessage> {
     const { headers } = await oddDelivery();
-    const req = new IncomingMessage({ readable: false } as unknown as Socket);
-    Object.assign(req, { method: "POST", url: "/", headers: recordOf(headers), complete: true });
+    const req = shimRequest({ headers: recordOf(headers) });
     req._read = () => {
       for (const chunk of [null, body]) req.emit("data", chunk);
       req.emit("end");
     };
     return req;
-  }
-
-  function responseOf(req: IncomingMessage): ServerResponse {
-    const res = new ServerResponse(req);
-    res.assignSocket(new PassThrough() as unknown as Socket);
-    return res;
   }
 
   it.each([
@@ -49,7 +40,7 @@ describe("a request that a serverless shim has made up", () => {
     async (_what, body) => {
       const { receiver, bodies, outcomes } = createBodyReceiver();
       const req = await toldRequest(body);
-      nodeHandler(receiver)(req, responseOf(req));
+      nodeHandler(receiver)(req, shimResponse(req).res);
       await eventually(outcomes).toEqual(["handled"]);
       expect(bodies).toEqual([ODD_BODY]);
     },
@@ -64,7 +55,7 @@ describe("a request that a serverless shim has made up", () => {
     for (const length of [true, false]) {
       const { receiver, bodies, outcomes } = createBodyReceiver();
       const req = await lazyRequest(length);
-      const res = responseOf(req);
+      const { res } = shimResponse(req);
       begin(() => {
         nodeHandler(receiver)(req, res);
       });

@@ -1,19 +1,15 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  DiscardDelivery,
-  createWebhookReceiver,
-  memoryStore,
-  type DeliveryStore,
-} from "../../src/index.js";
+import { DiscardDelivery, memoryStore, type DeliveryStore } from "../../src/index.js";
 import {
   alarmReceiver,
   heldReceiver,
   heldRun,
   observedAlarmReceiver,
 } from "../support/alarm-receiver.js";
-import { createCollector, linesWith } from "../support/collector.js";
+import { trustingReceiver } from "../support/recording-receiver.js";
+import { linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
-import { NOW_SECONDS, delivery } from "../support/deliveries.js";
+import { delivery } from "../support/deliveries.js";
 import { DOWN, rejects, throws } from "../support/faults.js";
 import {
   claimedElsewhere,
@@ -334,15 +330,8 @@ describe("failed completions", () => {
   });
 
   it("at most 10 000 completions wait for a retry, and the log names the oldest when it is given up", async () => {
-    const { options, lines } = createCollector();
     const { store, comeBack } = failingStore("complete");
-    const receiver = createWebhookReceiver({
-      acceptUnsignedDeliveries: true,
-      handlers: { new_alarm: () => undefined },
-      store,
-      now: () => NOW_SECONDS * 1000,
-      ...options,
-    });
+    const { receiver, lines } = trustingReceiver({ store });
     const { headers, ...rest } = await delivery();
     const open = new Set<string>();
     const receive = (id: string) =>

@@ -52,8 +52,7 @@ describe("late transactional handlers", () => {
     expect(lines.at(-1)).toMatchObject({ level, details: { err: error } });
     expect(lines.at(-1)?.message).toContain(`${outcome}, but after handlerTimeoutMs`);
     const next = await start(receiver, repeated);
-    next.resolve();
-    expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await next.succeed()).toMatchObject({ status: 200, outcome: "handled" });
     expect(effects).toEqual(["one"]);
   });
 
@@ -76,25 +75,33 @@ describe("late transactional handlers", () => {
     ]);
     faults.commit = undefined;
     const next = await start(receiver, repeated);
-    next.resolve();
-    expect(await next.answer).toMatchObject({ outcome: "handled" });
+    expect(await next.succeed()).toMatchObject({ outcome: "handled" });
   });
 });
 
 describe("transactions that do not begin", () => {
-  it("a transaction that does not begin is 503 after dependencyTimeoutMs, and its handler never runs", async () => {
-    const connection = deferred();
-    const connecting = deferred();
+  /** A delivery whose transaction waits for this connection. */
+  async function connecting(connection: Promise<void>) {
+    const asked = deferred();
     const faults: DatabaseFaults = {
       connect() {
-        connecting.resolve();
-        return connection.promise;
+        asked.resolve();
+        return connection;
       },
     };
-    const { receiver, runs, reports, effects, remembered, start } = heldScene(faults);
+    const scene = heldScene(faults);
     const repeated = await delivery({ id: "one" });
-    const answer = receiver.receive(repeated);
-    await connecting.promise;
+    const answer = scene.receiver.receive(repeated);
+    await asked.promise;
+    return { ...scene, faults, repeated, answer };
+  }
+
+  it("a transaction that does not begin is 503 after dependencyTimeoutMs, and its handler never runs", async () => {
+    const connection = deferred();
+    const { receiver, runs, reports, effects, remembered, start, ...scene } = await connecting(
+      connection.promise,
+    );
+    const { faults, repeated, answer } = scene;
     await vi.advanceTimersByTimeAsync(499);
     expect(reports).toEqual([]);
     expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
@@ -111,28 +118,16 @@ describe("transactions that do not begin", () => {
     expect(remembered.size).toBe(0);
     faults.connect = undefined;
     const next = await start(receiver, repeated);
-    next.resolve();
-    expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await next.succeed()).toMatchObject({ status: 200, outcome: "handled" });
   });
 
   it("a transaction that does not begin keeps out no redelivery, and drain does not wait for it", async () => {
-    const connecting = deferred();
-    const faults: DatabaseFaults = {
-      connect() {
-        connecting.resolve();
-        return never();
-      },
-    };
-    const { receiver, start } = heldScene(faults);
-    const repeated = await delivery();
-    const answer = receiver.receive(repeated);
-    await connecting.promise;
+    const { receiver, start, faults, repeated, answer } = await connecting(never());
     await vi.advanceTimersByTimeAsync(500);
     expect(await answer).toMatchObject({ outcome: "store_unavailable" });
     faults.connect = undefined;
     const next = await start(receiver, repeated);
-    next.resolve();
-    expect(await next.answer).toMatchObject({ outcome: "handled" });
+    expect(await next.succeed()).toMatchObject({ outcome: "handled" });
     await receiver.drain();
   });
 });

@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it, vi, type MockInstance } from "vitest"
 import {
   DiscardDelivery,
   RetryLater,
-  createWebhookReceiver,
   memoryStore,
   type DeliveryStore,
   type LogDetails,
@@ -14,9 +13,9 @@ import {
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../support/canaries.js";
-import { createCollector } from "../support/collector.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import { deferred } from "../support/deferred.js";
-import { NOW_MS, NOW_SECONDS, delivery, type DeliveryOverrides } from "../support/deliveries.js";
+import { NOW_SECONDS, delivery, type DeliveryOverrides } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { spiedStore } from "../support/spied-store.js";
 
@@ -57,6 +56,18 @@ const handling = (handler: () => unknown): Scene => ({
   play: receiving(canaryDelivery),
 });
 
+/** Receives a delivery while the handler of another one waits. */
+const besideHeld =
+  (first?: DeliveryOverrides): Scene["play"] =>
+  async (receiver) => {
+    const waiting = receiver.receive(await canaryDelivery(first));
+    await claimed.promise;
+    const response = await receiver.receive(await canaryDelivery());
+    held.resolve();
+    await waiting;
+    return response;
+  };
+
 /** How to cause each outcome, with canaries in everything that is sent. */
 const SCENES: Readonly<Record<WebhookOutcome, Scene>> = {
   handled: handling(() => undefined),
@@ -78,36 +89,15 @@ const SCENES: Readonly<Record<WebhookOutcome, Scene>> = {
   },
   in_flight: {
     ...handling(() => held.promise),
-    async play(receiver) {
-      const first = receiver.receive(await canaryDelivery());
-      await claimed.promise;
-      const second = await receiver.receive(await canaryDelivery());
-      held.resolve();
-      await first;
-      return second;
-    },
+    play: besideHeld(),
   },
-  reachable: {
-    play: receiving(async () => ({ ...(await forged()), method: "HEAD" })),
-  },
-  method_not_allowed: {
-    play: receiving(async () => ({ ...(await forged()), method: "PUT" })),
-  },
-  malformed: {
-    play: receiving(() => forged({}, { "X-WEBHOOK-ID": CANARIES.nationalId })),
-  },
-  unsigned: {
-    play: receiving(() => forged({}, { "x-webhook-signature": undefined })),
-  },
-  signature_mismatch: {
-    play: receiving(() => forged({ secret: CANARIES.authorization })),
-  },
-  stale: {
-    play: receiving(() => canaryDelivery({ timestamp: NOW_SECONDS - 301 })),
-  },
-  type_mismatch: {
-    play: receiving(() => canaryDelivery({ type: "delete_my_data_event" })),
-  },
+  reachable: { play: receiving(async () => ({ ...(await forged()), method: "HEAD" })) },
+  method_not_allowed: { play: receiving(async () => ({ ...(await forged()), method: "PUT" })) },
+  malformed: { play: receiving(() => forged({}, { "X-WEBHOOK-ID": CANARIES.nationalId })) },
+  unsigned: { play: receiving(() => forged({}, { "x-webhook-signature": undefined })) },
+  signature_mismatch: { play: receiving(() => forged({ secret: CANARIES.authorization })) },
+  stale: { play: receiving(() => canaryDelivery({ timestamp: NOW_SECONDS - 301 })) },
+  type_mismatch: { play: receiving(() => canaryDelivery({ type: "delete_my_data_event" })) },
   body_too_large: {
     options: { maxBodyBytes: 64 },
     play: receiving(forged),
@@ -169,14 +159,7 @@ const SCENES: Readonly<Record<WebhookOutcome, Scene>> = {
   retry_later: handling(throwing(new RetryLater({ afterMs: 5_000 }))),
   overloaded: {
     options: { maxConcurrentDeliveries: 1, handlers: { new_alarm: () => held.promise } },
-    async play(receiver) {
-      const first = receiver.receive(await canaryDelivery({ id: "first" }));
-      await claimed.promise;
-      const response = await receiver.receive(await canaryDelivery());
-      held.resolve();
-      await first;
-      return response;
-    },
+    play: besideHeld({ id: "first" }),
   },
   store_unavailable: {
     options: { store: { ...memoryStore(), claim: () => Promise.reject(new Error("no route")) } },
@@ -204,18 +187,15 @@ let claimed = deferred();
 
 /** Plays a scene and collects everything that leaves the receiver. */
 async function collect({ options = {}, play }: Scene) {
-  const collector = createCollector();
   const spy = spiedStore({}, options.store ?? watchedStore());
-  const receiver = createWebhookReceiver({
+  const { receiver, lines, reports } = recordingReceiver({
     secret: [oldSecret, secret],
     handlers: { new_alarm: () => undefined },
-    now: () => NOW_MS,
-    ...collector.options,
     ...options,
     store: spy.store,
-  } as WebhookReceiverOptions);
+  } as Partial<WebhookReceiverOptions>);
   const response = await play(receiver);
-  return { response, ...collector, spy, health: receiver.health() };
+  return { response, lines, reports, spy, health: receiver.health() };
 }
 
 function watchedStore(): DeliveryStore {
@@ -273,10 +253,7 @@ describe("canaries", () => {
     const store: DeliveryStore = { ...memoryStore(), complete: fail, release: fail };
     const done = await collect({ options: { store }, play: receiving(canaryDelivery) });
     const failed = await collect({
-      options: {
-        store,
-        handlers: { new_alarm: throwing(new Error("database is away")) },
-      },
+      options: { store, handlers: { new_alarm: throwing(new Error("database is away")) } },
       play: receiving(() => canaryDelivery({ id: "another" })),
     });
     expect([done.response.status, failed.response.status]).toEqual([200, 500]);

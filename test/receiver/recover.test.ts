@@ -14,6 +14,8 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 const body = JSON.stringify({ alarm: alarm() });
+const HANDLED = { status: 200, outcome: "handled" };
+const DUPLICATE = { status: 200, outcome: "duplicate" };
 const lost = { id: "lost-1", type: "new_alarm", body };
 
 /** A transactional store that remembers ids in memory. */
@@ -42,27 +44,17 @@ describe("recover", () => {
         handlers: { new_alarm: (_alarm, context) => void contexts.push(context) },
         now: () => NOW_MS + 999,
       });
-      expect(await recoverDelivery(receiver, lost)).toMatchObject({
-        status: 200,
-        outcome: "handled",
-      });
-      expect(await recoverDelivery(receiver, lost)).toMatchObject({
-        status: 200,
-        outcome: "duplicate",
-      });
-      expect(await receiver.receive(await delivery({ id: "lost-1" }))).toMatchObject({
-        outcome: "duplicate",
-      });
+      expect(await recoverDelivery(receiver, lost)).toMatchObject(HANDLED);
+      expect(await recoverDelivery(receiver, lost)).toMatchObject(DUPLICATE);
+      expect(await receiver.receive(await delivery({ id: "lost-1" }))).toMatchObject(DUPLICATE);
       expect(contexts).toHaveLength(1);
       expect(contexts[0]).toMatchObject({
         ...{ id: "lost-1", type: "new_alarm", recovered: true, takeover: false },
         ...{ timestamp: new Date(NOW_MS), rawBody: new TextEncoder().encode(body) },
       });
       expect(reports.map(({ outcome, recovered }) => [outcome, recovered])).toEqual([
-        ...[
-          ["handled", true],
-          ["duplicate", true],
-        ],
+        ["handled", true],
+        ["duplicate", true],
         ["duplicate", undefined],
       ]);
       expect(reports[0]).not.toHaveProperty("lagMs");
@@ -86,14 +78,7 @@ describe("recover", () => {
     ["malformed", { ...lost, type: undefined }],
     ["malformed", undefined],
     ["malformed", null],
-    [
-      "malformed",
-      {
-        get id() {
-          throw new Error("no");
-        },
-      },
-    ],
+    ["malformed", Object.defineProperty({}, "id", { get: throwing(new Error("no")) })],
     ["unrecognized", { ...lost, body: "" }],
     ["unrecognized", { ...lost, body: "{}" }],
     ["unrecognized", { ...lost, body: undefined }],

@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import {
-  createWebhookReceiver,
   memoryStore,
   metricsText,
   type DeliveryStore,
   type StoreConnection,
   type WebhookReceiver,
 } from "../../src/index.js";
-import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { delivery } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 type Delegated = Required<Pick<WebhookReceiver, "receive" | "drain" | "health" | "maxBodyBytes">>;
 
@@ -73,22 +73,12 @@ class CountingStore implements DeliveryStore {
   }
 }
 
-function receiverOn(store: DeliveryStore, warn: (line: string) => void = () => undefined) {
-  return createWebhookReceiver({
-    secret: TEST_SECRET,
-    now: () => NOW_MS,
-    handlers: { new_alarm: () => undefined },
-    store,
-    logger: { warn, error: () => undefined },
-  });
-}
+const receiverOn = (store: DeliveryStore) => recordingReceiver({ store });
 
 async function requestOf(): Promise<Request> {
-  const { headers, body } = await delivery();
   return new Request("https://receiver.test/", {
     method: "POST",
-    headers: headers as Record<string, string>,
-    body: body as string,
+    ...((await delivery()) as RequestInit),
   });
 }
 
@@ -100,7 +90,7 @@ const receivers: [string, (inner: WebhookReceiver) => WebhookReceiver][] = [
 
 describe.each(receivers)("a receiver that is wrapped by %s", (_name, wrap) => {
   it("has metrics, and closes connections while it drains", async () => {
-    const receiver = wrap(receiverOn(memoryStore()));
+    const receiver = wrap(receiverOn(memoryStore()).receiver);
     const handle = fetchHandler(receiver);
     expect((await handle(await requestOf())).headers.get("connection")).toBeNull();
     expect(metricsText(receiver)).toContain('outcome="handled",type="new_alarm"} 1');
@@ -112,7 +102,7 @@ describe.each(receivers)("a receiver that is wrapped by %s", (_name, wrap) => {
 });
 
 describe("an object with receive alone", () => {
-  const { receive } = receiverOn(memoryStore());
+  const { receive } = receiverOn(memoryStore()).receiver;
 
   it("is served by an adapter", async () => {
     const handle = fetchHandler({ receive } as WebhookReceiver);
@@ -132,21 +122,17 @@ const stores: [string, (inner: DeliveryStore) => DeliveryStore][] = [
 
 describe.each(stores)("a store that is wrapped by %s", (_name, wrap) => {
   it("still tells its receiver that it forgets ids", async () => {
-    const warn = vi.fn<(line: string) => void>();
-    const receiver = receiverOn(wrap(memoryStore({ maxEntries: 2 })), warn);
-    for (const id of ["a", "b", "c"]) await receiver.receive(await delivery({ id }));
-    expect(warn).toHaveBeenCalledTimes(1);
-    expect(warn.mock.calls[0]?.[0]).toContain("maxEntries (2): a duplicate of such");
+    const { receive, lines } = receiverOn(wrap(memoryStore({ maxEntries: 2 })));
+    for (const id of ["a", "b", "c"]) await receive(await delivery({ id }));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]?.level).toBe("warn");
+    expect(lines[0]?.message).toContain("maxEntries (2): a duplicate of such");
   });
 
   it("still learns the receiver's time limit", () => {
     const connectReceiver = vi.fn<(receiver: StoreConnection) => void>();
-    createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: () => undefined },
-      store: wrap({ ...memoryStore(), connectReceiver }),
-      dependencyTimeoutMs: 1_234,
-    });
+    const store = wrap({ ...memoryStore(), connectReceiver });
+    recordingReceiver({ store, dependencyTimeoutMs: 1_234 });
     expect(connectReceiver.mock.calls[0]?.[0].dependencyTimeoutMs).toBe(1_234);
   });
 });

@@ -1,9 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { SecretFunction, SecretList } from "../../src/index.js";
 import { deferred, type Deferred } from "../support/deferred.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
+
+const MISMATCH = { status: 409, outcome: "signature_mismatch" };
+const UNAVAILABLE = { status: 503, outcome: "secret_unavailable" };
 
 describe("a secret function that does not know the sender", () => {
   test.each<[string, SecretFunction]>([
@@ -16,10 +19,7 @@ describe("a secret function that does not know the sender", () => {
     "a secret function that does not know the sender is answered 409 signature_mismatch: %s",
     async (_, secret) => {
       const { receive, handled, reports } = recordingReceiver({ secret });
-      expect(await receive(await delivery())).toMatchObject({
-        status: 409,
-        outcome: "signature_mismatch",
-      });
+      expect(await receive(await delivery())).toMatchObject(MISMATCH);
       expect(handled).toEqual([]);
       expect(reports[0]).not.toHaveProperty("error");
     },
@@ -33,7 +33,7 @@ describe("a secret function that does not know the sender", () => {
     const { receive } = recordingReceiver({ secret: ({ type }) => secrets[type] });
     for (const type of ["forged_type", "constructor", "toString", "__proto__"]) {
       const forged = await delivery({ type, secret: "whsec_of_a_stranger" });
-      expect(await receive(forged)).toMatchObject({ status: 409, outcome: "signature_mismatch" });
+      expect(await receive(forged)).toMatchObject(MISMATCH);
     }
     expect(await receive(await delivery())).toMatchObject({ outcome: "handled" });
   });
@@ -98,7 +98,7 @@ describe("the calls of a secret function", () => {
     const answers = requests.map((request) => receive(request));
     calls[0]?.reject(new Error("the vault is sealed"));
     for (const answer of await Promise.all(answers)) {
-      expect(answer).toMatchObject({ status: 503, outcome: "secret_unavailable" });
+      expect(answer).toMatchObject(UNAVAILABLE);
     }
     expect(calls).toHaveLength(1);
   });
@@ -115,7 +115,7 @@ describe("the calls of a secret function", () => {
     await vi.advanceTimersByTimeAsync(399);
     expect(calls).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await first).toMatchObject({ status: 503, outcome: "secret_unavailable" });
+    expect(await first).toMatchObject(UNAVAILABLE);
     expect(calls).toHaveLength(2);
     calls[1]?.resolve(TEST_SECRET);
     for (const answer of await Promise.all(others)) {
@@ -169,9 +169,6 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
   beforeEach(() => {
     vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
   });
-  afterEach(() => {
-    vi.unstubAllGlobals();
-  });
 
   async function flood(count: number, dependencyTimeoutMs = 5_000) {
     vi.useFakeTimers();
@@ -211,15 +208,9 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
   });
 
   test("on Cloudflare Workers a function that throws is answered 503 and keeps no place", async () => {
-    const { receive } = recordingReceiver({
-      secret: () => {
-        throw new Error("the vault is sealed");
-      },
-    });
+    const { receive } = recordingReceiver({ secret: throwing(new Error("the vault is sealed")) });
     for (let at = 0; at < 150; at++) {
-      expect(await receive(await delivery({ id: String(at) }))).toMatchObject({
-        outcome: "secret_unavailable",
-      });
+      expect(await receive(await delivery({ id: String(at) }))).toMatchObject(UNAVAILABLE);
     }
   });
 });

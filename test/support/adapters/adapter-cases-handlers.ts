@@ -6,9 +6,10 @@ import {
   judge,
   signed,
   type AdapterCase,
+  type ExchangeOptions,
   type Expected,
 } from "./adapter-exchange.js";
-import { throwing } from "../faults.js";
+import { rejects, throwing } from "../faults.js";
 
 const HANDLED: Expected = { status: 200, outcome: "handled" };
 const DUPLICATE: Expected = { status: 200, outcome: "duplicate" };
@@ -80,6 +81,11 @@ function slow(
     },
   };
 }
+
+const UNAVAILABLE: readonly (readonly ["store" | "secret", string, ExchangeOptions])[] = [
+  ["store", "the store is down", { store: { ...memoryStore(), claim: rejects } }],
+  ["secret", "the secret is unavailable", { secret: rejects }],
+];
 
 /** Deliveries that reach the handler, and those that cannot. */
 export const handlerCases: readonly AdapterCase[] = [
@@ -175,29 +181,13 @@ export const handlerCases: readonly AdapterCase[] = [
         ensureEqual("runs", runs.length, 0);
       }),
   },
-  {
-    id: "store_unavailable",
-    title: "a delivery is refused for a retry, unhandled, when the store is down",
-    run: (target) => {
-      const store = {
-        ...memoryStore(),
-        claim: () => Promise.reject(new Error("no connection")),
-      };
-      return exchangeWith(target, { store }, async ({ expect, runs }) => {
-        await expect(await signed(), { status: 503, outcome: "store_unavailable" });
+  ...UNAVAILABLE.map(([what, when, options]): AdapterCase => ({
+    id: `${what}_unavailable`,
+    title: `a delivery is refused for a retry, unhandled, when ${when}`,
+    run: (target) =>
+      exchangeWith(target, options, async ({ expect, runs }) => {
+        await expect(await signed(), { status: 503, outcome: `${what}_unavailable` });
         ensureEqual("runs", runs.length, 0);
-      });
-    },
-  },
-  {
-    id: "secret_unavailable",
-    title: "a delivery is refused for a retry, unhandled, when the secret is unavailable",
-    run: (target) => {
-      const secret = () => Promise.reject(new Error("no vault"));
-      return exchangeWith(target, { secret }, async ({ expect, runs }) => {
-        await expect(await signed(), { status: 503, outcome: "secret_unavailable" });
-        ensureEqual("runs", runs.length, 0);
-      });
-    },
-  },
+      }),
+  })),
 ];
