@@ -1,100 +1,52 @@
-import { afterAll, beforeAll, describe, it } from "vitest";
-import { mysqlTransactions } from "../../src/stores/mysql/index.js";
-import { postgresTransactions } from "../../src/stores/postgres/index.js";
-import type { TransactionalStoreUnderTest } from "../../kit/store-contract/contract-case.js";
+import { beforeAll, describe, it } from "vitest";
 import { transactionalStoreContract } from "../../kit/store-contract/transactional-store-contract.js";
-import { describeMysql } from "../support/mysql/mysql-describe.js";
-import { startMysql, type MysqlServer } from "../support/mysql/mysql-server.js";
-import { describePostgres } from "../support/postgres/postgres-describe.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { databaseOf, type Sql } from "../support/stores/sql-engine.js";
+import { describeSql } from "../support/stores/sql-engines.js";
 
-/** Registers the cases. Those of SQLite run with every driver: test/stores/sqlite. The cases that need days move the rows into the past, and the others wait. */
-function keepsContract<Tx>(
-  makeStore: () => Promise<Required<Omit<TransactionalStoreUnderTest<Tx>, "close">>>,
-): void {
-  const needsDays = ({ id }: { id: string }) => id.endsWith("-days");
-  const onRealClock = async () => ({ ...(await makeStore()), advance: undefined });
-  const cases = [
-    ...transactionalStoreContract(onRealClock).filter((one) => !needsDays(one)),
-    ...transactionalStoreContract(makeStore).filter(needsDays),
-  ];
-  for (const { title, run } of cases) it(title, run);
-}
+/** Those of SQLite run with every driver: test/stores/sqlite. */
+describeSql("the TransactionalStore contract", (engine) => {
+  const isMysql = engine.name === "MySQL";
+  const db = databaseOf(engine);
+  const levels = isMysql ? ["REPEATABLE READ"] : ["read committed", "serializable"];
 
-describePostgres("the TransactionalStore contract on PostgreSQL", () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server.close());
-
-  describe.each(["read committed", "serializable"])("at isolation level %s", (isolation) => {
+  describe.each(levels)("at isolation level %s", (isolation) => {
     let tables = 0;
-    let pools: ReturnType<PostgresServer["pool"]>[];
+    let pools: Sql[];
     beforeAll(() => {
-      const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
-      pools = [server.pool({ options }), server.pool({ options })];
+      pools = [db.server.pool({ isolation }), db.server.pool({ isolation })];
     });
 
-    keepsContract(async () => {
+    const makeStore = async () => {
       tables += 1;
       const table = `${isolation.replace(" ", "_")}_${String(tables)}`;
-      const [store, otherClient] = pools.map((pool) => postgresTransactions({ pool, table }));
-      const [pool] = pools;
-      if (store === undefined || otherClient === undefined || pool === undefined) {
-        throw new Error("there is no pool");
-      }
+      const [store, otherClient] = pools.map((pool) => engine.makeTransactions(pool, { table }));
+      if (store === undefined || otherClient === undefined) throw new Error("there is no pool");
       await store.migrate();
-      await pool.query(`CREATE TABLE ${table}_rows (text text)`);
+      const text = isMysql ? "varchar(200) COLLATE utf8mb4_bin" : "text";
+      await db.pool.query(`CREATE TABLE ${table}_rows (text ${text})`);
       return {
         store,
         otherClient,
-        write: (tx, text) => tx.query(`INSERT INTO ${table}_rows VALUES ($1)`, [text]),
+        write: (tx: Sql, written: string) =>
+          engine.rows(tx, `INSERT INTO ${table}_rows VALUES (?)`, [written]),
         async written() {
-          const { rows } = await pool.query<{ text: string }>(`SELECT text FROM ${table}_rows`);
-          return rows.map(({ text }) => text);
+          const rows = await engine.rows(db.pool, `SELECT text FROM ${table}_rows`);
+          return rows.map((row) => String(row["text"]));
         },
-        async advance(ms) {
-          await pool.query(`UPDATE ${table} SET expires_at = expires_at - $1 * interval '1 ms'`, [
-            ms,
-          ]);
+        async advance(ms: number) {
+          const back = isMysql ? "- ?" : "- ? * interval '1 ms'";
+          await engine.rows(db.pool, `UPDATE ${table} SET expires_at = expires_at ${back}`, [ms]);
         },
       };
-    });
-  });
-});
-
-describeMysql("the TransactionalStore contract on MySQL", () => {
-  let server: MysqlServer;
-  let tables = 0;
-  let pools: ReturnType<MysqlServer["pool"]>[];
-  beforeAll(async () => {
-    server = await startMysql();
-    pools = [server.pool(), server.pool()];
-  });
-  afterAll(() => server.close());
-
-  keepsContract(async () => {
-    tables += 1;
-    const table = `deliveries_${String(tables)}`;
-    const [store, otherClient] = pools.map((pool) => mysqlTransactions({ pool, table }));
-    const [pool] = pools;
-    if (store === undefined || otherClient === undefined || pool === undefined) {
-      throw new Error("there is no pool");
-    }
-    await store.migrate();
-    await pool.query(`CREATE TABLE ${table}_rows (text varchar(200) COLLATE utf8mb4_bin)`);
-    return {
-      store,
-      otherClient,
-      write: (tx, text) => tx.query(`INSERT INTO ${table}_rows VALUES (?)`, [text]),
-      async written() {
-        const [rows] = await pool.query(`SELECT text FROM ${table}_rows`);
-        return (rows as { text: string }[]).map(({ text }) => text);
-      },
-      async advance(ms) {
-        await pool.query(`UPDATE ${table} SET expires_at = expires_at - ?`, [ms]);
-      },
     };
+
+    // The cases that need days move the rows into the past, and the others wait.
+    const needsDays = ({ id }: { id: string }) => id.endsWith("-days");
+    const onRealClock = async () => ({ ...(await makeStore()), advance: undefined });
+    const cases = [
+      ...transactionalStoreContract(onRealClock).filter((one) => !needsDays(one)),
+      ...transactionalStoreContract(makeStore).filter(needsDays),
+    ];
+    for (const { title, run } of cases) it(title, run);
   });
 });

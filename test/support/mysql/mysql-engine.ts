@@ -53,6 +53,11 @@ export const mysqlEngine: SqlEngine<Pool> = {
     const [row] = await this.rows(on, sql, [key]);
     return (Number(row?.["ms"] ?? NaN) - Date.now()) / 1000;
   },
+  async waitingForRows(pool) {
+    const waits = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'";
+    const [row] = await this.rows(pool, waits);
+    return Number(row?.["Value"]);
+  },
   async lockTable(pool, table) {
     const stranger = await pool.getConnection();
     await stranger.query(`LOCK TABLES ${table} WRITE`);

@@ -59,6 +59,9 @@ export const postgresEngine: SqlEngine<pg.Pool> = {
     const [row] = await this.rows(on, sql, [key]);
     return Number(row?.["seconds"] ?? NaN);
   },
+  async waitingForRows(pool) {
+    return (await this.rows(pool, "SELECT 1 FROM pg_locks WHERE NOT granted")).length;
+  },
   async lockTable(pool, table) {
     const stranger = await pool.connect();
     await stranger.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);

@@ -112,6 +112,8 @@ export interface SqlEngine<Pool extends Sql = Sql> {
   sleep(on: Sql, seconds: number): Promise<unknown>;
   /** Seconds until a time in the row of `key`, by the host's clock: negative in the past. NaN: there is none. */
   secondsLeft(on: Sql, column: string, key: string): Promise<number>;
+  /** How many transactions wait for a row or a lock of another one. */
+  waitingForRows(pool: Pool): Promise<number>;
   /** Locks a table until the returned function is called. */
   lockTable(pool: Pool, table: string): Promise<() => Promise<void>>;
   /** Makes a user who may do everything. */

@@ -1,9 +1,5 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
-import { describePostgres } from "../../support/postgres/postgres-describe.js";
-import { mustNotRun } from "../../support/postgres/postgres-effects.js";
-import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 
@@ -93,66 +89,4 @@ describe("postgresTransactions", () => {
     await expect(process).rejects.toThrow("rolled back at COMMIT");
     expect(release).toHaveBeenCalledExactlyOnceWith(undefined);
   });
-});
-
-describePostgres("two transactions that write the same row at the same time", () => {
-  let server: PostgresServer;
-  let pool: pg.Pool;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    pool = server.pool();
-    await postgresStore({ pool }).migrate();
-  });
-  afterAll(async () => {
-    await server.close();
-  });
-
-  /** Calls while a row that completes `key` is written, and commits it once the call waits for it. */
-  async function beside<T>(key: string, call: () => PromiseLike<T>): Promise<T> {
-    const client = await pool.connect();
-    await client.query("BEGIN");
-    await client.query(
-      "INSERT INTO gateway_deliveries (key, expires_at) VALUES ($1, now() + interval '1 hour')",
-      [key],
-    );
-    const called = call();
-    await expect
-      .poll(async () => (await pool.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount)
-      .toBeGreaterThan(0);
-    await client.query("COMMIT");
-    client.release();
-    return called;
-  }
-
-  describe.each(["read committed", "repeatable read", "serializable"])(
-    "isolation level %s",
-    (isolation) => {
-      const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
-
-      it("a claim sees a completion that was committed after it began", async () => {
-        const store = postgresStore({ pool: server.pool({ options }) });
-        const key = `claim ${isolation}`;
-        expect(await beside(key, async () => store.claim(key, "a", TIMES))).toEqual({
-          state: "completed",
-        });
-      });
-
-      it("process sees a completion that was committed after it began, and runs no handler", async () => {
-        const store = postgresTransactions({ pool: server.pool({ options }) });
-        const key = `process ${isolation}`;
-        expect(await beside(key, () => store.process(key, mustNotRun, TIMES))).toEqual({
-          state: "completed",
-        });
-      });
-
-      it("a concurrent completion changes nothing", async () => {
-        const store = postgresStore({ pool: server.pool({ options }) });
-        const key = `complete ${isolation}`;
-        await beside(key, async () => store.complete(key, "a", { retentionMs: 1 }));
-        await pool.query("SELECT pg_sleep(0.05)");
-        expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
-      });
-    },
-  );
 });

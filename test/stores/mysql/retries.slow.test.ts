@@ -1,10 +1,5 @@
-import type { Pool, RowDataPacket } from "mysql2/promise";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
-import { describeMysql } from "../../support/mysql/mysql-describe.js";
-import { mustNotRun } from "../../support/mysql/mysql-effects.js";
-import { watchedPool } from "../../support/mysql/mysql-watched-pool.js";
-import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
+import { describe, expect, it, vi } from "vitest";
+import { mysqlStore } from "../../../src/stores/mysql/index.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 
@@ -81,86 +76,4 @@ describe("retries of mysqlStore", () => {
     const claim = mysqlStore({ pool }).claim("k", "a", TIMES);
     await expect(claim).rejects.toThrow("the connection returned a row of another statement");
   });
-});
-
-describeMysql("two transactions that write the same row at the same time", () => {
-  let server: MysqlServer;
-  let pool: Pool;
-
-  beforeAll(async () => {
-    server = await startMysql();
-    pool = server.pool();
-    await mysqlStore({ pool }).migrate();
-  });
-  afterAll(async () => {
-    await server.close();
-  });
-
-  /** Calls while a row that completes `key` is written, and commits it once the call waits for it. */
-  async function beside<T>(key: string, call: () => PromiseLike<T>): Promise<T> {
-    const stranger = await pool.getConnection();
-    await stranger.query("START TRANSACTION");
-    await stranger.query(
-      "INSERT INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)",
-      [key],
-    );
-    const called = call();
-    await expect
-      .poll(async () => {
-        const waits = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'";
-        const [rows] = await pool.query<RowDataPacket[]>(waits);
-        return Number(rows[0]?.["Value"]);
-      })
-      .toBeGreaterThan(0);
-    await stranger.query("COMMIT");
-    stranger.release();
-    return called;
-  }
-
-  describe.each(["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])(
-    "isolation level %s",
-    (level) => {
-      const isolated = (): Pool => {
-        const made = server.pool();
-        made.pool.on("connection", (connection) => {
-          connection.query(`SET SESSION TRANSACTION ISOLATION LEVEL ${level}`);
-        });
-        return made;
-      };
-
-      it("a claim sees a completion that was committed after it began", async () => {
-        const store = mysqlStore({ pool: isolated() });
-        const key = `claim ${level}`;
-        expect(await beside(key, async () => store.claim(key, "a", TIMES))).toEqual({
-          state: "completed",
-        });
-      });
-
-      it("a concurrent completion changes nothing", async () => {
-        const store = mysqlStore({ pool: isolated() });
-        const key = `complete ${level}`;
-        await beside(key, async () => store.complete(key, "a", { retentionMs: 1 }));
-        await pool.query("DO SLEEP(0.05)");
-        expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
-      });
-
-      it("process sees a completion that was committed after it looked for the row, and runs no handler", async () => {
-        const key = `process ${level}`;
-        const stranger = await pool.getConnection();
-        await stranger.query("START TRANSACTION");
-        // The row is written after the first look, so the INSERT meets it.
-        const watched = watchedPool(isolated(), async (sql) => {
-          if (!sql.includes("INSERT")) return;
-          await stranger.query(
-            "INSERT IGNORE INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)",
-            [key],
-          );
-          setTimeout(() => void stranger.query("COMMIT"), 50);
-        });
-        const store = mysqlTransactions({ pool: watched });
-        expect(await store.process(key, mustNotRun, TIMES)).toEqual({ state: "completed" });
-        stranger.release();
-      });
-    },
-  );
 });
