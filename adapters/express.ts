@@ -1,7 +1,7 @@
 import type { BodyOptions } from "./http/body-limits.js";
 import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
-import type { WebhookReceiver } from "../src/receiver.js";
+import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
 /** Options of the Express adapter. */
 export type ExpressHandlerOptions = BodyOptions;
@@ -30,7 +30,7 @@ const ADVICE =
  * ```
  */
 export function expressHandler(
-  receiver: WebhookReceiver,
+  receiver: MountableReceiver,
   options: ExpressHandlerOptions = {},
 ): ExpressHandler {
   return nodeListener("expressHandler", receiver, options, ADVICE);

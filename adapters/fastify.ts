@@ -3,11 +3,11 @@ import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
 import { ConfigurationError } from "../src/common/errors.js";
 import { missingMethod, unsupportedVersion } from "../src/common/option-checks.js";
-import type { WebhookReceiver } from "../src/receiver.js";
+import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
 /** Options of `fastifyPlugin`, beside those that `app.register` itself takes. */
 export interface FastifyPluginOptions extends BodyOptions {
-  receiver: WebhookReceiver;
+  receiver: MountableReceiver;
   /**
    * The path of the webhook, with a leading slash. A `prefix`, of `app.register` or of a scope around it,
    * is put before it.

@@ -1,7 +1,7 @@
 import { bodyLimits, type BodyOptions } from "./http/body-limits.js";
 import { answerFetch, waitUntilOn } from "./http/fetch-answer.js";
 import { readFetchRequest } from "./http/fetch-body.js";
-import type { WebhookReceiver } from "../src/receiver.js";
+import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
 /** Options of the Fetch adapter. */
 export type FetchHandlerOptions = BodyOptions;
@@ -32,7 +32,7 @@ const ADVICE =
  * ```
  */
 export function fetchHandler(
-  receiver: WebhookReceiver,
+  receiver: MountableReceiver,
   options: FetchHandlerOptions = {},
 ): FetchHandler {
   const limits = bodyLimits("fetchHandler", receiver, options);

@@ -1,7 +1,7 @@
 import { bodyLimits, type BodyOptions } from "./http/body-limits.js";
 import { answerFetch, waitUntilOn } from "./http/fetch-answer.js";
 import { readHonoRequest, type HonoContext } from "./http/hono-request.js";
-import type { WebhookReceiver } from "../src/receiver.js";
+import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
 export type { HonoContext } from "./http/hono-request.js";
 
@@ -27,7 +27,7 @@ const ADVICE =
  * ```
  */
 export function honoHandler(
-  receiver: WebhookReceiver,
+  receiver: MountableReceiver,
   options: HonoHandlerOptions = {},
 ): HonoHandler {
   const limits = bodyLimits("honoHandler", receiver, options);

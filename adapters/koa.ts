@@ -1,7 +1,7 @@
 import type { BodyOptions } from "./http/body-limits.js";
 import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
-import type { WebhookReceiver } from "../src/receiver.js";
+import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
 /** Options of the Koa adapter. */
 export type KoaHandlerOptions = BodyOptions;
@@ -40,7 +40,10 @@ const ADVICE =
  * app.use(mount("/webhooks/gateway", koaHandler(receiver)));
  * ```
  */
-export function koaHandler(receiver: WebhookReceiver, options: KoaHandlerOptions = {}): KoaHandler {
+export function koaHandler(
+  receiver: MountableReceiver,
+  options: KoaHandlerOptions = {},
+): KoaHandler {
   const listener = nodeListener("koaHandler", receiver, options, ADVICE);
   return async (ctx) => {
     ctx.respond = false;

@@ -1,7 +1,7 @@
 import type { BodyOptions } from "./http/body-limits.js";
 import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
-import type { WebhookReceiver } from "../src/receiver.js";
+import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
 /** Options of the Node adapter. */
 export type NodeHandlerOptions = BodyOptions;
@@ -32,7 +32,7 @@ const ADVICE =
  * ```
  */
 export function nodeHandler(
-  receiver: WebhookReceiver,
+  receiver: MountableReceiver,
   options: NodeHandlerOptions = {},
 ): NodeHandler {
   return nodeListener("nodeHandler", receiver, options, ADVICE);

@@ -169,7 +169,7 @@ export function createWebhookReceiver<Tx = never>(
     if (late !== undefined) finishLate(trace, late);
     else if (trace.slot !== undefined) limit.leave(trace.slot);
     if (unfinished !== undefined) holdOpen(trace, unfinished);
-    health.note(trace, ending);
+    health.counts.note(trace, ending);
     const response = reporter.end(trace, ending);
     timestampWatch.check(trace, outcome === "handled");
     return response;
@@ -183,7 +183,7 @@ export function createWebhookReceiver<Tx = never>(
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
       if (trace.slot !== undefined) limit.leave(trace.slot);
-      health.noteLate(ending);
+      health.counts.noteLate(ending);
       reported = reporter.endLate(trace, ending);
     });
     inFlight.track(finished);

@@ -1,6 +1,6 @@
 import { answersByOutcome } from "../../src/answer/answer.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
-import { internalsOf, type WebhookReceiver } from "../../src/options/webhook-receiver.js";
+import { internalsOf, type MountableReceiver } from "../../src/options/webhook-receiver.js";
 import { checkReceiver } from "../http/body-limits.js";
 import {
   httpEventOf,
@@ -48,7 +48,7 @@ const MARGIN = { fallback: 1_000, min: 1, max: 900_000 };
  * ```
  */
 export function lambdaHandler(
-  receiver: WebhookReceiver,
+  receiver: MountableReceiver,
   options: LambdaHandlerOptions = {},
 ): LambdaHandler {
   checkReceiver("lambdaHandler", receiver);

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../src/common/errors.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import type { WebhookReceiver } from "../../src/receiver.js";
+import type { MountableReceiver } from "../../src/options/webhook-receiver.js";
 
 /** The options that every adapter takes. */
 export interface BodyOptions {
@@ -44,7 +44,7 @@ export const LINGER_MS = 2_000;
  */
 export function bodyLimits(
   adapter: string,
-  receiver: WebhookReceiver,
+  receiver: MountableReceiver,
   options: BodyOptions = {},
 ): BodyLimits {
   checkReceiver(adapter, receiver);
@@ -57,7 +57,7 @@ export function bodyLimits(
   return {
     maxBodyBytes: integerOption(
       "maxBodyBytes",
-      (receiver as Partial<WebhookReceiver>).maxBodyBytes,
+      receiver.maxBodyBytes,
       INTEGER_OPTIONS.maxBodyBytes,
     ),
     bodyTimeoutMs,
@@ -80,5 +80,5 @@ export function checkReceiver(adapter: string, receiver: unknown): void {
 /** By structure: a receiver may be wrapped, or come from another copy of the package. */
 function isReceiver(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return typeof (value as Partial<WebhookReceiver>).receive === "function";
+  return typeof (value as Partial<MountableReceiver>).receive === "function";
 }

@@ -1,6 +1,6 @@
 import type { FetchRequest } from "./fetch-body.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
-import { internalsOf, type WebhookReceiver } from "../../src/options/webhook-receiver.js";
+import { internalsOf, type MountableReceiver } from "../../src/options/webhook-receiver.js";
 import { type WebhookRequest, UnreadableBody } from "../../src/delivery/request.js";
 
 const encoder = new TextEncoder();
@@ -8,7 +8,7 @@ const NO_BODY = { "content-length": "0" };
 
 /** Passes a request to the receiver once its body is read, and returns the answer as a `Response`. */
 export async function answerFetch(
-  receiver: WebhookReceiver,
+  receiver: MountableReceiver,
   reading: Promise<FetchRequest>,
   waitUntil: NonNullable<WebhookRequest["waitUntil"]>,
 ): Promise<Response> {

@@ -3,8 +3,11 @@ import { isOurs, writeAnswer, writeAnswerAndClose, writeLastAnswer } from "./nod
 import { readNodeBody } from "./node-body.js";
 import { isGone, settled, type NodeRequest, type NodeResponse } from "./node-connection.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
-import { internalsOf, type ReceiverInternals } from "../../src/options/webhook-receiver.js";
-import type { WebhookReceiver } from "../../src/receiver.js";
+import {
+  internalsOf,
+  type MountableReceiver,
+  type ReceiverInternals,
+} from "../../src/options/webhook-receiver.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 
 /**
@@ -25,7 +28,7 @@ const NOT_WRITTEN =
  */
 export function nodeListener(
   adapter: string,
-  receiver: WebhookReceiver,
+  receiver: MountableReceiver,
   options: BodyOptions,
   advice: string,
 ): NodeListener {

@@ -34,6 +34,9 @@ export interface WebhookReceiver {
   readonly internal?: object | undefined;
 }
 
+/** What adapters serve: a receiver, or an object of your own that has at least `receive`. */
+export type MountableReceiver = Pick<WebhookReceiver, "receive"> & Partial<WebhookReceiver>;
+
 /** The member `internal` of a receiver that this package has made. */
 export interface ReceiverInternals extends MeasuredReceiver {
   /** Whether `drain` was called. Adapters then close connections, so that senders turn to another process. */

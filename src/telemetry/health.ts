@@ -1,5 +1,4 @@
 import type { Log } from "../answer/logger.js";
-import type { Ending, Trace } from "../answer/trace.js";
 import type { WebhookType } from "../delivery/headers.js";
 import { DriftWatch } from "./drift-watch.js";
 import type { ExpectedEvery } from "./expect-every.js";
@@ -86,7 +85,8 @@ export interface HealthSources {
 /** Makes the health of a receiver out of its counts. No method throws. */
 export class Health {
   readonly drift: DriftWatch;
-  readonly #counts: HealthCounts;
+  /** Takes each request. */
+  readonly counts: HealthCounts;
   readonly #sources: HealthSources;
   /** Since when each reason applies. */
   readonly #since = new Map<HealthReasonCode, number>();
@@ -94,32 +94,22 @@ export class Health {
 
   constructor(sources: HealthSources, log: Log) {
     this.#sources = sources;
-    this.#counts = new HealthCounts(sources);
-    this.#counts.onTurn = (nowMs) => {
+    this.counts = new HealthCounts(sources);
+    this.counts.onTurn = (nowMs) => {
       this.#judge(nowMs);
     };
-    this.#counts.onSetBack = (nowMs) => {
+    this.counts.onSetBack = (nowMs) => {
       this.#setBack(nowMs);
     };
     this.drift = new DriftWatch(log, () => {
       sources.tally.drifted += 1;
-      this.#counts.noteDrift();
+      this.counts.noteDrift();
     });
-  }
-
-  /** Called once per request, when its outcome is known. */
-  note(trace: Trace, ending: Ending): void {
-    this.#counts.note(trace, ending);
-  }
-
-  /** Called when a handler has settled after `handler_timeout`. */
-  noteLate(ending: Ending): void {
-    this.#counts.noteLate(ending);
   }
 
   /** The health now. */
   read(options?: HealthOptions): ReceiverHealth {
-    const nowMs = this.#counts.readClock();
+    const nowMs = this.counts.readClock();
     this.#deadJobs = wholeNumber(options?.deadJobs);
     const reasons = this.#judge(nowMs);
     const { completionsPending, inFlight, isDraining } = this.#sources;
@@ -134,15 +124,15 @@ export class Health {
         delete_my_data_event: this.#isoOf("delete_my_data_event"),
       },
       ratios: {
-        mismatches: ratioOf("mismatch_ratio", this.#counts),
-        stale: ratioOf("stale", this.#counts),
-        storeFailures: ratioOf("store_failing", this.#counts),
-        handlerFailures: ratioOf("handlers_failing", this.#counts),
-        slowHandlers: ratioOf("handlers_slow", this.#counts),
-        duplicates: ratioOf("duplicates", this.#counts),
-        disconnects: ratioOf("disconnects", this.#counts),
+        mismatches: ratioOf("mismatch_ratio", this.counts),
+        stale: ratioOf("stale", this.counts),
+        storeFailures: ratioOf("store_failing", this.counts),
+        handlerFailures: ratioOf("handlers_failing", this.counts),
+        slowHandlers: ratioOf("handlers_slow", this.counts),
+        duplicates: ratioOf("duplicates", this.counts),
+        disconnects: ratioOf("disconnects", this.counts),
       },
-      store: { ok: this.#counts.runOf("store") === 0, lastErrorAt: this.#isoOf("storeError") },
+      store: { ok: this.counts.runOf("store") === 0, lastErrorAt: this.#isoOf("storeError") },
       completionsPending: completionsPending(),
       inFlight: inFlight(),
       draining: isDraining(),
@@ -162,12 +152,12 @@ export class Health {
       completionsPending: completionsPending(),
     };
     return HEALTH_REASON_CODES.flatMap((code): HealthReason[] => {
-      const { count, sinceMs = nowMs } = measure(code, this.#counts, facts);
+      const { count, sinceMs = nowMs } = measure(code, this.counts, facts);
       if (count === 0) {
         this.#since.delete(code);
         return [];
       }
-      const started = this.#counts.timeOf("started") ?? nowMs;
+      const started = this.counts.timeOf("started") ?? nowMs;
       const known = this.#since.get(code) ?? Math.max(started, Math.min(sinceMs, nowMs));
       this.#since.set(code, known);
       return [{ code, since: isoOf(known), count, advice: HEALTH_REASONS[code].advice }];
@@ -179,7 +169,7 @@ export class Health {
   }
 
   #isoOf(name: Parameters<HealthCounts["timeOf"]>[0]): string | null {
-    const time = this.#counts.timeOf(name);
+    const time = this.counts.timeOf(name);
     return time === undefined ? null : isoOf(time);
   }
 }

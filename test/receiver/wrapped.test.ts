@@ -105,7 +105,7 @@ describe("an object with receive alone", () => {
   const { receive } = receiverOn(memoryStore()).receiver;
 
   it("is served by an adapter", async () => {
-    const handle = fetchHandler({ receive } as WebhookReceiver);
+    const handle = fetchHandler({ receive });
     expect((await handle(await requestOf())).status).toBe(200);
   });
 
