@@ -1,4 +1,4 @@
-import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
 import {
   CONFORMANCE_GROUPS,
   type ConformanceCase,
@@ -11,7 +11,12 @@ import { UsageError } from "../exit.js";
 import { hintOf } from "../options/nearest-name.js";
 import type { OptionSpecs, Values } from "../options/option-specs.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
-import { CONNECTION_OPTIONS, JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
+import {
+  CONNECTION_OPTIONS,
+  JSON_OPTION,
+  MAX_BODY_OPTION,
+  typesOf,
+} from "../options/shared-options.js";
 import { isLoopback, readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine } from "../terminal/printable.js";
@@ -158,13 +163,6 @@ export function isFailure(
 ): boolean {
   if (end.result === "failed") return strict || end.level === "must";
   return requireJudged && isUnproven(end);
-}
-
-function typesOf(given: readonly string[]): readonly WebhookType[] {
-  if (given.length === 0) return WEBHOOK_TYPES;
-  const types = given.filter(isWebhookType);
-  if (types.length === given.length) return types;
-  throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
 }
 
 function chosenCases(

@@ -1,3 +1,5 @@
+import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
+import { UsageError } from "../exit.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import type { OptionSpecs, WholeSpec } from "./option-specs.js";
@@ -31,3 +33,12 @@ export const JSON_OPTION = {
   kind: "flag",
   help: "Writes the result as one JSON document, and nothing else to standard output.",
 } as const;
+
+/** The types that the option names. Throws `UsageError` for another. */
+export function typesOf(given: readonly string[]): readonly WebhookType[] {
+  const known: readonly string[] = WEBHOOK_TYPES;
+  if (!given.every((type) => known.includes(type))) {
+    throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
+  }
+  return given.length === 0 ? WEBHOOK_TYPES : ([...new Set(given)] as WebhookType[]);
+}

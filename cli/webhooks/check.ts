@@ -3,13 +3,13 @@ import type { WebhookFinding } from "../../src/management/webhook-findings.js";
 import { createCommand } from "../command.js";
 import { EXIT } from "../exit.js";
 import { SECRET_OPTIONS } from "../options/secret-source.js";
-import { JSON_OPTION } from "../options/shared-options.js";
+import { JSON_OPTION, typesOf } from "../options/shared-options.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { writeJson } from "../terminal/printable.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import { readCurrentSecret } from "./private-file.js";
-import { TYPE_OPTION, typesOf } from "./proof-options.js";
+import { TYPE_OPTION } from "./proof-options.js";
 import { counted, writeFindings, writeResult } from "./report-lines.js";
 
 /** Checks that deliveries can arrive. */

@@ -1,8 +1,7 @@
-import type { WebhookType } from "../../src/delivery/headers.js";
 import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
 import type { ProofOptions, SecretProof } from "../../src/management/prove-secret.js";
-import { UsageError } from "../exit.js";
 import type { OptionSpecs } from "../options/option-specs.js";
+import { typesOf } from "../options/shared-options.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine } from "../terminal/printable.js";
@@ -60,15 +59,6 @@ interface ProofValues {
   readonly instances: number | undefined;
   readonly wait: number;
   readonly timeout: number;
-}
-
-/** The types that the option names. Throws `UsageError` for another. */
-export function typesOf(given: readonly string[]): readonly WebhookType[] {
-  const known: readonly string[] = WEBHOOK_TYPES;
-  if (!given.every((type) => known.includes(type))) {
-    throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
-  }
-  return given.length === 0 ? WEBHOOK_TYPES : ([...new Set(given)] as WebhookType[]);
 }
 
 /** The options of a proof as the library takes them. */

@@ -5,7 +5,7 @@ import { isSameUrl } from "../../src/management/webhook.js";
 import { createCommand } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
 import { SECRET_OPTIONS } from "../options/secret-source.js";
-import { JSON_OPTION } from "../options/shared-options.js";
+import { JSON_OPTION, typesOf } from "../options/shared-options.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
@@ -16,7 +16,6 @@ import {
   PROOF_OPTIONS,
   proofOptionsOf,
   TYPE_OPTION,
-  typesOf,
   type FailedProofWords,
 } from "./proof-options.js";
 import { writeResult, writeWarning } from "./report-lines.js";
