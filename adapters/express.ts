@@ -3,9 +3,6 @@ import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
-/** Options of the Express adapter. */
-export type ExpressHandlerOptions = BodyOptions;
-
 /**
  * An Express request handler. At run time it returns a promise that settles with the response and never
  * rejects. Its type is `void`, so that linters accept it wherever Express does.
@@ -31,7 +28,7 @@ const ADVICE =
  */
 export function expressHandler(
   receiver: MountableReceiver,
-  options: ExpressHandlerOptions = {},
+  options: BodyOptions = {},
 ): ExpressHandler {
   return nodeListener("expressHandler", receiver, options, ADVICE);
 }

@@ -16,7 +16,7 @@ export interface FastifyPluginOptions extends BodyOptions {
 }
 
 /** What the plugin uses of a Fastify instance, of version 4 or 5, over HTTP, HTTPS or HTTP/2. */
-export interface FastifyScope {
+interface FastifyScope {
   /** Adds a route for every method that the server takes. */
   all(
     path: string,
@@ -26,7 +26,7 @@ export interface FastifyScope {
 }
 
 /** Answers a request of Fastify by its Node request and response. */
-export type FastifyListener = (
+type FastifyListener = (
   request: { readonly raw: NodeRequest },
   reply: { readonly raw: NodeResponse; hijack(): unknown },
 ) => Promise<void>;

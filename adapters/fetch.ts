@@ -3,9 +3,6 @@ import { answerFetch, waitUntilOn } from "./http/fetch-answer.js";
 import { readFetchRequest } from "./http/fetch-body.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
-/** Options of the Fetch adapter. */
-export type FetchHandlerOptions = BodyOptions;
-
 /**
  * A handler for servers of the Fetch API: Deno, Bun, Workers, and route handlers of many frameworks. Pass
  * on all arguments of the platform, `(request, env, ctx)` on Workers and `(request, context)` on Netlify:
@@ -31,10 +28,7 @@ const ADVICE =
  * export default { fetch: fetchHandler(receiver) };
  * ```
  */
-export function fetchHandler(
-  receiver: MountableReceiver,
-  options: FetchHandlerOptions = {},
-): FetchHandler {
+export function fetchHandler(receiver: MountableReceiver, options: BodyOptions = {}): FetchHandler {
   const limits = bodyLimits("fetchHandler", receiver, options);
   return (request, second, third) =>
     answerFetch(receiver, readFetchRequest(request, limits, ADVICE), (work) => {

@@ -3,11 +3,6 @@ import { answerFetch, waitUntilOn } from "./http/fetch-answer.js";
 import { readHonoRequest, type HonoContext } from "./http/hono-request.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
-export type { HonoContext } from "./http/hono-request.js";
-
-/** Options of the Hono adapter. */
-export type HonoHandlerOptions = BodyOptions;
-
 /** A Hono handler: `app.all(path, honoHandler(receiver))`. */
 export type HonoHandler = (c: HonoContext) => Promise<Response>;
 
@@ -26,10 +21,7 @@ const ADVICE =
  * app.all("/webhooks/gateway", honoHandler(receiver));
  * ```
  */
-export function honoHandler(
-  receiver: MountableReceiver,
-  options: HonoHandlerOptions = {},
-): HonoHandler {
+export function honoHandler(receiver: MountableReceiver, options: BodyOptions = {}): HonoHandler {
   const limits = bodyLimits("honoHandler", receiver, options);
   return (c) =>
     answerFetch(receiver, readHonoRequest(c, limits, ADVICE), (work) => {

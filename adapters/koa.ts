@@ -3,11 +3,8 @@ import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
-/** Options of the Koa adapter. */
-export type KoaHandlerOptions = BodyOptions;
-
 /** What the adapter uses of a Koa context, of version 2 or 3. */
-export interface KoaContext {
+interface KoaContext {
   /** The request of Node. */
   readonly req: NodeRequest;
   /** The response of Node. */
@@ -40,10 +37,7 @@ const ADVICE =
  * app.use(mount("/webhooks/gateway", koaHandler(receiver)));
  * ```
  */
-export function koaHandler(
-  receiver: MountableReceiver,
-  options: KoaHandlerOptions = {},
-): KoaHandler {
+export function koaHandler(receiver: MountableReceiver, options: BodyOptions = {}): KoaHandler {
   const listener = nodeListener("koaHandler", receiver, options, ADVICE);
   return async (ctx) => {
     ctx.respond = false;

@@ -3,9 +3,6 @@ import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
-/** Options of the Node adapter. */
-export type NodeHandlerOptions = BodyOptions;
-
 /**
  * A listener for the `request` event of `node:http`, `node:https` and `node:http2` servers. It returns a
  * promise that settles when the response is finished or closed and never rejects, for hosts that await it
@@ -31,9 +28,6 @@ const ADVICE =
  * http.createServer(nodeHandler(receiver)).listen(3000);
  * ```
  */
-export function nodeHandler(
-  receiver: MountableReceiver,
-  options: NodeHandlerOptions = {},
-): NodeHandler {
+export function nodeHandler(receiver: MountableReceiver, options: BodyOptions = {}): NodeHandler {
   return nodeListener("nodeHandler", receiver, options, ADVICE);
 }

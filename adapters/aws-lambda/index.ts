@@ -1,3 +1,1 @@
-export { type LambdaEvent, type LambdaResult } from "./http-event.js";
-export type { LambdaContext } from "./invocation.js";
-export { lambdaHandler, type LambdaHandler, type LambdaHandlerOptions } from "./lambda-handler.js";
+export { lambdaHandler, type LambdaHandler } from "./lambda-handler.js";

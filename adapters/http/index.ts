@@ -1,4 +1,3 @@
-export { bodyLimits, type BodyLimits, type BodyOptions } from "./body-limits.js";
-export { discardNodeBody, readNodeBody, type NodeBody } from "./node-body.js";
-export type { NodeRequest } from "./node-connection.js";
-export { UnreadableBody, type UnreadableReason } from "../../src/delivery/request.js";
+export { bodyLimits, type BodyOptions } from "./body-limits.js";
+export { discardNodeBody, readNodeBody } from "./node-body.js";
+export { UnreadableBody } from "../../src/delivery/request.js";

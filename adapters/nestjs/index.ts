@@ -1,13 +1,5 @@
-export {
-  OnAlarm,
-  OnOnlineDataEvent,
-  OnUnrecognized,
-  type HandlerDecorator,
-} from "./handler-decorators.js";
-export type {
-  WebhookReceiverModuleAsyncOptions,
-  WebhookReceiverModuleOptions,
-} from "./module-options.js";
+export { OnAlarm, OnOnlineDataEvent, OnUnrecognized } from "./handler-decorators.js";
+export type { WebhookReceiverModuleOptions } from "./module-options.js";
 export {
   InjectWebhookReceiver,
   WEBHOOK_RECEIVER,

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { D1Binding, D1Result, D1Statement } from "identity-gateway-webhooks/cloudflare";
+import type { D1Binding } from "identity-gateway-webhooks/cloudflare";
 import { installServer } from "./install-server.js";
 
 /** The part of miniflare that the demo uses. */
@@ -35,7 +35,7 @@ export async function startD1(): Promise<{ url: string; stop: () => Promise<void
 }
 
 /** A statement of a remote database, with its values. */
-interface RemoteStatement extends D1Statement {
+interface RemoteStatement extends ReturnType<D1Binding["prepare"]> {
   readonly call: readonly unknown[];
 }
 
@@ -51,7 +51,7 @@ export function remoteD1(url: string): D1Binding {
       const calls = statements.map((one) => (one as RemoteStatement).call);
       const answer = await fetch(url, { method: "POST", body: JSON.stringify(calls) });
       if (!answer.ok) throw new Error(await answer.text());
-      return (await answer.json()) as readonly D1Result[];
+      return (await answer.json()) as Awaited<ReturnType<D1Binding["batch"]>>;
     },
   };
 }

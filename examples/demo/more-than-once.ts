@@ -5,7 +5,6 @@ import {
   createScaledClock,
   sampleAlarm,
   TEST_SECRET,
-  type DeliverOptions,
   type TwinAttempt,
 } from "identity-gateway-webhooks/testing";
 import type { Ledger } from "./ledger.js";
@@ -30,8 +29,9 @@ export async function deliverMoreThanOnce(
   });
   const alarm = { alarm: sampleAlarm() };
 
-  const deliver = async (options: DeliverOptions): Promise<readonly TwinAttempt[]> =>
-    (await twin.deliver(alarm, options)).attempts;
+  const deliver = async (
+    options: Parameters<typeof twin.deliver>[1],
+  ): Promise<readonly TwinAttempt[]> => (await twin.deliver(alarm, options)).attempts;
 
   const twice = await deliver({ times: 2 });
 

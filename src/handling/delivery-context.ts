@@ -7,7 +7,7 @@ export type DeliveryContext<Tx = never> = [Tx] extends [never]
   : TransactionContext<Tx>;
 
 /** The members that every context has. */
-interface DeliveryFacts {
+export interface DeliveryFacts {
   /** X-Webhook-Id: the same for every attempt and every duplicate of this delivery. */
   readonly id: string;
   /**

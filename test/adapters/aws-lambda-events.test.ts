@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { lambdaHandler, type LambdaEvent } from "../../adapters/aws-lambda/index.js";
+import { lambdaHandler } from "../../adapters/aws-lambda/index.js";
+import type { LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
 import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
 import type { WireRequest } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";

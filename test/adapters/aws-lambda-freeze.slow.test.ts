@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import type { LambdaEvent, LambdaResult } from "../../adapters/aws-lambda/index.js";
+import type { LambdaResult, LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
 import { createGatewayTwin, createScaledClock, sampleAlarm } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";

@@ -1,10 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  lambdaHandler,
-  type LambdaEvent,
-  type LambdaHandlerOptions,
-  type LambdaResult,
-} from "../../adapters/aws-lambda/index.js";
+import { lambdaHandler } from "../../adapters/aws-lambda/index.js";
+import type { LambdaHandlerOptions } from "../../adapters/aws-lambda/lambda-handler.js";
+import type { LambdaResult, LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
 import {
   memoryStore,
   type DeliveryContext,

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { verifySignature, type WebhookHeaders } from "../../src/index.js";
+import { verifySignature } from "../../src/index.js";
+import type { WebhookHeaders } from "../../src/delivery/header-values.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { WebhookHeaders } from "../../src/index.js";
+import type { WebhookHeaders } from "../../src/delivery/header-values.js";
 import { delivery, type SignedHeaders } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 

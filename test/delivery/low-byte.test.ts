@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { verifySignature, type WebhookHeaders } from "../../src/index.js";
+import { verifySignature } from "../../src/index.js";
+import type { WebhookHeaders } from "../../src/delivery/header-values.js";
 import { NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
 import { spiedStore } from "../support/spied-store.js";
 import { rawDelivery } from "../support/raw-delivery.js";

@@ -6,9 +6,9 @@ import {
   crmLogin,
   probeReceiver,
   registerWebhooks,
-  type CheckOptions,
   type NewWebhook,
 } from "../../src/management/index.js";
+import type { CheckOptions } from "../../src/management/check-webhooks.js";
 import { Desk, type DeskGateway, type DeskReceiver } from "../support/management/desk.js";
 import { scriptedClient } from "../support/management/scripted-gateway.js";
 

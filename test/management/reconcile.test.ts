@@ -5,8 +5,8 @@ import {
   createWebhookSecret,
   reconcileDeliveries,
   reconcileMetrics,
-  type AttemptPaths,
 } from "../../src/management/index.js";
+import type { AttemptPaths } from "../../src/management/attempt-reader.js";
 import { createVirtualClock, sampleAlarm } from "../../kit/index.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { Desk } from "../support/management/desk.js";

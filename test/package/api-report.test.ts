@@ -1,5 +1,8 @@
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { ownReports, undocumentedExports } from "../../api/report-text.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
 
 /** A report as API Extractor prints it. */
 function extracted(...code: readonly string[]): string {
@@ -66,5 +69,56 @@ describe("an API report", () => {
 
   test("an API report with an unknown layout is refused", () => {
     expect(() => reportsOf({ index: "# Another tool's report" })).toThrow(/unknown layout/);
+  });
+});
+
+/** The functions of /testing that docs/testing.md lists as stable, and the public test secret. */
+const STABLE_TESTING = [
+  "TEST_SECRET",
+  "createGatewayTwin",
+  "deliveryStoreContract",
+  "loadFixtures",
+  "receiverConformance",
+  "recordFixtures",
+  "replayFixtures",
+  "runOrSkip",
+  "sampleAlarm",
+  "sampleOnlineDataEvent",
+  "signedDelivery",
+  "transactionalStoreContract",
+];
+
+/** The exports that the report of an entry shows, each once, and those of them that are experimental. */
+function exportsOf(report: string): { all: Set<string>; experimental: Set<string> } {
+  const text = readFileSync(path.join(REPOSITORY, "api", report), "utf8");
+  const found = [...text.matchAll(/^\/\/ @public(.*)\nexport (?:abstract )?\w+ (\w+)/gm)];
+  const marked = found.filter(([, marks]) => marks?.includes("@experimental") === true);
+  const namesOf = (matches: typeof found): Set<string> =>
+    new Set(matches.map(([, , name = ""]) => name));
+  return { all: namesOf(found), experimental: namesOf(marked) };
+}
+
+describe("the public names", () => {
+  test("all entries together have at most 300 public names", () => {
+    const reports = readdirSync(path.join(REPOSITORY, "api")).filter((file) =>
+      file.endsWith(".api.md"),
+    );
+    const names = new Set(reports.flatMap((report) => [...exportsOf(report).all]));
+    expect(names.size).toBeGreaterThan(150);
+    expect(names.size).toBeLessThanOrEqual(300);
+  });
+
+  test("every export of /management is experimental", () => {
+    const { all, experimental } = exportsOf("management.api.md");
+    expect(all.size).toBeGreaterThan(0);
+    expect(experimental).toEqual(all);
+  });
+
+  test("every export of /testing is experimental but the dozen that docs/testing.md lists as stable", () => {
+    const { all, experimental } = exportsOf("testing.api.md");
+    expect([...all].filter((name) => !experimental.has(name)).toSorted()).toEqual(STABLE_TESTING);
+    const page = readFileSync(path.join(REPOSITORY, "docs", "testing.md"), "utf8");
+    const [line = ""] = /^.*these functions are stable.*$/m.exec(page) ?? [];
+    expect(STABLE_TESTING.filter((name) => !line.includes(`\`${name}\``))).toEqual([]);
   });
 });

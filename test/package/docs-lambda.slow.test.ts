@@ -5,7 +5,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { LambdaResult } from "../../adapters/aws-lambda/index.js";
+import type { LambdaResult } from "../../adapters/aws-lambda/http-event.js";
 import { createDynamoTable } from "../../src/stores/dynamodb/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { LambdaResult } from "../../adapters/aws-lambda/index.js";
+import type { LambdaResult } from "../../adapters/aws-lambda/http-event.js";
 import { TEST_SECRET, alarm } from "../support/deliveries.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
 import { deployFunction, type LambdaFunction } from "../support/lambda/lambda-function.js";

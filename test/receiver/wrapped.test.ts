@@ -4,9 +4,9 @@ import {
   memoryStore,
   metricsText,
   type DeliveryStore,
-  type StoreConnection,
   type WebhookReceiver,
 } from "../../src/index.js";
+import type { StoreConnection } from "../../src/stores/delivery-store.js";
 import { delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 

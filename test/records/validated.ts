@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import type { DeliveryIssue } from "../../src/index.js";
+import type { DeliveryIssue } from "../../src/records/decoded.js";
 import {
   deleteMyDataEventSchema,
   newAlarmSchema,

@@ -1,11 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  ConfigurationError,
-  signDelivery,
-  verifySignature,
-  type VerifySignatureOptions,
-} from "../../src/index.js";
+import { ConfigurationError, signDelivery, verifySignature } from "../../src/index.js";
+import type { VerifySignatureOptions } from "../../src/signature/verify-signature.js";
 import { rejectionOf } from "../support/thrown.js";
 import { NOW_SECONDS, TEST_SECRET, delivery } from "../support/deliveries.js";
 

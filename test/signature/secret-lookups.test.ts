@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { SecretFunction, SecretList } from "../../src/index.js";
+import type { SecretFunction } from "../../src/index.js";
+import type { SecretList } from "../../src/signature/secrets.js";
 import { deferred, type Deferred } from "../support/deferred.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";

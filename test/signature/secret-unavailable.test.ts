@@ -2,9 +2,9 @@ import { describe, expect, test, vi } from "vitest";
 import {
   createWebhookReceiver,
   type SecretFunction,
-  type SecretList,
   type WebhookRequest,
 } from "../../src/index.js";
+import type { SecretList } from "../../src/signature/secrets.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";

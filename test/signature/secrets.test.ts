@@ -1,6 +1,7 @@
 import { backend } from "#crypto";
 import { describe, expect, test, vi } from "vitest";
-import type { SecretFunction, SecretQuery } from "../../src/index.js";
+import type { SecretFunction } from "../../src/index.js";
+import type { SecretQuery } from "../../src/signature/secrets.js";
 import { TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 

@@ -55,7 +55,7 @@ it.each<[string, (given: never) => unknown, unknown, string]>([
   expect(call).toThrow(message);
 });
 
-it("createTable refuses a DynamoDB of the AWS SDK 2", async () => {
+it("createDynamoTable refuses a DynamoDB of the AWS SDK 2", async () => {
   await expect(createDynamoTable({ client: DYNAMODB_2 as never })).rejects.toMatchObject({
     code: "unsupported_version",
   });

@@ -15,8 +15,8 @@ import {
   bullmqConsume,
   bullmqEnqueue,
   bullmqDeadDeliveries as bullmqDead,
-  type Replayed,
 } from "../../src/inbox/bullmq/index.js";
+import type { Replayed } from "../../src/inbox/dead-deliveries.js";
 import {
   pgBossDeadDeliveries as pgBossDead,
   pgBossConsume,

@@ -15,9 +15,9 @@ import {
   type ClaimResult,
   type DeliveryContext,
   type DeliveryStore,
-  type Handlers,
+  type WebhookHandlers,
   type OnlineDataEvent,
-  type Outcome,
+  type WebhookOutcome,
   type OutcomeReport,
   type ProcessResult,
   type SecretOption,
@@ -294,10 +294,10 @@ proves<Equal<Members<OutcomeReport>, false>>();
 proves<Equal<Members<WebhookRequest>, false>>();
 proves<Equal<Members<WebhookResponse>, false>>();
 proves<Equal<Members<WebhookReceiverOptions>, false>>();
-proves<Equal<Members<Handlers>, false>>();
+proves<Equal<Members<WebhookHandlers>, false>>();
 proves<Equal<Members<UnrecognizedDelivery>, false>>();
 proves<Equal<IsAny<SecretOption>, false>>();
-proves<Equal<IsAny<Outcome>, false>>();
+proves<Equal<IsAny<WebhookOutcome>, false>>();
 proves<Equal<IsAny<ClaimResult>, false>>();
 proves<Equal<Members<TransactionalStore<string>>, false>>();
 proves<Equal<IsAny<ProcessResult>, false>>();

@@ -8,7 +8,7 @@ import {
   type DataDeletedEvent,
   type DataReappearedEvent,
   type DeletionRequestSentEvent,
-  type Handlers,
+  type WebhookHandlers,
   type KnownOnlineDataEvent,
   type OnlineDataEvent,
   type OnlineDataEventType,
@@ -85,11 +85,11 @@ createWebhookReceiver({
 });
 
 // Misspelt handlers.
-const misspelt: Handlers = {
+const misspelt: WebhookHandlers = {
   // @ts-expect-error: misspelt new_alarm
   new_alarms: () => undefined,
 };
-const misspeltEvent: Handlers = {
+const misspeltEvent: WebhookHandlers = {
   // @ts-expect-error: misspelt DATA_DELETED
   delete_my_data_event: { DATA_DELETE: () => undefined },
 };

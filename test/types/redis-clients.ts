@@ -5,8 +5,6 @@ import * as redis5 from "redis-5";
 import { createWebhookReceiver, type DeliveryStore } from "identity-gateway-webhooks";
 import {
   redisStore,
-  type IoredisClient,
-  type NodeRedisClient,
   type RedisClient,
   type RedisStoreOptions,
 } from "identity-gateway-webhooks/redis";
@@ -35,7 +33,7 @@ redisStore({ ...options, logger: false });
 redisStore({ ...options, keyPrefix: undefined, logger: undefined });
 redisStore({ ...options, logger: { warn: (message: string) => message.length } });
 
-declare const either: NodeRedisClient | IoredisClient;
+declare const either: ReturnType<typeof createClient> | Redis;
 const client: RedisClient = either;
 redisStore({ client });
 

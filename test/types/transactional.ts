@@ -6,8 +6,8 @@ import {
   type Alarm,
   type DeliveryContext,
   type DeliveryStore,
-  type Handler,
-  type Handlers,
+  type WebhookHandler,
+  type WebhookHandlers,
   type OnlineDataEvent,
   type OnlineDataEventHandlers,
   type ProcessResult,
@@ -148,10 +148,10 @@ createWebhookReceiver({
 });
 
 // Handlers that are written elsewhere, with and without a use for the transaction.
-const plain: Handlers = { new_alarm: (alarm, { id }) => alarm.text + id };
-const plainAlarm: Handler<Alarm> = (alarm, { id }) => alarm.text + id;
+const plain: WebhookHandlers = { new_alarm: (alarm, { id }) => alarm.text + id };
+const plainAlarm: WebhookHandler<Alarm> = (alarm, { id }) => alarm.text + id;
 const plainEvents: OnlineDataEventHandlers = { DATA_DELETED: (event) => event.site_id };
-const writing: Handlers<DeliveryContext<Client>> = {
+const writing: WebhookHandlers<DeliveryContext<Client>> = {
   new_alarm: (alarm, { tx }) => tx.query(alarm.text),
 };
 createWebhookReceiver({ secret, store, handlers: plain });
@@ -202,7 +202,7 @@ options.store = store;
 // With one they hold for code that does not know the transaction.
 function receiverOn<Tx>(
   given: TransactionalStore<Tx>,
-  handlers: Handlers<DeliveryContext<Tx>>,
+  handlers: WebhookHandlers<DeliveryContext<Tx>>,
 ): WebhookReceiver {
   return createWebhookReceiver<Tx>({ secret, store: given, handlers });
 }
@@ -214,6 +214,6 @@ createWebhookReceiver(transactional);
 proves<Equal<Members<DeliveryContext<Client>>, false>>();
 proves<Equal<Members<TransactionalStore<Client>>, false>>();
 proves<Equal<MembersOfEach<WebhookReceiverOptions<Client>>, false>>();
-proves<Equal<Members<Handlers<DeliveryContext<Client>>>, false>>();
+proves<Equal<Members<WebhookHandlers<DeliveryContext<Client>>>, false>>();
 proves<Equal<IsAny<ProcessResult>, false>>();
 proves<Equal<keyof DeliveryContext<Client>, keyof DeliveryContext | "tx">>();

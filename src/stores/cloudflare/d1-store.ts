@@ -11,7 +11,7 @@ import {
 import { tableName } from "../sqlite-table.js";
 import type { D1Binding } from "./d1-binding.js";
 import { D1Batches } from "./d1-batches.js";
-import { purge, type PurgeOptions } from "./purge.js";
+import { purge, type D1PurgeOptions } from "./purge.js";
 import { d1Statements } from "./d1-statements.js";
 
 /** Options of `d1Store`. */
@@ -41,7 +41,7 @@ export interface D1Store extends DeliveryStore {
    *   scheduled: (_event, _env, ctx) => ctx.waitUntil(store.purge()),
    * };
    */
-  purge(options?: PurgeOptions): Promise<number>;
+  purge(options?: D1PurgeOptions): Promise<number>;
 }
 
 /**

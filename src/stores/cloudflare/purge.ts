@@ -2,7 +2,7 @@ import { integerOption, ownOptions } from "../../common/option-checks.js";
 import type { D1Batches } from "./d1-batches.js";
 
 /** Options of `purge`. */
-export interface PurgeOptions {
+export interface D1PurgeOptions {
   /**
    * How many rows one DELETE removes. 1 to 100 000, default 1 000. Each DELETE is one of the queries that
    * an invocation of a Worker may make (50 on the free plan), and other queries wait for it.
@@ -14,7 +14,7 @@ export interface PurgeOptions {
 export async function purge(
   batches: D1Batches,
   statement: string,
-  options: PurgeOptions = {},
+  options: D1PurgeOptions = {},
 ): Promise<number> {
   const own = ownOptions("purge", options, ["batchRows"]);
   const batchRows = integerOption("batchRows", own.batchRows, {

@@ -4,7 +4,7 @@ import {
   pgBossConsume,
   pgBossEnqueue,
   type Enqueue,
-  type PgBossConsumer,
+  type PgBossConsumeOptions,
 } from "identity-gateway-webhooks/pg-boss";
 import type { Workers } from "./inbox-receiver.js";
 import type { Ledger } from "./ledger.js";
@@ -17,7 +17,7 @@ export async function openPgBoss(
   workers: Workers,
 ): Promise<Enqueue> {
   const boss = await startPgBoss(port);
-  const noting: PgBossConsumer = {
+  const noting: PgBossConsumeOptions["boss"] = {
     fetch: (name, options) => boss.fetch(name, options),
     getDb: () => ({
       async executeSql(text, values) {

@@ -5,8 +5,8 @@ import {
   d1Schema,
   d1Store,
   type D1Binding,
-  type PurgeOptions,
 } from "../../../src/stores/cloudflare/index.js";
+import type { D1PurgeOptions } from "../../../src/stores/cloudflare/purge.js";
 import { missingMiniflare, startD1, type TestD1 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";
 
@@ -247,7 +247,7 @@ describeService("d1Store on workerd", missingMiniflare, () => {
     for (const batchRows of [0, -1, 1.5, 100_001, Number.NaN]) {
       await expect(store.purge({ batchRows })).rejects.toThrow("batchRows must be a whole number");
     }
-    await expect(store.purge({ batch: 10 } as PurgeOptions)).rejects.toThrow(
+    await expect(store.purge({ batch: 10 } as D1PurgeOptions)).rejects.toThrow(
       "batch is no option of purge: is it misspelt? There are batchRows",
     );
   });

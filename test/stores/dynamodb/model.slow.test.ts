@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { DeliveryStore } from "../../../src/index.js";
-import { dynamoStore, type DynamoClient } from "../../../src/stores/dynamodb/index.js";
+import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
+import type { DynamoClient } from "../../../src/stores/dynamodb/dynamo-client.js";
 import { startDynalite, type DynaliteServer } from "../../support/dynamodb/dynalite-server.js";
 import {
   makeTable,

@@ -3,9 +3,9 @@ import { ConfigurationError } from "../../../src/index.js";
 import {
   createDynamoTable,
   dynamoStore,
-  type CreateTableOptions,
   type DynamoStoreOptions,
 } from "../../../src/stores/dynamodb/index.js";
+import type { CreateTableOptions } from "../../../src/stores/dynamodb/create-table.js";
 import { loadSdk, sdkConfig, type SdkClient } from "../../support/dynamodb/dynamodb-clients.js";
 
 const config = sdkConfig("http://127.0.0.1:1");

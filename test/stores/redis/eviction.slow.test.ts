@@ -2,11 +2,8 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-check.js";
 import { CALL_FACTOR } from "../../../src/stores/redis/redis-scripts.js";
-import {
-  redisStore,
-  type NodeRedisClient,
-  type RedisStoreOptions,
-} from "../../../src/stores/redis/index.js";
+import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
+import type { NodeRedisClient } from "../../../src/stores/redis/redis-client.js";
 import { STANDALONE_KINDS, openNodeRedis, portsOf } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";

@@ -2,12 +2,8 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DeliveryStore, OutcomeReport } from "../../../src/index.js";
-import {
-  redisStore,
-  type IoredisClient,
-  type NodeRedisClient,
-  type RedisClient,
-} from "../../../src/stores/redis/index.js";
+import { redisStore, type RedisClient } from "../../../src/stores/redis/index.js";
+import type { NodeRedisClient, IoredisClient } from "../../../src/stores/redis/redis-client.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
 import {

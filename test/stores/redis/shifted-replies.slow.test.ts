@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { redisStore, type IoredisClient } from "../../../src/stores/redis/index.js";
+import { redisStore } from "../../../src/stores/redis/index.js";
+import type { IoredisClient } from "../../../src/stores/redis/redis-client.js";
 import { redisKey } from "../../../src/stores/redis/redis-scripts.js";
 import { createRandom } from "../../../kit/random.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
-import type { PurgeOptions } from "../../../src/stores/postgres/index.js";
+import type { PurgeOptions } from "../../../src/stores/purge-options.js";
 import { tableOf } from "../../support/stores/sql-tables.js";
 import type { Sql, SqlServer } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";

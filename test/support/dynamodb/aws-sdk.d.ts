@@ -1,7 +1,9 @@
 // The SDK is installed in test/platforms/dynamodb alone, so the compiler cannot find its types. The test of
 // the types of the clients compiles with the real ones.
 declare module "@aws-sdk/client-dynamodb" {
-  import type { DynamoClient, DynamoTableClient } from "identity-gateway-webhooks/dynamodb";
+  import type { createDynamoTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
+
+  type ClientOf<Function extends (options: never) => unknown> = Parameters<Function>[0]["client"];
 
   interface Config {
     endpoint?: string | undefined;
@@ -12,5 +14,5 @@ declare module "@aws-sdk/client-dynamodb" {
   /** The SDK's client with a method for each operation. */
   export const DynamoDB: new (
     config: Config,
-  ) => DynamoClient & DynamoTableClient & { destroy(): void };
+  ) => ClientOf<typeof dynamoStore> & ClientOf<typeof createDynamoTable> & { destroy(): void };
 }

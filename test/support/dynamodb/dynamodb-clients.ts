@@ -1,4 +1,7 @@
-import type { DynamoClient, DynamoTableClient } from "../../../src/stores/dynamodb/index.js";
+import type {
+  DynamoTableClient,
+  DynamoClient,
+} from "../../../src/stores/dynamodb/dynamo-client.js";
 import { installPlatform, loadFrom } from "../platform-packages.js";
 
 /** A `DynamoDB` of the AWS SDK. */

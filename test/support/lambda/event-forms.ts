@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { LambdaEvent } from "../../../adapters/aws-lambda/index.js";
+import type { LambdaEvent } from "../../../adapters/aws-lambda/http-event.js";
 import { recordOf, type HeaderLine, type WireRequest } from "../../../kit/sending/wire.js";
 
 /** What a front of Lambda sends its client. */

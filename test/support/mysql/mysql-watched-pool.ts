@@ -1,5 +1,6 @@
 import type { Pool } from "mysql2/promise";
-import type { MysqlConnection, MysqlPromisePool } from "../../../src/stores/mysql/index.js";
+import type { MysqlConnection } from "../../../src/stores/mysql/index.js";
+import type { MysqlPromisePool } from "../../../src/stores/mysql/mysql-pool.js";
 
 /** `pool`, with `before` called and awaited ahead of each statement that the store sends. */
 export function watchedPool(

@@ -1,11 +1,9 @@
+import type { ClaimResult, DeliveryStore, WebhookResponse } from "../../../src/index.js";
 import type {
-  ClaimOptions,
-  ClaimResult,
-  CompleteOptions,
-  DeliveryStore,
   RenewOptions,
-  WebhookResponse,
-} from "../../../src/index.js";
+  CompleteOptions,
+  ClaimOptions,
+} from "../../../src/stores/delivery-store.js";
 
 /** A synchronous store that the judge observes. */
 interface ObservedStore {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import type { DeliveryStore, TransactionalStore } from "../../../src/index.js";
-import type { PostgresMaintenance } from "../../../src/stores/postgres/index.js";
+import type { PostgresMaintenance } from "../../../src/stores/postgres/maintenance.js";
 
 /** What sends statements: a pool, a connection, or the `tx` of a handler. */
 export interface Sql {

@@ -1,4 +1,5 @@
-import type { ClaimOptions, ClaimResult, DeliveryStore } from "../../../src/index.js";
+import type { ClaimResult, DeliveryStore } from "../../../src/index.js";
+import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
 
 /** What a naive store can be made to do wrong: each is a mistake that stores are really written with. */
 export type StoreMistake =
