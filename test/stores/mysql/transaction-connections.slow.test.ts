@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { deferred } from "../../support/deferred.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
-import { createEffects, mustNotRun, type Effects } from "../../support/mysql/mysql-effects.js";
+import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
 import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
+import { createEffects, mustNotRun, type Effects } from "../../support/stores/sql-engine.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
@@ -18,7 +19,7 @@ describeMysql("the connections of mysqlTransactions", () => {
     server = await startMysql();
     const pool = server.pool();
     await mysqlTransactions({ pool }).migrate();
-    effects = await createEffects(pool);
+    effects = await createEffects(mysqlEngine, pool);
   });
   afterAll(async () => {
     await server.close();

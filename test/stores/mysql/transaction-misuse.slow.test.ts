@@ -7,8 +7,9 @@ import { mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
-import { createEffects, type Effects } from "../../support/mysql/mysql-effects.js";
+import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
 import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
+import { createEffects, type Effects } from "../../support/stores/sql-engine.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
@@ -24,7 +25,7 @@ describeMysql("a handler that misuses its MySQL transaction", () => {
     server = await startMysql();
     pool = server.pool({ multipleStatements: true });
     await mysqlTransactions({ pool }).migrate();
-    effects = await createEffects(pool);
+    effects = await createEffects(mysqlEngine, pool);
     await pool.query("CREATE TABLE others (id int PRIMARY KEY)");
     await pool.query("CREATE PROCEDURE commits() COMMIT");
   });
@@ -140,7 +141,7 @@ describeMysql("a handler that misuses its MySQL transaction", () => {
           seen[command] += 1;
           const isRefused = await tx.query(text).then(
             () => false,
-            (error: unknown) => Object(error) instanceof Error && String(error).includes("Misuse"),
+            (error: unknown) => (error as { code?: unknown }).code === "transaction_misuse",
           );
           expect(isRefused).toBe(command === "COMMIT");
         };

@@ -2,8 +2,9 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
-import { createEffects } from "../../support/postgres/postgres-effects.js";
+import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+import { createEffects } from "../../support/stores/sql-engine.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 
@@ -27,7 +28,7 @@ describePostgres("a server with synchronous_commit off", () => {
   }
 
   it("postgresTransactions: a processed delivery survives a crash, even if the handler turned synchronous_commit off", async () => {
-    const effects = await createEffects(pool);
+    const effects = await createEffects(postgresEngine, pool);
     await pool.query("CHECKPOINT");
     const store = postgresTransactions({ pool });
     const keys = ["as it is", "turned off"];

@@ -9,12 +9,9 @@ import {
   startPgBouncer,
   type PgBouncer,
 } from "../../support/postgres/pgbouncer.js";
-import {
-  createEffects,
-  mustNotRun,
-  type Effects,
-} from "../../support/postgres/postgres-effects.js";
+import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+import { createEffects, mustNotRun, type Effects } from "../../support/stores/sql-engine.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
@@ -129,7 +126,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
 
     beforeAll(async () => {
       await postgresTransactions({ pool: direct }).migrate();
-      effects = await createEffects(direct);
+      effects = await createEffects(postgresEngine, direct);
     });
 
     it("postgresTransactions through PgBouncer commits the handler's writes and the key together, once", async () => {

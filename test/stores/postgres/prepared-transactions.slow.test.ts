@@ -7,12 +7,9 @@ import {
   type PgBouncer,
 } from "../../support/postgres/pgbouncer.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
-import {
-  createEffects,
-  mustNotRun,
-  type Effects,
-} from "../../support/postgres/postgres-effects.js";
+import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+import { createEffects, mustNotRun, type Effects } from "../../support/stores/sql-engine.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
@@ -25,7 +22,7 @@ describePostgres("postgresTransactions with prepare", () => {
   beforeAll(async () => {
     server = await startPostgres();
     await postgresTransactions({ pool: server.pool() }).migrate();
-    effects = await createEffects(server.pool());
+    effects = await createEffects(postgresEngine, server.pool());
   });
   afterAll(() => server.close());
 

@@ -2,8 +2,9 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
-import { createEffects, type Effects } from "../../support/postgres/postgres-effects.js";
+import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+import { createEffects, type Effects } from "../../support/stores/sql-engine.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -30,7 +31,7 @@ describePostgres("the time limit of a call to a PostgreSQL store", () => {
     server = await startPostgres();
     admin = server.pool({ application_name: "admin" });
     await postgresStore({ pool: admin }).migrate();
-    effects = await createEffects(admin);
+    effects = await createEffects(postgresEngine, admin);
   });
   afterAll(async () => {
     await server.close();

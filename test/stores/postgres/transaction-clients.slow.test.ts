@@ -3,12 +3,9 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { deferred } from "../../support/deferred.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
-import {
-  createEffects,
-  mustNotRun,
-  type Effects,
-} from "../../support/postgres/postgres-effects.js";
+import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+import { createEffects, mustNotRun, type Effects } from "../../support/stores/sql-engine.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
@@ -21,7 +18,7 @@ describePostgres("the clients of postgresTransactions", () => {
     server = await startPostgres();
     const pool = server.pool();
     await postgresTransactions({ pool }).migrate();
-    effects = await createEffects(pool);
+    effects = await createEffects(postgresEngine, pool);
   });
   afterAll(async () => {
     await server.close();

@@ -7,8 +7,9 @@ import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
-import { createEffects, type Effects } from "../../support/postgres/postgres-effects.js";
+import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+import { createEffects, type Effects } from "../../support/stores/sql-engine.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
@@ -31,7 +32,7 @@ describePostgres("a handler that misuses its PostgreSQL transaction", () => {
     server = await startPostgres();
     pool = server.pool();
     await postgresTransactions({ pool }).migrate();
-    effects = await createEffects(pool);
+    effects = await createEffects(postgresEngine, pool);
   });
   afterAll(async () => {
     await server.close();
