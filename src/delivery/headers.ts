@@ -40,11 +40,6 @@ const NO_TOKEN = /[^0-9A-Za-z._-]/;
 const MAX_TOKEN_LENGTH = 128;
 const SIGNATURE = /^v1=[0-9A-Fa-f]{64}$/;
 
-/** Whether `text` can be an X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`. */
-export function isDeliveryId(text: unknown): text is string {
-  return isToken(text);
-}
-
 /** Whether `text` can be an X-Webhook-Timestamp: 1 to 12 digits. */
 export function isDeliveryTimestamp(text: unknown): text is string {
   return typeof text === "string" && !Number.isNaN(readTimestamp(text));
@@ -63,10 +58,11 @@ export function readTimestamp(text: string): number {
 }
 
 /**
- * Searches for a forbidden character, which takes half the time of matching the whole text. Checks the
- * type first, because `test` would convert an array of one string to that string.
+ * Whether `text` can be an X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`. Searches for a forbidden
+ * character, which takes half the time of matching the whole text. Checks the type first, because `test` would
+ * convert an array of one string to that string.
  */
-function isToken(text: unknown): text is string {
+export function isDeliveryId(text: unknown): text is string {
   return (
     typeof text === "string" &&
     text !== "" &&
@@ -98,8 +94,9 @@ function checked(texts: HeaderTexts): DeliveryHeaders | undefined {
   if (!isDeliveryId(id) || typeof timestamp !== "string") return undefined;
   const timestampMs = readTimestamp(timestamp);
   if (Number.isNaN(timestampMs)) return undefined;
-  // A comparison with the documented types takes a third of the time of `isToken`.
-  if (type !== "new_alarm" && type !== "delete_my_data_event" && !isToken(type)) return undefined;
+  // A comparison with the documented types takes a third of the time of `isDeliveryId`.
+  if (type !== "new_alarm" && type !== "delete_my_data_event" && !isDeliveryId(type))
+    return undefined;
   if (typeof signature !== "string" && signature !== undefined) return undefined;
   return { id, timestamp, timestampMs, type, signature };
 }
