@@ -84,3 +84,8 @@ export class ConfigurationError extends GatewayWebhookError<ConfigurationErrorCo
     brandErrors(this, "ConfigurationError");
   }
 }
+
+/** The error for an option or an argument with a wrong value. */
+export function invalidOption(message: string): ConfigurationError {
+  return new ConfigurationError("invalid_option", message);
+}

@@ -51,6 +51,18 @@ export function integerOption(
   return value;
 }
 
+/** The options that `rules` name, each checked by `integerOption`. */
+export function integerOptions<Name extends string>(
+  options: Readonly<Partial<Record<NoInfer<Name>, unknown>>>,
+  rules: Readonly<Record<Name, IntegerRule>>,
+): Record<Name, number> {
+  const checked = (Object.keys(rules) as Name[]).map((name) => [
+    name,
+    integerOption(name, options[name], rules[name]),
+  ]);
+  return Object.fromEntries(checked) as Record<Name, number>;
+}
+
 /** The first of `methods` that `value` lacks; undefined if it has them all. Accepts any value. */
 export function missingMethod(value: unknown, methods: readonly string[]): string | undefined {
   const members = Object(value) as Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 
 /** A delivery whose job has failed for good. Holds nothing of the body. */
@@ -120,6 +120,5 @@ async function inBatches(
 
 function checkedIds(ids: unknown, alternative: string): readonly string[] {
   if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return ids;
-  const rule = `ids must be an array of delivery ids${alternative}`;
-  throw new ConfigurationError("invalid_option", rule);
+  throw invalidOption(`ids must be an array of delivery ids${alternative}`);
 }

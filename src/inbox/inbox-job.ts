@@ -122,15 +122,7 @@ export function readInboxJob(data: unknown): QueuedDelivery {
   };
 }
 
-interface JobHead {
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp: number;
-  readonly encoding: unknown;
-  readonly body: unknown;
-}
-
-function readHead(data: unknown): JobHead {
+function readHead(data: unknown) {
   if (typeof data !== "object" || data === null) throw unreadableJob("an object");
   const { version, id, type, timestamp, encoding, body } = data as Record<string, unknown>;
   if (version !== VERSION) throw unreadableJob(`version ${String(VERSION)}`);

@@ -1,6 +1,6 @@
 import { ownOptions } from "../common/option-checks.js";
 import { hasFailed, type InboxResult, type InboxRun } from "./inbox-result.js";
-import { JobRunner, type InboxWorkerOptions } from "./job-runner.js";
+import { JobRunner, WORKER_OPTION_NAMES, type InboxWorkerOptions } from "./job-runner.js";
 
 /**
  * Runs the handler for the data of one job. Never rejects. Defaults of `run`: no abort signal, no
@@ -28,7 +28,7 @@ export type InboxWorker = (data: unknown, run?: Partial<InboxRun>) => Promise<In
  * @throws ConfigurationError if an option is invalid.
  */
 export function inboxWorker(options: InboxWorkerOptions): InboxWorker {
-  const own = ownOptions("inboxWorker", options, ["handlers", "onJob", "logger", "telemetry"]);
+  const own = ownOptions("inboxWorker", options, WORKER_OPTION_NAMES);
   const runner = new JobRunner(own, () => "by the means of your engine.");
   return async (data, given = {}) => {
     const { takeover = false, attempt = 1, lastAttempt = false, waitedMs = 0 } = given;

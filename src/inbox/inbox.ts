@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { within } from "../common/timers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { DiscardDelivery, RetryLater } from "../handling/handler-errors.js";
@@ -90,7 +90,7 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
   const { enqueue, telemetry } = own;
   const observers = new Observers("send", telemetry, NO_LOG);
   if (typeof enqueue !== "function") {
-    throw new ConfigurationError("invalid_option", "enqueue must be a function");
+    throw invalidOption("enqueue must be a function");
   }
   (telemetry?.internal as InternalTelemetry | undefined)?.connectQueue(enqueue);
   const timeoutMs = integerOption("enqueueTimeoutMs", own.enqueueTimeoutMs, ENQUEUE_TIMEOUT);

@@ -1,8 +1,7 @@
-import { readUuid, UUID_GROUPS } from "../stores/uuid.js";
-
 /** Part of the hashed text, so that another program that hashes the same id gets another UUID. */
 const NAMESPACE = "identity-gateway-webhooks:delivery:";
-const UUID = /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
+const CANONICAL_UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UUID = new RegExp(CANONICAL_UUID, "i");
 
 /**
  * The job id of a delivery in pg-boss, which takes only UUIDs. A delivery id that is a canonical UUID, as
@@ -11,7 +10,7 @@ const UUID = /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
  * as one UUID, and two different delivery ids must not become one job.
  */
 export async function pgBossJobId(id: string): Promise<string> {
-  if (readUuid(id, new Uint16Array(UUID_GROUPS))) return id;
+  if (CANONICAL_UUID.test(id)) return id;
   const text = new TextEncoder().encode(NAMESPACE + id);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
   const hex = Array.from(digest.subarray(0, 16), (byte, at) => {
@@ -21,13 +20,7 @@ export async function pgBossJobId(id: string): Promise<string> {
   })
     .map((byte) => byte.toString(16).padStart(2, "0"))
     .join("");
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join("-");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /**

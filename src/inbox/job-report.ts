@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { ignoreFailure } from "../common/promises.js";
 import type { Observation } from "../telemetry/observation.js";
 import type { JobReport } from "../telemetry/telemetry.js";
@@ -56,7 +56,7 @@ export class JobReporter {
    */
   constructor(log: Log, onJob: OnJob | undefined, replayAdvice: (id: string) => string) {
     if (onJob !== undefined && typeof onJob !== "function") {
-      throw new ConfigurationError("invalid_option", "onJob must be a function");
+      throw invalidOption("onJob must be a function");
     }
     this.#log = log;
     this.#onJob = onJob;

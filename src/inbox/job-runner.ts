@@ -1,4 +1,4 @@
-import { ConfigurationError, GatewayWebhookError, hasCode } from "../common/errors.js";
+import { GatewayWebhookError, hasCode, invalidOption } from "../common/errors.js";
 import { decode } from "../records/decode.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
@@ -19,6 +19,7 @@ import {
 } from "./inbox-job.js";
 import type { InboxResult, InboxRun } from "./inbox-result.js";
 import { JobReporter, type EngineResponse, type OnJob } from "./job-report.js";
+import { wordsOfText } from "./queue-error.js";
 
 /** Options of every worker, whichever the engine. */
 export interface InboxWorkerOptions {
@@ -39,6 +40,9 @@ export interface InboxWorkerOptions {
   logger?: WebhookLogger | false | undefined;
 }
 
+/** The names of `InboxWorkerOptions`. */
+export const WORKER_OPTION_NAMES = ["handlers", "onJob", "logger", "telemetry"];
+
 /** A run whose handler has ended, and whose result the engine does not have yet. */
 export interface EndedRun {
   readonly result: InboxResult;
@@ -48,14 +52,6 @@ export interface EndedRun {
   readonly recovered: boolean;
   readonly durationMs: number;
   readonly observation: Observation | undefined;
-}
-
-/** A job that the engine gave up although no handler of this process failed. */
-export interface GivenUpJob {
-  readonly id: string;
-  readonly type: string | undefined;
-  readonly attempts: number;
-  readonly error: GatewayWebhookError;
 }
 
 /**
@@ -81,7 +77,7 @@ export class JobRunner {
   ) {
     checkHandlers(handlers);
     const fault = logger === false ? undefined : loggerFault(logger);
-    if (fault !== undefined) throw new ConfigurationError("invalid_option", fault);
+    if (fault !== undefined) throw invalidOption(fault);
     this.log = new Log(logger);
     this.#reporter = new JobReporter(this.log, onJob, replayAdvice);
     this.#routes = new Routes(handlers);
@@ -116,8 +112,13 @@ export class JobRunner {
     });
   }
 
-  /** Reports a job that the engine gave up. */
-  reportGivenUp({ id, type, attempts, error }: GivenUpJob): void {
+  /**
+   * Reports a job that the engine gave up although no handler of this process failed. `data`: of the job, or
+   * what names its delivery. `reason`: the text that the engine has stored of its last error.
+   */
+  reportGivenUp(data: unknown, jobId: string, attempts: number, reason: unknown): void {
+    const { id = jobId, type } = jobNameOf(data);
+    const message = wordsOfText(reason) || "the engine gave up the job";
     this.#reporter.report("given_up", "dead", this.#observers.begin(), {
       attempt: attempts,
       lastAttempt: true,
@@ -126,7 +127,7 @@ export class JobRunner {
       durationMs: 0,
       waitedMs: 0,
       takeover: true,
-      error,
+      error: new GatewayWebhookError("dead_job", message),
     });
   }
 

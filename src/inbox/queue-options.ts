@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { ConfigurationError, invalidOption } from "../common/errors.js";
 import {
   checkVersion,
   missingMethod,
@@ -53,8 +53,7 @@ export function ownQueueOptions<Options extends object>(
 /** Throws `ConfigurationError` unless `value` is a valid queue name. `option` is the option's name. */
 export function checkQueueName(option: string, value: unknown): void {
   if (typeof value === "string" && /^[\w.-]{1,128}$/.test(value)) return;
-  throw new ConfigurationError(
-    "invalid_option",
+  throw invalidOption(
     `${option} must be a queue's name: 1 to 128 letters, digits, underscores, dots or hyphens`,
   );
 }
@@ -86,6 +85,5 @@ function checkClient(
 ): void {
   const missing = missingMethod(client, methods);
   if (missing === undefined) return;
-  const message = `${option} must be ${what}: it lacks the method ${missing}`;
-  throw new ConfigurationError("invalid_option", message);
+  throw invalidOption(`${option} must be ${what}: it lacks the method ${missing}`);
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import { isDeliveryId } from "../delivery/headers.js";
 import { gatewayTimeMs } from "../records/gateway-time.js";
@@ -66,7 +66,7 @@ export function attemptReader(paths: AttemptPaths): AttemptReader {
   const own = ownOptions("attemptReader", paths, ATTEMPT_PATH_NAMES);
   for (const name of ["deliveryId", "status", "at"] as const) {
     if (typeof own[name] !== "string" || own[name] === "") {
-      throw new ConfigurationError("invalid_option", `${name} must be a dotted path`);
+      throw invalidOption(`${name} must be a dotted path`);
     }
   }
   const find = (record: unknown, path: string | undefined): unknown =>

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { integerOption } from "../common/option-checks.js";
 import { MAX_TIMER_MS } from "../common/timers.js";
 
@@ -72,9 +72,9 @@ export interface CallSettings {
 /** Checks the options of a connection. Throws `ConfigurationError`. */
 export function checkConnection(options: ConnectionOptions): CallSettings {
   const { apiVersion = STANDARD_VERSION, signal, fetch = globalThis.fetch } = options;
-  if (typeof fetch !== "function") throw invalid("fetch must be a function");
+  if (typeof fetch !== "function") throw invalidOption("fetch must be a function");
   if (apiVersion !== false && !/^[\x21-\x7e]+$/.test(apiVersion)) {
-    throw invalid("apiVersion must be a version such as 2026-06-12, or false");
+    throw invalidOption("apiVersion must be a version such as 2026-06-12, or false");
   }
   return {
     baseUrl: baseUrlOf(options.baseUrl),
@@ -103,18 +103,14 @@ export function httpUrlOf(name: string, given: string): URL {
   const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
   const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
   if (url === undefined || !isHttp || url.username !== "" || url.password !== "") {
-    throw invalid(`${name} must be an http or https URL without user and password`);
+    throw invalidOption(`${name} must be an http or https URL without user and password`);
   }
   return url;
 }
 
 function baseUrlOf(given: string): URL {
   const url = httpUrlOf("baseUrl", given);
-  if (url.search !== "" || url.hash !== "") throw invalid("baseUrl must have no query");
+  if (url.search !== "" || url.hash !== "") throw invalidOption("baseUrl must have no query");
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   return url;
-}
-
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError("invalid_option", message);
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import { parseGatewayTime } from "../records/gateway-time.js";
 import {
@@ -53,7 +53,7 @@ export async function crmLogin(options: CrmLoginOptions): Promise<CrmSession> {
   const own = ownOptions("crmLogin", options, names);
   const { credentials, keepLogged = false } = own;
   if (typeof credentials !== "object" || (credentials as unknown) === null) {
-    throw new ConfigurationError("invalid_option", "credentials must be the login's JSON object");
+    throw invalidOption("credentials must be the login's JSON object");
   }
   const answer = await new GatewayCalls(checkConnection(own)).call({
     method: "POST",

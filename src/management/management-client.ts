@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { ConfigurationError, invalidOption } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import { secretFault } from "../signature/secrets.js";
 import {
@@ -160,7 +160,7 @@ function segmentOf(name: string, id: string | number): string {
   const text = String(id);
   // A dot segment would name another route.
   if (/^\.{0,2}$/.test(text)) {
-    throw new ConfigurationError("invalid_option", `${name} must be an id of the gateway`);
+    throw invalidOption(`${name} must be an id of the gateway`);
   }
   return encodeURIComponent(text);
 }

@@ -1,5 +1,5 @@
 import { PROBE_ID_PREFIX } from "../answer/trace.js";
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import type { WebhookType } from "../delivery/headers.js";
 import { signDelivery } from "../signature/sign-delivery.js";
 import { httpUrlOf, timeoutOption, type FetchFunction } from "./call-settings.js";
@@ -132,7 +132,7 @@ async function request(
 ): Promise<Omit<ProbeAnswer, "result"> | undefined> {
   const url = httpUrlOf("url", given);
   if (instanceHeader !== undefined && !/^[\w-]+$/.test(instanceHeader)) {
-    throw new ConfigurationError("invalid_option", "instanceHeader must be the name of a header");
+    throw invalidOption("instanceHeader must be the name of a header");
   }
   const timeout = new AbortController();
   const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { integerOption } from "../common/option-checks.js";
 import { MAX_TIMER_MS, pause } from "../common/timers.js";
 import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../delivery/headers.js";
@@ -80,7 +80,7 @@ export const PROOF_OPTION_NAMES = [
 /** The option `types`, checked; both types by default. Throws `ConfigurationError`. */
 export function typesOption(types: readonly WebhookType[] = WEBHOOK_TYPES): readonly WebhookType[] {
   if (Array.isArray(types) && types.length > 0 && types.every(isWebhookType)) return types;
-  throw new ConfigurationError("invalid_option", `types must be among ${WEBHOOK_TYPES.join(", ")}`);
+  throw invalidOption(`types must be among ${WEBHOOK_TYPES.join(", ")}`);
 }
 
 /** Throws `ConfigurationError` for a proof option out of its bounds. */
@@ -93,7 +93,7 @@ export function checkProof({
   ...rest
 }: ProofOptions) {
   if (instances !== undefined && rest.instanceHeader === undefined) {
-    throw new ConfigurationError("invalid_option", "instances needs instanceHeader");
+    throw invalidOption("instances needs instanceHeader");
   }
   return {
     types: typesOption(types),

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import type { MaybePromise } from "../common/promises.js";
 import type { WebhookResponse } from "../answer/answer.js";
@@ -98,13 +98,13 @@ export async function reconcileDeliveries(
   const own = ownOptions("reconcileDeliveries", options, OPTION_NAMES);
   const { url, since, readAttempt, recover, isCompleted, now = Date.now, signal } = own;
   if (!(since instanceof Date) || Number.isNaN(since.getTime())) {
-    throw new ConfigurationError("invalid_option", "since must be a Date");
+    throw invalidOption("since must be a Date");
   }
   if (since.getTime() > now()) {
-    throw new ConfigurationError("invalid_option", "since must not be in the future");
+    throw invalidOption("since must not be in the future");
   }
   if (typeof readAttempt !== "function") {
-    throw new ConfigurationError("invalid_option", "readAttempt must be a function");
+    throw invalidOption("readAttempt must be a function");
   }
   const listed = await client.webhooks.list({ signal });
   const webhooks = listed.filter((one) => url === undefined || isSameUrl(one.url, url));

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import type { ManagementClient } from "./management-client.js";
 import { ManagementError } from "./management-error.js";
@@ -65,7 +65,7 @@ export async function rotateSecret(
   const own = ownOptions("rotateSecret", options, names);
   const { url, next, current, onSwitch, signal } = own;
   if (next === current) {
-    throw new ConfigurationError("invalid_option", "next must be another secret than current");
+    throw invalidOption("next must be another secret than current");
   }
   const { types } = checkProof(own);
   const listed = await client.webhooks.list({ signal });

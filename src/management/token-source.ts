@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { isPromise, type MaybePromise } from "../common/promises.js";
 import { DeadlineError, within } from "../common/timers.js";
 import { ManagementError } from "./management-error.js";
@@ -23,8 +23,7 @@ export class TokenSource {
   /** Throws `ConfigurationError` for a text that cannot be a token. */
   constructor(given: TokenOption, timeoutMs: number) {
     if (typeof given !== "function" && !isToken(given)) {
-      throw new ConfigurationError(
-        "invalid_option",
+      throw invalidOption(
         "token must be a CRM token without spaces, or a function that returns one: is the variable set?",
       );
     }

@@ -1,7 +1,7 @@
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import { ConfigurationError } from "../common/errors.js";
 import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
-import { integerOption, missingMethod, ownOptions } from "../common/option-checks.js";
+import { integerOptions, missingMethod, ownOptions } from "../common/option-checks.js";
 import { consoleLines, Log, loggerFault, type WebhookLogger } from "../answer/logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import { keyringOf, type Keyring } from "../signature/keyring.js";
@@ -90,10 +90,7 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
 function checkIntegers(
   options: Partial<Record<IntegerOption, number | undefined>>,
 ): Record<IntegerOption, number> {
-  const names = Object.keys(INTEGER_OPTIONS) as IntegerOption[];
-  const integers = Object.fromEntries(
-    names.map((name) => [name, integerOption(name, options[name], INTEGER_OPTIONS[name])]),
-  ) as Record<IntegerOption, number>;
+  const integers = integerOptions(options, INTEGER_OPTIONS);
   const { timestampToleranceMs, retentionMs, handlerTimeoutMs, handlerMaxMs } = integers;
   if (options.handlerMaxMs !== undefined && handlerMaxMs < handlerTimeoutMs) {
     throw invalid("handlerMaxMs", "must be at least handlerTimeoutMs");

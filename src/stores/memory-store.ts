@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { ConfigurationError, GatewayWebhookError } from "../common/errors.js";
+import { GatewayWebhookError, invalidOption } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import {
   CLAIMED,
@@ -43,10 +43,7 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
   });
   const { now = () => performance.now() } = options;
   if (typeof now !== "function") {
-    throw new ConfigurationError(
-      "invalid_option",
-      "now must be a function that returns milliseconds",
-    );
+    throw invalidOption("now must be a function that returns milliseconds");
   }
   /** Undefined until a receiver uses the store, and again after the one warning. */
   let receiver: StoreConnection | undefined;

@@ -1,5 +1,5 @@
 // The table of deliveries in SQLite, the same for `sqliteStore` and `d1Store`.
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 
 /** The columns that the statements use. A table may have more. */
 export const TABLE_COLUMNS = ["key", "owner", "lease_ends_at", "takeover", "forget_at"];
@@ -51,8 +51,7 @@ const RESERVED = /^(?:sqlite_|_cf_)/i;
  */
 export function tableName(table: unknown = "gateway_deliveries"): string {
   if (typeof table === "string" && TABLE_NAME.test(table) && !RESERVED.test(table)) return table;
-  throw new ConfigurationError(
-    "invalid_option",
+  throw invalidOption(
     "table must be 1 to 64 letters, digits and _, with no digit first, and no sqlite_ or _cf_ in front",
   );
 }

@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { within, repeat } from "../../common/timers.js";
 import { ignoreFailure } from "../../common/promises.js";
-import { JobRunner, type InboxWorkerOptions } from "../job-runner.js";
+import { JobRunner, WORKER_OPTION_NAMES, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
 import {
   checkQueueName,
@@ -38,15 +38,7 @@ const WATCH_INTERVAL_MS = 30_000;
 const MAX_GRACE_MS = 10_000;
 /** BullMQ's default of `lockDuration`. */
 const LOCK_DURATION_MS = 30_000;
-const OPTION_NAMES = [
-  "Worker",
-  "queueName",
-  "workerOptions",
-  "handlers",
-  "onJob",
-  "logger",
-  "telemetry",
-];
+const OPTION_NAMES = [...WORKER_OPTION_NAMES, "Worker", "queueName", "workerOptions"];
 
 /**
  * Handles the jobs of a BullMQ queue with the typed handlers of a receiver.
@@ -83,13 +75,12 @@ export function bullmqConsume<Options extends object>(
   const own = ownQueueOptions("bullmqConsume", options, OPTION_NAMES);
   const { Worker, queueName = DEFAULT_QUEUE_NAME, workerOptions, ...rest } = own;
   if (typeof Worker !== "function") {
-    throw new ConfigurationError("invalid_option", "Worker must be the class Worker of bullmq");
+    throw invalidOption("Worker must be the class Worker of bullmq");
   }
   checkWorkerClass(Worker);
   checkQueueName("queueName", queueName);
   if (typeof workerOptions !== "object" || (workerOptions as unknown) === null) {
-    const rule = "workerOptions must be an object with the connection of the worker";
-    throw new ConfigurationError("invalid_option", rule);
+    throw invalidOption("workerOptions must be an object with the connection of the worker");
   }
   const runner = new JobRunner(
     rest,
@@ -127,20 +118,14 @@ export function bullmqConsume<Options extends object>(
 
   const stopping = new AbortController();
   const intervalMs = stalledInterval ?? WATCH_INTERVAL_MS;
-  const deadJobs = new DeadJobWatch(
-    worker,
-    Math.min(2 * intervalMs, MAX_GRACE_MS),
-    (job) => {
-      runner.reportGivenUp(job);
-    },
-    stopping.signal,
-  );
+  const graceMs = Math.min(2 * intervalMs, MAX_GRACE_MS);
+  const deadJobs = new DeadJobWatch(worker, graceMs, runner);
   worker.on("failed", (job, error) => {
     if (job === undefined || !jobs.failed(job, error)) return;
     const { id = "", finishedOn = 0 } = job;
     deadJobs.markReported(id, finishedOn).catch(reportError);
   });
-  const reportMissed = () => deadJobs.reportMissed().catch(reportError);
+  const reportMissed = () => deadJobs.reportMissed(stopping.signal).catch(reportError);
   const watching = repeat(reportMissed, intervalMs, stopping.signal);
 
   /** Waits for the handlers as long as they take, and after that a limited time for Redis. */

@@ -1,10 +1,5 @@
 import { hasCode } from "../../common/errors.js";
-import {
-  deadDeliveriesOf,
-  type DeadDeliveries,
-  type DeadDelivery,
-  type DeadLetters,
-} from "../dead-deliveries.js";
+import { deadDeliveriesOf, type DeadDeliveries, type DeadDelivery } from "../dead-deliveries.js";
 import { finishedJobOf, jobNameOf } from "../inbox-job.js";
 import { bullmqJobId, deliveryIdOfBullmqJob } from "../job-id.js";
 import { queueErrorOf, wordsOfText } from "../queue-error.js";
@@ -33,51 +28,32 @@ export interface BullmqDeadDeliveriesOptions {
 export function bullmqDeadDeliveries(options: BullmqDeadDeliveriesOptions): DeadDeliveries {
   const { queue } = ownQueueOptions("bullmqDeadDeliveries", options, ["queue"]);
   checkQueue(queue, ["getJob", "getJobs"]);
-  return deadDeliveriesOf(new BullmqDeadLetters(queue));
-}
 
-class BullmqDeadLetters implements DeadLetters {
-  readonly #queue: BullmqDeadQueue;
-
-  constructor(queue: BullmqDeadQueue) {
-    this.#queue = queue;
-  }
-
-  list(limit: number, offset: number): Promise<DeadDelivery[]> {
-    return withSafeErrors(async () => {
-      const jobs = await this.#queue.getJobs(["failed"], offset, offset + limit - 1, true);
-      // A job that was removed after its id was read is undefined.
-      return jobs.filter((job) => job !== undefined).map(deadDeliveryOf);
-    });
-  }
-
-  replay(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#forEach(ids, retryJob);
-  }
-
-  discard(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#forEach(ids, discardJob);
-  }
-
-  #forEach(
-    ids: readonly string[],
-    act: (job: BullmqDeadJob) => Promise<boolean>,
-  ): Promise<ReadonlySet<string>> {
-    return withSafeErrors(async () => {
+  const find = async (id: string): Promise<BullmqDeadJob | undefined> => {
+    // A job that the inbox did not make is listed under its own id.
+    const job = (await queue.getJob(bullmqJobId(id))) ?? (await queue.getJob(id));
+    return job !== undefined && (await job.isFailed()) ? job : undefined;
+  };
+  const forEach = (ids: readonly string[], act: (job: BullmqDeadJob) => Promise<boolean>) =>
+    withSafeErrors(async () => {
       const found = new Set<string>();
       for (const id of ids) {
-        const job = await this.#find(id);
+        const job = await find(id);
         if (job !== undefined && (await act(job))) found.add(id);
       }
       return found;
     });
-  }
 
-  async #find(id: string): Promise<BullmqDeadJob | undefined> {
-    // A job that the inbox did not make is listed under its own id.
-    const job = (await this.#queue.getJob(bullmqJobId(id))) ?? (await this.#queue.getJob(id));
-    return job !== undefined && (await job.isFailed()) ? job : undefined;
-  }
+  return deadDeliveriesOf({
+    list: (limit, offset) =>
+      withSafeErrors(async () => {
+        const jobs = await queue.getJobs(["failed"], offset, offset + limit - 1, true);
+        // A job that was removed after its id was read is undefined.
+        return jobs.filter((job) => job !== undefined).map(deadDeliveryOf);
+      }),
+    replay: (ids) => forEach(ids, retryJob),
+    discard: (ids) => forEach(ids, discardJob),
+  });
 }
 
 /** Runs a job again, with all of its attempts. False if it is no longer among the failed jobs. */

@@ -1,9 +1,6 @@
-import { GatewayWebhookError } from "../../common/errors.js";
 import { within } from "../../common/timers.js";
-import { jobNameOf } from "../inbox-job.js";
 import { deliveryIdOfBullmqJob } from "../job-id.js";
-import type { GivenUpJob } from "../job-runner.js";
-import { wordsOfText } from "../queue-error.js";
+import type { JobRunner } from "../job-runner.js";
 import { redisOf, type BullmqWorker, type WorkerRedis } from "./client.js";
 
 /** Failed jobs per page, newest first. */
@@ -23,29 +20,22 @@ const REPORTED = "reported";
 export class DeadJobWatch {
   readonly #worker: BullmqWorker;
   readonly #graceMs: number;
-  readonly #report: (job: GivenUpJob) => void;
-  readonly #stopping: AbortSignal;
+  readonly #runner: JobRunner;
   /** Failures before this time have been checked. The first search checks all. */
   #checkedUntil = Number.NEGATIVE_INFINITY;
 
   /** `graceMs` is the time in which the worker that wrote a failure reports it. */
-  constructor(
-    worker: BullmqWorker,
-    graceMs: number,
-    report: (job: GivenUpJob) => void,
-    stopping: AbortSignal,
-  ) {
+  constructor(worker: BullmqWorker, graceMs: number, runner: JobRunner) {
     this.#worker = worker;
     this.#graceMs = graceMs;
-    this.#report = report;
-    this.#stopping = stopping;
+    this.#runner = runner;
   }
 
-  /** Reports the dead jobs that no worker has reported. Rejects if Redis does. */
-  async reportMissed(): Promise<void> {
+  /** Reports the dead jobs that no worker has reported, until `stopping` aborts. Rejects if Redis does. */
+  async reportMissed(stopping: AbortSignal): Promise<void> {
     const begunAt = Date.now();
     for (let start = 0, hasMore = true; hasMore; start += PAGE_SIZE) {
-      if (this.#stopping.aborted) return;
+      if (stopping.aborted) return;
       const what = "the search for unreported dead jobs of BullMQ";
       hasMore = await within(PAGE_TIMEOUT_MS, what, this.#checkPage(start));
     }
@@ -82,12 +72,8 @@ export class DeadJobWatch {
     const added = await setJobField(redis, key, field, Date.now());
     if (added === undefined || (claim === null && added === 0)) return true;
     const [data = null, reason = null] = await redis.hmget(key, "data", "failedReason");
-    const { id = deliveryIdOfBullmqJob(jobId), type } = jobNameOf(parseJson(data));
-    const error = new GatewayWebhookError(
-      "dead_job",
-      wordsOfText(reason) || "the engine gave up the job",
-    );
-    this.#report({ id, type, attempts: Number(attemptsMade ?? 0), error });
+    const id = deliveryIdOfBullmqJob(jobId);
+    this.#runner.reportGivenUp(parseJson(data), id, Number(attemptsMade ?? 0), reason);
     await setJobField(redis, key, field, REPORTED);
     return true;
   }

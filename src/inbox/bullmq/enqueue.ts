@@ -1,5 +1,5 @@
-import { integerOption } from "../../common/option-checks.js";
-import { INTEGER_OPTIONS } from "../../options/options.js";
+import { integerOptions } from "../../common/option-checks.js";
+import { INTEGER_OPTIONS as RECEIVER_OPTIONS } from "../../options/options.js";
 import type { Enqueue } from "../inbox.js";
 import { bullmqJobId } from "../job-id.js";
 import { QueueError } from "../queue-error.js";
@@ -18,7 +18,8 @@ export interface BullmqEnqueueOptions extends RetryOptions {
   retentionMs?: number | undefined;
 }
 
-const OPTION_NAMES = ["queue", "retryLimit", "retryDelayMs", "retentionMs"];
+const INTEGER_OPTIONS = { ...RETRY_OPTIONS, retentionMs: RECEIVER_OPTIONS.retentionMs };
+const OPTION_NAMES = [...Object.keys(INTEGER_OPTIONS), "queue"];
 
 /**
  * Makes the `enqueue` of an inbox that writes to a queue of BullMQ. Redis has the job before the gateway is
@@ -39,13 +40,10 @@ const OPTION_NAMES = ["queue", "retryLimit", "retryDelayMs", "retentionMs"];
  */
 export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
   const own = ownQueueOptions("bullmqEnqueue", options, OPTION_NAMES);
-  const { queue, retryLimit, retryDelayMs, retentionMs } = own;
+  const { queue } = own;
   checkQueue(queue, ["add"]);
-  const jobOptions = jobOptionsOf(
-    integerOption("retryLimit", retryLimit, RETRY_OPTIONS.retryLimit),
-    integerOption("retryDelayMs", retryDelayMs, RETRY_OPTIONS.retryDelayMs),
-    integerOption("retentionMs", retentionMs, INTEGER_OPTIONS.retentionMs),
-  );
+  const { retryLimit, retryDelayMs, retentionMs } = integerOptions(own, INTEGER_OPTIONS);
+  const jobOptions = jobOptionsOf(retryLimit, retryDelayMs, retentionMs);
 
   const enqueue: Enqueue = async (job) => {
     const jobId = bullmqJobId(job.id);

@@ -1,4 +1,4 @@
-import { GatewayWebhookError, hasCode } from "../../common/errors.js";
+import { hasCode } from "../../common/errors.js";
 import { within, pause } from "../../common/timers.js";
 import { InFlightCount } from "../../common/in-flight-count.js";
 import { finishedJobOf, jobNameOf } from "../inbox-job.js";
@@ -7,7 +7,7 @@ import { jobLockLost, JobFailure, workerStopping } from "../job-failure.js";
 import { deliveryIdOfBullmqJob } from "../job-id.js";
 import type { EngineResponse } from "../job-report.js";
 import type { EndedRun, JobRunner } from "../job-runner.js";
-import { queueErrorOf, wordsOfText } from "../queue-error.js";
+import { queueErrorOf } from "../queue-error.js";
 import type { BullmqJob } from "./client.js";
 
 /** How often the removal of a body is tried while Redis refuses it. */
@@ -75,9 +75,7 @@ export class RunningJobs {
   failed({ id = "", data, attemptsMade, finishedOn }: BullmqJob, { message }: Error): boolean {
     const isDead = finishedOn !== undefined;
     if (!this.#reportUnwritten(id, isDead ? "dead" : "accepted") && isDead) {
-      const { id: deliveryId = deliveryIdOfBullmqJob(id), type } = jobNameOf(data);
-      const error = new GatewayWebhookError("dead_job", wordsOfText(message));
-      this.#runner.reportGivenUp({ id: deliveryId, type, attempts: attemptsMade, error });
+      this.#runner.reportGivenUp(data, deliveryIdOfBullmqJob(id), attemptsMade, message);
     }
     return isDead;
   }

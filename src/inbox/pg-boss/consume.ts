@@ -1,20 +1,14 @@
-import { integerOption } from "../../common/option-checks.js";
+import { integerOptions } from "../../common/option-checks.js";
 import { repeat } from "../../common/timers.js";
 import { workerStopping } from "../job-failure.js";
-import { JobRunner, type InboxWorkerOptions } from "../job-runner.js";
+import { JobRunner, WORKER_OPTION_NAMES, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
-import {
-  checkBoss,
-  checkQueueName,
-  DEFAULT_QUEUE_NAME,
-  ownQueueOptions,
-} from "../queue-options.js";
+import { DEFAULT_QUEUE_NAME, ownQueueOptions } from "../queue-options.js";
 import type { PgBossConsumer } from "./client.js";
-import { DeadJobWatch } from "./dead-job-watch.js";
+import { reportMissed } from "./dead-job-watch.js";
 import { pollQueue } from "./poll.js";
-import { ResultWriter } from "./result-writer.js";
 import { RunningJobs } from "./running-jobs.js";
-import { schemaOption } from "./sql.js";
+import { queueOf } from "./sql.js";
 
 /** Options of `pgBossConsume`. */
 export interface PgBossConsumeOptions extends InboxWorkerOptions {
@@ -33,19 +27,17 @@ export interface PgBossConsumeOptions extends InboxWorkerOptions {
   schema?: string | undefined;
 }
 
+const INTEGER_OPTIONS = {
+  concurrency: { fallback: 10, min: 1, max: 1_000 },
+  pollIntervalMs: { fallback: 1_000, min: 100, max: 600_000 },
+};
 const OPTION_NAMES = [
+  ...WORKER_OPTION_NAMES,
+  ...Object.keys(INTEGER_OPTIONS),
   "boss",
   "queueName",
-  "handlers",
-  "concurrency",
-  "pollIntervalMs",
   "schema",
-  "onJob",
-  "logger",
-  "telemetry",
 ];
-const CONCURRENCY = { fallback: 10, min: 1, max: 1_000 };
-const POLL_INTERVAL = { fallback: 1_000, min: 100, max: 600_000 };
 /** How many poll intervals lie between two searches for unreported dead jobs. */
 const POLLS_PER_WATCH = 10;
 
@@ -81,12 +73,10 @@ const POLLS_PER_WATCH = 10;
  */
 export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void> {
   const own = ownQueueOptions("pgBossConsume", options, OPTION_NAMES);
-  const { boss, queueName = DEFAULT_QUEUE_NAME, handlers, onJob, logger, telemetry } = own;
-  checkBoss(boss, ["fetch", "getDb"]);
-  checkQueueName("queueName", queueName);
-  const schema = schemaOption(own.schema);
-  const concurrency = integerOption("concurrency", own.concurrency, CONCURRENCY);
-  const pollIntervalMs = integerOption("pollIntervalMs", own.pollIntervalMs, POLL_INTERVAL);
+  const { boss, handlers, onJob, logger, telemetry } = own;
+  const queue = queueOf(own, ["fetch", "getDb"]);
+  const { name: queueName } = queue;
+  const polling = integerOptions(own, INTEGER_OPTIONS);
   const nameArgument =
     queueName === DEFAULT_QUEUE_NAME ? "" : `, queueName: ${JSON.stringify(queueName)}`;
   const runner = new JobRunner(
@@ -97,24 +87,20 @@ export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void
 
   const { log } = runner;
   const stopping = new AbortController();
-  const results = new ResultWriter(boss, queueName, schema);
-  const deadJobs = new DeadJobWatch(boss, queueName, schema, (job) => {
-    runner.reportGivenUp(job);
-  });
-  const jobs = new RunningJobs(runner, results, deadJobs, stopping.signal);
+  const jobs = new RunningJobs(runner, queue, stopping.signal);
   const polled = pollQueue(
     (batchSize) => boss.fetch(queueName, { batchSize, includeMetadata: true }),
     (job, fetchedAtMs) => jobs.run(job, fetchedAtMs),
-    { concurrency, pollIntervalMs },
+    polling,
     stopping.signal,
     log,
   );
-  const reportMissed = () =>
-    deadJobs.reportMissed().catch((error: unknown) => {
+  const watch = () =>
+    reportMissed(queue, runner).catch((error: unknown) => {
       const line = "the search for unreported dead jobs of pg-boss failed";
       log.error(line, { error: queueErrorOf("pg-boss", error) });
     });
-  const watched = repeat(reportMissed, POLLS_PER_WATCH * pollIntervalMs, stopping.signal);
+  const watched = repeat(watch, POLLS_PER_WATCH * polling.pollIntervalMs, stopping.signal);
   const stopped = Promise.all([polled, watched]).then(() => undefined);
   return () => {
     stopping.abort(workerStopping());

@@ -1,28 +1,11 @@
-import {
-  deadDeliveriesOf,
-  type DeadDeliveries,
-  type DeadDelivery,
-  type DeadLetters,
-} from "../dead-deliveries.js";
+import { deadDeliveriesOf, type DeadDeliveries } from "../dead-deliveries.js";
 import { jobNameOf } from "../inbox-job.js";
 import { pgBossJobId } from "../job-id.js";
 import { queueErrorOf, wordsOfText } from "../queue-error.js";
-import {
-  checkBoss,
-  checkQueueName,
-  DEFAULT_QUEUE_NAME,
-  ownQueueOptions,
-} from "../queue-options.js";
+import { ownQueueOptions } from "../queue-options.js";
 import type { PgBossDatabase } from "./client.js";
-import { REPLAYED_OUTPUT } from "./result-writer.js";
-import {
-  deadLetterQueueOf,
-  DELIVERY_NAME,
-  ERROR_MESSAGE,
-  isDeadLetterOf,
-  runSql,
-  schemaOption,
-} from "./sql.js";
+import { REPLAYED_OUTPUT } from "./job-results.js";
+import { deadLetterQueueOf, DELIVERY_NAME, ERROR_MESSAGE, isDeadLetterOf, queueOf } from "./sql.js";
 
 /** Options of `pgBossDeadDeliveries`. */
 export interface PgBossDeadDeliveriesOptions {
@@ -50,69 +33,21 @@ export interface PgBossDeadDeliveriesOptions {
  */
 export function pgBossDeadDeliveries(options: PgBossDeadDeliveriesOptions): DeadDeliveries {
   const own = ownQueueOptions("pgBossDeadDeliveries", options, ["boss", "queueName", "schema"]);
-  const { boss, queueName = DEFAULT_QUEUE_NAME } = own;
-  checkBoss(boss, ["getDb"]);
-  checkQueueName("queueName", queueName);
-  return deadDeliveriesOf(new PgBossDeadLetters(boss, queueName, schemaOption(own.schema)));
-}
+  const queue = queueOf(own, ["getDb"]);
+  const statements = statementsOf(queue.schema);
 
-/** The job id of a dead letter, and that of the job it comes from. */
-interface Letter {
-  readonly id: string;
-  readonly letter: string;
-  readonly source: string;
-}
+  const sql = async (text: string, ...values: unknown[]) => {
+    try {
+      return await queue.run(text, ...values);
+    } catch (error) {
+      throw queueErrorOf("pg-boss", error);
+    }
+  };
 
-class PgBossDeadLetters implements DeadLetters {
-  readonly #boss: PgBossDatabase;
-  readonly #queueName: string;
-  readonly #statements: ReturnType<typeof statementsOf>;
-
-  constructor(boss: PgBossDatabase, queueName: string, schema: string) {
-    this.#boss = boss;
-    this.#queueName = queueName;
-    this.#statements = statementsOf(schema);
-  }
-
-  async list(limit: number, offset: number): Promise<DeadDelivery[]> {
-    const rows = await this.#sql(this.#statements.list, [limit, offset]);
-    return rows.map((row) => {
-      const { id = String(row["letter"]), type } = jobNameOf(row["name"]);
-      return {
-        id,
-        type,
-        attempts: Number(row["attempts"]),
-        failedAt: new Date(Number(row["failed_at"])),
-        error: wordsOfText(row["message"]),
-      };
-    });
-  }
-
-  replay(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#take(ids, this.#statements.replay, JSON.stringify(REPLAYED_OUTPUT));
-  }
-
-  discard(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#take(ids, this.#statements.discard);
-  }
-
-  /** Runs a statement that takes letters out of the queue. Resolves to the ids of those that it took. */
-  async #take(
-    ids: readonly string[],
-    statement: string,
-    ...more: unknown[]
-  ): Promise<ReadonlySet<string>> {
-    const found = await this.#find(ids);
-    const [letters, sources] = [found.map((l) => l.letter), found.map((l) => l.source)];
-    const rows = await this.#sql(statement, [letters, sources, ...more]);
-    const taken = new Set(rows.map(({ source }) => source));
-    return new Set(found.filter(({ source }) => taken.has(source)).map(({ id }) => id));
-  }
-
-  async #find(ids: readonly string[]): Promise<Letter[]> {
-    const rows = await this.#sql(this.#statements.find, [ids]);
-    return Promise.all(
-      rows.map(async (row) => {
+  /** The dead letters of deliveries: the id of each, and of the job that it comes from. */
+  const find = async (ids: readonly string[]) =>
+    Promise.all(
+      (await sql(statements.find, ids)).map(async (row) => {
         const letter = String(row["letter"]);
         const { id } = jobNameOf(row["name"]);
         // If the inbox did not make the job, the id of its source is unknown.
@@ -120,15 +55,33 @@ class PgBossDeadLetters implements DeadLetters {
         return { id: id ?? letter, letter, source };
       }),
     );
-  }
 
-  async #sql(text: string, values: unknown[]): Promise<readonly Record<string, unknown>[]> {
-    try {
-      return await runSql(this.#boss, text, [this.#queueName, ...values]);
-    } catch (error) {
-      throw queueErrorOf("pg-boss", error);
-    }
-  }
+  /** Runs a statement that takes letters out of the queue. Resolves to the ids of those that it took. */
+  const take = async (ids: readonly string[], statement: string, ...more: unknown[]) => {
+    const found = await find(ids);
+    const [letters, sources] = [found.map((l) => l.letter), found.map((l) => l.source)];
+    const rows = await sql(statement, letters, sources, ...more);
+    const taken = new Set(rows.map(({ source }) => source));
+    return new Set(found.filter(({ source }) => taken.has(source)).map(({ id }) => id));
+  };
+
+  return deadDeliveriesOf({
+    async list(limit, offset) {
+      const rows = await sql(statements.list, limit, offset);
+      return rows.map((row) => {
+        const { id = String(row["letter"]), type } = jobNameOf(row["name"]);
+        return {
+          id,
+          type,
+          attempts: Number(row["attempts"]),
+          failedAt: new Date(Number(row["failed_at"])),
+          error: wordsOfText(row["message"]),
+        };
+      });
+    },
+    replay: (ids) => take(ids, statements.replay, JSON.stringify(REPLAYED_OUTPUT)),
+    discard: (ids) => take(ids, statements.discard),
+  });
 }
 
 function statementsOf(schema: string) {

@@ -1,20 +1,18 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { within } from "../../common/timers.js";
-import { integerOption } from "../../common/option-checks.js";
+import { integerOptions } from "../../common/option-checks.js";
 import type { Enqueue } from "../inbox.js";
 import { pgBossJobId } from "../job-id.js";
 import { QueueError } from "../queue-error.js";
 import {
-  checkBoss,
   checkQueueName,
-  DEFAULT_QUEUE_NAME,
   ownQueueOptions,
   RETRY_OPTIONS,
   type RetryOptions,
 } from "../queue-options.js";
 import type { PgBossProducer } from "./client.js";
 import { addJob, type JobSettings } from "./new-job.js";
-import { deadLetterQueueOf, oldestWaitOf, runSql, schemaOption } from "./sql.js";
+import { deadLetterQueueOf, oldestWaitOf, queueOf } from "./sql.js";
 
 /** Options of `pgBossEnqueue`. */
 export interface PgBossEnqueueOptions extends RetryOptions {
@@ -47,25 +45,21 @@ export interface PgBossEnqueueOptions extends RetryOptions {
 
 /** Every delivery waits for the creation of the queues, so a dead connection must not block it forever. */
 const CREATE_TIMEOUT_MS = 5_000;
-const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+const INTEGER_OPTIONS = {
+  ...RETRY_OPTIONS,
+  // pg-boss refuses 24 hours and more.
+  expireInMs: { fallback: 900_000, min: 1_000, max: 86_399_000 },
+  pendingRetentionMs: { fallback: 365 * DAY_MS, min: 3 * DAY_MS, max: 36_500 * DAY_MS },
+};
 const OPTION_NAMES = [
+  ...Object.keys(INTEGER_OPTIONS),
   "boss",
   "queueName",
   "deadLetterQueueName",
-  "retryLimit",
-  "retryDelayMs",
-  "expireInMs",
-  "pendingRetentionMs",
   "schema",
 ];
-// pg-boss refuses 24 hours and more.
-const EXPIRE_IN = { fallback: 900_000, min: 1_000, max: 86_399_000 };
-const PENDING_RETENTION = {
-  fallback: 365 * 24 * HOUR_MS,
-  min: 72 * HOUR_MS,
-  max: 36_500 * 24 * HOUR_MS,
-};
 
 /**
  * Makes the `enqueue` of an inbox that writes to a queue of pg-boss. Each job is one row in PostgreSQL,
@@ -91,16 +85,13 @@ const PENDING_RETENTION = {
  */
 export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
   const own = ownQueueOptions("pgBossEnqueue", options, OPTION_NAMES);
-  const { boss, queueName = DEFAULT_QUEUE_NAME } = own;
-  const { deadLetterQueueName: deadLetter = `${queueName}-dead` } = own;
-  checkBoss(boss, ["createQueue", "getDb"]);
-  checkQueueName("queueName", queueName);
+  const queue = queueOf(own, ["createQueue", "getDb"]);
+  const { name: queueName, schema } = queue;
+  const { boss, deadLetterQueueName: deadLetter = `${queueName}-dead` } = own;
   checkQueueName("deadLetterQueueName", deadLetter);
   if (queueName === deadLetter) {
-    const rule = "deadLetterQueueName must be another queue than queueName";
-    throw new ConfigurationError("invalid_option", rule);
+    throw invalidOption("deadLetterQueueName must be another queue than queueName");
   }
-  const schema = schemaOption(own.schema);
   const settings = settingsOf(own, deadLetter);
   let queuesCreated: Promise<void> | undefined;
 
@@ -109,7 +100,7 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
     // Our jobs have these settings themselves. The queue needs them for jobs that others put into it.
     await boss.createQueue(queueName, { name: queueName, ...settings });
     // pg-boss leaves an existing queue as it is. Dead jobs are looked for in the queue that it has stored.
-    const [row] = await runSql(boss, `SELECT ${deadLetterQueueOf(schema)} AS stored`, [queueName]);
+    const [row] = await queue.run(`SELECT ${deadLetterQueueOf(schema)} AS stored`);
     const stored = row?.["stored"];
     if (typeof stored !== "string" || stored === deadLetter) return;
     throw new QueueError(
@@ -117,20 +108,18 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
     );
   };
 
-  const createQueuesInTime = async (): Promise<void> => {
-    try {
-      await within(CREATE_TIMEOUT_MS, "the creation of pg-boss's queues", createQueues());
-    } catch (error) {
+  const enqueue: Enqueue = async (job) => {
+    queuesCreated ??= within(
+      CREATE_TIMEOUT_MS,
+      "the creation of pg-boss's queues",
+      createQueues(),
+    ).catch((error: unknown) => {
       queuesCreated = undefined;
       throw error;
-    }
-  };
-
-  const enqueue: Enqueue = async (job) => {
-    queuesCreated ??= createQueuesInTime();
+    });
     await queuesCreated;
     const id = await pgBossJobId(job.id);
-    if (await addJob(boss, schema, queueName, settings, id, job)) return;
+    if (await addJob(queue, settings, id, job)) return;
     // A 200 would lose the delivery.
     queuesCreated = undefined;
     throw new QueueError(
@@ -138,27 +127,23 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
     );
   };
   const oldestWaitMs = async (): Promise<number> => {
-    const [row] = await runSql(boss, oldestWaitOf(schema), [queueName]);
+    const [row] = await queue.run(oldestWaitOf(schema));
     return Math.max(0, Number(row?.["ms"] ?? 0));
   };
   return Object.assign(enqueue, { queueName, oldestWaitMs });
 }
 
 function settingsOf(options: PgBossEnqueueOptions, deadLetter: string): JobSettings {
-  const retryDelayMs = integerOption(
-    "retryDelayMs",
-    options.retryDelayMs,
-    RETRY_OPTIONS.retryDelayMs,
+  const { retryLimit, retryDelayMs, expireInMs, pendingRetentionMs } = integerOptions(
+    options,
+    INTEGER_OPTIONS,
   );
-  const expireInMs = integerOption("expireInMs", options.expireInMs, EXPIRE_IN);
-  const { pendingRetentionMs } = options;
-  const retentionMs = integerOption("pendingRetentionMs", pendingRetentionMs, PENDING_RETENTION);
   return {
     deadLetter,
-    retryLimit: integerOption("retryLimit", options.retryLimit, RETRY_OPTIONS.retryLimit),
+    retryLimit,
     retryDelay: Math.ceil(retryDelayMs / 1000),
     retryBackoff: true,
     expireInSeconds: Math.ceil(expireInMs / 1000),
-    retentionMinutes: Math.ceil(retentionMs / MINUTE_MS),
+    retentionMinutes: Math.ceil(pendingRetentionMs / MINUTE_MS),
   };
 }

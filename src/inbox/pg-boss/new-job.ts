@@ -1,34 +1,24 @@
 import type { InboxJob } from "../inbox-job.js";
-import type { PgBossDatabase } from "./client.js";
-import { runSql } from "./sql.js";
+import type { PgBossQueueOptions } from "./client.js";
+import type { PgBossQueue } from "./sql.js";
 
 /** The settings of a queue, and of each job in it. */
-export interface JobSettings {
-  readonly deadLetter: string;
-  readonly retryLimit: number;
-  readonly retryDelay: number;
-  readonly retryBackoff: boolean;
-  readonly expireInSeconds: number;
-  readonly retentionMinutes: number;
-}
+export type JobSettings = Required<Omit<PgBossQueueOptions, "name">>;
 
 /**
  * Puts a job into the queue unless it is known. Resolves to whether the queue has the job now. Rejects if
  * the database does, or if pg-boss is stopped.
  */
 export async function addJob(
-  boss: PgBossDatabase,
-  schema: string,
-  queueName: string,
+  queue: PgBossQueue,
   settings: JobSettings,
   id: string,
   job: InboxJob,
 ): Promise<boolean> {
-  const returnsId = async (text: string, values: unknown[]): Promise<boolean> =>
-    (await runSql(boss, text, values)).some((row) => row["id"] === id);
-  const values = [
-    queueName,
-    id,
+  const returnsId = async (text: string, ...values: unknown[]): Promise<boolean> =>
+    (await queue.run(text, id, ...values)).some((row) => row["id"] === id);
+  const isAdded = await returnsId(
+    addStatement(queue.schema),
     JSON.stringify(job),
     settings.deadLetter,
     settings.expireInSeconds,
@@ -36,9 +26,8 @@ export async function addJob(
     settings.retryLimit,
     settings.retryDelay,
     settings.retryBackoff,
-  ];
-  if (await returnsId(addStatement(schema), values)) return true;
-  return await returnsId(knownStatement(schema), [queueName, id]);
+  );
+  return isAdded || returnsId(knownStatement(queue.schema));
 }
 
 /**

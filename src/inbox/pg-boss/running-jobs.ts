@@ -1,42 +1,29 @@
 import { DeadlineError, within, pause } from "../../common/timers.js";
 import { hasFailed, type InboxRun } from "../inbox-result.js";
 import { JobFailure } from "../job-failure.js";
-import type { EngineResponse } from "../job-report.js";
 import type { EndedRun, JobRunner } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
 import type { PgBossJob } from "./client.js";
-import type { DeadJobWatch } from "./dead-job-watch.js";
-import { isTakeover, type ResultWriter } from "./result-writer.js";
+import { markReported } from "./dead-job-watch.js";
+import { completeJob, failJob, isTakeover, type Written } from "./job-results.js";
+import type { PgBossQueue } from "./sql.js";
 
 /** pg-boss's own default, for a job whose column cannot be read. */
 const DEFAULT_EXPIRY_SECONDS = 900;
 const RESULT_TIMEOUT_MS = 10_000;
 const RESULT_RETRY_MS = 1_000;
 
-/** What pg-boss did with a result. `letter`: the id of the dead letter. */
-interface Written {
-  readonly response: EngineResponse;
-  readonly letter?: string | undefined;
-}
-
 /** The jobs that a worker runs: runs the handler of each, writes its result and reports it. */
 export class RunningJobs {
   readonly #runner: JobRunner;
-  readonly #results: ResultWriter;
-  readonly #deadJobs: DeadJobWatch;
+  readonly #queue: PgBossQueue;
   readonly #stopping: AbortSignal;
   readonly #aborts = new Set<() => void>();
 
   /** `stopping` aborts when the worker is stopped. */
-  constructor(
-    runner: JobRunner,
-    results: ResultWriter,
-    deadJobs: DeadJobWatch,
-    stopping: AbortSignal,
-  ) {
+  constructor(runner: JobRunner, queue: PgBossQueue, stopping: AbortSignal) {
     this.#runner = runner;
-    this.#results = results;
-    this.#deadJobs = deadJobs;
+    this.#queue = queue;
     this.#stopping = stopping;
     // One listener for all jobs: Node warns from the eleventh listener on.
     stopping.addEventListener("abort", () => {
@@ -94,7 +81,7 @@ export class RunningJobs {
     this.#runner.report(ended, response);
     if (letter === undefined) return;
     try {
-      await this.#deadJobs.markReported([letter]);
+      await markReported(this.#queue, [letter]);
     } catch (error) {
       const details = { ...jobDetails(job), error: queueErrorOf("pg-boss", error) };
       this.#runner.log.warn("a dead job may be reported once more", details);
@@ -135,16 +122,10 @@ export class RunningJobs {
   async #write(job: PgBossJob, { result, run }: EndedRun): Promise<Written | undefined> {
     if (!hasFailed(result)) {
       const outcome = result.outcome === "handled" ? "handled" : "discarded";
-      const isCompleted = await this.#results.complete(job, outcome);
-      return isCompleted ? { response: "accepted" } : undefined;
+      return completeJob(this.#queue, job, outcome);
     }
     const delayMs = result.outcome === "retry_later" ? result.retryAfterMs : undefined;
-    const failure = new JobFailure(result.error, delayMs);
-    const failed = await this.#results.fail(job, failure, run.takeover);
-    if (failed === undefined) return undefined;
-    return failed.state === "failed"
-      ? { response: "dead", letter: failed.letter }
-      : { response: "accepted" };
+    return failJob(this.#queue, job, new JobFailure(result.error, delayMs), run.takeover);
   }
 }
 

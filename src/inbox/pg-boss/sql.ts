@@ -1,29 +1,50 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { QueueError } from "../queue-error.js";
+import { checkBoss, checkQueueName, DEFAULT_QUEUE_NAME } from "../queue-options.js";
 import type { PgBossDatabase } from "./client.js";
+
+/** The options that name a queue. */
+interface QueueOptions {
+  readonly boss: PgBossDatabase;
+  readonly queueName?: string | undefined;
+  readonly schema?: string | undefined;
+}
 
 /** pg-boss's own rule. The name becomes part of statements, where no parameter can stand for it. */
 const SCHEMA = /^[A-Za-z_][A-Za-z0-9_]{0,49}$/;
 
-/** The schema option, or its default. Throws `ConfigurationError` if it is not a schema name. */
-export function schemaOption(schema: unknown = "pgboss"): string {
-  if (typeof schema === "string" && SCHEMA.test(schema)) return schema;
-  throw new ConfigurationError("invalid_option", "schema must be the name of pg-boss's schema");
+/** A queue of pg-boss, and the schema of its tables. */
+export interface PgBossQueue {
+  readonly name: string;
+  readonly schema: string;
+  /**
+   * Runs one statement on a connection of pg-boss and returns its rows. `$1` is the name of the queue. Rejects
+   * if the database does, or if pg-boss is stopped.
+   */
+  run(text: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]>;
 }
 
-/**
- * Runs one statement on a connection of pg-boss and returns its rows. Rejects if the database does, or if
- * pg-boss is stopped.
- */
-export async function runSql(
-  boss: PgBossDatabase,
-  text: string,
-  values: unknown[],
-): Promise<readonly Record<string, unknown>[]> {
-  const result = (await boss.getDb().executeSql(text, values)) as { rows: unknown[] } | undefined;
-  // A stopped PgBoss resolves to undefined and does nothing.
-  if (result === undefined) throw new QueueError("pg-boss is stopped");
-  return result.rows as Record<string, unknown>[];
+/** The queue that the options name. Throws `ConfigurationError` for a wrong option. */
+export function queueOf(
+  { boss, queueName = DEFAULT_QUEUE_NAME, schema = "pgboss" }: QueueOptions,
+  methods: readonly string[],
+): PgBossQueue {
+  checkBoss(boss, methods);
+  checkQueueName("queueName", queueName);
+  if (typeof schema !== "string" || !SCHEMA.test(schema)) {
+    throw invalidOption("schema must be the name of pg-boss's schema");
+  }
+  return {
+    name: queueName,
+    schema,
+    async run(text, ...values) {
+      const result = (await boss.getDb().executeSql(text, [queueName, ...values])) as
+        { rows: unknown[] } | undefined;
+      // A stopped PgBoss resolves to undefined and does nothing.
+      if (result === undefined) throw new QueueError("pg-boss is stopped");
+      return result.rows as Record<string, unknown>[];
+    },
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { missingMethod, ownOptions } from "../../common/option-checks.js";
-import { ConfigurationError, GatewayWebhookError } from "../../common/errors.js";
+import { GatewayWebhookError, invalidOption } from "../../common/errors.js";
 import {
   CLAIMED,
   COMPLETED,
@@ -99,15 +99,13 @@ export function d1Store(options: D1StoreOptions): D1Store {
 
 function checkBinding(database: D1Binding): D1Binding {
   if (missingMethod(database, ["prepare", "batch"]) !== undefined) {
-    throw new ConfigurationError(
-      "invalid_option",
+    throw invalidOption(
       "database must be a D1 binding such as env.DB, with prepare and batch: is it named in " +
         "d1_databases of the Wrangler file?",
     );
   }
   if (missingMethod(database, ["getBookmark"]) === undefined) {
-    throw new ConfigurationError(
-      "invalid_option",
+    throw invalidOption(
       "database must be the D1 binding itself, not a session of it: a session may read from a replica " +
         "that does not know the latest deliveries",
     );

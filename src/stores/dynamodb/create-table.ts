@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { ownOptions } from "../../common/option-checks.js";
 import { DeadlineError, pause } from "../../common/timers.js";
 import { KEY_ATTRIBUTE, TTL_ATTRIBUTE } from "./delivery-item.js";
@@ -58,8 +58,7 @@ async function untilActive(client: DynamoTableClient, table: string): Promise<vo
         return `${AttributeName} (${type?.AttributeType ?? ""}, ${KeyType})`;
       });
       if (keys.join(", ") !== `${KEY_ATTRIBUTE} (S, HASH)`) {
-        throw new ConfigurationError(
-          "invalid_option",
+        throw invalidOption(
           `table ${table} exists and its key is ${keys.join(", ")}, not ${KEY_ATTRIBUTE} (S, HASH): name another table`,
         );
       }
@@ -102,8 +101,7 @@ async function hasTtl(client: DynamoTableClient, table: string): Promise<boolean
   const { TimeToLiveStatus, AttributeName } = TimeToLiveDescription ?? {};
   if (TimeToLiveStatus !== "ENABLED" && TimeToLiveStatus !== "ENABLING") return false;
   if (AttributeName === TTL_ATTRIBUTE) return true;
-  throw new ConfigurationError(
-    "invalid_option",
+  throw invalidOption(
     `table ${table} exists and uses ${String(AttributeName)} for TTL, not ${TTL_ATTRIBUTE}: name another table`,
   );
 }

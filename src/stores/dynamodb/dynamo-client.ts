@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { missingMethod, unsupportedVersion } from "../../common/option-checks.js";
 
 /** A value of an item, in the format of DynamoDB. */
@@ -81,8 +81,7 @@ export function checkClient(client: unknown, methods: readonly string[]): void {
   if (missing === "send" && missingMethod(client, methods) === undefined) {
     throw unsupportedVersion("client", "aws-sdk 2", "@aws-sdk/client-dynamodb 3 and later");
   }
-  throw new ConfigurationError(
-    "invalid_option",
+  throw invalidOption(
     `client must be a DynamoDB of @aws-sdk/client-dynamodb 3; this one has no method ${missing}. ` +
       "Write new DynamoDB(config) in place of new DynamoDBClient(config), which takes the same config, " +
       "or in place of a DocumentClient of @aws-sdk/lib-dynamodb",
@@ -92,8 +91,7 @@ export function checkClient(client: unknown, methods: readonly string[]): void {
 /** The name of the table, or the default. Throws `ConfigurationError` for a name that DynamoDB refuses. */
 export function tableName(name: string = DEFAULT_TABLE): string {
   if (typeof name === "string" && TABLE_NAME.test(name)) return name;
-  throw new ConfigurationError(
-    "invalid_option",
+  throw invalidOption(
     "table must be a name of 3 to 255 letters, digits and _.-, or the ARN of a table",
   );
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError, GatewayWebhookError } from "../../common/errors.js";
+import { GatewayWebhookError, invalidOption } from "../../common/errors.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
 import type { ClaimOptions, ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { ConditionalWrites, type Condition } from "./conditional-writes.js";
@@ -67,10 +67,7 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
     max: 60_000,
   });
   if (typeof now !== "function") {
-    throw new ConfigurationError(
-      "invalid_option",
-      "now must be a function that returns milliseconds",
-    );
+    throw invalidOption("now must be a function that returns milliseconds");
   }
   const writes = new ConditionalWrites(client, tableName(own.table));
 

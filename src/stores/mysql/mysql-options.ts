@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { missingMethod, ownOptions } from "../../common/option-checks.js";
 import type { MysqlPool } from "./mysql-pool.js";
 
@@ -18,10 +18,7 @@ export function poolOptions<Options extends { readonly pool: MysqlPool }>(
 ): Options {
   const own = ownOptions(maker, options, ["pool", "table"]);
   if (missingMethod(own.pool, ["getConnection"]) === undefined) return own;
-  throw new ConfigurationError(
-    "invalid_option",
-    "pool must be a pool of mysql2, with the method getConnection",
-  );
+  throw invalidOption("pool must be a pool of mysql2, with the method getConnection");
 }
 
 /**
@@ -31,8 +28,7 @@ export function poolOptions<Options extends { readonly pool: MysqlPool }>(
  */
 export function quotedTable(name: string = DEFAULT_TABLE): string {
   if (typeof name !== "string" || !TABLE_NAME.test(name)) {
-    throw new ConfigurationError(
-      "invalid_option",
+    throw invalidOption(
       "table must be a name, or database.name, each of 1 to 64 letters, digits and _, with no digit first",
     );
   }

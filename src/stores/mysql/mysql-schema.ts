@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import type { MysqlResult } from "./connection.js";
 import { quotedTable } from "./mysql-options.js";
 import { TEXT_BYTES } from "./sql-text.js";
@@ -101,8 +101,7 @@ export async function isTableThere(
         : ((await columnProblem(read, where)) ?? (await keyProblem(read, where)));
   if (problem === undefined) return true;
   const layout = new RegExp(`${LAYOUT}(\\d{1,9})`).exec(String(found["comment"]))?.[1];
-  throw new ConfigurationError(
-    "invalid_option",
+  throw invalidOption(
     `table ${table} exists and ${problem}${layout === undefined ? "" : ` (its layout is ${layout})`}: ` +
       "name another table, or add what is missing (mysqlSchema)",
   );

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { checkVersion, missingMethod, ownOptions } from "../../common/option-checks.js";
 
 const DEFAULT_TABLE = "gateway_deliveries";
@@ -22,10 +22,7 @@ export function poolOptions<Options extends { readonly pool: unknown }>(
   checkVersion("pool", own.pool, methods, "pg", "pg 8 and later");
   const missing = missingMethod(own.pool, methods);
   if (missing === undefined) return own;
-  throw new ConfigurationError(
-    "invalid_option",
-    `pool must be a Pool of pg, with the method ${missing}`,
-  );
+  throw invalidOption(`pool must be a Pool of pg, with the method ${missing}`);
 }
 
 /**
@@ -35,7 +32,7 @@ export function poolOptions<Options extends { readonly pool: unknown }>(
  */
 export function prepareOption(prepare: unknown = false): boolean {
   if (typeof prepare === "boolean") return prepare;
-  throw new ConfigurationError("invalid_option", "prepare must be true or false");
+  throw invalidOption("prepare must be true or false");
 }
 
 /**
@@ -45,8 +42,7 @@ export function prepareOption(prepare: unknown = false): boolean {
  */
 export function quotedTable(name: string = DEFAULT_TABLE): string {
   if (typeof name !== "string" || !TABLE_NAME.test(name)) {
-    throw new ConfigurationError(
-      "invalid_option",
+    throw invalidOption(
       "table must be a name, or schema.name, each of 1 to 63 letters, digits and _, with no digit first",
     );
   }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { quotedTable } from "./postgres-options.js";
 
@@ -99,8 +99,7 @@ export async function isTableThere(pool: PostgresPool, table: string): Promise<b
   const problem = problemOf(row);
   if (problem === undefined) return true;
   const layout = row.layout === null ? "" : ` (its layout is ${String(row.layout)})`;
-  throw new ConfigurationError(
-    "invalid_option",
+  throw invalidOption(
     `table ${table} exists and ${problem}${layout}: name another table, or add what is missing (postgresSchema)`,
   );
 }

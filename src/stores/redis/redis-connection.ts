@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { missingMethod, unsupportedVersion } from "../../common/option-checks.js";
 import type {
   HttpRedisClient,
@@ -35,8 +35,7 @@ export function connectionOf(client: RedisClient): RedisConnection {
   if ("connection_id" in (Object(client) as object)) {
     throw unsupportedVersion("client", "redis 3", SUPPORTED);
   }
-  throw new ConfigurationError(
-    "invalid_option",
+  throw invalidOption(
     "client must be a client of node-redis (createClient, createCluster, createSentinel; no pool), " +
       "of ioredis (new Redis, new Redis.Cluster) or of @upstash/redis (new Redis; no pipeline)",
   );

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { ownOptions } from "../../common/option-checks.js";
 import {
   CLAIMED,
@@ -77,13 +77,13 @@ export function redisStore(options: RedisStoreOptions): DeliveryStore {
   const own = ownOptions("redisStore", options, ["client", "keyPrefix", "logger"]);
   const { client, keyPrefix = "gateway-deliveries:", logger = console } = own;
   if (typeof keyPrefix !== "string") {
-    throw new ConfigurationError("invalid_option", "keyPrefix must be a string");
+    throw invalidOption("keyPrefix must be a string");
   }
   if (
     logger !== false &&
     typeof (logger as Partial<RedisStoreLogger> | null)?.warn !== "function"
   ) {
-    throw new ConfigurationError("invalid_option", "logger must have a method warn, or be false");
+    throw invalidOption("logger must have a method warn, or be false");
   }
   const scripts = new ScriptRunner(connectionOf(client));
   const evictionCheck = new EvictionCheck(scripts, logger);

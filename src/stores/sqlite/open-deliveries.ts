@@ -1,4 +1,5 @@
-import { ConfigurationError } from "../../common/errors.js";
+import type { ConfigurationError} from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { TABLE_COLUMNS, createTableSql, layoutOf } from "../sqlite-table.js";
 import { isBusy, retryWhileBusySync } from "./busy-retry.js";
 import { DeliveriesTable } from "./deliveries-table.js";
@@ -81,10 +82,7 @@ function checkIdle(database: SqliteDatabase): void {
     database.exec("BEGIN; ROLLBACK");
   } catch (error) {
     if (!String(error).includes("within a transaction")) throw error;
-    throw new ConfigurationError(
-      "invalid_option",
-      "database is inside a transaction: give the store a handle of its own",
-    );
+    throw invalidOption("database is inside a transaction: give the store a handle of its own");
   }
 }
 
@@ -94,8 +92,7 @@ function enterWal(database: SqliteDatabase): void {
 }
 
 function notDurable(): ConfigurationError {
-  return new ConfigurationError(
-    "invalid_option",
+  return invalidOption(
     "database cannot be set to WAL: open a file on a local disk, or use memoryStore for memory",
   );
 }
@@ -138,8 +135,7 @@ function prepareStatements(database: SqliteDatabase, table: string): DeliveriesT
 
 function unusable(table: string, problem: string, layout: number | undefined): ConfigurationError {
   const its = layout === undefined ? "" : ` (its layout is ${layout})`;
-  return new ConfigurationError(
-    "invalid_option",
+  return invalidOption(
     `table ${table} exists and ${problem}${its}: name another table, or add what is missing`,
   );
 }

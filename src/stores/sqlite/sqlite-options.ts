@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { MAX_TIMER_MS } from "../../common/timers.js";
 import {
   checkVersion,
@@ -46,8 +46,7 @@ export function checkSqliteOptions(maker: string, options: SqliteOptions): Sqlit
   const { database } = own;
   checkVersion("database", database, ["exec", "prepare"], "the SQLite driver", SUPPORTED);
   if (missingMethod(database, ["exec", "prepare"]) !== undefined) {
-    throw new ConfigurationError(
-      "invalid_option",
+    throw invalidOption(
       "database must be an open handle of better-sqlite3, libsql, node:sqlite or bun:sqlite, with exec and prepare",
     );
   }

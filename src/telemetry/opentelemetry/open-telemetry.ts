@@ -6,7 +6,7 @@ import {
   type TracerProvider,
 } from "@opentelemetry/api";
 import type { Log } from "../../answer/logger.js";
-import { ConfigurationError } from "../../common/errors.js";
+import { invalidOption } from "../../common/errors.js";
 import { missingMethod, ownOptions, unsupportedVersion } from "../../common/option-checks.js";
 import { startBackgroundTimer } from "../../common/timers.js";
 import type { InternalTelemetry, JobReport } from "../telemetry.js";
@@ -90,9 +90,10 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): WebhookTeleme
   check("tracerProvider", "getTracer", tracerProvider);
   check("meterProvider", "getMeter", meterProvider);
   for (const [name, value] of Object.entries({ spans, recordHandlerErrors })) {
-    if (typeof value !== "boolean") throw invalid(`${name} must be true or false`);
+    if (typeof value !== "boolean") throw invalidOption(`${name} must be true or false`);
   }
-  if (!["link", "parent"].includes(linkJobs)) throw invalid('linkJobs must be "link" or "parent"');
+  if (!["link", "parent"].includes(linkJobs))
+    throw invalidOption('linkJobs must be "link" or "parent"');
   return new OpenTelemetry(own, spans ? { linkJobs, recordHandlerErrors } : undefined);
 }
 
@@ -198,9 +199,5 @@ class OpenTelemetry implements WebhookTelemetry<SpanState | undefined> {
 
 function check(name: string, method: string, provider: object | undefined): void {
   if (provider === undefined || missingMethod(provider, [method]) === undefined) return;
-  throw invalid(`${name} must have the method ${method}`);
-}
-
-function invalid(rule: string): ConfigurationError {
-  return new ConfigurationError("invalid_option", rule);
+  throw invalidOption(`${name} must have the method ${method}`);
 }

@@ -1,19 +1,14 @@
 import { finishedJobOf, type FinishedOutcome } from "../inbox-job.js";
 import type { JobFailure } from "../job-failure.js";
-import type { PgBossDatabase, PgBossJob } from "./client.js";
+import type { EngineResponse } from "../job-report.js";
+import type { PgBossJob } from "./client.js";
 import { REPORT_CLAIM_SECONDS } from "./dead-job-watch.js";
-import { runSql } from "./sql.js";
+import type { PgBossQueue } from "./sql.js";
 
-/** The state of a job after a failure. `letter`: the id of its dead letter. */
-export type FailedState =
-  { readonly state: "retry" } | { readonly state: "failed"; readonly letter: string | undefined };
-
-/** What a failed run stores in the job, for operators and for `isTakeover` of the next run. */
-interface FailureOutput {
-  readonly result: "failed";
-  readonly takeover: boolean;
-  readonly message: string;
-  readonly stack: string;
+/** What pg-boss did with a result. `letter`: the id of the dead letter. */
+export interface Written {
+  readonly response: EngineResponse;
+  readonly letter?: string | undefined;
 }
 
 /** What a replay stores in the job. */
@@ -31,53 +26,43 @@ export function isTakeover({ retryCount, output }: PgBossJob): boolean {
   return result !== "failed" || takeover === true;
 }
 
-/** Writes the results of the runs of one queue. Each method rejects if the database does. */
-export class ResultWriter {
-  readonly #boss: PgBossDatabase;
-  readonly #queueName: string;
-  readonly #completeStatement: string;
-  readonly #failStatement: string;
+/**
+ * Completes the job and removes its body, in one statement. Resolves to undefined if the job no longer
+ * exists or is already completed. Rejects if the database does.
+ */
+export async function completeJob(
+  queue: PgBossQueue,
+  { id, data }: PgBossJob,
+  outcome: FinishedOutcome,
+): Promise<Written | undefined> {
+  const finished = JSON.stringify(finishedJobOf(data, outcome));
+  const rows = await queue.run(completeStatement(queue.schema), id, finished);
+  return rows.length > 0 ? { response: "accepted" } : undefined;
+}
 
-  /** `schema` must be a checked name, because it becomes part of the statements. */
-  constructor(boss: PgBossDatabase, queueName: string, schema: string) {
-    this.#boss = boss;
-    this.#queueName = queueName;
-    this.#completeStatement = completeStatement(schema);
-    this.#failStatement = failStatement(schema);
-  }
-
-  /**
-   * Completes the job and removes its body, in one statement. Resolves to false if the job no longer
-   * exists or is already completed.
-   */
-  async complete({ id, data }: PgBossJob, outcome: FinishedOutcome): Promise<boolean> {
-    const finished = JSON.stringify(finishedJobOf(data, outcome));
-    const values = [this.#queueName, id, finished];
-    return (await runSql(this.#boss, this.#completeStatement, values)).length > 0;
-  }
-
-  /**
-   * Fails the job. It runs again after the delay of the failure, otherwise after that of the queue. After
-   * its last attempt it is dead-lettered. Resolves to undefined if another run has the job by now.
-   */
-  async fail(
-    { id, retryCount }: PgBossJob,
-    failure: JobFailure,
-    takeover: boolean,
-  ): Promise<FailedState | undefined> {
-    const [row] = await runSql(this.#boss, this.#failStatement, [
-      this.#queueName,
-      id,
-      retryCount,
-      failure.retryAfterMs ?? null,
-      JSON.stringify(outputOf(failure, takeover)),
-      REPORT_CLAIM_SECONDS,
-    ]);
-    if (row === undefined) return undefined;
-    if (row["state"] !== "failed") return { state: "retry" };
-    const { letter } = row;
-    return { state: "failed", letter: typeof letter === "string" ? letter : undefined };
-  }
+/**
+ * Fails the job. It runs again after the delay of the failure, otherwise after that of the queue. After
+ * its last attempt it is dead-lettered. Resolves to undefined if another run has the job by now. Rejects if
+ * the database does.
+ */
+export async function failJob(
+  queue: PgBossQueue,
+  { id, retryCount }: PgBossJob,
+  failure: JobFailure,
+  takeover: boolean,
+): Promise<Written | undefined> {
+  const [row] = await queue.run(
+    failStatement(queue.schema),
+    id,
+    retryCount,
+    failure.retryAfterMs ?? null,
+    JSON.stringify(outputOf(failure, takeover)),
+    REPORT_CLAIM_SECONDS,
+  );
+  if (row === undefined) return undefined;
+  const { state, letter } = row;
+  if (state !== "failed") return { response: "accepted" };
+  return { response: "dead", letter: typeof letter === "string" ? letter : undefined };
 }
 
 /**
@@ -144,7 +129,8 @@ function failStatement(schema: string): string {
     SELECT state, (SELECT id FROM dead_lettered) AS letter FROM failed`;
 }
 
-function outputOf({ message, stack = "" }: JobFailure, takeover: boolean): FailureOutput {
+/** What a failed run stores in the job, for operators and for `isTakeover` of the next run. */
+function outputOf({ message, stack = "" }: JobFailure, takeover: boolean) {
   return { result: "failed", takeover, message: storable(message), stack: storable(stack) };
 }
 
