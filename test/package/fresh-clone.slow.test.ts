@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { missingPrometheus } from "../alerts/prometheus.js";
 import { freshClone, type FreshClone } from "../support/package/fresh-clone.js";
 import { repositoryCommands } from "../support/package/repository-commands.js";
-import { postgresBinaries } from "../support/postgres/postgres-server.js";
+import { hasPostgres } from "../support/postgres/postgres-server.js";
 
 /** Time for the slowest: installs packages from npm, and starts to work. */
 const TIMEOUT_MS = 300_000;
@@ -66,8 +66,8 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
 
 const MISSING: Readonly<Record<string, string | undefined>> = {
   "npm run alerts": missingPrometheus,
-  "npm run bench -- stores": postgresBinaries === undefined ? "no PostgreSQL" : undefined,
-  "npm run bench -- soak": postgresBinaries === undefined ? "no PostgreSQL" : undefined,
+  "npm run bench -- stores": hasPostgres ? undefined : "no PostgreSQL",
+  "npm run bench -- soak": hasPostgres ? undefined : "no PostgreSQL",
 };
 
 const commands = repositoryCommands();

@@ -1,5 +1,5 @@
 import { describeService } from "../describe-service.js";
-import { postgresBinaries } from "../postgres/postgres-server.js";
+import { hasPostgres } from "../postgres/postgres-server.js";
 import { hasRedisServer } from "../redis/redis-server.js";
 import { startBullmqEngine } from "./inbox-bullmq-engine.js";
 import type { InboxEngine } from "./inbox-engine.js";
@@ -7,7 +7,7 @@ import { startPgBossEngine } from "./inbox-pg-boss-engine.js";
 
 /** `describe` for tests on pg-boss. Skips them if PostgreSQL is not installed. */
 export function describePgBoss(title: string, body: () => void): void {
-  const isThere = postgresBinaries !== undefined;
+  const isThere = hasPostgres;
   describeService(title, isThere ? undefined : "PostgreSQL is not on this machine", body);
 }
 

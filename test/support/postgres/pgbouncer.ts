@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { describeService } from "../describe-service.js";
 import { freePort } from "../free-port.js";
-import { postgresBinaries } from "./postgres-server.js";
+import { findProgram } from "../server-process.js";
+import { hasPostgres } from "./postgres-server.js";
 
 /** A PgBouncer in front of a PostgreSQL server, for one test file. */
 export interface PgBouncer {
@@ -20,15 +21,13 @@ export interface PgBouncer {
 }
 
 /** Where PgBouncer is: on PATH, or where Debian's package keeps it. */
-const binary = [...(process.env["PATH"] ?? "").split(":"), "/usr/sbin"]
-  .map((folder) => join(folder, "pgbouncer"))
-  .find((file) => existsSync(file));
+const binary = findProgram("pgbouncer", "/usr/sbin");
 
 /** `describe` for tests that start PgBouncer and the PostgreSQL server behind it. */
 export function describePgBouncer(title: string, body: () => void): void {
   const missing = [
     ...(binary === undefined ? ["pgbouncer"] : []),
-    ...(postgresBinaries === undefined ? ["initdb and postgres"] : []),
+    ...(hasPostgres ? [] : ["initdb and postgres"]),
   ];
   const message = `not found: ${missing.join(", ")}`;
   describeService(title, missing.length === 0 ? undefined : message, body);

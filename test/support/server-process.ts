@@ -1,0 +1,114 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { freePort } from "./free-port.js";
+
+/** A server that a test started, on a free port of 127.0.0.1 and with a folder of its own. */
+export interface ServerProcess {
+  readonly port: number;
+  /** Sends the signal and waits until the process has ended. Its folder and its port stay for `start`. */
+  readonly end: (signal: NodeJS.Signals) => Promise<void>;
+  /** Starts it again on the same port, with the data on disk. */
+  readonly start: () => Promise<void>;
+  /** Suspends the process, like a machine that hangs: its connections stay open. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** Kills it and removes its folder. */
+  readonly close: () => Promise<void>;
+}
+
+/** A program that serves on a port. */
+export interface ServerProgram {
+  readonly name: string;
+  readonly command: string;
+  readonly args: (port: number, folder: string) => readonly string[];
+  /** Rejects or resolves to false as long as the server does not answer. */
+  readonly answers: (port: number) => Promise<boolean>;
+  /** The user of the process and of its folder. */
+  readonly owner?: Owner;
+  /** Fills the folder before the first start. */
+  readonly prepare?: (folder: string) => void;
+}
+
+/** Starts the program and waits until it answers. */
+export async function startServer(program: ServerProgram): Promise<ServerProcess> {
+  const { name, command, args, answers, owner = {}, prepare } = program;
+  const folder = mkdtempSync(join(tmpdir(), `${name}-`));
+  give(folder, owner);
+  prepare?.(folder);
+  const port = await freePort();
+  let child: ChildProcess | undefined;
+  /** The end of the previous process, which may lock its folder until then. */
+  let ended: Promise<unknown> = Promise.resolve();
+
+  const start = async (): Promise<void> => {
+    await ended;
+    const stdio = ["ignore", "ignore", "pipe"] as const;
+    const started = spawn(command, args(port, folder), {
+      ...owner,
+      cwd: folder,
+      stdio: [...stdio],
+    });
+    child = started;
+    let said = "";
+    started.stderr.on("data", (data: Buffer) => (said = (said + data.toString()).slice(-4_000)));
+    while (!hasEnded(started)) {
+      // It is not listening yet, or is recovering from a crash.
+      if (await answers(port).catch(() => false)) return;
+      await wait(20);
+    }
+    const how = String(started.exitCode ?? started.signalCode);
+    throw new Error(`${name} ended with ${how} before it answered: ${said}`);
+  };
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const running = child;
+    child = undefined;
+    if (running === undefined || hasEnded(running)) return;
+    ended = once(running, "exit");
+    running.kill(signal);
+    await ended;
+  };
+  await start();
+  return {
+    port,
+    end,
+    start,
+    pause: () => child?.kill("SIGSTOP"),
+    resume: () => child?.kill("SIGCONT"),
+    async close() {
+      await end("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** Where a program of Debian's packages is: on PATH, or in one of the folders. */
+export function findProgram(name: string, ...folders: readonly string[]): string | undefined {
+  const places = [...(process.env["PATH"] ?? "").split(":"), ...folders];
+  return places.map((folder) => join(folder, name)).find((file) => existsSync(file));
+}
+
+/** The user of a process; empty for the user of the tests. */
+export interface Owner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** The user of a server that refuses to run as root. */
+export function ownerFor(user: string): Owner {
+  if (process.getuid?.() !== 0) return {};
+  const idOf = (flag: string) => Number(execFileSync("id", [flag, user], { encoding: "utf8" }));
+  return { uid: idOf("-u"), gid: idOf("-g") };
+}
+
+/** Gives a folder to the user. */
+export function give(folder: string, { uid, gid }: Owner): void {
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+}
