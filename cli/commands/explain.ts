@@ -17,6 +17,7 @@ import { JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { writeJson } from "../terminal/printable.js";
 import { readInput } from "../options/read-input.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
+import { list, text } from "../options/option-specs.js";
 
 /** Says why a receiver refuses a captured delivery, or what an outcome or an error code means. */
 export const explain = createCommand({
@@ -31,21 +32,15 @@ export const explain = createCommand({
     "With the name of an outcome, an error code or an error class it prints what the documents say about it, and needs no secret. With an HTTP status it lists the outcomes that answer it. A file of the same name is read as ./name.",
   ],
   options: {
-    body: {
-      kind: "text",
-      value: "<file>",
-      help: "The file with the exact body, if the capture holds only the head.",
-    },
-    now: {
-      kind: "text",
-      value: "<time>",
-      help: "The time of the capture: Unix seconds, ISO 8601, or YYYY-MM-DD HH:MM:SS in UTC. Default: the time in the capture, otherwise the current time.",
-    },
-    "other-secret": {
-      kind: "list",
-      value: "<secret>",
-      help: "A secret that may have been used by mistake: an old one, or one of another system.",
-    },
+    body: text("<file>", "The file with the exact body, if the capture holds only the head."),
+    now: text(
+      "<time>",
+      "The time of the capture: Unix seconds, ISO 8601, or YYYY-MM-DD HH:MM:SS in UTC. Default: the time in the capture, otherwise the current time.",
+    ),
+    "other-secret": list(
+      "<secret>",
+      "A secret that may have been used by mistake: an old one, or one of another system.",
+    ),
     "max-body-bytes": MAX_BODY_OPTION,
     ...SECRET_OPTIONS,
     json: JSON_OPTION,

@@ -9,6 +9,7 @@ import { createCommand } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeJsonLine } from "../terminal/printable.js";
+import { flag, text, whole } from "../options/option-specs.js";
 
 /** The gateway's webhook routes on this machine. */
 export const gateway = createCommand({
@@ -22,41 +23,27 @@ export const gateway = createCommand({
     "It runs until Ctrl-C (exit code 130).",
   ],
   options: {
-    port: {
-      kind: "whole",
-      value: "<port>",
-      help: "0 takes any free port.",
-      min: 0,
-      max: 65_535,
-      fallback: 4_010,
-    },
-    host: {
-      kind: "text",
-      value: "<address>",
-      help: "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
-    },
-    speed: {
-      kind: "whole",
-      value: "<factor>",
-      help: "How many times faster than the gateway it retries.",
-      min: 1,
-      max: 1_000_000,
-      fallback: 1,
-    },
-    "put-drops-secret": { kind: "flag", help: "A PUT without the secret removes the secret." },
-    "legacy-throttling": { kind: "flag", help: "Throttling is answered 409 in both formats." },
-    "history-off": { kind: "flag", help: "No attempt is stored." },
-    "webhooks-off": { kind: "flag", help: "Webhooks are not enabled for the client: 403." },
+    port: whole("<port>", { min: 0, max: 65_535, fallback: 4_010 }, "0 takes any free port."),
+    host: text(
+      "<address>",
+      "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
+    ),
+    speed: whole(
+      "<factor>",
+      { min: 1, max: 1_000_000, fallback: 1 },
+      "How many times faster than the gateway it retries.",
+    ),
+    "put-drops-secret": flag("A PUT without the secret removes the secret."),
+    "legacy-throttling": flag("Throttling is answered 409 in both formats."),
+    "history-off": flag("No attempt is stored."),
+    "webhooks-off": flag("Webhooks are not enabled for the client: 403."),
     "url-check": {
       kind: "text",
       value: "<method>",
       help: "How a URL is checked when a webhook is created. Default GET.",
       choices: ["GET", "HEAD", "none"],
     },
-    json: {
-      kind: "flag",
-      help: 'Writes JSON lines: { "event": "listening" | "delivery", … }.',
-    },
+    json: flag('Writes JSON lines: { "event": "listening" | "delivery", … }.'),
   },
   examples: [
     { does: "On port 4010, an hour of retries in a second", command: "gateway --speed 3600" },

@@ -15,6 +15,7 @@ import { startServer } from "../listen/listening-server.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { keysOf } from "../../src/signature/secrets.js";
+import { flag, list, text, whole } from "../options/option-specs.js";
 
 /** In a flood of forgeries the causes are not searched for: each search may take a second. */
 const MAX_WAITING = 20;
@@ -31,47 +32,32 @@ export const listen = createCommand({
     "During a rotation, pass several secrets. It runs until Ctrl-C (exit code 130).",
   ],
   options: {
-    port: {
-      kind: "whole",
-      value: "<port>",
-      help: "0 takes any free port.",
-      min: 0,
-      max: 65_535,
-      fallback: 3_000,
-    },
-    host: {
-      kind: "text",
-      value: "<address>",
-      help: "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
-    },
-    record: {
-      kind: "text",
-      value: "<folder>",
-      help: "Writes each authentic delivery to this folder as a fixture, redacted and signed again with the test secret.",
-    },
-    "keep-keys": {
-      kind: "list",
-      value: "<path>",
-      help: "With --record, also keeps the keys of this path, with placeholders as values: alarm.payload.breach.*, alarm.payload.*_date, or alarm.payload.** for all below. May be repeated.",
-    },
-    "keep-values": {
-      kind: "list",
-      value: "<path>",
-      help: "With --record, keeps the values of this path as they are. May be repeated.",
-    },
-    forward: { kind: "text", value: "<url>", help: "The URL of your app." },
-    "accept-unsigned": {
-      kind: "flag",
-      help: "Runs without a secret, and accepts deliveries from anyone.",
-    },
-    "show-body": { kind: "flag", help: "Shows each body. It may be personal data." },
+    port: whole("<port>", { min: 0, max: 65_535, fallback: 3_000 }, "0 takes any free port."),
+    host: text(
+      "<address>",
+      "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
+    ),
+    record: text(
+      "<folder>",
+      "Writes each authentic delivery to this folder as a fixture, redacted and signed again with the test secret.",
+    ),
+    "keep-keys": list(
+      "<path>",
+      "With --record, also keeps the keys of this path, with placeholders as values: alarm.payload.breach.*, alarm.payload.*_date, or alarm.payload.** for all below. May be repeated.",
+    ),
+    "keep-values": list(
+      "<path>",
+      "With --record, keeps the values of this path as they are. May be repeated.",
+    ),
+    forward: text("<url>", "The URL of your app."),
+    "accept-unsigned": flag("Runs without a secret, and accepts deliveries from anyone."),
+    "show-body": flag("Shows each body. It may be personal data."),
     "max-body-bytes": MAX_BODY_OPTION,
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
-    json: {
-      kind: "flag",
-      help: 'Writes JSON lines: { "event": "listening" | "delivery" | "recorded" | "not_recorded", … }.',
-    },
+    json: flag(
+      'Writes JSON lines: { "event": "listening" | "delivery" | "recorded" | "not_recorded", … }.',
+    ),
   },
   examples: [
     { does: "Shows what arrives on port 3000", command: "listen" },

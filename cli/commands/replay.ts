@@ -14,6 +14,7 @@ import { connectionObstacle } from "../doctor/preflight.js";
 import { describeReplay } from "../print-replay.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
+import { flag, list, text } from "../options/option-specs.js";
 
 /** Sends recorded fixtures and compares the answers with what they expect. */
 export const replay = createCommand({
@@ -27,25 +28,19 @@ export const replay = createCommand({
     "Exits 0 when every fixture is answered as it expects, 1 otherwise.",
   ],
   options: {
-    to: { kind: "text", value: "<url>", help: "The URL to send to. Required." },
-    type: {
-      kind: "list",
-      value: "<type>",
-      help: `Sends only fixtures of this X-Webhook-Type: ${WEBHOOK_TYPES.join(", ")}. May be repeated.`,
-    },
-    "as-recorded": {
-      kind: "flag",
-      help: "Sends each fixture byte for byte: for a receiver with the fixtures' secret and a clock at the time of the recording.",
-    },
-    "same-ids": {
-      kind: "flag",
-      help: "Keeps the recorded ids. A receiver that knows them answers duplicate.",
-    },
-    "fixture-secret": {
-      kind: "text",
-      value: "<secret>",
-      help: "The secret that the fixtures are signed with. Default: the published test secret.",
-    },
+    to: text("<url>", "The URL to send to. Required."),
+    type: list(
+      "<type>",
+      `Sends only fixtures of this X-Webhook-Type: ${WEBHOOK_TYPES.join(", ")}. May be repeated.`,
+    ),
+    "as-recorded": flag(
+      "Sends each fixture byte for byte: for a receiver with the fixtures' secret and a clock at the time of the recording.",
+    ),
+    "same-ids": flag("Keeps the recorded ids. A receiver that knows them answers duplicate."),
+    "fixture-secret": text(
+      "<secret>",
+      "The secret that the fixtures are signed with. Default: the published test secret.",
+    ),
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
     json: JSON_OPTION,

@@ -17,6 +17,7 @@ import { writeJson } from "../terminal/printable.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { describeAnswers, describeRequest } from "../send/send-report.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
+import { flag, text, whole } from "../options/option-specs.js";
 
 /** Sends one signed delivery. */
 export const send = createCommand({
@@ -30,30 +31,23 @@ export const send = createCommand({
   ],
   options: {
     ...DELIVERY_OPTIONS,
-    id: { kind: "text", value: "<id>", help: "X-Webhook-Id. Default: a new UUID." },
-    times: {
-      kind: "whole",
-      value: "<n>",
-      help: "Sends the delivery this many times, one after the other.",
-      min: 1,
-      max: 1_000,
-      fallback: 1,
-    },
-    concurrent: { kind: "flag", help: "With --times, sends them all at the same time." },
+    id: text("<id>", "X-Webhook-Id. Default: a new UUID."),
+    times: whole(
+      "<n>",
+      { min: 1, max: 1_000, fallback: 1 },
+      "Sends the delivery this many times, one after the other.",
+    ),
+    concurrent: flag("With --times, sends them all at the same time."),
     ...EXPERIMENT_OPTIONS,
-    "follow-retries": {
-      kind: "flag",
-      help: "Retries as the gateway does, with its waits, up to 10 attempts, until the delivery is acknowledged or given up.",
-    },
-    speed: {
-      kind: "whole",
-      value: "<factor>",
-      help: "How many times faster than the gateway --follow-retries waits.",
-      min: 1,
-      max: 1_000_000,
-      fallback: 1_000,
-    },
-    "show-body": { kind: "flag", help: "Also shows the body." },
+    "follow-retries": flag(
+      "Retries as the gateway does, with its waits, up to 10 attempts, until the delivery is acknowledged or given up.",
+    ),
+    speed: whole(
+      "<factor>",
+      { min: 1, max: 1_000_000, fallback: 1_000 },
+      "How many times faster than the gateway --follow-retries waits.",
+    ),
+    "show-body": flag("Also shows the body."),
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
     json: JSON_OPTION,

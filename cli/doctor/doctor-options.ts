@@ -9,7 +9,7 @@ import type { ConformanceCaseReport } from "../../kit/conformance/run-conformanc
 import type { SenderOptions } from "../../kit/sending/target.js";
 import { UsageError } from "../exit.js";
 import { hintOf } from "../options/nearest-name.js";
-import type { OptionSpecs, Values } from "../options/option-specs.js";
+import { flag, list, text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import {
   CONNECTION_OPTIONS,
@@ -26,62 +26,46 @@ import { isUnproven } from "./not-proven.js";
 
 /** The options of `doctor`. */
 export const DOCTOR_OPTIONS = {
-  yes: { kind: "flag", help: "Allows sending to another machine." },
-  handled: {
-    kind: "text",
-    value: "<url>",
-    help: "A URL with {id} that answers with a number: how often the delivery with that id was handled (0 if not at all). It reveals deliveries that were handled twice or lost behind a 200.",
-  },
-  "handled-within": {
-    kind: "whole",
-    value: "<ms>",
-    help: "How long to wait until --handled counts an acknowledged delivery. Raise it for a queue that takes longer. Milliseconds.",
-    ...HANDLED_WITHIN_MS,
-  },
-  "while-failing-on": {
-    kind: "text",
-    value: "<url>",
-    help: "A URL of yours that makes the handler fail. doctor sends POST to it, and expects 2xx.",
-  },
-  "while-failing-off": {
-    kind: "text",
-    value: "<url>",
-    help: "A URL of yours that lets the handler succeed again.",
-  },
-  "while-slow-on": {
-    kind: "text",
-    value: "<url>",
-    help: "A URL of yours that makes the handler slower than the endpoint waits for it. With both switches on it must be slow first, then fail.",
-  },
-  "while-slow-off": {
-    kind: "text",
-    value: "<url>",
-    help: "A URL of yours that makes it fast again, and answers when the slow handlers have finished.",
-  },
-  type: {
-    kind: "list",
-    value: "<type>",
-    help: `A webhook type that the endpoint is registered for. Default: both, ${WEBHOOK_TYPES.join(", ")}.`,
-  },
+  yes: flag("Allows sending to another machine."),
+  handled: text(
+    "<url>",
+    "A URL with {id} that answers with a number: how often the delivery with that id was handled (0 if not at all). It reveals deliveries that were handled twice or lost behind a 200.",
+  ),
+  "handled-within": whole(
+    "<ms>",
+    HANDLED_WITHIN_MS,
+    "How long to wait until --handled counts an acknowledged delivery. Raise it for a queue that takes longer. Milliseconds.",
+  ),
+  "while-failing-on": text(
+    "<url>",
+    "A URL of yours that makes the handler fail. doctor sends POST to it, and expects 2xx.",
+  ),
+  "while-failing-off": text("<url>", "A URL of yours that lets the handler succeed again."),
+  "while-slow-on": text(
+    "<url>",
+    "A URL of yours that makes the handler slower than the endpoint waits for it. With both switches on it must be slow first, then fail.",
+  ),
+  "while-slow-off": text(
+    "<url>",
+    "A URL of yours that makes it fast again, and answers when the slow handlers have finished.",
+  ),
+  type: list(
+    "<type>",
+    `A webhook type that the endpoint is registered for. Default: both, ${WEBHOOK_TYPES.join(", ")}.`,
+  ),
   "max-body-bytes": MAX_BODY_OPTION,
-  only: { kind: "list", value: "<id>", help: "Runs only this case. May be repeated." },
-  skip: { kind: "list", value: "<id>", help: "Skips this case. May be repeated." },
-  group: {
-    kind: "list",
-    value: "<group>",
-    help: `Runs only this group. May be repeated. The groups are ${CONFORMANCE_GROUPS.join(", ")}.`,
-  },
-  "failed-only": { kind: "flag", help: "Shows only the cases that failed." },
-  strict: { kind: "flag", help: "Also exits 1 when a case that should pass fails." },
-  "require-judged": {
-    kind: "flag",
-    help: "Also exits 1 when a case is not judged. For CI, with --handled, --while-failing-… and --while-slow-….",
-  },
-  junit: {
-    kind: "text",
-    value: "<file>",
-    help: "Also writes a JUnit report, however the run ends.",
-  },
+  only: list("<id>", "Runs only this case. May be repeated."),
+  skip: list("<id>", "Skips this case. May be repeated."),
+  group: list(
+    "<group>",
+    `Runs only this group. May be repeated. The groups are ${CONFORMANCE_GROUPS.join(", ")}.`,
+  ),
+  "failed-only": flag("Shows only the cases that failed."),
+  strict: flag("Also exits 1 when a case that should pass fails."),
+  "require-judged": flag(
+    "Also exits 1 when a case is not judged. For CI, with --handled, --while-failing-… and --while-slow-….",
+  ),
+  junit: text("<file>", "Also writes a JUnit report, however the run ends."),
   ...CONNECTION_OPTIONS,
   ...SECRET_OPTIONS,
   json: JSON_OPTION,

@@ -20,6 +20,26 @@ export interface WholeSpec {
   readonly fallback?: number;
 }
 
+/** An option without a value. */
+export function flag(help: string) {
+  return { kind: "flag", help } as const;
+}
+
+export function text(value: string, help: string) {
+  return { kind: "text", value, help } as const;
+}
+
+/** An option that may be repeated. */
+export function list(value: string, help: string) {
+  return { kind: "list", value, help } as const;
+}
+
+type Bounds = Pick<WholeSpec, "min" | "max" | "fallback">;
+
+export function whole<const Limits extends Bounds>(value: string, limits: Limits, help: string) {
+  return { kind: "whole", value, help, ...limits } as const;
+}
+
 /** The options of a command, by name without the dashes. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { keyOf } from "../../src/signature/secrets.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import type { OptionSpecs } from "./option-specs.js";
+import { list, type OptionSpecs } from "./option-specs.js";
 import { fileReason } from "./read-input.js";
 import { UsageError } from "../exit.js";
 
@@ -10,16 +10,14 @@ const VARIABLE = "GATEWAY_WEBHOOK_SECRET";
 
 /** The options that pass secrets to a command. */
 export const SECRET_OPTIONS = {
-  secret: {
-    kind: "list",
-    value: "<secret>",
-    help: `The webhook's secret. Other users of this machine can see it in the list of processes: prefer ${VARIABLE} or --secret-file.`,
-  },
-  "secret-file": {
-    kind: "list",
-    value: "<file>",
-    help: "A file that holds the secret. One line end after it (\\n or \\r\\n) is ignored; every other byte counts.",
-  },
+  secret: list(
+    "<secret>",
+    `The webhook's secret. Other users of this machine can see it in the list of processes: prefer ${VARIABLE} or --secret-file.`,
+  ),
+  "secret-file": list(
+    "<file>",
+    "A file that holds the secret. One line end after it (\\n or \\r\\n) is ignored; every other byte counts.",
+  ),
 } as const satisfies OptionSpecs;
 
 /** The values of `SECRET_OPTIONS`. */

@@ -2,37 +2,29 @@ import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
 import { UsageError } from "../exit.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import type { OptionSpecs, WholeSpec } from "./option-specs.js";
+import { flag, whole, type OptionSpecs, type WholeSpec } from "./option-specs.js";
 
 /** The options of every command that sends requests. */
 export const CONNECTION_OPTIONS = {
-  timeout: {
-    kind: "whole",
-    value: "<ms>",
-    help: "How long to wait for an answer. Milliseconds.",
-    min: 1,
-    max: MAX_TIMER_MS,
-    fallback: 30_000,
-  },
-  insecure: {
-    kind: "flag",
-    help: "Accepts any TLS certificate, as the gateway does with skip_ssl_verification.",
-  },
+  timeout: whole(
+    "<ms>",
+    { min: 1, max: MAX_TIMER_MS, fallback: 30_000 },
+    "How long to wait for an answer. Milliseconds.",
+  ),
+  insecure: flag("Accepts any TLS certificate, as the gateway does with skip_ssl_verification."),
 } as const satisfies OptionSpecs;
 
 /** The option of every command that must know how much a receiver reads. */
-export const MAX_BODY_OPTION = {
-  kind: "whole",
-  value: "<bytes>",
-  help: "The largest body that the receiver reads.",
-  ...INTEGER_OPTIONS.maxBodyBytes,
-} as const satisfies WholeSpec;
+export const MAX_BODY_OPTION = whole(
+  "<bytes>",
+  INTEGER_OPTIONS.maxBodyBytes,
+  "The largest body that the receiver reads.",
+) satisfies WholeSpec;
 
 /** The option of every command that ends with one result. */
-export const JSON_OPTION = {
-  kind: "flag",
-  help: "Writes the result as one JSON document, and nothing else to standard output.",
-} as const;
+export const JSON_OPTION = flag(
+  "Writes the result as one JSON document, and nothing else to standard output.",
+);
 
 /** The types that the option names. Throws `UsageError` for another. */
 export function typesOf(given: readonly string[]): readonly WebhookType[] {

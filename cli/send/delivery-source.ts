@@ -8,7 +8,7 @@ import { ALARM_EVENT_TYPES, sampleAlarm } from "../../kit/samples/sample-alarm.j
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import type { OptionSpecs, Values } from "../options/option-specs.js";
+import { text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 import { readInput } from "../options/read-input.js";
 import { UsageError } from "../exit.js";
 
@@ -38,23 +38,12 @@ export const DELIVERY_OPTIONS = {
     help: "How the dates of a made-up record are written:",
     choices: ["legacy", "standardized"],
   },
-  seed: {
-    kind: "whole",
-    value: "<n>",
-    help: "The same seed gives the same record.",
-    min: 0,
-    max: 4_294_967_295,
-  },
-  fixture: {
-    kind: "text",
-    value: "<file>",
-    help: "Sends the body of a recorded fixture, signed again, with a new id and the current time.",
-  },
-  body: {
-    kind: "text",
-    value: "<file>",
-    help: "Sends the exact bytes of a file; - is standard input.",
-  },
+  seed: whole("<n>", { min: 0, max: 4_294_967_295 }, "The same seed gives the same record."),
+  fixture: text(
+    "<file>",
+    "Sends the body of a recorded fixture, signed again, with a new id and the current time.",
+  ),
+  body: text("<file>", "Sends the exact bytes of a file; - is standard input."),
 } as const satisfies OptionSpecs;
 
 /** The type and body of a delivery. */

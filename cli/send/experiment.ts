@@ -2,19 +2,17 @@ import { randomUUID } from "node:crypto";
 import { signedDelivery } from "../../kit/signed-delivery.js";
 import { linesOf, type WireRequest } from "../../kit/sending/wire.js";
 import type { Content } from "./delivery-source.js";
-import type { OptionSpecs, Values } from "../options/option-specs.js";
+import { flag, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 
 /** The options that make a delivery invalid. A receiver must refuse it. */
 export const EXPERIMENT_OPTIONS = {
-  tamper: { kind: "flag", help: "Changes the body after it was signed." },
-  stale: {
-    kind: "whole",
-    value: "<seconds>",
-    help: "Signs it with a timestamp that many seconds ago.",
-    min: 1,
-    max: 315_360_000,
-  },
-  "wrong-secret": { kind: "flag", help: "Signs it with a made-up secret." },
+  tamper: flag("Changes the body after it was signed."),
+  stale: whole(
+    "<seconds>",
+    { min: 1, max: 315_360_000 },
+    "Signs it with a timestamp that many seconds ago.",
+  ),
+  "wrong-secret": flag("Signs it with a made-up secret."),
 } as const satisfies OptionSpecs;
 
 /** A delivery on the wire, and the changes made to it. */

@@ -5,15 +5,14 @@ import {
   type AttemptReader,
 } from "../../src/management/attempt-reader.js";
 import { UsageError } from "../exit.js";
-import type { OptionSpecs } from "../options/option-specs.js";
+import { text, type OptionSpecs } from "../options/option-specs.js";
 
 /** The option that says where the fields of an attempt are. */
 export const FIELDS_OPTION = {
-  fields: {
-    kind: "text",
-    value: "<paths>",
-    help: "Where the fields of an attempt are: deliveryId=…,status=…,at=… and, if stored, body=… and attemptId=…, each a dotted path. See `webhooks history --shape`.",
-  },
+  fields: text(
+    "<paths>",
+    "Where the fields of an attempt are: deliveryId=…,status=…,at=… and, if stored, body=… and attemptId=…, each a dotted path. See `webhooks history --shape`.",
+  ),
 } as const satisfies OptionSpecs;
 
 /** The reader that the option describes. Throws `UsageError`. */

@@ -5,7 +5,7 @@ import {
 } from "../../src/management/management-client.js";
 import { crmLogin } from "../../src/management/crm-login.js";
 import { UsageError } from "../exit.js";
-import type { OptionSpecs } from "../options/option-specs.js";
+import { flag, text, whole, type OptionSpecs } from "../options/option-specs.js";
 import { fileReason, readInput } from "../options/read-input.js";
 import type { CommandIo } from "../terminal/command-io.js";
 
@@ -14,33 +14,18 @@ const TOKEN = "GATEWAY_CRM_TOKEN";
 
 /** The options of every command that calls the gateway. */
 export const GATEWAY_OPTIONS = {
-  "base-url": {
-    kind: "text",
-    value: "<url>",
-    help: `The gateway's address. Default: the variable ${BASE_URL}.`,
-  },
-  "token-file": {
-    kind: "text",
-    value: "<file>",
-    help: `A file that holds a CRM token. Default: the variable ${TOKEN}.`,
-  },
-  "login-file": {
-    kind: "text",
-    value: "<file>",
-    help: "A file with the JSON body of a CRM login. The token is renewed when it ends.",
-  },
-  legacy: {
-    kind: "flag",
-    help: "Sends no X-API-Version. Both formats are read in any case.",
-  },
-  timeout: {
-    kind: "whole",
-    value: "<ms>",
-    help: "How long to wait for an answer. Milliseconds.",
-    min: 1,
-    max: 600_000,
-    fallback: 15_000,
-  },
+  "base-url": text("<url>", `The gateway's address. Default: the variable ${BASE_URL}.`),
+  "token-file": text("<file>", `A file that holds a CRM token. Default: the variable ${TOKEN}.`),
+  "login-file": text(
+    "<file>",
+    "A file with the JSON body of a CRM login. The token is renewed when it ends.",
+  ),
+  legacy: flag("Sends no X-API-Version. Both formats are read in any case."),
+  timeout: whole(
+    "<ms>",
+    { min: 1, max: 600_000, fallback: 15_000 },
+    "How long to wait for an answer. Milliseconds.",
+  ),
 } as const satisfies OptionSpecs;
 
 interface GatewayValues {

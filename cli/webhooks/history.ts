@@ -13,6 +13,7 @@ import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
 import { counted, writeResult } from "./report-lines.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import { shapeOf, type ShapeLine } from "./record-shape.js";
+import { flag, whole } from "../options/option-specs.js";
 
 interface Row extends Omit<DeliveryAttempt, "body"> {
   readonly webhookId: string;
@@ -32,15 +33,8 @@ export const history = createCommand({
   ],
   options: {
     ...FIELDS_OPTION,
-    shape: { kind: "flag", help: "Shows the shape of a record, and no values." },
-    limit: {
-      kind: "whole",
-      value: "<n>",
-      help: "How many attempts to show.",
-      min: 1,
-      max: 100_000,
-      fallback: 20,
-    },
+    shape: flag("Shows the shape of a record, and no values."),
+    limit: whole("<n>", { min: 1, max: 100_000, fallback: 20 }, "How many attempts to show."),
     ...GATEWAY_OPTIONS,
     json: JSON_OPTION,
   },

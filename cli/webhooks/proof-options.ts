@@ -1,6 +1,6 @@
 import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
 import type { ProofOptions, SecretProof } from "../../src/management/prove-secret.js";
-import type { OptionSpecs } from "../options/option-specs.js";
+import { list, text, whole, type OptionSpecs } from "../options/option-specs.js";
 import { typesOf } from "../options/shared-options.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
@@ -8,47 +8,33 @@ import { printableLine } from "../terminal/printable.js";
 import { writeResult, writeRows } from "./report-lines.js";
 
 /** The option that chooses webhook types. */
-export const TYPE_OPTION = {
-  kind: "list",
-  value: "<type>",
-  help: `A webhook type that the receiver handles: ${WEBHOOK_TYPES.join(" or ")}. Default: both.`,
-} as const;
+export const TYPE_OPTION = list(
+  "<type>",
+  `A webhook type that the receiver handles: ${WEBHOOK_TYPES.join(" or ")}. Default: both.`,
+);
 
 /** The options of a proof that every replica accepts a secret. */
 export const PROOF_OPTIONS = {
-  "in-a-row": {
-    kind: "whole",
-    value: "<n>",
-    help: "How many probes of a secret must be accepted in a row. Behind a load balancer: seven times the number of replicas.",
-    min: 1,
-    max: 10_000,
-    fallback: 50,
-  },
-  replica: {
-    kind: "list",
-    value: "<url>",
-    help: "The own URL of a replica behind the load balancer. It must accept the secret too.",
-  },
-  "instance-header": {
-    kind: "text",
-    value: "<name>",
-    help: "A response header that names the instance.",
-  },
-  instances: {
-    kind: "whole",
-    value: "<n>",
-    help: "With --instance-header: how many instances must be seen.",
-    min: 1,
-    max: 10_000,
-  },
-  wait: {
-    kind: "whole",
-    value: "<s>",
-    help: "How long to wait until every replica has the secret. Seconds.",
-    min: 0,
-    max: 1_000_000,
-    fallback: 600,
-  },
+  "in-a-row": whole(
+    "<n>",
+    { min: 1, max: 10_000, fallback: 50 },
+    "How many probes of a secret must be accepted in a row. Behind a load balancer: seven times the number of replicas.",
+  ),
+  replica: list(
+    "<url>",
+    "The own URL of a replica behind the load balancer. It must accept the secret too.",
+  ),
+  "instance-header": text("<name>", "A response header that names the instance."),
+  instances: whole(
+    "<n>",
+    { min: 1, max: 10_000 },
+    "With --instance-header: how many instances must be seen.",
+  ),
+  wait: whole(
+    "<s>",
+    { min: 0, max: 1_000_000, fallback: 600 },
+    "How long to wait until every replica has the secret. Seconds.",
+  ),
 } as const satisfies OptionSpecs;
 
 interface ProofValues {

@@ -25,6 +25,7 @@ import {
   loadUserModule,
   reasonOf,
 } from "./user-module.js";
+import { flag, text } from "../options/option-specs.js";
 
 /** Finds deliveries that were lost, and recovers them. */
 export const reconcile = createCommand({
@@ -38,26 +39,22 @@ export const reconcile = createCommand({
     "Exits 0 when nothing is lost and everything could be read, 1 if not. A delivery that the gateway may still send does not count as lost.",
   ],
   options: {
-    since: {
-      kind: "text",
-      value: "<time>",
-      help: "How far back: 90m, 24h, 7d, or a date such as 2026-10-09T00:00:00Z. Required.",
-    },
+    since: text(
+      "<time>",
+      "How far back: 90m, 24h, 7d, or a date such as 2026-10-09T00:00:00Z. Required.",
+    ),
     ...FIELDS_OPTION,
-    completed: {
-      kind: "text",
-      value: "<file>",
-      help: "Ids that were handled, one a line: a query of your store. - for standard input.",
-    },
-    module: { kind: "text", value: "<file>", help: "A JavaScript module with your receiver." },
-    recover: {
-      kind: "flag",
-      help: "Handles the lost deliveries. Needs --module, and a --since no further back than retentionMs of the receiver less 36 hours.",
-    },
-    prometheus: {
-      kind: "flag",
-      help: "Writes metrics for a textfile collector, and nothing else to standard output.",
-    },
+    completed: text(
+      "<file>",
+      "Ids that were handled, one a line: a query of your store. - for standard input.",
+    ),
+    module: text("<file>", "A JavaScript module with your receiver."),
+    recover: flag(
+      "Handles the lost deliveries. Needs --module, and a --since no further back than retentionMs of the receiver less 36 hours.",
+    ),
+    prometheus: flag(
+      "Writes metrics for a textfile collector, and nothing else to standard output.",
+    ),
     ...GATEWAY_OPTIONS,
     json: JSON_OPTION,
   },

@@ -15,6 +15,7 @@ import {
   TYPE_OPTION,
 } from "./proof-options.js";
 import { writeFindings, writeResult, writeRows } from "./report-lines.js";
+import { text } from "../options/option-specs.js";
 
 /** Registers a receiver at the gateway. */
 export const register = createCommand({
@@ -28,13 +29,12 @@ export const register = createCommand({
     "Exits 0 when each type has a webhook that this command created, and `webhooks check` would find nothing wrong with it; 1 if not.",
   ],
   options: {
-    "secret-file": {
-      kind: "text",
-      value: "<file>",
-      help: "Where to write the new secret, readable by you alone. If the file is there, its secret is used. Without it the secret is shown once.",
-    },
+    "secret-file": text(
+      "<file>",
+      "Where to write the new secret, readable by you alone. If the file is there, its secret is used. Without it the secret is shown once.",
+    ),
     type: TYPE_OPTION,
-    title: { kind: "text", value: "<text>", help: "The label of the webhooks." },
+    title: text("<text>", "The label of the webhooks."),
     ...PROOF_OPTIONS,
     ...GATEWAY_OPTIONS,
     json: JSON_OPTION,

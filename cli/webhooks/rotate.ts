@@ -26,6 +26,7 @@ import {
   writeRotation,
   type RotationState,
 } from "./rotation-state.js";
+import { flag, list, text, whole } from "../options/option-specs.js";
 
 const DAY_S = 86_400;
 
@@ -41,37 +42,28 @@ export const rotate = createCommand({
     "Exits 0 when the gateway was given the new secret and, with --metrics, the old one may be removed; 1 if not. Without --metrics it is not proven that the gateway uses the new one. The old one may be removed after a delivery with the new one and 72 quiet hours, with a look each 2 hours at least.",
   ],
   options: {
-    "next-file": {
-      kind: "text",
-      value: "<file>",
-      help: "The new secret, readable by you alone. It is made if the file is missing. Required.",
-    },
+    "next-file": text(
+      "<file>",
+      "The new secret, readable by you alone. It is made if the file is missing. Required.",
+    ),
     type: TYPE_OPTION,
-    metrics: {
-      kind: "list",
-      value: "<url>",
-      help: "The metrics of a replica in the text format of Prometheus. Give one for each replica.",
-    },
-    quiet: {
-      kind: "whole",
-      value: "<s>",
-      help: "How long the old secret must be quiet. Seconds.",
-      min: 1,
-      max: 365 * DAY_S,
-      fallback: 3 * DAY_S,
-    },
-    "look-every": {
-      kind: "whole",
-      value: "<s>",
-      help: "The pause between two looks at the metrics. Seconds.",
-      min: 1,
-      max: 3_600,
-      fallback: 60,
-    },
-    once: {
-      kind: "flag",
-      help: "Looks at the metrics once, and exits 1 if it is too early. For a cron job each few minutes.",
-    },
+    metrics: list(
+      "<url>",
+      "The metrics of a replica in the text format of Prometheus. Give one for each replica.",
+    ),
+    quiet: whole(
+      "<s>",
+      { min: 1, max: 365 * DAY_S, fallback: 3 * DAY_S },
+      "How long the old secret must be quiet. Seconds.",
+    ),
+    "look-every": whole(
+      "<s>",
+      { min: 1, max: 3_600, fallback: 60 },
+      "The pause between two looks at the metrics. Seconds.",
+    ),
+    once: flag(
+      "Looks at the metrics once, and exits 1 if it is too early. For a cron job each few minutes.",
+    ),
     ...PROOF_OPTIONS,
     ...GATEWAY_OPTIONS,
     ...SECRET_OPTIONS,
