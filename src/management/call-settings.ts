@@ -1,5 +1,5 @@
 import { invalidOption } from "../common/errors.js";
-import { integerOption } from "../common/option-checks.js";
+import { integerOption, integerOptions } from "../common/option-checks.js";
 import { MAX_TIMER_MS } from "../common/timers.js";
 
 /** The date that opts into standardized responses (GATEWAY.md, "Versioning", rule 2). */
@@ -46,56 +46,44 @@ export interface ConnectionOptions {
  */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
 
+const INTEGER_OPTIONS = {
+  timeoutMs: { fallback: 15_000, min: 1, max: MAX_TIMER_MS },
+  maxRetries: { fallback: 3, min: 0, max: 10 },
+  retryDelayMs: { fallback: 500, min: 1, max: 60_000 },
+};
+
 /** The names of `ConnectionOptions`. */
 export const CONNECTION_OPTION_NAMES = [
+  ...Object.keys(INTEGER_OPTIONS),
   "baseUrl",
   "apiVersion",
-  "timeoutMs",
-  "maxRetries",
-  "retryDelayMs",
   "signal",
   "fetch",
-] as const;
+];
 
 /** Connection options, checked and with their defaults. */
-export interface CallSettings {
-  /** Ends with a slash, so that paths are resolved below it. */
-  readonly baseUrl: URL;
-  readonly apiVersion: string | undefined;
-  readonly timeoutMs: number;
-  readonly maxRetries: number;
-  readonly retryDelayMs: number;
-  readonly signal: AbortSignal | undefined;
-  readonly fetch: FetchFunction;
-}
+export type CallSettings = ReturnType<typeof checkConnection>;
 
 /** Checks the options of a connection. Throws `ConfigurationError`. */
-export function checkConnection(options: ConnectionOptions): CallSettings {
+export function checkConnection(options: ConnectionOptions) {
   const { apiVersion = STANDARD_VERSION, signal, fetch = globalThis.fetch } = options;
   if (typeof fetch !== "function") throw invalidOption("fetch must be a function");
   if (apiVersion !== false && !/^[\x21-\x7e]+$/.test(apiVersion)) {
     throw invalidOption("apiVersion must be a version such as 2026-06-12, or false");
   }
   return {
+    ...integerOptions(options, INTEGER_OPTIONS),
     baseUrl: baseUrlOf(options.baseUrl),
     apiVersion: apiVersion === false ? undefined : apiVersion,
-    timeoutMs: timeoutOption(options.timeoutMs),
-    maxRetries: integerOption("maxRetries", options.maxRetries, { fallback: 3, min: 0, max: 10 }),
-    retryDelayMs: integerOption("retryDelayMs", options.retryDelayMs, {
-      fallback: 500,
-      min: 1,
-      max: 60_000,
-    }),
     signal,
     // Called as a plain function: the global one refuses another `this`.
-    fetch: (url, init) => fetch(url, init),
+    fetch: (url: string, init: RequestInit) => fetch(url, init),
   };
 }
 
 /** The option `timeoutMs` of a single request. Throws `ConfigurationError`. */
 export function timeoutOption(timeoutMs: number | undefined): number {
-  const bounds = { fallback: 15_000, min: 1, max: MAX_TIMER_MS };
-  return integerOption("timeoutMs", timeoutMs, bounds);
+  return integerOption("timeoutMs", timeoutMs, INTEGER_OPTIONS.timeoutMs);
 }
 
 /** An http or https URL. Throws `ConfigurationError`, which does not repeat it: it may hold a password. */
@@ -108,6 +96,7 @@ export function httpUrlOf(name: string, given: string): URL {
   return url;
 }
 
+/** Ends with a slash, so that paths are resolved below it. */
 function baseUrlOf(given: string): URL {
   const url = httpUrlOf("baseUrl", given);
   if (url.search !== "" || url.hash !== "") throw invalidOption("baseUrl must have no query");

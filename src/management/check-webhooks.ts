@@ -11,7 +11,7 @@ import {
   type ProbeOptions,
 } from "./probe-receiver.js";
 import { typesOption } from "./prove-secret.js";
-import { isSameUrl, type Webhook } from "./webhook.js";
+import { isSameUrl, webhooksAt, type Webhook } from "./webhook.js";
 
 /**
  * Options of `checkWebhooks`.
@@ -92,7 +92,7 @@ export function findingsOfType(
   listed: readonly Webhook[],
 ): readonly WebhookFinding[] {
   const ofType = listed.filter((one) => one.type === type);
-  const ours = ofType.filter((one) => isSameUrl(one.url, url));
+  const ours = webhooksAt(url, [type], listed);
   const others = ofType.filter((one) => !ours.includes(one) && one.is_active !== false);
   const missing =
     ours.length > 0

@@ -1,6 +1,6 @@
 import { invalidOption } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
-import { parseGatewayTime } from "../records/gateway-time.js";
+import { gatewayTimeMs } from "../records/gateway-time.js";
 import {
   checkConnection,
   CONNECTION_OPTION_NAMES,
@@ -81,9 +81,6 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 function timeOf(value: unknown): Date | undefined {
-  try {
-    return typeof value === "string" ? parseGatewayTime(value) : undefined;
-  } catch {
-    return undefined;
-  }
+  const ms = typeof value === "string" ? gatewayTimeMs(value) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : new Date(ms);
 }

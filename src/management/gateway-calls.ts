@@ -18,12 +18,6 @@ export interface GatewayCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: AnswerBody;
-}
-
 /** A 2xx answer. */
 interface GoodAnswer {
   /** The JSON; undefined if the answer is empty. */
@@ -85,8 +79,9 @@ export class GatewayCalls {
       timeout.abort();
     }, timeoutMs);
     try {
-      const answer = await this.#send(call, token, AbortSignal.any([signal, timeout.signal]));
-      return valueOrError(what, answer, hiding([token, ...(call.secrets ?? [])]));
+      const response = await this.#send(call, token, AbortSignal.any([signal, timeout.signal]));
+      const body = await readAnswerBody(response);
+      return valueOrError(what, response, body, hiding([token, ...(call.secrets ?? [])]));
     } catch (error) {
       if (signal.aborted) return new ManagementError("aborted", `${what} was aborted`);
       if (timeout.signal.aborted) {
@@ -98,13 +93,13 @@ export class GatewayCalls {
     }
   }
 
-  async #send(
+  #send(
     { method, path, body }: GatewayCall,
     token: string | undefined,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<Response> {
     const { baseUrl, apiVersion, fetch } = this.#settings;
-    const response = await fetch(new URL(path, baseUrl).href, {
+    return fetch(new URL(path, baseUrl).href, {
       method,
       headers: {
         accept: "application/json",
@@ -117,17 +112,13 @@ export class GatewayCalls {
       redirect: "manual",
       signal,
     });
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: await readAnswerBody(response),
-    };
   }
 }
 
 function valueOrError(
   what: string,
-  { status, headers, body }: Answer,
+  { status, headers }: Response,
+  body: AnswerBody,
   hide: (text: string) => string,
 ): GoodAnswer | ManagementError {
   const retryAfterMs = retryAfterMsOf(headers.get("retry-after"));

@@ -1,3 +1,4 @@
+import { isObject } from "./answer-body.js";
 import type { ErrorDetail, ManagementErrorCode } from "./management-error.js";
 
 /** What an error body of the gateway says. */
@@ -86,10 +87,6 @@ function detailsByField(errors: unknown): readonly ErrorDetail[] {
   return Object.entries(errors).flatMap(([field, issues]) =>
     [issues].flat().flatMap((issue) => (typeof issue === "string" ? [{ field, issue }] : [])),
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown): string | undefined {

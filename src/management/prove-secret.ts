@@ -1,5 +1,5 @@
 import { invalidOption } from "../common/errors.js";
-import { integerOption } from "../common/option-checks.js";
+import { integerOptions } from "../common/option-checks.js";
 import { MAX_TIMER_MS, pause } from "../common/timers.js";
 import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../delivery/headers.js";
 import {
@@ -65,17 +65,21 @@ export interface SecretProof extends ProofProgress {
   readonly probes: number;
 }
 
+const INTEGER_OPTIONS = {
+  inARow: { fallback: 50, min: 1, max: 10_000 },
+  instances: { fallback: 0, min: 1, max: 10_000 },
+  intervalMs: { fallback: 1_000, min: 0, max: 3_600_000 },
+  waitMs: { fallback: 600_000, min: 0, max: MAX_TIMER_MS },
+};
+
 /** The names of `ProofOptions`. */
 export const PROOF_OPTION_NAMES = [
+  ...Object.keys(INTEGER_OPTIONS),
   "types",
   "replicaUrls",
-  "inARow",
-  "instances",
-  "intervalMs",
-  "waitMs",
   "onProbe",
   ...PROBE_OPTION_NAMES,
-] as const;
+];
 
 /** The option `types`, checked; both types by default. Throws `ConfigurationError`. */
 export function typesOption(types: readonly WebhookType[] = WEBHOOK_TYPES): readonly WebhookType[] {
@@ -84,28 +88,11 @@ export function typesOption(types: readonly WebhookType[] = WEBHOOK_TYPES): read
 }
 
 /** Throws `ConfigurationError` for a proof option out of its bounds. */
-export function checkProof({
-  types,
-  inARow,
-  instances,
-  intervalMs,
-  waitMs,
-  ...rest
-}: ProofOptions) {
-  if (instances !== undefined && rest.instanceHeader === undefined) {
+export function checkProof(options: ProofOptions) {
+  if (options.instances !== undefined && options.instanceHeader === undefined) {
     throw invalidOption("instances needs instanceHeader");
   }
-  return {
-    types: typesOption(types),
-    inARow: integerOption("inARow", inARow, { fallback: 50, min: 1, max: 10_000 }),
-    instances: integerOption("instances", instances, { fallback: 0, min: 1, max: 10_000 }),
-    intervalMs: integerOption("intervalMs", intervalMs, {
-      fallback: 1_000,
-      min: 0,
-      max: 3_600_000,
-    }),
-    waitMs: integerOption("waitMs", waitMs, { fallback: 600_000, min: 0, max: MAX_TIMER_MS }),
-  };
+  return { types: typesOption(options.types), ...integerOptions(options, INTEGER_OPTIONS) };
 }
 
 /**
@@ -168,9 +155,15 @@ export async function proveSecret(
     return true;
   };
 
+  /** The answers to a made-up secret. A receiver that does not refuse it proves nothing with its other answers. */
   const control = (): Promise<readonly NamedAnswer[]> => {
-    probes += 1 + replicaUrls.length;
-    return probeMadeUp([url, ...replicaUrls], types[0] ?? "new_alarm", options);
+    const [type = "new_alarm"] = types;
+    const secret = createWebhookSecret();
+    const urls = [url, ...replicaUrls];
+    probes += urls.length;
+    return Promise.all(
+      urls.map(async (at) => named(at, await probeReceiver(at, { secret, type }, options))),
+    );
   };
 
   for (;;) {
@@ -186,18 +179,6 @@ export async function proveSecret(
     if (isOver()) return ended("not_accepted");
     await pause(intervalMs, signal);
   }
-}
-
-/** The answers to a made-up secret. A receiver that does not refuse it proves nothing with its other answers. */
-function probeMadeUp(
-  urls: readonly string[],
-  type: WebhookType,
-  options: ProbeOptions,
-): Promise<readonly NamedAnswer[]> {
-  const secret = createWebhookSecret();
-  return Promise.all(
-    urls.map(async (at) => named(at, await probeReceiver(at, { secret, type }, options))),
-  );
 }
 
 type NamedAnswer = NonNullable<ProofProgress["refusal"]>;

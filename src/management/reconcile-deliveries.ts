@@ -169,24 +169,27 @@ export async function reconcileDeliveries(
  */
 export function reconcileMetrics(report: ReconcileReport): string {
   const { missing, recovered, unreadable, withoutHistory } = report;
-  const states = {
-    given_up: missing.filter(({ isGivenUp }) => isGivenUp).length,
-    retrying: missing.filter(({ isGivenUp }) => !isGivenUp).length,
-  };
-  const name = "gateway_webhook_reconcile_missing_deliveries";
+  const givenUp = missing.filter(({ isGivenUp }) => isGivenUp).length;
+  const gauge = (name: string, help: string, counts: Readonly<Record<string, number>>) => [
+    `# HELP gateway_webhook_reconcile_${name} ${help}`,
+    `# TYPE gateway_webhook_reconcile_${name} gauge`,
+    ...Object.entries(counts).map(
+      ([labels, count]) => `gateway_webhook_reconcile_${name}${labels} ${String(count)}`,
+    ),
+  ];
   return [
-    `# HELP ${name} Deliveries that were not handled, by whether the gateway gave them up`,
-    `# TYPE ${name} gauge`,
-    ...Object.entries(states).map(([state, count]) => `${name}{state="${state}"} ${String(count)}`),
-    "# HELP gateway_webhook_reconcile_recovered_deliveries Deliveries that this run has recovered",
-    "# TYPE gateway_webhook_reconcile_recovered_deliveries gauge",
-    `gateway_webhook_reconcile_recovered_deliveries ${String(recovered.length)}`,
-    "# HELP gateway_webhook_reconcile_unreadable_attempts Stored attempts that could not be read",
-    "# TYPE gateway_webhook_reconcile_unreadable_attempts gauge",
-    `gateway_webhook_reconcile_unreadable_attempts ${String(unreadable)}`,
-    "# HELP gateway_webhook_reconcile_webhooks_without_history Webhooks whose attempts are not stored",
-    "# TYPE gateway_webhook_reconcile_webhooks_without_history gauge",
-    `gateway_webhook_reconcile_webhooks_without_history ${String(withoutHistory.length)}`,
+    ...gauge(
+      "missing_deliveries",
+      "Deliveries that were not handled, by whether the gateway gave them up",
+      { '{state="given_up"}': givenUp, '{state="retrying"}': missing.length - givenUp },
+    ),
+    ...gauge("recovered_deliveries", "Deliveries that this run has recovered", {
+      "": recovered.length,
+    }),
+    ...gauge("unreadable_attempts", "Stored attempts that could not be read", { "": unreadable }),
+    ...gauge("webhooks_without_history", "Webhooks whose attempts are not stored", {
+      "": withoutHistory.length,
+    }),
     "",
   ].join("\n");
 }

@@ -1,8 +1,8 @@
 import { ownOptions } from "../common/option-checks.js";
-import { isWebhookType, type WebhookType } from "../delivery/headers.js";
+import type { WebhookType } from "../delivery/headers.js";
 import { findingsOfType } from "./check-webhooks.js";
 import type { ManagementClient } from "./management-client.js";
-import { ManagementError, type ManagementErrorCode } from "./management-error.js";
+import { ManagementError } from "./management-error.js";
 import { statusOfGet } from "./probe-receiver.js";
 import {
   checkProof,
@@ -12,7 +12,7 @@ import {
   type SecretProof,
 } from "./prove-secret.js";
 import type { WebhookFinding } from "./webhook-findings.js";
-import { isSameUrl, type NewWebhook, type Webhook } from "./webhook.js";
+import { webhooksAt, type NewWebhook, type Webhook } from "./webhook.js";
 
 /**
  * Options of `registerWebhooks`.
@@ -52,11 +52,9 @@ export type RegisterResult =
   | { readonly result: "secret_not_accepted"; readonly proof: SecretProof };
 
 /** After these errors of a creation the webhook may exist. */
-const IN_DOUBT: readonly ManagementErrorCode[] = [
-  ...(["network", "timeout", "server_error", "unexpected_answer"] as const),
-];
+const IN_DOUBT: readonly string[] = ["network", "timeout", "server_error", "unexpected_answer"];
 /** The refusals of a URL that has a webhook of the type. The gateway does not document which of them it is. */
-const TAKEN: readonly ManagementErrorCode[] = ["conflict", "validation_failed"];
+const TAKEN: readonly string[] = ["conflict", "validation_failed"];
 
 /**
  * Registers a receiver: checks that its URL answers a GET and that every replica accepts the secret, then creates one
@@ -81,10 +79,7 @@ export async function registerWebhooks(
     return { result: "unreachable", status };
   // Before the proof, which may wait for a deploy: a wrong address or an old token shows at once.
   const known = await client.webhooks.list({ signal });
-  const before = known.filter(
-    (webhook) =>
-      isWebhookType(webhook.type) && types.includes(webhook.type) && isSameUrl(webhook.url, url),
-  );
+  const before = webhooksAt(url, types, known);
   const missing = types.filter((type) => before.every((webhook) => webhook.type !== type));
   if (missing.length > 0) {
     const proof = await proveSecret(url, [secret], own);
@@ -117,7 +112,7 @@ async function createOnce(
     if (!isTaken && !IN_DOUBT.includes(error.code)) throw error;
     const { type, url } = webhook;
     const listed = await client.webhooks.list({ signal });
-    const found = listed.find((one) => one.type === type && isSameUrl(one.url, url));
+    const [found] = webhooksAt(url, [type], listed);
     if (found === undefined) throw error;
     return { webhook: found, isOwn: !isTaken };
   }

@@ -9,7 +9,7 @@ import {
   type ProofOptions,
   type SecretProof,
 } from "./prove-secret.js";
-import { isSameUrl, type Webhook } from "./webhook.js";
+import { webhooksAt, type Webhook } from "./webhook.js";
 
 /**
  * Options of `rotateSecret`.
@@ -68,10 +68,7 @@ export async function rotateSecret(
     throw invalidOption("next must be another secret than current");
   }
   const { types } = checkProof(own);
-  const listed = await client.webhooks.list({ signal });
-  const webhooks = listed.filter(
-    (one) => types.some((type) => type === one.type) && isSameUrl(one.url, url),
-  );
+  const webhooks = webhooksAt(url, types, await client.webhooks.list({ signal }));
   if (webhooks.length === 0) {
     throw new ManagementError("not_found", "no webhook of these types is registered at this URL");
   }

@@ -1,4 +1,5 @@
 import type { WebhookType } from "../delivery/headers.js";
+import { isObject } from "./answer-body.js";
 import { ManagementError } from "./management-error.js";
 
 /**
@@ -90,31 +91,28 @@ export function readWebhook(body: unknown, route: string): Webhook {
   };
 }
 
+const TRUE: readonly unknown[] = [true, 1, "1", "true"];
+const FALSE: readonly unknown[] = [false, 0, "0", "false"];
+
 /** A boolean in either format: true and false, 1 and 0, or a text of one of them. Undefined for anything else. */
 function readBoolean(value: unknown): boolean | undefined {
-  switch (typeof value === "string" ? value.toLowerCase() : value) {
-    case true:
-    case 1:
-    case "1":
-    case "true":
-      return true;
-    case false:
-    case 0:
-    case "0":
-    case "false":
-      return false;
-    default:
-      return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const given = typeof value === "string" ? value.toLowerCase() : value;
+  if (TRUE.includes(given)) return true;
+  return FALSE.includes(given) ? false : undefined;
 }
 
 /** Whether two texts name the same URL, however they spell it. */
 export function isSameUrl(one: string, other: string): boolean {
   return normalized(one) === normalized(other);
+}
+
+/** The webhooks of these types at the URL. */
+export function webhooksAt(
+  url: string,
+  types: readonly string[],
+  listed: readonly Webhook[],
+): readonly Webhook[] {
+  return listed.filter((one) => types.includes(one.type) && isSameUrl(one.url, url));
 }
 
 function normalized(text: string): string {

@@ -112,7 +112,7 @@ describeBullmq("BullMQ", () => {
     await settlesAt(
       () => reasons.map(String),
       [
-        "GatewayWebhookError: job_lock_lost: the lock on the job is lost: another worker may be running it",
+        "GatewayWebhookError: the lock on the job is lost: another worker may be running it",
       ],
     );
     await stop();

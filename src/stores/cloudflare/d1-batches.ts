@@ -1,4 +1,5 @@
 import { GatewayWebhookError } from "../../common/errors.js";
+import { pause } from "../../common/timers.js";
 import type { D1Binding, D1Value } from "./d1-binding.js";
 
 /** The text of a statement, and the values of its parameters `?1`, `?2` … */
@@ -40,12 +41,6 @@ export class D1Batches {
       }
     }
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }
 
 /** Whether the same call may succeed within a second. It may have been committed: its answer was lost. */

@@ -1,4 +1,4 @@
-import { integerOption, ownOptions } from "../../common/option-checks.js";
+import { batchRowsOf } from "../purge-options.js";
 import type { D1Batches } from "./d1-batches.js";
 
 /** Options of `purge`. */
@@ -16,12 +16,7 @@ export async function purge(
   statement: string,
   options: D1PurgeOptions = {},
 ): Promise<number> {
-  const own = ownOptions("purge", options, ["batchRows"]);
-  const batchRows = integerOption("batchRows", own.batchRows, {
-    fallback: 1_000,
-    min: 1,
-    max: 100_000,
-  });
+  const batchRows = batchRowsOf(options);
   let purged = 0;
   let last = "";
   for (;;) {

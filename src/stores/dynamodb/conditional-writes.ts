@@ -1,11 +1,6 @@
-import { MAX_TIMER_MS } from "../../common/timers.js";
+import { CallLimits, clientTimeoutMs } from "../call-limits.js";
 import { itemKey, readItem, type DeliveryState } from "./delivery-item.js";
 import type { Attributes, ConditionalWrite, DynamoClient } from "./dynamo-client.js";
-
-/** The limit of one call in milliseconds, if no receiver uses the store. */
-const DEFAULT_LIMIT_MS = 10_000;
-/** How much longer the store waits for an answer, in milliseconds: a claim that comes late is released. */
-const GRACE_MS = 2_000;
 
 /** A condition, with the values that it names. */
 export interface Condition {
@@ -21,19 +16,13 @@ export type WriteResult =
 
 /** The writes to one table. Each is one request, carried out only if its condition holds. */
 export class ConditionalWrites {
-  #allowedMs: number | undefined;
-
+  readonly limits = new CallLimits();
   readonly #client: DynamoClient;
   readonly #table: string;
 
   constructor(client: DynamoClient, table: string) {
     this.#client = client;
     this.#table = table;
-  }
-
-  /** Sets the limit of a receiver. With several receivers the largest applies. */
-  allow(ms: number): void {
-    this.#allowedMs = Math.max(this.#allowedMs ?? 0, ms);
   }
 
   /** Writes the whole item. */
@@ -63,8 +52,7 @@ export class ConditionalWrites {
   ): Promise<WriteResult> {
     // By default the SDK waits without a limit, and a network that drops packets would use up its
     // sockets.
-    const limitMs = Math.min((this.#allowedMs ?? DEFAULT_LIMIT_MS) + GRACE_MS, MAX_TIMER_MS);
-    const options = { abortSignal: AbortSignal.timeout(limitMs) };
+    const options = { abortSignal: AbortSignal.timeout(clientTimeoutMs(this.limits.ms)) };
     try {
       await send(
         {

@@ -152,7 +152,7 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
     release,
 
     connectReceiver({ dependencyTimeoutMs }) {
-      writes.allow(dependencyTimeoutMs);
+      writes.limits.allow(dependencyTimeoutMs);
     },
   };
   return store;

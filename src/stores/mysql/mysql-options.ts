@@ -1,11 +1,7 @@
 import { invalidOption } from "../../common/errors.js";
 import { missingMethod, ownOptions } from "../../common/option-checks.js";
+import { quotedTableName } from "../quoted-table.js";
 import type { MysqlPool } from "./mysql-pool.js";
-
-const DEFAULT_TABLE = "gateway_deliveries";
-
-const IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,63}";
-const TABLE_NAME = new RegExp(`^(?:${IDENTIFIER}\\.)?${IDENTIFIER}$`);
 
 /**
  * The own options of `maker`.
@@ -26,14 +22,6 @@ export function poolOptions<Options extends { readonly pool: MysqlPool }>(
  *
  * @throws ConfigurationError if it is neither `table` nor `database.table`.
  */
-export function quotedTable(name: string = DEFAULT_TABLE): string {
-  if (typeof name !== "string" || !TABLE_NAME.test(name)) {
-    throw invalidOption(
-      "table must be a name, or database.name, each of 1 to 64 letters, digits and _, with no digit first",
-    );
-  }
-  return name
-    .split(".")
-    .map((part) => `\`${part}\``)
-    .join(".");
+export function quotedTable(name?: string): string {
+  return quotedTableName({ quote: "`", owner: "database", maxLength: 64 }, name);
 }

@@ -1,3 +1,5 @@
+import { endOf, firstWords } from "../first-words.js";
+
 /** `CREATE OR REPLACE TEMPORARY` needs the most words to be told apart. */
 const WORDS = 4;
 
@@ -13,16 +15,9 @@ const WORD = /[\w$.@\u0080-\uffff]+/y;
  * case, are separated by one space, and leave out comments. The head ends before anything but a word.
  */
 export function statementHead(text: string): string {
-  const words: string[] = [];
   let at = skip(text, 0);
   while (text[at] === ";") at = skip(text, at + 1);
-  while (words.length < WORDS) {
-    const end = endOf(WORD, text, at);
-    if (end === at) break;
-    words.push(text.slice(at, end));
-    at = skip(text, end);
-  }
-  return words.join(" ");
+  return firstWords(text, at, WORDS, WORD, skip);
 }
 
 /** The position after white space and comments. */
@@ -30,10 +25,4 @@ function skip(text: string, from: number): number {
   let at = from;
   for (let end = endOf(BLANK, text, at); end > at; end = endOf(BLANK, text, at)) at = end;
   return at;
-}
-
-/** The end of the match of the sticky `pattern` at `at`; `at` if there is none. */
-function endOf(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : at;
 }

@@ -1,11 +1,6 @@
 import { invalidOption } from "../../common/errors.js";
 import { checkVersion, missingMethod, ownOptions } from "../../common/option-checks.js";
-
-const DEFAULT_TABLE = "gateway_deliveries";
-
-// PostgreSQL truncates a longer name, so two tables could become one.
-const IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,62}";
-const TABLE_NAME = new RegExp(`^(?:${IDENTIFIER}\\.)?${IDENTIFIER}$`);
+import { quotedTableName } from "../quoted-table.js";
 
 /**
  * The own options of `maker`, which are `pool`, `table` and `more`.
@@ -40,14 +35,7 @@ export function prepareOption(prepare: unknown = false): boolean {
  *
  * @throws ConfigurationError if it is neither `table` nor `schema.table`.
  */
-export function quotedTable(name: string = DEFAULT_TABLE): string {
-  if (typeof name !== "string" || !TABLE_NAME.test(name)) {
-    throw invalidOption(
-      "table must be a name, or schema.name, each of 1 to 63 letters, digits and _, with no digit first",
-    );
-  }
-  return name
-    .split(".")
-    .map((part) => `"${part}"`)
-    .join(".");
+export function quotedTable(name?: string): string {
+  // PostgreSQL truncates a longer name, so two tables could become one.
+  return quotedTableName({ quote: '"', owner: "schema", maxLength: 63 }, name);
 }

@@ -36,11 +36,8 @@ export class PreparedStatements {
   }
 
   #on(client: object): Set<string> {
-    let statements = this.#prepared.get(client);
-    if (statements === undefined) {
-      statements = new Set();
-      this.#prepared.set(client, statements);
-    }
+    const statements = this.#prepared.get(client) ?? new Set<string>();
+    this.#prepared.set(client, statements);
     return statements;
   }
 

@@ -1,3 +1,5 @@
+import { endOf, firstWords } from "../first-words.js";
+
 /** `ROLLBACK WORK TO` needs the most words to be told apart. */
 const WORDS = 3;
 
@@ -14,19 +16,12 @@ const COMMENT_EDGE = /\/\*|\*\//g;
  * case, are separated by one space, and leave out comments. The head ends before anything but a word.
  */
 export function statementHead(text: string): string {
-  const words: string[] = [];
-  let at = skip(text, 0, SPACE_OR_NOTHING);
-  while (words.length < WORDS) {
-    const end = endOf(WORD, text, at);
-    if (end === at) break;
-    words.push(text.slice(at, end));
-    at = skip(text, end, SPACE);
-  }
-  return words.join(" ");
+  const start = skip(text, 0, SPACE_OR_NOTHING);
+  return firstWords(text, start, WORDS, WORD, skip);
 }
 
 /** The position after `space` and comments. */
-function skip(text: string, from: number, space: RegExp): number {
+function skip(text: string, from: number, space = SPACE): number {
   let at = from;
   for (;;) {
     const start = at;
@@ -34,12 +29,6 @@ function skip(text: string, from: number, space: RegExp): number {
     if (text.startsWith("/*", at)) at = endOfComment(text, at);
     if (at === start) return at;
   }
-}
-
-/** The end of the match of the sticky `pattern` at `at`; `at` if there is none. */
-function endOf(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : at;
 }
 
 /** The end of the block comment at `start`. Block comments nest in PostgreSQL. */

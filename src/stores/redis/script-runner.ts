@@ -39,10 +39,7 @@ export class ScriptRunner {
    */
   async run(script: RedisScript, key: string, args: readonly string[]): Promise<number> {
     if (this.#waiting >= MAX_WAITING) {
-      throw new GatewayWebhookError(
-        "redis_unavailable",
-        `${String(MAX_WAITING)} calls already wait for Redis`,
-      );
+      throw unavailable(`${String(MAX_WAITING)} calls already wait for Redis`);
     }
     this.#waiting += 1;
     try {
@@ -72,16 +69,10 @@ export class ScriptRunner {
       state = this.#connection.state();
     }
     if (state === "closed") {
-      throw new GatewayWebhookError(
-        "redis_unavailable",
-        `the Redis client is closed: ${this.#connection.closedAdvice}`,
-      );
+      throw unavailable(`the Redis client is closed: ${this.#connection.closedAdvice}`);
     }
     if (state === "connecting") {
-      throw new GatewayWebhookError(
-        "redis_unavailable",
-        "the Redis client is not connected: is the server up?",
-      );
+      throw unavailable("the Redis client is not connected: is the server up?");
     }
     this.#firstConnection ??= Promise.resolve();
   }
@@ -113,6 +104,10 @@ export class ScriptRunner {
       return this.#connection.eval(lua, key, args);
     }
   }
+}
+
+function unavailable(message: string): GatewayWebhookError {
+  return new GatewayWebhookError("redis_unavailable", message);
 }
 
 /** Resolves when the client is connected or closed, or after two seconds. */

@@ -1,4 +1,4 @@
-import type { ConfigurationError} from "../../common/errors.js";
+import type { ConfigurationError } from "../../common/errors.js";
 import { invalidOption } from "../../common/errors.js";
 import { TABLE_COLUMNS, createTableSql, layoutOf } from "../sqlite-table.js";
 import { isBusy, retryWhileBusySync } from "./busy-retry.js";
@@ -36,24 +36,12 @@ export function openDeliveries(database: SqliteDatabase, name: string): Deliveri
     database.exec("PRAGMA busy_timeout = 0");
     const table = retryWhileBusySync(() => prepareFile(database, name), OPENING_TIMEOUT_MS);
     checkWritable(database, name);
-    return { table, writes: writeQueueOn(database, busyTimeoutMs) };
+    const writes = queues.get(database) ?? new WriteQueue(database, busyTimeoutMs);
+    queues.set(database, writes);
+    return { table, writes };
   } finally {
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   }
-}
-
-/**
- * The queue of a handle, the same for all stores on it.
- *
- * @param busyTimeoutMs The handle's own PRAGMA busy_timeout.
- */
-function writeQueueOn(database: SqliteDatabase, busyTimeoutMs: number): WriteQueue {
-  let queue = queues.get(database);
-  if (queue === undefined) {
-    queue = new WriteQueue(database, busyTimeoutMs);
-    queues.set(database, queue);
-  }
-  return queue;
 }
 
 /** Writes only what is missing. Throws if the file is locked at that time; may be repeated. */
@@ -88,13 +76,11 @@ function checkIdle(database: SqliteDatabase): void {
 
 function enterWal(database: SqliteDatabase): void {
   database.exec("PRAGMA journal_mode = WAL");
-  if (pragma(database, "journal_mode") !== "wal") throw notDurable();
-}
-
-function notDurable(): ConfigurationError {
-  return invalidOption(
-    "database cannot be set to WAL: open a file on a local disk, or use memoryStore for memory",
-  );
+  if (pragma(database, "journal_mode") !== "wal") {
+    throw invalidOption(
+      "database cannot be set to WAL: open a file on a local disk, or use memoryStore for memory",
+    );
+  }
 }
 
 // Other columns are allowed if an INSERT may leave them out.
@@ -141,11 +127,7 @@ function unusable(table: string, problem: string, layout: number | undefined): C
 }
 
 function pragma(database: SqliteDatabase, name: string): unknown {
-  return firstOf(database.prepare(`PRAGMA ${name}`).get());
-}
-
-function firstOf(row: unknown): unknown {
-  return valuesOf(row)[0];
+  return valuesOf(database.prepare(`PRAGMA ${name}`).get())[0];
 }
 
 /** By position: a handle may be set to return rows as arrays. */

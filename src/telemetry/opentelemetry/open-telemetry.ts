@@ -9,9 +9,8 @@ import type { Log } from "../../answer/logger.js";
 import { invalidOption } from "../../common/errors.js";
 import { missingMethod, ownOptions, unsupportedVersion } from "../../common/option-checks.js";
 import { startBackgroundTimer } from "../../common/timers.js";
-import type { InternalTelemetry, JobReport } from "../telemetry.js";
 import type { MeasuredReceiver } from "../tally.js";
-import type { WebhookTelemetry } from "../telemetry.js";
+import type { InternalTelemetry, WebhookTelemetry } from "../telemetry.js";
 import { Instruments, SCOPE } from "./instruments.js";
 import { hasMeterProvider, hasTracerProvider, secondCopyWarning } from "./registered-api.js";
 import { Spans, type SpanState } from "./spans.js";
@@ -149,13 +148,11 @@ class OpenTelemetry implements WebhookTelemetry<SpanState | undefined> {
   }
 
   end(state: SpanState | undefined, report: Parameters<WebhookTelemetry["end"]>[1]): void {
-    if ("lastAttempt" in report) this.#countJob(report);
+    if ("lastAttempt" in report) {
+      this.#findInstruments();
+      this.#instruments?.countJob(report);
+    }
     if (state !== undefined) this.#spans?.end(state, report);
-  }
-
-  #countJob(report: JobReport): void {
-    this.#findInstruments();
-    this.#instruments?.countJob(report);
   }
 
   #connect(receiver: MeasuredReceiver, log: Log): void {

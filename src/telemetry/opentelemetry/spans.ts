@@ -78,7 +78,9 @@ export class Spans {
     const isFailure = !NO_FAILURES.has(outcome) && !("status" in report && report.status < 300);
     if (span.isRecording()) {
       const error = isFailure ? outcome : undefined;
-      span.setAttributes(attributesOf({ ...endValues(report), error }));
+      // A span has its id and type from the start.
+      const values = { ...report, id: undefined, type: undefined, lag: lagOf(report), error };
+      span.setAttributes(attributesOf(values));
     }
     // Without a message: that of an error may hold personal data.
     if (isFailure) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -164,26 +166,8 @@ export class Spans {
   }
 }
 
-/** What a report adds to a span. */
-function endValues(report: Report): Parameters<typeof attributesOf>[0] {
-  const { outcome } = report;
-  if (!("status" in report)) {
-    const { attempt, takeover, recovered } = report as Partial<JobReport>;
-    return { outcome, attempt, takeover, recovered };
-  }
-  const { status, bytes, eventType, secretIndex, takeover, late, lagMs, attempt } = report;
-  const { recovered } = report;
-  const lag = lagMs === undefined ? undefined : lagMs / 1000;
-  return {
-    outcome,
-    status,
-    bytes,
-    eventType,
-    secretIndex,
-    takeover,
-    recovered,
-    late,
-    lag,
-    attempt,
-  };
+/** In seconds; undefined if it is not known. */
+function lagOf(report: Report): number | undefined {
+  const lagMs = "lagMs" in report ? report.lagMs : undefined;
+  return lagMs === undefined ? undefined : lagMs / 1000;
 }
