@@ -1,32 +1,24 @@
 import callbacks from "mysql2";
-import type { Pool, PoolConnection, RowDataPacket } from "mysql2/promise";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { createPool, type PoolConnection, type RowDataPacket } from "mysql2/promise";
+import { expect, it } from "vitest";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { deferred } from "../../support/deferred.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
 import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
-import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
-import { createEffects, mustNotRun, type Effects } from "../../support/stores/sql-engine.js";
+import { databaseOf, mustNotRun, processWriting } from "../../support/stores/sql-engine.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
+const REFUSAL = { name: "GatewayWebhookError", code: "transaction_misuse" };
 
 describeMysql("the connections of mysqlTransactions", () => {
-  let server: MysqlServer;
-  let effects: Effects;
+  const db = databaseOf(mysqlEngine);
 
-  beforeAll(async () => {
-    server = await startMysql();
-    const pool = server.pool();
-    await mysqlTransactions({ pool }).migrate();
-    effects = await createEffects(mysqlEngine, pool);
-  });
-  afterAll(async () => {
-    await server.close();
-  });
+  const processWith = (key: string, beside: (tx: PoolConnection) => unknown) =>
+    processWriting(mysqlTransactions({ pool: db.pool }), db.effects, key, beside);
 
   it("mysqlTransactions releases each connection once, unchanged, however the transaction ends", async () => {
-    const pool = server.pool({ connectionLimit: 1 });
+    const pool = db.server.pool({ max: 1 });
     const store = mysqlTransactions({ pool });
     const counts = { connection: 0, acquire: 0, release: 0 };
     for (const event of ["connection", "acquire", "release"] as const) {
@@ -51,65 +43,32 @@ describeMysql("the connections of mysqlTransactions", () => {
   });
 
   it("mysqlTransactions waits for a free connection, and loses nothing if none gets free", async () => {
-    const store = mysqlTransactions({ pool: server.pool({ connectionLimit: 1 }) });
+    const store = mysqlTransactions({ pool: db.server.pool({ max: 1 }) });
     const end = deferred();
     const first = store.process("first", () => end.promise, RETENTION);
-    const waiting = store.process("third", (tx) => effects.write(tx, "third"), RETENTION);
+    const waiting = store.process("third", (tx) => db.effects.write(tx, "third"), RETENTION);
     end.resolve();
     expect(await first).toEqual(PROCESSED);
     expect(await waiting).toEqual(PROCESSED);
-    expect(await effects.of("third")).toBe(1);
-    const hasty = server.pool({ connectionLimit: 1, waitForConnections: false });
+    expect(await db.effects.of("third")).toBe(1);
+    const hasty = db.server.pool({ max: 1, driver: { waitForConnections: false } });
     const taken = await hasty.getConnection();
     const inVain = mysqlTransactions({ pool: hasty }).process("second", mustNotRun, RETENTION);
     await expect(inVain).rejects.toThrow("No connections available");
     taken.release();
-    expect(await effects.remembered("second")).toBe(0);
+    expect(await db.effects.remembered("second")).toBe(0);
     expect(await store.process("second", () => Promise.resolve(), RETENTION)).toEqual(PROCESSED);
-  });
-
-  it("mysqlTransactions releases a connection that arrives too late", async () => {
-    const pool = server.pool({ connectionLimit: 1 });
-    const connection = await pool.getConnection();
-    const pending = deferred<PoolConnection>();
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const slow = { getConnection: () => pending.promise };
-      const late = mysqlTransactions({ pool: slow }).process("late", mustNotRun, RETENTION);
-      const rejection = expect(late).rejects.toThrow(
-        "pool.getConnection took longer than 10000 ms",
-      );
-      await vi.advanceTimersByTimeAsync(10_000);
-      await rejection;
-    } finally {
-      vi.useRealTimers();
-    }
-    pending.resolve(connection);
-    // The pool has one connection: this waits for its release.
-    (await pool.getConnection()).release();
-  });
-
-  it("mysqlTransactions calls no handler if the table is missing or read-only", async () => {
-    const missing = mysqlTransactions({ pool: server.pool(), table: "missing" });
-    await expect(missing.process("k", mustNotRun, RETENTION)).rejects.toHaveProperty("errno", 1146);
-    const pool = server.pool();
-    pool.pool.on("connection", (connection) => {
-      connection.query("SET SESSION TRANSACTION READ ONLY");
-    });
-    await expect(
-      mysqlTransactions({ pool }).process("k", mustNotRun, RETENTION),
-    ).rejects.toHaveProperty("errno", 1792);
   });
 
   it("both stores accept a pool of mysql2 with callbacks, and tx has promises", async () => {
     const pool = callbacks.createPool({
-      ...{ host: "127.0.0.1", port: server.port, user: "root", database: "test" },
+      ...{ host: "127.0.0.1", port: db.server.port, user: "root", database: "test" },
       connectionLimit: 3,
     });
     const store = mysqlTransactions({ pool });
     expect(store.maxConcurrentDeliveries).toBe(2);
-    await store.process("called back", (tx) => effects.write(tx, "called back"), RETENTION);
-    expect(await effects.of("called back")).toBe(1);
+    await store.process("called back", (tx) => db.effects.write(tx, "called back"), RETENTION);
+    expect(await db.effects.of("called back")).toBe(1);
     const leases = mysqlStore({ pool });
     const times = { leaseMs: 1_000, ...RETENTION };
     expect(await leases.claim("called back", "a", times)).toEqual({ state: "completed" });
@@ -122,7 +81,49 @@ describeMysql("the connections of mysqlTransactions", () => {
     [1, 1],
     [0, undefined],
   ])("a MySQL pool with the connectionLimit %s runs %s deliveries at once", (limit, expected) => {
-    const pool: Pool = server.pool(limit === undefined ? {} : { connectionLimit: limit });
+    const pool = createPool(limit === undefined ? {} : { connectionLimit: limit });
     expect(mysqlTransactions({ pool }).maxConcurrentDeliveries).toBe(expected);
+  });
+
+  it("tx is an instance of the connection of mysql2", async () => {
+    const native = await db.pool.getConnection();
+    native.release();
+    await processWith("asked", async (tx) => {
+      expect(tx).toBeInstanceOf(native.constructor);
+      expect(tx.constructor).toBe(native.constructor);
+      const ignore = (): void => undefined;
+      expect(tx.once("drain", ignore)).toBe(tx);
+      expect(tx.off("drain", ignore)).toBe(tx);
+      expect(tx.escape("it's")).toBe("'it\\'s'");
+      await tx.ping();
+      const prepared = await tx.prepare("INSERT INTO effects VALUES (?)");
+      await prepared.execute(["asked"]);
+      await prepared.close();
+    });
+    expect(await db.effects.of("asked")).toBe(2);
+  });
+
+  it("tx refuses every method that takes the connection away", async () => {
+    const beside = async (tx: PoolConnection): Promise<void> => {
+      const promises = [
+        ...[tx.beginTransaction(), tx.commit(), tx.rollback(), tx.end(), tx.reset()],
+        ...[tx.changeUser({}), tx[Symbol.asyncDispose]()],
+      ];
+      for (const refused of promises) await expect(refused).rejects.toMatchObject(REFUSAL);
+      const refusal = expect.objectContaining(REFUSAL) as Error;
+      for (const method of ["release", "destroy"] as const) {
+        expect(() => {
+          tx[method]();
+        }).toThrow(refusal);
+      }
+    };
+    expect(await processWith("kept", beside)).toEqual(PROCESSED);
+    expect(await db.effects.of("kept")).toBe(1);
+  });
+
+  it("a handler that deletes the row of its delivery is refused", async () => {
+    const deleting = processWith("deleted", (tx) => tx.query("DELETE FROM gateway_deliveries"));
+    await expect(deleting).rejects.toMatchObject(REFUSAL);
+    expect(await db.effects.of("deleted")).toBe(0);
   });
 });

@@ -17,7 +17,11 @@ interface Kind {
 const KINDS: Readonly<Record<"MySQL" | "PostgreSQL", readonly Kind[]>> = {
   MySQL: [
     { pool: "with the options of mysql2", settings: {} },
-    { pool: "that counts changed rows", settings: { flags: ["-FOUND_ROWS"] }, isShort: true },
+    {
+      pool: "that counts changed rows",
+      settings: { driver: { flags: ["-FOUND_ROWS"] } },
+      isShort: true,
+    },
     {
       pool: "with autocommit off",
       settings: { session: "SET autocommit = 0" },

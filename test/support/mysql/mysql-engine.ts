@@ -1,4 +1,4 @@
-import type { Pool, ResultSetHeader } from "mysql2/promise";
+import type { Pool, PoolOptions, ResultSetHeader } from "mysql2/promise";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import type { PoolSettings, Row, Sql, SqlEngine } from "../stores/sql-engine.js";
 import { describeMysql } from "./mysql-describe.js";
@@ -83,9 +83,9 @@ export const mysqlEngine: SqlEngine<Pool> = {
 
 function makePool(
   server: MysqlServer,
-  { max: connectionLimit = 10, isolation, session, ...config }: PoolSettings = {},
+  { max: connectionLimit = 10, isolation, session, driver, ...config }: PoolSettings = {},
 ): Pool {
-  const pool = server.pool({ connectionLimit, ...config });
+  const pool = server.pool({ connectionLimit, ...config, ...(driver as PoolOptions) });
   const level =
     isolation === undefined ? "" : `SET SESSION TRANSACTION ISOLATION LEVEL ${isolation}`;
   for (const sql of [level, session ?? ""].filter((text) => text !== "")) {

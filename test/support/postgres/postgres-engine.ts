@@ -86,12 +86,12 @@ export const postgresEngine: SqlEngine<pg.Pool> = {
 
 function makePool(
   server: { readonly pool: (config?: pg.PoolConfig) => pg.Pool },
-  { isolation, session, ...config }: PoolSettings = {},
+  { isolation, session, driver, ...config }: PoolSettings = {},
 ): pg.Pool {
   const level = isolation?.replace(" ", "\\ ");
   const options =
     level === undefined ? {} : { options: `-c default_transaction_isolation=${level}` };
-  const pool = server.pool({ ...config, ...options });
+  const pool = server.pool({ ...config, ...options, ...(driver as pg.PoolConfig) });
   if (session !== undefined) pool.on("connect", (client) => void client.query(session));
   return pool;
 }

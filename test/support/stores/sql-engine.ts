@@ -1,3 +1,5 @@
+import type { PoolOptions as MysqlOptions } from "mysql2/promise";
+import type pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import type { DeliveryStore, TransactionalStore } from "../../../src/index.js";
 import type { PostgresMaintenance } from "../../../src/stores/postgres/maintenance.js";
@@ -24,10 +26,10 @@ export interface PoolSettings {
   readonly user?: string;
   /** Isolation level of its transactions. */
   readonly isolation?: string;
-  /** Flags of a connection of mysql2. */
-  readonly flags?: string[];
   /** Each connection runs it first. */
   readonly session?: string;
+  /** More options of mysql2 or pg. */
+  readonly driver?: MysqlOptions | pg.PoolConfig;
 }
 
 /** A server for one test file. */
@@ -173,6 +175,20 @@ export async function processLater(
     if (state !== "in_flight") return state;
     await engine.sleep(pool, 0.02);
   }
+}
+
+/** Processes `key` with a handler that writes one effect and then does what the test wants. */
+export function processWriting<Tx extends Sql>(
+  store: TransactionalStore<Tx>,
+  effects: Effects,
+  key: string,
+  beside: (tx: Tx) => unknown,
+): Promise<unknown> {
+  const work = async (tx: Tx): Promise<void> => {
+    await effects.write(tx, key);
+    await beside(tx);
+  };
+  return Promise.resolve(store.process(key, work, { retentionMs: 3_600_000 }));
 }
 
 /** The work of a delivery that must not be processed. */

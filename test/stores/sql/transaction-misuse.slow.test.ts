@@ -1,0 +1,207 @@
+import { sql } from "drizzle-orm";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { deferred } from "../../support/deferred.js";
+import { delivery } from "../../support/deliveries.js";
+import { databaseOf, processWriting, type Sql } from "../../support/stores/sql-engine.js";
+import { describeSql } from "../../support/stores/sql-engines.js";
+import { misuseOf } from "../../support/stores/sql-misuse.js";
+import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+
+const RETENTION = { retentionMs: 3_600_000 };
+const PROCESSED = { state: "processed" };
+const REFUSAL = { name: "GatewayWebhookError", code: "transaction_misuse" };
+const SETTLED = "after the handler had settled";
+
+describeSql("a handler that misuses its transaction", (engine) => {
+  const isMysql = engine.name === "MySQL";
+  const multi = { driver: { multipleStatements: true } };
+  const db = databaseOf(engine, multi);
+  const misuse = misuseOf(engine);
+
+  beforeAll(async () => {
+    if (!isMysql) return;
+    await db.pool.query("CREATE TABLE others (id int PRIMARY KEY)");
+    await db.pool.query("CREATE PROCEDURE commits() COMMIT");
+  });
+
+  const processWith = (key: string, beside: (tx: Sql) => unknown, of = db.pool) =>
+    processWriting(engine.makeTransactions(of), db.effects, key, beside);
+
+  describe("statements that would end the transaction or outlive it", () => {
+    it.each(misuse.refused)("tx refuses %j, and the transaction goes on", async (text) => {
+      const key = `refused ${text}`;
+      const beside = async (tx: Sql): Promise<void> => {
+        for (const send of misuse.waysToSend(tx, text)) {
+          await expect(send()).rejects.toMatchObject(REFUSAL);
+        }
+      };
+      expect(await processWith(key, beside)).toEqual(PROCESSED);
+      expect(await db.effects.of(key)).toBe(1);
+    });
+
+    it.each(misuse.allowed.map((texts) => ({ texts })))("tx allows $texts", async ({ texts }) => {
+      const key = texts.join();
+      const beside = async (tx: Sql): Promise<void> => {
+        for (const text of texts) await tx.query(text);
+      };
+      expect(await processWith(key, beside)).toEqual(PROCESSED);
+      expect(await db.effects.of(key)).toBe(1);
+    });
+
+    it("tx refuses a COMMIT behind a million comments without delay", async () => {
+      const beside = async (tx: Sql): Promise<void> => {
+        for (const before of misuse.skipped(1_000_000)) {
+          await expect(tx.query(`${before}\nCOMMIT`)).rejects.toMatchObject(REFUSAL);
+        }
+      };
+      expect(await processWith("far behind", beside)).toEqual(PROCESSED);
+    });
+
+    it("tx refuses every text that the server reads as a COMMIT at its head, and no other", async () => {
+      const { marks, harmless, texts: numRuns } = misuse;
+      const texts = fc
+        .tuple(
+          fc.array(fc.constantFrom(...marks), { maxLength: isMysql ? 6 : 8 }),
+          fc.constantFrom("COMMIT", harmless),
+        )
+        .map(([before, statement]) => `${before.join("")}\n${statement}`);
+      const pool = db.server.pool();
+      const plain = await engine.connect(pool);
+      const seen = { commits: 0, others: 0 };
+      const beside = async (tx: Sql): Promise<void> => {
+        const check = async (text: string): Promise<void> => {
+          const isCommit = await misuse.isCommit(plain, text);
+          if (isCommit === undefined) return;
+          seen[isCommit ? "commits" : "others"] += 1;
+          const outcome = await tx.query(text).then(
+            () => "sent",
+            (error: unknown) => (error as { code?: unknown }).code,
+          );
+          expect(outcome).toBe(isCommit ? REFUSAL.code : "sent");
+        };
+        await fc.assert(fc.asyncProperty(texts, check), { numRuns });
+      };
+      expect(await processWith("any COMMIT", beside, pool)).toEqual(PROCESSED);
+      plain.release();
+      expect(Math.min(...Object.values(seen))).toBeGreaterThan(50);
+    });
+
+    it("a handler that calls transaction() of a query builder fails, and its redelivery is handled", async () => {
+      let runs = 0;
+      const receiver = transactionalReceiver(
+        engine.makeTransactions(db.pool),
+        async ({ id, tx }) => {
+          const builder = misuse.queryBuilder(tx);
+          const write = async (on: Pick<typeof builder, "execute">): Promise<void> => {
+            await on.execute(sql`INSERT INTO effects VALUES (${id})`);
+          };
+          runs += 1;
+          if (runs > 1) return write(builder);
+          await builder.transaction(write);
+          throw new Error("what comes after it failed");
+        },
+      );
+      const request = await delivery({ id: "built" });
+      expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_failed" });
+      expect(await db.effects.of("built")).toBe(0);
+      expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await db.effects.of("built")).toBe(1);
+    });
+  });
+
+  describe("a handler that ends the transaction where tx cannot see it", () => {
+    const again = isMysql
+      ? ", what it writes afterwards is undone, and its delivery runs again as a takeover"
+      : ", and its delivery runs again";
+
+    it.each(misuse.endings)(
+      `a handler that ends its transaction by %j and succeeds is refused${again}`,
+      async (text) => {
+        const { effects } = db;
+        const key = `succeeds after ${text}`;
+        const ended = processWith(key, async (tx) => {
+          await tx.query(text);
+          if (isMysql) await effects.write(tx, `${key}, later`);
+        });
+        await expect(ended).rejects.toThrow("the handler ended the transaction of its delivery");
+        expect(await effects.remembered(key)).toBe(0);
+        if (!text.endsWith("autocommit = 1")) expect(await effects.of(`${key}, later`)).toBe(0);
+        // On MySQL its writes were committed, unless it has rolled them back.
+        const isTakeover = isMysql && (await effects.of(key)) > 0;
+        let takeover: unknown;
+        const work = async (tx: Sql, facts?: { readonly takeover: boolean }): Promise<void> => {
+          takeover = facts?.takeover;
+          await effects.write(tx, key);
+        };
+        const { state } = await engine.makeTransactions(db.pool).process(key, work, RETENTION);
+        expect({ state, takeover }).toEqual({ ...PROCESSED, takeover: isTakeover });
+      },
+    );
+
+    it.each(misuse.endings)(
+      "a handler that ends its transaction by %j and fails gets its delivery again",
+      async (text) => {
+        const key = `fails after ${text}`;
+        const ended = processWith(key, async (tx) => {
+          await tx.query(text);
+          throw new Error("the next step failed");
+        });
+        await expect(ended).rejects.toThrow("the next step failed");
+        expect(await db.effects.remembered(key)).toBe(0);
+        expect(await processWith(key, () => undefined)).toEqual(PROCESSED);
+      },
+    );
+
+    it("a handler that commits and loses its connection gets its delivery again", async () => {
+      const takeovers: unknown[] = [];
+      const store = engine.makeTransactions(db.server.pool({ max: 1, ...multi }));
+      const receiver = transactionalReceiver(store, async ({ id, tx, takeover }) => {
+        takeovers.push(takeover);
+        await db.effects.write(tx, id);
+        if (takeovers.length > 1) return;
+        await tx.query("SELECT 1; COMMIT");
+        await engine.kill(db.pool, tx);
+        throw new Error("the next step failed");
+      });
+      const request = await delivery({ id: "ended-and-broken" });
+      expect(await receiver.receive(request)).not.toMatchObject({ status: 200 });
+      expect(await db.effects.of("ended-and-broken")).toBe(1);
+      expect(await db.effects.remembered("ended-and-broken")).toBe(0);
+      expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(takeovers).toEqual([false, isMysql]);
+    });
+
+    it("a handler that ends its transaction does not undo the completion of another process", async () => {
+      const ended = processWith("elsewhere", async (tx) => {
+        await tx.query("SELECT 1; ROLLBACK");
+        expect(await processWith("elsewhere", () => undefined)).toEqual(PROCESSED);
+        throw new Error("late");
+      });
+      await expect(ended).rejects.toThrow("late");
+      expect(await db.effects.of("elsewhere")).toBe(1);
+      expect(await db.effects.remembered("elsewhere")).toBe(1);
+    });
+  });
+
+  it("tx refuses calls after the handler has settled, and the next delivery is not affected", async () => {
+    const single = db.server.pool({ max: 1 });
+    const kept = deferred<Awaited<ReturnType<typeof misuse.keep>>>();
+    const keeping = async (tx: Sql): Promise<never> => {
+      kept.resolve(await misuse.keep(tx));
+      throw new Error("the look-up took too long");
+    };
+    await expect(processWith("late", keeping, single)).rejects.toThrow("took too long");
+    const { tx: late, rejected, thrown, allowed } = await kept.promise;
+    const callsLate = async (): Promise<void> => {
+      for (const call of [() => db.effects.write(late, "late"), ...rejected]) {
+        await expect(call()).rejects.toThrow(SETTLED);
+      }
+      for (const call of thrown) expect(call).toThrow(SETTLED);
+      allowed();
+    };
+    expect(await processWith("next", callsLate, single)).toEqual(PROCESSED);
+    expect(await db.effects.of("late")).toBe(0);
+    expect(await db.effects.of("next")).toBe(1);
+  });
+});
