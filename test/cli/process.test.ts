@@ -106,10 +106,6 @@ describe("an interruption", () => {
 });
 
 describe("the command line", () => {
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
   /** Runs a command made for the test: one with a bug, or one that hangs. */
   async function runWith(start: Command["start"], signal: AbortSignal) {
     let stderr = "";

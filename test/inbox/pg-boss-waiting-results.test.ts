@@ -1,14 +1,10 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { inbox, type InboxJob } from "../../src/inbox/index.js";
 import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
 import { delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 const JOBS = 20;
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 /** The jobs of as many deliveries, as pg-boss hands them out. */
 async function fetchedJobs(): Promise<object[]> {

@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ConfigurationError, type AuthenticDelivery } from "../../src/index.js";
 import { type FixtureRefusal, refusalSentence } from "../../kit/recorder/fixture-refusal.js";
 import { recordFixtures } from "../../kit/recorder/record-fixtures.js";
@@ -12,10 +12,6 @@ let directory: string;
 
 beforeEach(() => {
   directory = parent.at("recorded");
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 describe("refusals of the recorder", () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   ConfigurationError,
   createWebhookReceiver,
@@ -20,10 +20,6 @@ function onClock(make: (now: () => number) => DeliveryStore) {
     },
   };
 }
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe("memoryStore keeps the DeliveryStore contract", () => {
   const contract = deliveryStoreContract(() => onClock((now) => memoryStore({ now })));

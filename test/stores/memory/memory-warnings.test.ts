@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   createWebhookReceiver,
   memoryStore,
@@ -18,11 +18,6 @@ beforeEach(() => {
   for (const name of ["AWS_LAMBDA_FUNCTION_NAME", "K_SERVICE", "KUBERNETES_SERVICE_HOST"]) {
     vi.stubEnv(name, undefined);
   }
-});
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-  vi.unstubAllGlobals();
 });
 
 function receiverOn(store: DeliveryStore | undefined): WebhookReceiver {
