@@ -1,5 +1,5 @@
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
-import { ConfigurationError } from "../common/errors.js";
+import { ConfigurationError, invalidOption } from "../common/errors.js";
 import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
 import { integerOptions, missingMethod, ownOptions } from "../common/option-checks.js";
 import { consoleLines, Log, loggerFault, type WebhookLogger } from "../answer/logger.js";
@@ -53,17 +53,17 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   const { unverifiable = "retry", logger = consoleLines, now = Date.now } = options;
   const { onOutcome, onAuthenticDelivery, telemetry } = options;
   if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
-    throw invalid("unverifiable", 'must be "retry" or "reject"');
+    throw invalidOption('unverifiable must be "retry" or "reject"');
   }
   for (const [name, observer] of Object.entries({ onOutcome, onAuthenticDelivery })) {
     if (observer !== undefined && typeof observer !== "function") {
-      throw invalid(name, "must be a function");
+      throw invalidOption(`${name} must be a function`);
     }
   }
   const fault = logger === false ? undefined : loggerFault(logger);
-  if (fault !== undefined) throw new ConfigurationError("invalid_option", fault);
+  if (fault !== undefined) throw invalidOption(fault);
   if (typeof now !== "function") {
-    throw invalid("now", "must be a function that returns Unix time in milliseconds");
+    throw invalidOption("now must be a function that returns Unix time in milliseconds");
   }
   // Only handlers of a `TransactionalStore` expect `context.tx`, and `TransactionalHandling` adds it.
   const handlers = options.handlers as WebhookHandlers;
@@ -93,10 +93,10 @@ function checkIntegers(
   const integers = integerOptions(options, INTEGER_OPTIONS);
   const { timestampToleranceMs, retentionMs, handlerTimeoutMs, handlerMaxMs } = integers;
   if (options.handlerMaxMs !== undefined && handlerMaxMs < handlerTimeoutMs) {
-    throw invalid("handlerMaxMs", "must be at least handlerTimeoutMs");
+    throw invalidOption("handlerMaxMs must be at least handlerTimeoutMs");
   }
   if (timestampToleranceMs > retentionMs) {
-    throw invalid("timestampToleranceMs", "must be at most retentionMs");
+    throw invalidOption("timestampToleranceMs must be at most retentionMs");
   }
   // A timestamp ahead of the clock stays fresh for twice the tolerance. A delivery that is fresh but no
   // longer remembered would be handled again.
@@ -117,7 +117,7 @@ function checkSecret(
 ): Keyring | undefined {
   const acceptUnsigned: unknown = acceptUnsignedDeliveries;
   if (typeof acceptUnsigned !== "boolean") {
-    throw invalid("acceptUnsignedDeliveries", "must be true or false");
+    throw invalidOption("acceptUnsignedDeliveries must be true or false");
   }
   if (acceptUnsigned) {
     if (secret === undefined) return undefined;
@@ -165,8 +165,4 @@ function checkStore(store: Settings["store"] | undefined): Settings["store"] {
 function ownLimitOf(store: Settings["store"]): number | undefined {
   const limit = "process" in store ? store.maxConcurrentDeliveries : undefined;
   return Number.isInteger(limit) && Number(limit) >= 1 ? limit : undefined;
-}
-
-function invalid(name: string, rule: string): ConfigurationError {
-  return new ConfigurationError("invalid_option", `${name} ${rule}`);
 }

@@ -22,6 +22,8 @@ export interface MemoryStoreOptions {
   now?: (() => number) | undefined;
 }
 
+const MAX_ENTRIES = { fallback: 100_000, min: 1, max: 10_000_000 };
+
 /**
  * The default store. It lives in this process and ends with it: after a restart, and in another process, a
  * redelivery of a handled delivery is handled again. Claims in flight are never evicted; with `maxEntries`
@@ -36,11 +38,7 @@ export interface MemoryStoreOptions {
  */
 export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
   const options = ownOptions("memoryStore", given, ["maxEntries", "now"]);
-  const maxEntries = integerOption("maxEntries", options.maxEntries, {
-    fallback: 100_000,
-    min: 1,
-    max: 10_000_000,
-  });
+  const maxEntries = integerOption("maxEntries", options.maxEntries, MAX_ENTRIES);
   const { now = () => performance.now() } = options;
   if (typeof now !== "function") {
     throw invalidOption("now must be a function that returns milliseconds");

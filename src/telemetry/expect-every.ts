@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
 
 /** A duration: milliseconds, or a number with its unit, such as `90s`, `30m`, `6h` or `2d`. */
@@ -20,12 +20,14 @@ const MAX_MS = 366 * 86_400_000;
 export function checkExpectEvery(given: unknown): ExpectedEvery {
   if (given === undefined) return new Map();
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw invalid("expectEvery", `must be an object, such as { new_alarm: "6h" }`);
+    throw invalidOption(`expectEvery must be an object, such as { new_alarm: "6h" }`);
   }
   const expected = new Map<WebhookType, number>();
   for (const [type, every] of Object.entries(given)) {
     if (!isWebhookType(type)) {
-      throw invalid(`expectEvery.${type}`, `is no webhook type: use ${WEBHOOK_TYPES.join(", ")}`);
+      throw invalidOption(
+        `expectEvery.${type} is no webhook type: use ${WEBHOOK_TYPES.join(", ")}`,
+      );
     }
     if (every !== undefined) expected.set(type, durationMs(`expectEvery.${type}`, every));
   }
@@ -35,9 +37,8 @@ export function checkExpectEvery(given: unknown): ExpectedEvery {
 function durationMs(name: string, value: unknown): number {
   const ms = typeof value === "number" ? value : msOf(value);
   if (ms >= MIN_MS && ms <= MAX_MS) return ms;
-  throw invalid(
-    name,
-    `must be a duration from 1 second to 366 days: "90s", "30m", "6h", "2d" or milliseconds`,
+  throw invalidOption(
+    `${name} must be a duration from 1 second to 366 days: "90s", "30m", "6h", "2d" or milliseconds`,
   );
 }
 
@@ -46,8 +47,4 @@ function msOf(value: unknown): number {
   if (typeof value !== "string") return Number.NaN;
   const [, digits = "", unit = ""] = /^([0-9]{1,9}(?:\.[0-9]{1,3})?)([smhd])$/.exec(value) ?? [];
   return digits === "" ? Number.NaN : Number(digits) * (UNIT_MS[unit] ?? Number.NaN);
-}
-
-function invalid(name: string, rule: string): ConfigurationError {
-  return new ConfigurationError("invalid_option", `${name} ${rule}`);
 }

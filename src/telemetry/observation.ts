@@ -1,5 +1,5 @@
 import type { Log } from "../answer/logger.js";
-import { ConfigurationError } from "../common/errors.js";
+import { invalidOption } from "../common/errors.js";
 import { missingMethod } from "../common/option-checks.js";
 import type { WebhookTelemetry, TelemetryWork } from "./telemetry.js";
 import { openChannel, type Channel } from "./tracing-channel.js";
@@ -19,8 +19,7 @@ export class Observers {
   constructor(kind: Kind, telemetry: WebhookTelemetry | undefined, log: Log) {
     const missing = telemetry && missingMethod(telemetry, ["begin", "run", "end"]);
     if (missing !== undefined) {
-      const rule = `telemetry must have the method ${missing}`;
-      throw new ConfigurationError("invalid_option", rule);
+      throw invalidOption(`telemetry must have the method ${missing}`);
     }
     this.#kind = kind;
     this.#telemetry = telemetry;

@@ -35,6 +35,7 @@ export interface DynamoStoreOptions {
   readonly now?: (() => number) | undefined;
 }
 
+const CLOCK_SKEW = { fallback: 2_000, min: 0, max: 60_000 };
 /** Each attempt after the first means that another owner has changed the item in the meantime. */
 const MAX_CLAIM_ATTEMPTS = 20;
 
@@ -61,11 +62,7 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
   const own = ownOptions("dynamoStore", options, ["client", "table", "clockSkewMs", "now"]);
   const { client, now = Date.now } = own;
   checkClient(client, ["getItem", "putItem", "updateItem", "deleteItem"]);
-  const clockSkewMs = integerOption("clockSkewMs", own.clockSkewMs, {
-    fallback: 2_000,
-    min: 0,
-    max: 60_000,
-  });
+  const clockSkewMs = integerOption("clockSkewMs", own.clockSkewMs, CLOCK_SKEW);
   if (typeof now !== "function") {
     throw invalidOption("now must be a function that returns milliseconds");
   }

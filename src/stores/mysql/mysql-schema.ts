@@ -43,34 +43,22 @@ CREATE TABLE IF NOT EXISTS ${quotedTable(table)} (
 `;
 }
 
-/** The columns of the store, and what the catalogue must say about them. */
-const NEEDED: Readonly<Record<string, { type: string; isRight: (column: Column) => boolean }>> = {
-  key: {
-    type: `varbinary(${String(TEXT_BYTES)})`,
-    isRight: ({ type, bytes }) => type === "varbinary" && bytes >= TEXT_BYTES,
-  },
-  owner: {
-    type: `varbinary(${String(TEXT_BYTES)})`,
-    isRight: ({ type, bytes }) => type === "varbinary" && bytes >= TEXT_BYTES,
-  },
-  lease_until: { type: "bigint", isRight: (column) => isSigned(column, "bigint") },
-  expires_at: { type: "bigint", isRight: (column) => isSigned(column, "bigint") },
-  takeover: { type: "boolean", isRight: (column) => isSigned(column, "tinyint") },
+const TEXT = {
+  type: `varbinary(${String(TEXT_BYTES)})`,
+  fits: `LOWER(data_type) = 'varbinary' AND character_maximum_length >= ${String(TEXT_BYTES)}`,
 };
-
-interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly bytes: number;
-  readonly isUnsigned: boolean;
-  readonly isNullable: boolean;
-  /** Whether an INSERT may leave it out. */
-  readonly isOptional: boolean;
-}
-
-function isSigned({ type, isUnsigned }: Column, wanted: string): boolean {
-  return type === wanted && !isUnsigned;
-}
+const integer = (type: string, storedAs = type) => ({
+  type,
+  fits: `LOWER(data_type) = '${storedAs}' AND column_type NOT LIKE '%unsigned%'`,
+});
+/** The columns of the store: the type of each, and SQL that is true for a column of that type. */
+const NEEDED = {
+  key: TEXT,
+  owner: TEXT,
+  lease_until: integer("bigint"),
+  expires_at: integer("bigint"),
+  takeover: integer("boolean", "tinyint"),
+};
 
 /**
  * Whether the table exists; `table` is the quoted name. Reads only the catalogue, so it needs no right to
@@ -111,33 +99,30 @@ async function columnProblem(
   read: (sql: string) => Promise<MysqlResult>,
   where: string,
 ): Promise<string | undefined> {
+  const fits = Object.entries(NEEDED).map(([name, column]) => `WHEN '${name}' THEN ${column.fits}`);
   const { rows } = await read(
-    `SELECT column_name AS name, data_type AS type, character_maximum_length AS bytes,
-        column_type LIKE '%unsigned%' AS is_unsigned, is_nullable = 'YES' AS is_nullable,
-        is_nullable = 'YES' OR column_default IS NOT NULL OR extra LIKE '%auto_increment%'
-          OR extra LIKE '%GENERATED%' AS is_optional
+    // Other columns are allowed if an INSERT may leave them out.
+    `SELECT LOWER(column_name) AS name,
+        CASE LOWER(column_name) ${fits.join(" ")} END AS fits,
+        is_nullable = 'NO' AND CASE
+          WHEN LOWER(column_name) IN ('key', 'expires_at') THEN FALSE
+          WHEN LOWER(column_name) IN ('owner', 'lease_until') THEN TRUE
+          ELSE column_default IS NULL AND extra NOT LIKE '%auto_increment%'
+            AND extra NOT LIKE '%GENERATED%'
+        END AS is_required
       FROM information_schema.columns WHERE ${where} ORDER BY ordinal_position`,
   );
-  const columns = (rows as readonly Record<string, unknown>[]).map((row): Column => ({
-    name: String(row["name"]).toLowerCase(),
-    type: String(row["type"]).toLowerCase(),
-    bytes: Number(row["bytes"]),
-    isUnsigned: Number(row["is_unsigned"]) === 1,
-    isNullable: Number(row["is_nullable"]) === 1,
-    isOptional: Number(row["is_optional"]) === 1,
-  }));
-  const missing = Object.entries(NEEDED)
-    .filter(
-      ([name, { isRight }]) => !columns.some((column) => column.name === name && isRight(column)),
-    )
-    .map(([name, { type }]) => `${name} ${type}`);
-  if (missing.length > 0) return `lacks columns of the store: ${missing.join(", ")}`;
-  const required = columns.filter(({ name, isNullable, isOptional }) => {
-    if (name === "key" || name === "expires_at") return false;
-    return name === "owner" || name === "lease_until" ? !isNullable : !isOptional;
-  });
+  const columns = rows as readonly { name: unknown; fits: unknown; is_required: unknown }[];
+  const fitting = columns.filter((column) => Number(column.fits) === 1);
+  const found = new Set(fitting.map(({ name }) => String(name)));
+  const missing = Object.entries(NEEDED).filter(([name]) => !found.has(name));
+  if (missing.length > 0) {
+    const needed = missing.map(([name, { type }]) => `${name} ${type}`);
+    return `lacks columns of the store: ${needed.join(", ")}`;
+  }
+  const required = columns.filter((column) => Number(column.is_required) === 1);
   if (required.length === 0) return undefined;
-  const names = required.map(({ name }) => name).join(", ");
+  const names = required.map(({ name }) => String(name)).join(", ");
   return `has columns that the store does not fill, NOT NULL without a default: ${names}`;
 }
 

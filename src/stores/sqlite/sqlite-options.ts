@@ -38,6 +38,7 @@ export type SqliteSettings = Readonly<Required<SqliteOptions>> & {
   readonly waitTimeoutMs: number;
 };
 
+const WAIT_TIMEOUT = { fallback: 4_000, min: 0, max: MAX_TIMER_MS };
 const SUPPORTED = "better-sqlite3 11 and later, libsql 0.5 and later, node:sqlite, bun:sqlite";
 
 /** Checks the options of `maker`. Throws a `ConfigurationError` that says what to change. */
@@ -51,11 +52,7 @@ export function checkSqliteOptions(maker: string, options: SqliteOptions): Sqlit
     );
   }
   const table = tableName(own.table);
-  const waitTimeoutMs = integerOption("waitTimeoutMs", own.waitTimeoutMs, {
-    fallback: 4_000,
-    min: 0,
-    max: MAX_TIMER_MS,
-  });
+  const waitTimeoutMs = integerOption("waitTimeoutMs", own.waitTimeoutMs, WAIT_TIMEOUT);
   return { database, table, waitTimeoutMs };
 }
 

@@ -193,23 +193,16 @@ export class WriteQueue {
         },
         join:
           join &&
-          settleAfter(join, (result) => {
-            resolve(result);
-            leave();
+          (() => {
+            const result = join();
+            return () => {
+              resolve(result);
+              leave();
+            };
           }),
       };
       this.#waiting.add(rank, call);
       if (!this.#isHeld) this.#serveLater(this.#busy === undefined ? 0 : retryDelayMs());
     });
   }
-}
-
-/** Runs `work` and returns a function that settles the call with its result. */
-function settleAfter<T>(work: () => T, settle: (result: T) => void): () => () => void {
-  return () => {
-    const result = work();
-    return () => {
-      settle(result);
-    };
-  };
 }

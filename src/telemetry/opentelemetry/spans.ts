@@ -103,25 +103,11 @@ export class Spans {
       case "delivery": {
         const { bytes, eventType, recovered, takeover } = work;
         const values = { ...common, bytes, eventType, recovered, takeover: takeover || undefined };
-        return this.#startSpan(state, type, { ...values, destination: common.type });
+        return this.#startSpan(state, "process", { ...values, destination: common.type });
       }
       case "send": {
         const { queueName: queue = "queue", recovered } = work;
-        const span = this.#tracer.startSpan(
-          `send ${queue}`,
-          {
-            kind: SpanKind.PRODUCER,
-            startTime: state.startMs,
-            attributes: attributesOf({
-              ...common,
-              operation: "send",
-              operationName: "send",
-              queue,
-              recovered,
-            }),
-          },
-          state.parent,
-        );
+        const span = this.#startSpan(state, "send", { ...common, queue, recovered });
         writeTraceParent(work.carrier, span.spanContext());
         return span;
       }
@@ -130,12 +116,13 @@ export class Spans {
         const sender = readTraceParent(work.carrier);
         const job = { attempt, takeover: takeover || undefined, recovered, queue };
         const values = { ...common, ...job };
-        if (sender === undefined) return this.#startSpan(state, type, values, { root: true });
+        if (sender === undefined) return this.#startSpan(state, "process", values, { root: true });
         if (this.#choices.linkJobs === "link") {
-          return this.#startSpan(state, type, values, { root: true, links: [{ context: sender }] });
+          const links = [{ context: sender }];
+          return this.#startSpan(state, "process", values, { root: true, links });
         }
         const parent = trace.setSpanContext(ROOT_CONTEXT, sender);
-        return this.#startSpan({ ...state, parent }, type, values);
+        return this.#startSpan({ ...state, parent }, "process", values);
       }
     }
   }
@@ -147,22 +134,24 @@ export class Spans {
     const destination = state.kind === "delivery" ? common.type : undefined;
     const links = state.ended === undefined ? [] : [{ context: state.ended }];
     const options = { root: state.kind === "job", links };
-    return this.#startSpan(state, type, { ...common, destination }, options);
+    return this.#startSpan(state, "process", { ...common, destination }, options);
   }
 
   #startSpan(
     { startMs, parent }: SpanState,
-    type: string | undefined,
+    operation: "process" | "send",
     values: Parameters<typeof attributesOf>[0],
     options: SpanOptions = {},
   ): Span {
-    const attributes = attributesOf({
-      ...values,
-      operation: "process",
-      operationName: "process",
-    });
-    const all = { ...options, kind: SpanKind.CONSUMER, startTime: startMs, attributes };
-    return this.#tracer.startSpan(`process ${typeAttribute(type)}`, all, parent);
+    const attributes = attributesOf({ ...values, operation, operationName: operation });
+    const isSend = operation === "send";
+    const kind = isSend ? SpanKind.PRODUCER : SpanKind.CONSUMER;
+    const name = `${operation} ${String(isSend ? values.queue : values.type)}`;
+    return this.#tracer.startSpan(
+      name,
+      { ...options, kind, startTime: startMs, attributes },
+      parent,
+    );
   }
 }
 
