@@ -20,9 +20,9 @@ export function metricRows(): readonly Row[] {
     Object.keys(series[0]?.attributes ?? {});
   return [
     ...RECEIVER_METRICS.map((one) => ({ ...one, attributes: namesOf(one.read(receiver)) })),
-    ...Object.entries(HISTOGRAMS).map(([key, one]) => ({
-      ...{ ...one, kind: "histogram" },
-      attributes: key === "store" ? ["operation"] : [],
+    ...Object.values(HISTOGRAMS).map((one) => ({
+      ...{ ...one, kind: "histogram", unit: "s" },
+      attributes: Object.keys(one.series?.[0] ?? {}),
     })),
     ...JOB_METRICS.map((one) => ({
       ...{ ...one, kind: "counter" },

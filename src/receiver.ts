@@ -149,7 +149,7 @@ export function createWebhookReceiver<Tx = never>(
       if (limit.isReached()) {
         return end(trace, { outcome: "overloaded", retryAfterMs: spreadRetryAfterMs(id) });
       }
-      trace.handlerDuration = tally.timings?.handler;
+      trace.durations = tally.durations;
       // Claims the delivery, runs the handler and settles the claim.
       const handled = handling.handle({ headers, rawBody, call: route, trace });
       // A synchronous delivery has ended and takes no slot.

@@ -99,8 +99,16 @@ export interface RequestObservation {
   end(report: OutcomeReport): void;
 }
 
-/** Where a duration goes: a histogram of ours, or one of OpenTelemetry. */
+/**
+ * The durations that a receiver measures if anyone wants them. `receive`: from the arrival of an authentic delivery
+ * to its answer. `handler`: from the call of a handler until it settles. `lag`: from `created_at` of an alarm
+ * to X-Webhook-Timestamp, so how long the gateway has been trying. `store`: an asynchronous call of the
+ * store, with the attribute `operation`.
+ */
+export type DurationName = "receive" | "handler" | "lag" | "store";
+
+/** Where durations go: histograms of ours, or those of OpenTelemetry. */
 export interface DurationRecorder {
   /** `seconds` is at least 0. */
-  record(seconds: number, attributes?: Readonly<Record<string, string>>): void;
+  record(name: DurationName, seconds: number, attributes?: Readonly<Record<string, string>>): void;
 }

@@ -24,7 +24,7 @@ export interface ReporterOptions {
 interface RequestTally {
   count(trace: Trace, outcome: WebhookOutcome, status: number): void;
   countLate(trace: Trace, outcome: WebhookOutcome): void;
-  countLastAttempt(): void;
+  readonly events: { lastAttemptsRefused: number };
 }
 
 /**
@@ -58,8 +58,11 @@ export class Reporter {
     const response =
       retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
     const isProbe = isSecretProbe(trace, outcome);
-    if (!isProbe) this.#options.tally.count(trace, outcome, response.status);
-    if (response.status >= 300 && trace.record !== undefined) this.#logLastAttempt(trace, outcome);
+    if (!isProbe) {
+      this.#options.tally.count(trace, outcome, response.status);
+      const isRefused = response.status >= 300 && trace.record !== undefined;
+      if (isRefused) this.#logLastAttempt(trace, outcome);
+    }
     const level = logger === false || isProbe ? undefined : answer.rule.log;
     const line = level === undefined ? undefined : this.#lineOf(ending, answer.rule, trace.id);
     const { observation } = trace;
@@ -124,7 +127,7 @@ export class Reporter {
   /** The gateway tells no one when it gives up a delivery, so this line is the only trace of it. */
   #logLastAttempt({ id, type, record, timestampMs }: Trace, outcome: WebhookOutcome): void {
     if (!isLastAttempt(record, timestampMs)) return;
-    this.#options.tally.countLastAttempt();
+    this.#options.tally.events.lastAttemptsRefused += 1;
     const line = `last attempt refused: the gateway has probably tried this delivery ${String(LAST_ATTEMPT)} times and does not send it again.`;
     this.log.error(line, { id, type, outcome });
   }

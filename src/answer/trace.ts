@@ -30,7 +30,7 @@ export interface Trace {
   /** Undefined if the request has no observer. */
   observation: RequestObservation | undefined;
   /** Takes the handler's duration; undefined if no one wants it. */
-  handlerDuration: DurationRecorder | undefined;
+  durations: DurationRecorder | undefined;
   /** Whether the sender had hung up when the request ended; undefined until someone asks. */
   hungUp: boolean | undefined;
   /** The handler's slot, one of `maxConcurrentDeliveries`. */
@@ -56,7 +56,7 @@ export function beginTrace(request: WebhookRequest, recovered: boolean): Trace {
     record: undefined,
     takeover: undefined,
     observation: undefined,
-    handlerDuration: undefined,
+    durations: undefined,
     hungUp: undefined,
     slot: undefined,
     waitUntil: undefined,

@@ -32,8 +32,8 @@ export function runDelivery(
   given: DeliveryContext,
 ): ValueOrPromise<HandlerResult> {
   const context = trace.recovered ? Object.assign(given, { recovered: true } as const) : given;
-  const { observation, handlerDuration } = trace;
-  if (observation === undefined) return timed(handlerDuration, call, context);
+  const { observation, durations } = trace;
+  if (observation === undefined) return timed(durations, call, context);
   const { id, type, takeover } = context;
   const eventType = type === "delete_my_data_event" ? eventTypeOf(trace.record) : undefined;
   const work = {
@@ -43,19 +43,19 @@ export function runDelivery(
     timestampMs: context.timestamp.getTime(),
     bytes: trace.bytes,
   };
-  return observation.run(work, () => timed(handlerDuration, call, context));
+  return observation.run(work, () => timed(durations, call, context));
 }
 
 /** Runs the handler, and measures it if anyone wants its duration. */
 function timed(
-  duration: DurationRecorder | undefined,
+  durations: DurationRecorder | undefined,
   call: HandlerCall,
   context: DeliveryContext,
 ): ValueOrPromise<HandlerResult> {
-  if (duration === undefined) return runHandler(call, context);
+  if (durations === undefined) return runHandler(call, context);
   const startedAt = performance.now();
   const record = () => {
-    duration.record((performance.now() - startedAt) / 1000);
+    durations.record("handler", (performance.now() - startedAt) / 1000);
   };
   const result = runHandler(call, context);
   if ("then" in result) void result.then(record);

@@ -1,15 +1,18 @@
-import { hasHungUp, isSecretProbe, type Ending, type Trace } from "../answer/trace.js";
-import { isLastAttempt } from "../records/delivery-lag.js";
+import { isSecretProbe, type Ending, type Trace } from "../answer/trace.js";
 import { MinuteRing } from "./minute-ring.js";
-import { COLUMNS, EVENTS, OUTCOME_FACTS, RUNS, type Run } from "./outcome-facts.js";
+import { OUTCOME_FACTS, RUNS, type Run } from "./outcome-facts.js";
+import { TOTALS, type Tally, type TotalName } from "./tally.js";
 
 /** The times that are remembered. Those of runs follow. */
 const TIMES = ["started", "authentic", "new_alarm", "delete_my_data_event"] as const;
-const MORE_TIMES = ["storeError", "pending", "unhandled", "drift"] as const;
+const MORE_TIMES = ["storeError", "pending", "unhandled", "drifted"] as const;
 const NAMES = [...TIMES, ...MORE_TIMES, ...RUNS] as const;
 
 /** A time that is remembered: of the first of a run, of the last of anything else. */
 export type TimeName = (typeof NAMES)[number];
+
+/** What is counted since the start, or since a day without any. */
+type DailyName = "unhandled" | "drifted";
 
 const AT = Object.fromEntries(NAMES.map((name, index) => [name, index])) as Record<
   TimeName,
@@ -26,13 +29,17 @@ const MAX_MS = 8.64e15;
 export interface HealthCountsOptions {
   readonly now: () => number;
   readonly handlerTimeoutMs: number;
+  readonly tally: Tally;
   /** The number of handled deliveries whose completion the store has not taken yet. */
   readonly completionsPending: () => number;
 }
 
-/** Counts what a receiver's requests say about its health, in 4 kB. No method throws. */
+/**
+ * Remembers what a receiver's requests say about its health: times, and failures in a row. The counts are those of
+ * the tally. No method throws.
+ */
 export class HealthCounts {
-  readonly ring = new MinuteRing(COLUMNS);
+  readonly ring: MinuteRing<TotalName>;
   readonly #options: HealthCountsOptions;
   readonly #slowMs: number;
   /** NaN for what has not happened. */
@@ -41,8 +48,8 @@ export class HealthCounts {
   /** A bit for each run that is not 0. */
   #running = 0;
   #nowMs = 0;
-  /** Since the start, or since a day without any. */
-  readonly #totals = { unhandled: 0, drift: 0 };
+  /** What the tally had before the first, since the start or since a day without any. */
+  readonly #before = { unhandled: 0, drifted: 0 };
   /** Called before the counts turn to another minute. */
   onTurn: (nowMs: number) => void = () => undefined;
   /** Called when the clock was set back: no remembered time may be later than this. */
@@ -50,11 +57,12 @@ export class HealthCounts {
 
   constructor(options: HealthCountsOptions) {
     this.#options = options;
+    this.ring = new MinuteRing(TOTALS, (name) => options.tally.total(name));
     this.#slowMs = options.handlerTimeoutMs / 2;
     this.readClock();
   }
 
-  /** Called once per request, when its outcome is known. */
+  /** Called once per request, when its outcome is known, and before the tally counts it. */
   note(trace: Trace, { outcome, unfinished }: Ending): void {
     const facts = outcome === "handled" ? HANDLED : OUTCOME_FACTS[outcome];
     if (isSecretProbe(trace, outcome)) {
@@ -66,21 +74,16 @@ export class HealthCounts {
     // A request that did not wait has just read the clock, which takes 1 % of a delivery.
     const nowMs =
       slot === undefined && checkedAtMs > 0 ? this.#seen(checkedAtMs) : this.readClock();
-    this.ring.add(facts.column);
-    if (facts.isAuthentic && !recovered) {
-      this.#times[AT.authentic] = nowMs;
-      if (hasHungUp(trace)) this.ring.add(EVENTS.disconnected);
-    }
+    if (facts.isAuthentic && !recovered) this.#times[AT.authentic] = nowMs;
     const isSent = facts.isDone && !recovered;
     if (isSent && (type === "new_alarm" || type === "delete_my_data_event")) {
       this.#times[AT[type]] = nowMs;
     }
     const isSlow = slot !== undefined && nowMs - checkedAtMs > this.#slowMs;
     if (isSlow && facts.ranHandler && outcome !== "handler_timeout") {
-      this.ring.add(EVENTS.slowHandler);
+      this.#options.tally.events.slowHandlers += 1;
     }
-    if (outcome === "unhandled") this.#total("unhandled", nowMs);
-    if (facts.isRefused && trace.record !== undefined) this.#noteRefusal(trace);
+    if (outcome === "unhandled") this.#noteTotal("unhandled", nowMs);
     // The store has granted the claim, but not taken the completion.
     const ends = unfinished === undefined ? facts.ends : facts.ends & ~(1 << STORE);
     if ((this.#running & ends) !== 0) this.#endRuns(ends);
@@ -96,11 +99,9 @@ export class HealthCounts {
     }
   }
 
-  /** Called for each delivery with something that is not documented. */
+  /** Called for each delivery with something that is not documented, before the tally counts it. */
   noteDrift(): void {
-    const nowMs = this.readClock();
-    this.ring.add(EVENTS.drift);
-    this.#total("drift", nowMs);
+    this.#noteTotal("drifted", this.readClock());
   }
 
   /** Reads the clock, and turns the counts to its minute. The last time if it gives no time. */
@@ -124,9 +125,10 @@ export class HealthCounts {
   }
 
   /** How many there were since the start, or since a day without any; 0 a day after the last. */
-  totalOf(name: "unhandled" | "drift"): number {
+  totalOf(name: DailyName): number {
     const last = this.timeOf(name);
-    return last === undefined || this.#nowMs - last > DAY_MS ? 0 : this.#totals[name];
+    const isOver = last === undefined || this.#nowMs - last > DAY_MS;
+    return isOver ? 0 : this.#options.tally.total(name) - this.#before[name];
   }
 
   /** `nowMs` comes from the user's clock: it may be no time, or earlier than before. */
@@ -150,13 +152,9 @@ export class HealthCounts {
     this.onSetBack(nowMs);
   }
 
-  #total(name: "unhandled" | "drift", nowMs: number): void {
-    this.#totals[name] = this.totalOf(name) + 1;
+  #noteTotal(name: DailyName, nowMs: number): void {
+    if (this.totalOf(name) === 0) this.#before[name] = this.#options.tally.total(name);
     this.#times[AT[name]] = nowMs;
-  }
-
-  #noteRefusal({ record, timestampMs }: Trace): void {
-    if (isLastAttempt(record, timestampMs)) this.ring.add(EVENTS.lastAttempt);
   }
 
   #prolong(run: number, nowMs: number): void {
@@ -174,7 +172,7 @@ export class HealthCounts {
   }
 
   #noteFailedCompletion(unfinished: Promise<void>, nowMs: number): void {
-    this.ring.add(EVENTS.completionFailed);
+    this.#options.tally.events.completionsFailed += 1;
     this.#prolong(STORE, nowMs);
     if (Number.isNaN(this.#times[AT.pending])) this.#times[AT.pending] = nowMs;
     void unfinished.then(() => {

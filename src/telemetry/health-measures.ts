@@ -1,7 +1,8 @@
 import type { ExpectedEvery } from "./expect-every.js";
 import type { HealthCounts } from "./health-counts.js";
 import { HEALTH_REASONS, type HealthReasonCode } from "./health-reasons.js";
-import { AUTHENTIC, columnsOf, DONE, EVENTS, RAN, type Run } from "./outcome-facts.js";
+import { AUTHENTIC, DONE, RAN, type Run } from "./outcome-facts.js";
+import type { TotalName } from "./tally.js";
 
 /** One reason as it is now. A count of 0 means that it does not apply. */
 export interface Measured {
@@ -20,39 +21,37 @@ export interface HealthFacts {
 
 /** A reason that applies to a part of the requests. */
 interface Share {
-  readonly part: readonly number[];
-  readonly whole: readonly number[];
+  readonly part: readonly TotalName[];
+  readonly whole: readonly TotalName[];
   readonly run?: Run;
 }
 
-const MISMATCHES = columnsOf("unsigned", "signature_mismatch");
-const TIMEOUTS = columnsOf("handler_timeout");
-const AUTHENTIC_COLUMNS = columnsOf(...AUTHENTIC);
-const VERIFIED = [...MISMATCHES, ...AUTHENTIC_COLUMNS];
-const SECRETS = columnsOf("secret_unavailable");
-const BODIES = columnsOf("body_consumed");
+const MISMATCHES = ["unsigned", "signature_mismatch"] as const;
+const VERIFIED = [...MISMATCHES, ...AUTHENTIC];
 const PENDING_MS = 60_000;
 
 /** The reasons that apply to a part of the requests: the part, and the whole. */
 const SHARES = {
   mismatch_ratio: { part: MISMATCHES, whole: VERIFIED, run: "mismatch" },
-  stale: { part: columnsOf("stale"), whole: AUTHENTIC_COLUMNS, run: "stale" },
-  body_consumed: { part: BODIES, whole: [...BODIES, ...VERIFIED], run: "body" },
-  secret_unavailable: { part: SECRETS, whole: [...SECRETS, ...VERIFIED], run: "secret" },
+  stale: { part: ["stale"], whole: AUTHENTIC, run: "stale" },
+  body_consumed: { part: ["body_consumed"], whole: ["body_consumed", ...VERIFIED], run: "body" },
+  secret_unavailable: {
+    part: ["secret_unavailable"],
+    whole: ["secret_unavailable", ...VERIFIED],
+    run: "secret",
+  },
   store_failing: {
-    part: [...columnsOf("store_unavailable"), EVENTS.completionFailed],
-    whole: columnsOf(...RAN, "duplicate", "in_flight", "store_unavailable"),
+    part: ["store_unavailable", "completionsFailed"],
+    whole: [...RAN, "duplicate", "in_flight", "store_unavailable"],
     run: "store",
   },
-  handlers_failing: {
-    part: columnsOf("handler_failed", "handler_timeout"),
-    whole: columnsOf(...RAN),
-    run: "handler",
-  },
-  handlers_slow: { part: [...TIMEOUTS, EVENTS.slowHandler], whole: columnsOf(...RAN) },
-  overloaded: { part: columnsOf("overloaded"), whole: AUTHENTIC_COLUMNS },
-  duplicates: { part: columnsOf("duplicate"), whole: columnsOf(...DONE) },
-  disconnects: { part: [EVENTS.disconnected], whole: AUTHENTIC_COLUMNS },
+  handlers_failing: { part: ["handler_failed", "handler_timeout"], whole: RAN, run: "handler" },
+  handlers_slow: { part: ["handler_timeout", "slowHandlers"], whole: RAN },
+  overloaded: { part: ["overloaded"], whole: AUTHENTIC },
+  duplicates: { part: ["duplicate"], whole: DONE },
+  disconnects: { part: ["authenticDisconnected"], whole: AUTHENTIC },
+  // One is enough, whatever the whole.
+  last_attempts_refused: { part: ["lastAttemptsRefused"], whole: AUTHENTIC },
 } as const satisfies Partial<Record<HealthReasonCode, Share>>;
 
 /** A reason that applies to a part of the requests. */
@@ -78,16 +77,12 @@ export function measure(
       const isOld = sinceMs !== undefined && facts.nowMs - sinceMs >= PENDING_MS;
       return atLeast(isOld ? facts.completionsPending : 0, sinceMs);
     }
-    case "last_attempts_refused": {
-      const columns = [EVENTS.lastAttempt];
-      return atLeast(counts.ring.sum(columns), counts.ring.firstAt(columns));
-    }
     case "dead_jobs":
       return atLeast(facts.deadJobs);
     case "unhandled_types":
       return atLeast(counts.totalOf("unhandled"));
     case "schema_drift":
-      return atLeast(counts.totalOf("drift"));
+      return atLeast(counts.totalOf("drifted"));
     case "mismatch_ratio":
       // Before the first authentic request it is `only_mismatches`.
       return isNew ? { count: 0 } : measureShare(code, counts);

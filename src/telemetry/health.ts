@@ -102,8 +102,8 @@ export class Health {
       this.#setBack(nowMs);
     };
     this.drift = new DriftWatch(log, () => {
-      sources.tally.drifted += 1;
       this.counts.noteDrift();
+      sources.tally.events.drifted += 1;
     });
   }
 

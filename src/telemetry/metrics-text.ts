@@ -1,9 +1,10 @@
 import { ConfigurationError } from "../common/errors.js";
 import type { WebhookResponse } from "../answer/answer.js";
+import type { DurationName } from "../answer/observers.js";
 import type { WebhookRequest } from "../delivery/request.js";
-import { HISTOGRAMS, RECEIVER_METRICS, type HistogramMetric } from "./metrics.js";
-import { STORE_CALLS, type MeasuredReceiver, type Tally } from "./tally.js";
-import { BucketHistogram, type Timings } from "./timings.js";
+import { BucketHistogram } from "./bucket-histogram.js";
+import { forHistograms, RECEIVER_METRICS } from "./metrics.js";
+import type { MeasuredReceiver, Tally } from "./tally.js";
 
 /** A receiver, as far as `metricsText` names it. */
 interface Receiver {
@@ -12,7 +13,7 @@ interface Receiver {
   readonly internal?: object | undefined;
 }
 
-type Histograms = Readonly<Record<keyof Timings, BucketHistogram>>;
+type Histograms = Readonly<Record<DurationName, BucketHistogram>>;
 
 /** Each receiver measures its durations from its first `metricsText` on. */
 const histogramsOf = new WeakMap<Tally, Histograms>();
@@ -42,15 +43,13 @@ export function metricsText(receiver: Receiver): string {
       "metricsText needs a receiver made by createWebhookReceiver; one that wraps it must pass on its member internal",
     );
   }
-  const histograms = histogramsFor(internal.tally);
-  const names = Object.keys(HISTOGRAMS) as (keyof Timings)[];
   return [
     ...RECEIVER_METRICS.flatMap(({ name, kind, unit, description, read }) => {
       const full = prometheusName(name, unit) + (kind === "counter" ? "_total" : "");
       const lines = read(internal).map((one) => line(full, one.attributes, one.value));
       return [...head(full, kind, description), ...lines];
     }),
-    ...names.flatMap((name) => histogramLines(HISTOGRAMS[name], histograms[name])),
+    ...Object.values(histogramsFor(internal.tally)).flatMap(histogramLines),
     "",
   ].join("\n");
 }
@@ -63,27 +62,20 @@ function prometheusName(name: string, unit: string): string {
 function histogramsFor(tally: Tally): Histograms {
   const known = histogramsOf.get(tally);
   if (known !== undefined) return known;
-  const { receive, handler, lag, store } = HISTOGRAMS;
-  const made = {
-    receive: new BucketHistogram(receive.bounds),
-    handler: new BucketHistogram(handler.bounds),
-    lag: new BucketHistogram(lag.bounds),
-    store: new BucketHistogram(
-      store.bounds,
-      STORE_CALLS.map((operation) => ({ operation })),
-    ),
-  };
+  const made = forHistograms((metric) => new BucketHistogram(metric));
   histogramsOf.set(tally, made);
-  tally.attach(made);
+  tally.attach({
+    record(name, seconds, attributes) {
+      made[name].record(seconds, attributes);
+    },
+  });
   return made;
 }
 
-function histogramLines(
-  { name, unit, description }: HistogramMetric,
-  { series }: BucketHistogram,
-): string[] {
-  const full = prometheusName(name, unit);
-  const lines = [...series].flatMap(([key, { bounds, counts, sum }]) => {
+function histogramLines({ metric, series }: BucketHistogram): string[] {
+  const { name, description, bounds } = metric;
+  const full = prometheusName(name, "s");
+  const lines = [...series].flatMap(([key, { counts, sum }]) => {
     const attributes = JSON.parse(key) as Record<string, string>;
     let below = 0;
     const buckets = counts.map((count, at) => {

@@ -8,14 +8,10 @@ export type Run = (typeof RUNS)[number];
 
 /** What an outcome says about the health of the receiver. */
 export interface OutcomeFacts {
-  /** The column of its count. */
-  readonly column: number;
   readonly isAuthentic: boolean;
   /** Whether the delivery is handled, now or before, or discarded: it needs no further attempt. */
   readonly isDone: boolean;
   readonly ranHandler: boolean;
-  /** Whether the gateway sends the delivery again, if an attempt is left. */
-  readonly isRefused: boolean;
   /** The run that it prolongs: an index of `RUNS`, -1 for none. */
   readonly prolongs: number;
   /** The runs that it ends: a bit for each index of `RUNS`. */
@@ -51,22 +47,6 @@ const EFFECTS: Partial<
 
 const NAMES = Object.keys(OUTCOMES) as readonly WebhookOutcome[];
 
-/** The columns of outcomes. */
-export const columnsOf = (...outcomes: readonly WebhookOutcome[]): readonly number[] =>
-  outcomes.map((outcome) => NAMES.indexOf(outcome));
-
-/** What is counted beside the outcomes, with its column. */
-export const EVENTS = {
-  completionFailed: NAMES.length,
-  slowHandler: NAMES.length + 1,
-  disconnected: NAMES.length + 2,
-  lastAttempt: NAMES.length + 3,
-  drift: NAMES.length + 4,
-};
-
-/** The number of all columns. */
-export const COLUMNS = NAMES.length + Object.keys(EVENTS).length;
-
 /** The outcomes of authentic requests. */
 export const AUTHENTIC = NAMES.filter((name) => EFFECTS[name]?.ends?.includes("mismatch"));
 /** The outcomes of deliveries that need no further attempt. */
@@ -82,16 +62,14 @@ export const RAN: readonly WebhookOutcome[] = [
 
 /** The facts of every outcome. */
 export const OUTCOME_FACTS = Object.fromEntries(
-  NAMES.map((outcome, column): [WebhookOutcome, OutcomeFacts] => {
+  NAMES.map((outcome): [WebhookOutcome, OutcomeFacts] => {
     const { prolongs, ends = [] } = EFFECTS[outcome] ?? {};
     return [
       outcome,
       {
-        column,
         isAuthentic: AUTHENTIC.includes(outcome),
         isDone: DONE.includes(outcome),
         ranHandler: RAN.includes(outcome),
-        isRefused: OUTCOMES[outcome].status >= 300,
         prolongs: prolongs === undefined ? -1 : RUNS.indexOf(prolongs),
         ends: ends.reduce((bits, run) => bits | (1 << RUNS.indexOf(run)), 0),
       },

@@ -1,6 +1,6 @@
 import type { MaybePromise } from "../common/promises.js";
 import { within } from "../common/timers.js";
-import type { StoreCall, Tally } from "./tally.js";
+import { STORE_CALLS, type StoreCall, type Tally } from "./tally.js";
 
 /**
  * Bounds the calls of a store, and tells the tally how long they took and which failed. A call that
@@ -23,7 +23,8 @@ export class StoreCalls {
     const startedAt = performance.now();
     const bounded = within(ms, `store.${call}`, work);
     const record = (): void => {
-      this.#tally.timings?.store.record((performance.now() - startedAt) / 1000, OPERATION[call]);
+      const seconds = (performance.now() - startedAt) / 1000;
+      this.#tally.durations?.record("store", seconds, OPERATION[call]);
     };
     bounded.then(record, () => {
       this.failed(call);
@@ -38,10 +39,7 @@ export class StoreCalls {
   }
 }
 
-const OPERATION = {
-  claim: { operation: "claim" },
-  renew: { operation: "renew" },
-  complete: { operation: "complete" },
-  release: { operation: "release" },
-  process: { operation: "process" },
-} as const satisfies Record<StoreCall, Readonly<Record<string, string>>>;
+/** The attributes of each call, made once. */
+const OPERATION = Object.fromEntries(
+  STORE_CALLS.map((operation) => [operation, { operation }]),
+) as Readonly<Record<StoreCall, { readonly operation: StoreCall }>>;

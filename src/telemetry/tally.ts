@@ -1,10 +1,10 @@
+import type { DurationRecorder } from "../answer/observers.js";
 import type { WebhookOutcome } from "../answer/outcome.js";
 import { OUTCOMES } from "../answer/outcome.js";
 import { hasHungUp, type Trace } from "../answer/trace.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
 import { lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
-import { both, type Timings } from "./timings.js";
 
 /** The webhook type of a request, as metrics name it. A request that is not authentic has none. */
 export type TalliedType = WebhookType | "other" | "none";
@@ -32,6 +32,29 @@ export interface TypeTally {
 export const STORE_CALLS = ["claim", "renew", "complete", "release", "process"] as const;
 export type StoreCall = (typeof STORE_CALLS)[number];
 
+const EVENTS = [
+  // Requests whose sender had hung up before the answer.
+  "disconnected",
+  // Those of them that the gateway had sent.
+  "authenticDisconnected",
+  // Deliveries that `recoverDelivery` was called for.
+  "recovered",
+  // Deliveries with a field or value that the gateway's document does not list.
+  "drifted",
+  // Refusals at what was probably the gateway's last attempt.
+  "lastAttemptsRefused",
+  // Handlers that settled within their time, but took more than half of it.
+  "slowHandlers",
+  // Deliveries that are done, but whose completion the store did not take at once.
+  "completionsFailed",
+] as const;
+type TalliedEvent = (typeof EVENTS)[number];
+
+const OUTCOME_NAMES = Object.keys(OUTCOMES) as readonly WebhookOutcome[];
+/** What is counted of all types together: requests by outcome, and more. */
+export const TOTALS = [...OUTCOME_NAMES, ...EVENTS] as const;
+export type TotalName = (typeof TOTALS)[number];
+
 const LATE_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed"] as const;
 type LateOutcome = (typeof LATE_OUTCOMES)[number];
 
@@ -43,15 +66,9 @@ type LateOutcome = (typeof LATE_OUTCOMES)[number];
 export class Tally {
   readonly byType: Readonly<Record<TalliedType, TypeTally>>;
   /** Where durations go; undefined until someone wants them. */
-  timings: Timings | undefined;
-  /** Requests whose sender had hung up before the answer. */
-  disconnected = 0;
-  /** Deliveries that `recoverDelivery` was called for. */
-  recovered = 0;
-  /** Deliveries with a field or value that the gateway's document does not list. */
-  drifted = 0;
-  /** Refusals at what was probably the gateway's last attempt. */
-  lastAttemptsRefused = 0;
+  durations: DurationRecorder | undefined;
+  /** What is counted beside the outcomes. */
+  readonly events: Record<TalliedEvent, number> = zeros(EVENTS);
   /** Store calls that rejected, threw or took too long, by the name of the call. */
   readonly storeFailures: Record<StoreCall, number> = zeros(STORE_CALLS);
 
@@ -73,13 +90,14 @@ export class Tally {
     const { type, secretIndex } = trace;
     const tally = this.byType[talliedType(type)];
     tally.requests[outcome] += 1;
-    if (hasHungUp(trace)) this.disconnected += 1;
+    if (hasHungUp(trace)) this.events.disconnected += 1;
     if (type === undefined) return;
     // A delivery that was recovered does not show that the gateway can reach this receiver.
-    if (trace.recovered) this.recovered += 1;
+    if (trace.recovered) this.events.recovered += 1;
     else {
       tally.lastAuthenticMs = trace.checkedAtMs;
       if (status < 300) tally.lastAcknowledgedMs = trace.checkedAtMs;
+      if (hasHungUp(trace)) this.events.authenticDisconnected += 1;
     }
     if (secretIndex !== undefined) {
       tally.secretMatches[secretIndex] = (tally.secretMatches[secretIndex] ?? 0) + 1;
@@ -89,7 +107,7 @@ export class Tally {
         (type === "delete_my_data_event" ? eventTypeOf(trace.record) : undefined) ?? "none";
       tally.handlerFailures[eventType] = (tally.handlerFailures[eventType] ?? 0) + 1;
     }
-    if (this.timings !== undefined) time(this.timings, trace);
+    if (this.durations !== undefined) measure(this.durations, trace);
   }
 
   /** Counts how a handler ended after its `handler_timeout`. */
@@ -99,14 +117,21 @@ export class Tally {
     late[known] += 1;
   }
 
-  /** Counts a refusal at what was probably the last attempt. */
-  countLastAttempt(): void {
-    this.lastAttemptsRefused += 1;
+  /** How much was counted under a name, of all types together. */
+  total(name: TotalName): number {
+    if (!isOutcome(name)) return this.events[name];
+    return TALLIED_TYPES.reduce((sum, type) => sum + this.byType[type].requests[name], 0);
   }
 
   /** Measures durations from now on, and records them there too. */
-  attach(timings: Timings): void {
-    this.timings = this.timings === undefined ? timings : both(this.timings, timings);
+  attach(added: DurationRecorder): void {
+    const { durations } = this;
+    this.durations = {
+      record(name, seconds, attributes) {
+        durations?.record(name, seconds, attributes);
+        added.record(name, seconds, attributes);
+      },
+    };
   }
 }
 
@@ -123,9 +148,13 @@ function zeros<Key extends string>(keys: readonly Key[]): Record<Key, number> {
   return Object.fromEntries(keys.map((key) => [key, 0])) as Record<Key, number>;
 }
 
+function isOutcome(name: TotalName): name is WebhookOutcome {
+  return name in OUTCOMES;
+}
+
 function emptyTally(eventTypes: readonly string[], secrets: number): TypeTally {
   return {
-    requests: zeros(Object.keys(OUTCOMES) as WebhookOutcome[]),
+    requests: zeros(OUTCOME_NAMES),
     late: zeros(LATE_OUTCOMES),
     handlerFailures: zeros(eventTypes),
     secretMatches: Array.from({ length: secrets }, () => 0),
@@ -140,9 +169,12 @@ export function talliedType(type: string | undefined): TalliedType {
   return isWebhookType(type) ? type : "other";
 }
 
-function time(timings: Timings, { startedAt, type, record, timestampMs }: Trace): void {
-  timings.receive.record((performance.now() - startedAt) / 1000);
+function measure(
+  durations: DurationRecorder,
+  { startedAt, type, record, timestampMs }: Trace,
+): void {
+  durations.record("receive", (performance.now() - startedAt) / 1000);
   // An event may have occurred long before it was recorded.
   const lag = type === "new_alarm" ? lagOf(record, timestampMs) : undefined;
-  if (lag !== undefined) timings.lag.record(Math.max(0, lag.lagMs) / 1000);
+  if (lag !== undefined) durations.record("lag", Math.max(0, lag.lagMs) / 1000);
 }

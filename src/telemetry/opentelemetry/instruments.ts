@@ -1,9 +1,8 @@
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
 import type { JobReport, MeasuredQueue } from "../telemetry.js";
-import { HISTOGRAMS, RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
+import { forHistograms, RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
 import type { MeasuredReceiver } from "../tally.js";
 import type { DurationRecorder } from "../../answer/observers.js";
-import type { Timings } from "../timings.js";
 import { JOB_METRICS, JobTally, QUEUE_METRIC, QueueAges } from "./job-metrics.js";
 
 /** The name of our meter and our tracer. */
@@ -17,16 +16,11 @@ export class Instruments {
   readonly #receivers: MeasuredReceiver[] = [];
   readonly #jobs = new JobTally();
   readonly #queues = new QueueAges();
-  readonly #timings: Timings;
+  readonly #durations: DurationRecorder;
 
   constructor(provider: MeterProvider) {
     const meter = provider.getMeter(SCOPE);
-    this.#timings = {
-      receive: histogram(meter, "receive"),
-      handler: histogram(meter, "handler"),
-      lag: histogram(meter, "lag"),
-      store: histogram(meter, "store"),
-    };
+    this.#durations = durationsOf(meter);
     const received = RECEIVER_METRICS.map((metric) => {
       const { name, kind, unit, description } = metric;
       const options = { unit, description };
@@ -61,7 +55,7 @@ export class Instruments {
   /** Exports the numbers of a receiver from now on. */
   connect(receiver: MeasuredReceiver): void {
     this.#receivers.push(receiver);
-    receiver.tally.attach(this.#timings);
+    receiver.tally.attach(this.#durations);
   }
 
   /** Exports the age of the oldest waiting job of a queue from now on. */
@@ -74,15 +68,16 @@ export class Instruments {
   }
 }
 
-/** A histogram of the SDK. An error of it must not become that of a delivery. */
-function histogram(meter: Meter, key: keyof Timings): DurationRecorder {
-  const { name, unit, description, bounds } = HISTOGRAMS[key];
-  const advice = { explicitBucketBoundaries: [...bounds] };
-  const made = meter.createHistogram(name, { unit, description, advice });
+/** The histograms of the SDK. An error of theirs must not become that of a delivery. */
+function durationsOf(meter: Meter): DurationRecorder {
+  const made = forHistograms(({ name, description, bounds }) => {
+    const advice = { explicitBucketBoundaries: [...bounds] };
+    return meter.createHistogram(name, { unit: "s", description, advice });
+  });
   return {
-    record(seconds, attributes) {
+    record(name, seconds, attributes) {
       try {
-        made.record(seconds, attributes);
+        made[name].record(seconds, attributes);
       } catch {
         // Nothing to do about it here: an SDK tells of its faults itself.
       }
