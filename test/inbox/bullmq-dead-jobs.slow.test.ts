@@ -1,38 +1,22 @@
 // The engine may give up a job although no handler failed. No worker sees that, and one must report it.
-import { Queue, Worker, type WorkerOptions } from "bullmq";
-import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import type { Queue } from "bullmq";
+import { Worker, type WorkerOptions } from "bullmq";
+import { expect, it } from "vitest";
 import { GatewayWebhookError } from "../../src/index.js";
 import type { JobReport } from "../../src/inbox/index.js";
 import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { startInboxChild } from "../support/inbox/inbox-child.js";
-import { describeBullmq } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
+import { describeOnBullmq } from "../support/inbox/inbox-engines.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  settlesAtLine,
+} from "../support/inbox/receiver-and-worker.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
-describeBullmq("BullMQ", () => {
-  let server: RedisServer;
-  let redis: Redis;
-  const open: Queue[] = [];
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.port);
-  });
-  afterEach(() => Promise.all(open.splice(0).map((queue) => queue.close())));
-  afterAll(async () => {
-    redis.disconnect();
-    await server.close();
-  });
-
-  const queueOf = (name: string): Queue => {
-    const queue = new Queue(name, { connection: { port: server.port } });
-    open.push(queue);
-    return queue;
-  };
-
+describeOnBullmq("BullMQ", (engine) => {
   const consume = (
     queueName: string,
     onJob: (report: JobReport) => unknown,
@@ -43,7 +27,7 @@ describeBullmq("BullMQ", () => {
       Worker,
       queueName,
       workerOptions: {
-        connection: { port: server.port },
+        connection: engine().connection,
         ...{ lockDuration: 5_000, stalledInterval: 500, drainDelay: 1, ...workerOptions },
       },
       handlers: { new_alarm: () => undefined },
@@ -52,9 +36,9 @@ describeBullmq("BullMQ", () => {
     });
 
   it("a job that stalls too often is reported as dead once", async () => {
-    const queue = queueOf("stalls");
+    const { queue } = await engine().open("stalls");
     await inboxReceiver(bullmqEnqueue({ queue })).receive(await alarmDelivery(3, UUID));
-    const child = startInboxChild("bullmq", server.url, "stalls", "worker");
+    const child = startInboxChild("bullmq", engine().url, "stalls", "worker");
     expect(await child.line()).toBe("working");
     expect(await child.line()).toBe("began 3, takeover false");
     await child.kill();
@@ -64,7 +48,7 @@ describeBullmq("BullMQ", () => {
     const stops = [1, 2].map(() => consume("stalls", take, { maxStalledCount: 0 }, lines));
     await settlesAt(() => reports.length, 1);
     const isMarked = async () =>
-      (await redis.hkeys(queue.toKey(UUID))).join().includes("gateway-dead");
+      (await engine().redis.hkeys(queue.toKey(UUID))).join().includes("gateway-dead");
     await settlesAt(isMarked, true);
     await Promise.all(stops.map((stop) => stop()));
     expect(reports).toEqual([
@@ -86,14 +70,14 @@ describeBullmq("BullMQ", () => {
     const foreign = new Worker(
       queue.name,
       () => Promise.reject(new Error("given up by hand: 19900101-1234")),
-      { connection: { port: server.port } },
+      { connection: engine().connection },
     );
     await settlesAt(() => queue.getFailedCount(), 1);
     await foreign.close();
   };
 
   it("a dead job that its own worker did not report is reported by one of several workers", async () => {
-    const queue = queueOf("unreported");
+    const { queue } = await engine().open("unreported");
     await failBy(queue, "not-a-uuid");
     await queue.add("not-a-uuid-either", { some: "thing" }, { jobId: "strange" });
     const reports: JobReport[] = [];
@@ -106,16 +90,17 @@ describeBullmq("BullMQ", () => {
 
     const again: JobReport[] = [];
     const key = queue.toKey("#not-a-uuid");
-    const field = (await redis.hkeys(key)).find((name) => name.startsWith("gateway-dead")) ?? "";
+    const field =
+      (await engine().redis.hkeys(key)).find((name) => name.startsWith("gateway-dead")) ?? "";
     // Simulates a worker that claimed the report and crashed more than a minute ago.
-    await redis.hset(key, field, Date.now() - 61_000);
+    await engine().redis.hset(key, field, Date.now() - 61_000);
     const stop = consume("unreported", (report) => again.push(report));
     await settlesAt(() => again.map(({ id }) => id), ["not-a-uuid"]);
     await stop();
   });
 
   it("a job whose worker crashed after the handler succeeded is completed without its handler", async () => {
-    const queue = queueOf("succeeded");
+    const { queue } = await engine().open("succeeded");
     await inboxReceiver(bullmqEnqueue({ queue })).receive(await alarmDelivery(3, UUID));
     const job = await queue.getJob(UUID);
     const { version, id, type, timestamp } = job?.data as Record<string, unknown>;
@@ -125,7 +110,7 @@ describeBullmq("BullMQ", () => {
     const stop = bullmqConsume({
       Worker,
       queueName: "succeeded",
-      workerOptions: { connection: { port: server.port } },
+      workerOptions: { connection: engine().connection },
       handlers: { new_alarm: () => (runs += 1) },
       onJob: (report) => reports.push(report),
     });
@@ -136,7 +121,7 @@ describeBullmq("BullMQ", () => {
   });
 
   it("a failure that BullMQ did not take is reported when the worker is stopped", async () => {
-    const queue = queueOf("not-taken");
+    const { queue } = await engine().open("not-taken");
     const receiver = inboxReceiver(bullmqEnqueue({ queue, retryLimit: 0 }));
     await receiver.receive(await alarmDelivery(3, UUID));
     const lines: string[] = [];
@@ -144,17 +129,17 @@ describeBullmq("BullMQ", () => {
     const stop = bullmqConsume({
       Worker,
       queueName: "not-taken",
-      workerOptions: { connection: { port: server.port }, stalledInterval: 60_000 },
+      workerOptions: { connection: engine().connection, stalledInterval: 60_000 },
       handlers: {
         new_alarm: async () => {
-          await redis.set(`${queue.toKey(UUID)}:lock`, "another's");
+          await engine().redis.set(`${queue.toKey(UUID)}:lock`, "another's");
           throw new Error("away");
         },
       },
       onJob: (report) => reports.push(report),
       logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
     });
-    await settlesAt(() => lines.some((line) => line.includes("reports an error")), true);
+    await settlesAtLine(lines, "reports an error");
     await stop();
     expect(reports.map(({ outcome, lastAttempt }) => [outcome, lastAttempt])).toEqual([
       ["handler_failed", true],

@@ -1,31 +1,17 @@
 import { Worker, type Job, type Processor, type WorkerOptions } from "bullmq";
-import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { bullmqConsume } from "../../src/inbox/bullmq/index.js";
-import { openBullmqQueue, type OpenBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
-import { describeBullmq } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
+import { describeOnBullmq } from "../support/inbox/inbox-engines.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 
-describeBullmq("BullMQ", () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let opened: OpenBullmqQueue | undefined;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.port);
-  });
-  afterEach(() => opened?.queue.close());
-  afterAll(async () => {
-    redis.disconnect();
-    await server.close();
-  });
-
-  const open = async (name: string): Promise<OpenBullmqQueue> => {
-    opened = await openBullmqQueue(server.url, name, { retryDelayMs: 1_000, retryLimit: 3 });
-    return opened;
-  };
+describeOnBullmq("BullMQ", (engine) => {
+  const open = (name: string) => engine().open(name, { retryDelayMs: 1_000, retryLimit: 3 });
 
   /** A worker whose jobs arrive when `arrive` resolves, as if the network had held back Redis's answer. */
   const workerThatWaits = (arrive: (job: Job) => Promise<unknown>): typeof Worker =>
@@ -43,10 +29,10 @@ describeBullmq("BullMQ", () => {
       }
     };
 
-  const connection = () => ({ host: "127.0.0.1", port: server.port, maxRetriesPerRequest: null });
+  const connection = () => ({ ...engine().connection, maxRetriesPerRequest: null });
 
   it("a job that arrives after it has lost its lock is left to the worker that has it", async () => {
-    const { enqueue, completed, consume } = await open("late");
+    const { queue, enqueue, completed, consume } = await open("late");
     await inboxReceiver(enqueue).receive(await alarmDelivery(1));
     const runs: string[] = [];
     const lines: string[] = [];
@@ -57,8 +43,8 @@ describeBullmq("BullMQ", () => {
       handlers: { new_alarm: () => runs.push("late") },
       logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
     });
-    await settlesAt(async () => (await opened?.queue.getActiveCount()) ?? 0, 1);
-    const stop = consume({ handlers: { new_alarm: () => runs.push("in time") } });
+    await settlesAt(() => queue.getActiveCount(), 1);
+    const { stop } = watchWorker({ consume }, () => runs.push("in time"));
     await settlesAt(
       () => lines.filter((line) => line.includes("arrived after its lock had expired")).length,
       1,
@@ -77,13 +63,13 @@ describeBullmq("BullMQ", () => {
       Worker: workerThatWaits(async (job) => {
         // As after 20 of the lock's 30 seconds.
         job.processedOn = Date.now() - 20_000;
-        await redis.pexpire(`${queue.toKey(job.id ?? "")}:lock`, 10_000);
+        await engine().redis.pexpire(`${queue.toKey(job.id ?? "")}:lock`, 10_000);
       }),
       queueName: "just-in-time",
       workerOptions: { connection: connection() },
       handlers: {
         new_alarm: async (_, { id }) => {
-          locks.push(await redis.pttl(`${queue.toKey(id)}:lock`));
+          locks.push(await engine().redis.pttl(`${queue.toKey(id)}:lock`));
         },
       },
     });
@@ -91,5 +77,29 @@ describeBullmq("BullMQ", () => {
     await stop();
     expect(locks).toHaveLength(1);
     expect(locks[0]).toBeGreaterThan(20_000);
+  });
+
+  it("a BullMQ job that starts while its worker is stopping runs with an aborted signal", async () => {
+    const { enqueue, completed } = await open("last");
+    await inboxReceiver(enqueue).receive(await alarmDelivery(1));
+    const taken = deferred();
+    const release = deferred();
+    const reasons: unknown[] = [];
+    const stop = bullmqConsume({
+      Worker: workerThatWaits(() => {
+        taken.resolve();
+        return release.promise;
+      }),
+      queueName: "last",
+      workerOptions: { connection: connection() },
+      handlers: { new_alarm: (_, { signal }) => reasons.push(signal.reason) },
+      logger: false,
+    });
+    await taken.promise;
+    const stopped = stop();
+    release.resolve();
+    await stopped;
+    expect(reasons).toEqual([expect.objectContaining({ code: "worker_stopping" })]);
+    expect(await completed()).toBe(1);
   });
 });

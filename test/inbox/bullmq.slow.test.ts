@@ -1,15 +1,20 @@
 import { Worker } from "bullmq";
-import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { GatewayWebhookError } from "../../src/index.js";
 import { bullmqConsume } from "../../src/inbox/bullmq/index.js";
 import { backoffDelay } from "../../src/inbox/bullmq/job-options.js";
 import { JobFailure } from "../../src/inbox/job-failure.js";
 import { bullmqJobId } from "../../src/inbox/job-id.js";
 import { deferred } from "../support/deferred.js";
-import { openBullmqQueue, type OpenBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
-import { describeBullmq } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
+import { openBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
+import { describeOnBullmq } from "../support/inbox/inbox-engines.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
+import { startRedisServer } from "../support/redis/redis-server.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
@@ -40,25 +45,8 @@ describe("backoffDelay", () => {
   });
 });
 
-describeBullmq("BullMQ", () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let opened: OpenBullmqQueue | undefined;
-
-  const open = async (name: string): Promise<OpenBullmqQueue> => {
-    opened = await openBullmqQueue(server.url, name, { retryDelayMs: 1_000, retryLimit: 1 });
-    return opened;
-  };
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.port);
-  });
-  afterEach(() => opened?.queue.close());
-  afterAll(async () => {
-    redis.disconnect();
-    await server.close();
-  });
+describeOnBullmq("BullMQ", (engine) => {
+  const open = (name: string) => engine().open(name, { retryDelayMs: 1_000, retryLimit: 1 });
 
   it("each BullMQ job stores how it is retried and how long it is kept", async () => {
     const { queue, enqueue } = await open("settings");
@@ -77,16 +65,16 @@ describeBullmq("BullMQ", () => {
     const { queue, enqueue, completed, consume, jobs } = await open("ages");
     const [old, fresh] = [await alarmDelivery(1), await alarmDelivery(2)];
     await inboxReceiver(enqueue).receive(old);
-    const stop = consume({ handlers: { new_alarm: () => undefined } });
+    const { stop } = watchWorker({ consume }, () => undefined);
     await settlesAt(completed, 1);
     const days = (count: number) => Date.now() - count * 86_400_000;
-    await redis.zadd(queue.toKey("completed"), days(6.9), old.headers["X-Webhook-Id"]);
+    await engine().redis.zadd(queue.toKey("completed"), days(6.9), old.headers["X-Webhook-Id"]);
     await inboxReceiver(enqueue).receive(fresh);
     await settlesAt(completed, 2);
     await inboxReceiver(enqueue).receive(old);
     expect(await jobs()).toBe(2);
 
-    await redis.zadd(queue.toKey("completed"), days(7.1), old.headers["X-Webhook-Id"]);
+    await engine().redis.zadd(queue.toKey("completed"), days(7.1), old.headers["X-Webhook-Id"]);
     await inboxReceiver(enqueue).receive(await alarmDelivery(3));
     await settlesAt(() => queue.getJob(old.headers["X-Webhook-Id"]), undefined);
     await stop();
@@ -97,24 +85,24 @@ describeBullmq("BullMQ", () => {
     const delivery = await alarmDelivery(1);
     await inboxReceiver(enqueue).receive(delivery);
     const reasons: unknown[] = [];
-    const stop = consume({
-      handlers: {
-        new_alarm: async (_, { id, signal }) => {
-          if (reasons.length > 0) return;
-          await redis.set(`${queue.toKey(id)}:lock`, "another's");
-          await new Promise((resolve) => {
-            signal.addEventListener("abort", resolve);
-          });
-          reasons.push(signal.reason);
-        },
-      },
+    const { stop } = watchWorker({ consume }, async (_, { id, signal }) => {
+      if (reasons.length > 0) return;
+      await engine().redis.set(`${queue.toKey(id)}:lock`, "another's");
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve);
+      });
+      reasons.push(signal.reason);
     });
     await settlesAt(
-      () => reasons.map(String),
+      () => reasons,
       [
-        "GatewayWebhookError: the lock on the job is lost: another worker may be running it",
+        new GatewayWebhookError(
+          "job_lock_lost",
+          "the lock on the job is lost: another worker may be running it",
+        ),
       ],
     );
+    expect(reasons).toMatchObject([{ code: "job_lock_lost" }]);
     await stop();
   });
 
@@ -133,13 +121,9 @@ describeBullmq("BullMQ", () => {
     await queue.obliterate({ force: true });
     await inboxReceiver(enqueue).receive(await alarmDelivery(1));
     let runs = 0;
-    const stop = consume({
-      handlers: {
-        new_alarm: () => {
-          runs += 1;
-          return Promise.reject(makeError());
-        },
-      },
+    const { stop } = watchWorker({ consume }, () => {
+      runs += 1;
+      return Promise.reject(makeError());
     });
     await settlesAt(async () => (await dead()).length, 1);
     await stop();
@@ -152,15 +136,9 @@ describeBullmq("BullMQ", () => {
     await inboxReceiver(enqueue).receive(await alarmDelivery(1));
     const began = deferred();
     const release = deferred();
-    const lines: string[] = [];
-    const stop = consume({
-      handlers: {
-        new_alarm: () => {
-          began.resolve();
-          return release.promise;
-        },
-      },
-      logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
+    const { stop, lines } = watchWorker({ consume }, () => {
+      began.resolve();
+      return release.promise;
     });
     await began.promise;
     await away.kill();
@@ -191,7 +169,7 @@ describeBullmq("BullMQ", () => {
       Worker: Watched,
       queueName: "options",
       workerOptions: {
-        connection: { port: server.port },
+        connection: engine().connection,
         concurrency: 3,
         settings: { repeatStrategy },
       },

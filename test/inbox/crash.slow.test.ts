@@ -1,29 +1,28 @@
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { startInboxChild, type InboxChild } from "../support/inbox/inbox-child.js";
-import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 
-describeEachEngine((name, startEngine) => {
-  let engine: InboxEngine;
+describeEachEngine((engine, name) => {
   const children: InboxChild[] = [];
 
   const start = (queue: string, role: "receiver" | "worker"): InboxChild => {
-    const child = startInboxChild(name, engine.url, queue, role);
+    const child = startInboxChild(name, engine().url, queue, role);
     children.push(child);
     return child;
   };
 
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
   afterEach(async () => {
     await Promise.all(children.splice(0).map((child) => child.kill()));
   });
-  afterAll(() => engine.close());
 
   it("the queue has a job for every delivery that a killed receiver had acknowledged", async () => {
-    const queue = await engine.open("receiver-killed");
+    const queue = await engine().open("receiver-killed");
     const receiver = start("receiver-killed", "receiver");
     const url = await receiver.line();
     const deliveries = await Promise.all(Array.from({ length: 60 }, (_, n) => alarmDelivery(n)));
@@ -42,9 +41,7 @@ describeEachEngine((name, startEngine) => {
     expect(await queue.jobs()).toBeGreaterThanOrEqual(acknowledged.length);
 
     const handled: number[] = [];
-    const stop = queue.consume({
-      handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
-    });
+    const { stop } = watchWorker(queue, (alarm) => handled.push(alarm.account_id));
     await settlesAt(() => acknowledged.filter((n) => !handled.includes(n)), []);
     // The gateway sends everything again: what was not acknowledged, and redeliveries.
     const second = inboxReceiver(queue.enqueue);
@@ -56,7 +53,7 @@ describeEachEngine((name, startEngine) => {
   });
 
   it("another worker takes over the job of a killed worker, and a retry after that is still a takeover", async () => {
-    const queue = await engine.open("worker-killed", { retryDelayMs: 1_000 });
+    const queue = await engine().open("worker-killed", { retryDelayMs: 1_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(3));
     const killed = start("worker-killed", "worker");
     expect(await killed.line()).toBe("working");
@@ -64,13 +61,9 @@ describeEachEngine((name, startEngine) => {
     await killed.kill();
 
     const runs: boolean[] = [];
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: (_, { takeover }) => {
-          runs.push(takeover);
-          if (runs.length === 1) throw new Error("once more");
-        },
-      },
+    const { stop } = watchWorker(queue, (_, { takeover }) => {
+      runs.push(takeover);
+      if (runs.length === 1) throw new Error("once more");
     });
     await settlesAt(() => queue.completed(), 1);
     await stop();
@@ -78,22 +71,20 @@ describeEachEngine((name, startEngine) => {
   });
 
   it("a receiver answers 500 while the engine is away, and 200 when it is back", async () => {
-    const queue = await engine.open("engine-away");
+    const queue = await engine().open("engine-away");
     const receiver = inboxReceiver(queue.enqueue, 2_000);
     const [first, second] = [await alarmDelivery(1), await alarmDelivery(2)];
     expect((await receiver.receive(first)).status).toBe(200);
     const handled: number[] = [];
-    const stop = queue.consume({
-      handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
-    });
+    const { stop } = watchWorker(queue, (alarm) => handled.push(alarm.account_id));
     await settlesAt(() => handled, [1]);
 
-    await engine.kill();
+    await engine().kill();
     expect(await receiver.receive(second)).toMatchObject({
       status: 500,
       outcome: "handler_failed",
     });
-    await engine.start();
+    await engine().start();
     await settlesAt(async () => (await receiver.receive(second)).status, 200);
     await settlesAt(() => handled, [1, 2]);
     await stop();

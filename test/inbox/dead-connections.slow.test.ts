@@ -1,32 +1,26 @@
 import { Queue, Worker } from "bullmq";
 import type PgBoss from "pg-boss";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
-import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
+import { describeOnBullmq, describeOnPgBoss } from "../support/inbox/inbox-engines.js";
 import { postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
 import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { startedForAll } from "../support/started-for-all.js";
 import { startBlackHoleProxy, type BlackHoleProxy } from "../support/black-hole-proxy.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
-import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
-describePgBoss("pg-boss on dead connections", () => {
-  let server: PostgresServer;
+describeOnPgBoss("pg-boss on dead connections", (engine) => {
   let proxy: BlackHoleProxy;
   let boss: PgBoss;
 
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
   beforeEach(async () => {
-    proxy = await startBlackHoleProxy(server.port);
+    proxy = await startBlackHoleProxy(engine().server.port);
     boss = await startPgBoss(postgresUrl(proxy.port));
   });
   afterEach(async () => {
     void boss.stop({ graceful: false });
     await proxy.close();
   });
-  afterAll(() => server.close());
 
   it("a receiver takes deliveries again after the creation of its queues got no answer", async () => {
     const receiver = inboxReceiver(pgBossEnqueue({ boss, queueName: "made" }), 500);
@@ -37,8 +31,7 @@ describePgBoss("pg-boss on dead connections", () => {
   });
 
   it("a pg-boss worker goes on after a fetch got no answer, and can be stopped", async () => {
-    const direct = await startPgBoss(postgresUrl(server.port));
-    const receiver = inboxReceiver(pgBossEnqueue({ boss: direct, queueName: "fetched" }));
+    const receiver = inboxReceiver(pgBossEnqueue({ boss: engine().boss, queueName: "fetched" }));
     const handled: number[] = [];
     let swallowing = false;
     const stop = pgBossConsume({
@@ -63,25 +56,14 @@ describePgBoss("pg-boss on dead connections", () => {
     swallowing = false;
     await settlesAt(() => swallowing, true);
     await stop();
-    await direct.stop({ graceful: false });
   });
 });
 
-describeBullmq("BullMQ on dead connections", () => {
-  let server: RedisServer;
-  let proxy: BlackHoleProxy;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    proxy = await startBlackHoleProxy(server.port);
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await server.close();
-  });
+describeOnBullmq("BullMQ on dead connections", (engine) => {
+  const proxy = startedForAll(() => startBlackHoleProxy(engine().server.port));
 
   it("receiver and worker of BullMQ go on after a dead connection with a socketTimeout", async () => {
-    const connection = { host: "127.0.0.1", port: proxy.port, socketTimeout: 3_000 };
+    const connection = { host: "127.0.0.1", port: proxy().port, socketTimeout: 3_000 };
     const queue = new Queue("timeouts", { connection });
     queue.on("error", () => undefined);
     const receiver = inboxReceiver(bullmqEnqueue({ queue }), 1_000);
@@ -96,7 +78,7 @@ describeBullmq("BullMQ on dead connections", () => {
     await receiver.receive(await alarmDelivery(1));
     await settlesAt(() => handled, [1]);
 
-    proxy.swallow();
+    proxy().swallow();
     const delivery = await alarmDelivery(2);
     expect((await receiver.receive(delivery)).status).toBe(500);
     await settlesAt(async () => (await receiver.receive(delivery)).status, 200);

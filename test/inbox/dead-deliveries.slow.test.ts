@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { InboxEngine, InboxQueue } from "../support/inbox/inbox-engine.js";
+import { expect, it } from "vitest";
+import type { InboxQueue } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
 import {
   alarmDelivery,
@@ -9,14 +9,7 @@ import {
   watchWorker,
 } from "../support/inbox/receiver-and-worker.js";
 
-describeEachEngine((_name, startEngine) => {
-  let engine: InboxEngine;
-
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.close());
-
+describeEachEngine((engine) => {
   /** Queues deliveries and lets their only run fail. */
   const failForGood = async (queue: InboxQueue, ids: readonly string[]): Promise<void> => {
     const receiver = inboxReceiver(queue.enqueue);
@@ -29,7 +22,7 @@ describeEachEngine((_name, startEngine) => {
   };
 
   it("a dead delivery is listed without its body, and replayed once, as a takeover", async () => {
-    const queue = await engine.open("replayed", { retryLimit: 0 });
+    const queue = await engine().open("replayed", { retryLimit: 0 });
     const id = randomUUID();
     await failForGood(queue, [id]);
     const letters = await queue.deadDeliveries.list();
@@ -62,7 +55,7 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("dead deliveries are listed in pages, replayed all at once and discarded by id", async () => {
-    const queue = await engine.open("paged", { retryLimit: 0 });
+    const queue = await engine().open("paged", { retryLimit: 0 });
     const ids = ["1", "wait", ...Array.from({ length: 3 }, () => randomUUID())];
     await failForGood(queue, ids);
     const pages = [
@@ -91,7 +84,7 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("jobs that the inbox did not make can be listed, replayed and discarded", async () => {
-    const queue = await engine.open("strange", { retryLimit: 0 });
+    const queue = await engine().open("strange", { retryLimit: 0 });
     await queue.put({ version: 2, of: "a later release" });
     await queue.put({ version: 3 });
     const { reports, stop } = watchWorker(queue, () => undefined);
@@ -108,7 +101,7 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("dead deliveries refuse wrong lists of ids and limits out of bounds", async () => {
-    const { deadDeliveries } = await engine.open("refused");
+    const { deadDeliveries } = await engine().open("refused");
     const refused = { name: "ConfigurationError" };
     await expect(deadDeliveries.replay("some" as "all")).rejects.toMatchObject(refused);
     await expect(deadDeliveries.discard([1] as never)).rejects.toMatchObject(refused);

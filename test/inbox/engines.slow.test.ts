@@ -1,25 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { DiscardDelivery, RetryLater, type Alarm, type DeliveryContext } from "../../src/index.js";
 import { deferred } from "../support/deferred.js";
-import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 
-describeEachEngine((_name, startEngine) => {
-  let engine: InboxEngine;
-
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.close());
-
+describeEachEngine((engine) => {
   it("each of 200 deliveries is handled once, however often the gateway sends it", async () => {
-    const queue = await engine.open("each-once");
+    const queue = await engine().open("each-once");
     const handled: number[] = [];
-    const stop = queue.consume({
-      handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
-    });
+    const { stop } = watchWorker(queue, (alarm) => handled.push(alarm.account_id));
     const deliveries = await Promise.all(Array.from({ length: 200 }, (_, n) => alarmDelivery(n)));
     // Two receivers, each with its own memory store, like two processes.
     const receivers = [inboxReceiver(queue.enqueue), inboxReceiver(queue.enqueue)];
@@ -37,13 +32,11 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("the handler of a worker gets the record and the context of the delivery", async () => {
-    const queue = await engine.open("context");
+    const queue = await engine().open("context");
     const seen: [Alarm, DeliveryContext][] = [];
     const delivery = await alarmDelivery(7);
     await inboxReceiver(queue.enqueue).receive(delivery);
-    const stop = queue.consume({
-      handlers: { new_alarm: (alarm, context) => seen.push([alarm, context]) },
-    });
+    const { stop } = watchWorker(queue, (alarm, context) => seen.push([alarm, context]));
     await settlesAt(() => seen.length, 1);
     await stop();
     const [alarm, context] = seen[0] ?? [];
@@ -58,7 +51,7 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("bodies that are not UTF-8 and ids that are not UUIDs reach the handler unchanged", async () => {
-    const queue = await engine.open("odd");
+    const queue = await engine().open("odd");
     const seen: [string, number[]][] = [];
     const body = Uint8Array.of(0xff, 0x00, 0xfe);
     const job = { version: 1, timestamp: 1, type: "new_alarm" } as const;
@@ -76,16 +69,12 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("a failed job runs again, and at its limit it is dead-lettered with its error", async () => {
-    const queue = await engine.open("failing", { retryLimit: 1, retryDelayMs: 1_000 });
+    const queue = await engine().open("failing", { retryLimit: 1, retryDelayMs: 1_000 });
     const runs: boolean[] = [];
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: (_, { takeover }) => {
-          runs.push(takeover);
-          throw new Error("the CRM is \0 \ud800 away");
-        },
-      },
+    const { stop } = watchWorker(queue, (_, { takeover }) => {
+      runs.push(takeover);
+      throw new Error("the CRM is \0 \ud800 away");
     });
     await settlesAt(async () => (await queue.dead()).length, 1);
     await stop();
@@ -97,17 +86,13 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("a redelivery of a dead-lettered delivery makes no second job", async () => {
-    const queue = await engine.open("dead-once", { retryLimit: 0 });
+    const queue = await engine().open("dead-once", { retryLimit: 0 });
     const delivery = await alarmDelivery(1);
     await inboxReceiver(queue.enqueue).receive(delivery);
     let runs = 0;
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: () => {
-          runs += 1;
-          throw new Error("never");
-        },
-      },
+    const { stop } = watchWorker(queue, () => {
+      runs += 1;
+      throw new Error("never");
     });
     await settlesAt(async () => (await queue.dead()).length, 1);
     expect((await inboxReceiver(queue.enqueue).receive(delivery)).status).toBe(200);
@@ -118,16 +103,12 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("a job runs again after the delay of RetryLater, which counts as an attempt", async () => {
-    const queue = await engine.open("later", { retryLimit: 2, retryDelayMs: 60_000 });
+    const queue = await engine().open("later", { retryLimit: 2, retryDelayMs: 60_000 });
     const runs: number[] = [];
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: () => {
-          runs.push(Date.now());
-          throw new RetryLater({ afterMs: 1_500 });
-        },
-      },
+    const { stop } = watchWorker(queue, () => {
+      runs.push(Date.now());
+      throw new RetryLater({ afterMs: 1_500 });
     });
     await settlesAt(async () => (await queue.dead()).length, 1);
     await stop();
@@ -137,16 +118,12 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("a job is completed if its handler throws DiscardDelivery", async () => {
-    const queue = await engine.open("discarded");
+    const queue = await engine().open("discarded");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     let runs = 0;
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: () => {
-          runs += 1;
-          throw new DiscardDelivery({ reason: "not ours" });
-        },
-      },
+    const { stop } = watchWorker(queue, () => {
+      runs += 1;
+      throw new DiscardDelivery({ reason: "not ours" });
     });
     await settlesAt(() => queue.completed(), 1);
     await stop();
@@ -155,15 +132,13 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("a worker dead-letters jobs that the inbox did not make, and goes on", async () => {
-    const queue = await engine.open("hostile");
+    const queue = await engine().open("hostile");
     for (const data of [{}, { list: [1] }, { version: 2, id: "x" }, { version: 1, id: "a:b" }]) {
       await queue.put(data);
     }
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(5));
     const handled: number[] = [];
-    const stop = queue.consume({
-      handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
-    });
+    const { stop } = watchWorker(queue, (alarm) => handled.push(alarm.account_id));
     await settlesAt(async () => (await queue.dead()).length, 4);
     await settlesAt(() => handled, [5]);
     await stop();
@@ -173,23 +148,22 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("a stopped worker aborts the signal, waits for running jobs and takes no more", async () => {
-    const queue = await engine.open("stopped");
+    const queue = await engine().open("stopped");
     const receiver = inboxReceiver(queue.enqueue);
     await receiver.receive(await alarmDelivery(1));
     const started = deferred();
     let ended = 0;
-    const stop = queue.consume({
-      concurrency: 1,
-      handlers: {
-        new_alarm: async (_, { signal }) => {
-          started.resolve();
-          await new Promise((resolve) => {
-            signal.addEventListener("abort", resolve);
-          });
-          ended += 1;
-        },
+    const { stop } = watchWorker(
+      queue,
+      async (_, { signal }) => {
+        started.resolve();
+        await new Promise((resolve) => {
+          signal.addEventListener("abort", resolve);
+        });
+        ended += 1;
       },
-    });
+      { concurrency: 1 },
+    );
     await started.promise;
     await receiver.receive(await alarmDelivery(2));
     await Promise.all([stop(), stop()]);

@@ -1,28 +1,19 @@
 // An engine may resolve a write although it made no job. Acknowledged then, the delivery would be lost.
 import { Queue, type JobsOptions } from "bullmq";
-import type PgBoss from "pg-boss";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
-import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
-import { postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
+import { describeOnBullmq, describeOnPgBoss } from "../support/inbox/inbox-engines.js";
 import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
-import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
-describeBullmq("BullMQ that deduplicates", () => {
-  let server: RedisServer;
+describeOnBullmq("BullMQ that deduplicates", (engine) => {
   let queue: Queue;
 
   const open = (name: string, defaultJobOptions: JobsOptions = {}): void => {
-    queue = new Queue(name, { connection: { port: server.port }, defaultJobOptions });
+    queue = new Queue(name, { connection: engine().connection, defaultJobOptions });
   };
 
-  beforeAll(async () => {
-    server = await startRedisServer();
-  });
   afterEach(() => queue.close());
-  afterAll(() => server.close());
 
   it.each<[string, JobsOptions]>([
     ["one-of-all", { deduplication: { id: "alarms", ttl: 60_000 } }],
@@ -54,26 +45,14 @@ describeBullmq("BullMQ that deduplicates", () => {
   });
 });
 
-describePgBoss("pg-boss that makes no job", () => {
-  let server: PostgresServer;
-  let boss: PgBoss;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    boss = await startPgBoss(postgresUrl(server.port));
-  });
-  afterAll(async () => {
-    await boss.stop({ graceful: false });
-    await server.close();
-  });
-
+describeOnPgBoss("pg-boss that makes no job", (engine) => {
   it.each<[string, unknown]>([
     ["nothing", undefined],
     ["no job", { rows: [] }],
     ["the id of another job", { rows: [{ id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301" }] }],
   ])("a receiver answers 500 if the database of pg-boss resolves to %s", async (_, answer) => {
     const wrapped = {
-      createQueue: boss.createQueue.bind(boss),
+      createQueue: engine().boss.createQueue.bind(engine().boss),
       getDb: () => ({ executeSql: () => Promise.resolve(answer as { rows: unknown[] }) }),
     };
     const receiver = inboxReceiver(pgBossEnqueue({ boss: wrapped, queueName: "nowhere" }));

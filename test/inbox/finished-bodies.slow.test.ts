@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { DiscardDelivery } from "../../src/index.js";
 import { sampleAlarm, signedDelivery } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
-import { inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { inboxReceiver, settlesAt, watchWorker } from "../support/inbox/receiver-and-worker.js";
 
 const COUNT = 1_000;
 
@@ -21,37 +20,29 @@ function personalAlarm(n: number) {
   return signedDelivery({ alarm, secret: TEST_SECRET });
 }
 
-describeEachEngine((_name, startEngine) => {
-  let engine: InboxEngine;
-
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.close());
-
+describeEachEngine((engine) => {
   it("an engine keeps no personal data of 1 000 handled alarms, and still recognizes redeliveries", async () => {
-    const queue = await engine.open("personal", { retryDelayMs: 1_000 });
+    const queue = await engine().open("personal", { retryDelayMs: 1_000 });
     const deliveries = await Promise.all(Array.from({ length: COUNT }, (_, n) => personalAlarm(n)));
     const receiver = inboxReceiver(queue.enqueue);
     await Promise.all(deliveries.map((delivery) => receiver.receive(delivery)));
-    const before = await engine.dump();
+    const before = await engine().dump();
     expect(valuesOf(7).filter((value) => before.includes(value))).toEqual(valuesOf(7));
 
     let runs = 0;
     const failed = new Set<number>();
-    const stop = queue.consume({
-      concurrency: 50,
-      handlers: {
-        new_alarm: ({ account_id, text, payload }) => {
-          runs += 1;
-          if (account_id % 10 === 1) throw new DiscardDelivery({ reason: "not ours" });
-          if (account_id % 10 > 2 || failed.has(account_id)) return;
-          failed.add(account_id);
-          // Careless handlers put personal data into their errors.
-          throw Object.assign(new Error(`${text}: ${payload}`), { code: text });
-        },
+    const { stop } = watchWorker(
+      queue,
+      ({ account_id, text, payload }) => {
+        runs += 1;
+        if (account_id % 10 === 1) throw new DiscardDelivery({ reason: "not ours" });
+        if (account_id % 10 > 2 || failed.has(account_id)) return;
+        failed.add(account_id);
+        // Careless handlers put personal data into their errors.
+        throw Object.assign(new Error(`${text}: ${payload}`), { code: text });
       },
-    });
+      { concurrency: 50 },
+    );
     await settlesAt(() => queue.completed(), COUNT);
     const redeliveries = inboxReceiver(queue.enqueue);
     const answers = await Promise.all(deliveries.map((delivery) => redeliveries.receive(delivery)));
@@ -60,23 +51,19 @@ describeEachEngine((_name, startEngine) => {
     expect(runs).toBe(COUNT + failed.size);
     expect(await queue.jobs()).toBe(COUNT);
 
-    const after = await engine.dump();
+    const after = await engine().dump();
     const left = Array.from({ length: COUNT }, (_, n) => valuesOf(n)).flat();
     expect(left.filter((value) => after.includes(value))).toEqual([]);
     expect(after.includes(deliveries[7]?.headers["X-Webhook-Id"] ?? "no id")).toBe(true);
   });
 
   it("an engine keeps no personal data of a dead alarm that was replayed or discarded", async () => {
-    const queue = await engine.open("personal-dead", { retryLimit: 0 });
+    const queue = await engine().open("personal-dead", { retryLimit: 0 });
     const receiver = inboxReceiver(queue.enqueue);
     for (const n of [1, 2]) await receiver.receive(await personalAlarm(COUNT + n));
     let isAway = true;
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: ({ text }) => {
-          if (isAway) throw new Error(text);
-        },
-      },
+    const { stop } = watchWorker(queue, ({ text }) => {
+      if (isAway) throw new Error(text);
     });
     const list = () => queue.deadDeliveries.list();
     await settlesAt(async () => (await list()).length, 2);
@@ -86,7 +73,7 @@ describeEachEngine((_name, startEngine) => {
     await queue.deadDeliveries.discard([second ?? ""]);
     await settlesAt(() => queue.completed(), 2);
     await stop();
-    const after = await engine.dump();
+    const after = await engine().dump();
     const values = [1, 2].flatMap((n) => valuesOf(COUNT + n));
     expect(values.filter((value) => after.includes(value))).toEqual([]);
   });

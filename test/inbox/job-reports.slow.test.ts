@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { DiscardDelivery, RetryLater } from "../../src/index.js";
 import type { JobReport } from "../../src/inbox/index.js";
-import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
 import {
   alarmDelivery,
@@ -11,16 +10,9 @@ import {
   watchWorker,
 } from "../support/inbox/receiver-and-worker.js";
 
-describeEachEngine((_name, startEngine) => {
-  let engine: InboxEngine;
-
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.close());
-
+describeEachEngine((engine) => {
   it("a job that fails for good is reported as dead once, with how to run it again", async () => {
-    const queue = await engine.open("dies", { retryLimit: 1, retryDelayMs: 1_000 });
+    const queue = await engine().open("dies", { retryLimit: 1, retryDelayMs: 1_000 });
     const id = randomUUID();
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1, id));
     const cause = new Error("the CRM is away");
@@ -45,7 +37,7 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("a job whose handler throws RetryLater on the last attempt is reported as dead", async () => {
-    const queue = await engine.open("dies-later", { retryLimit: 1 });
+    const queue = await engine().open("dies-later", { retryLimit: 1 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const { reports, stop } = watchWorker(queue, () =>
       Promise.reject(new RetryLater({ afterMs: 1_000 })),
@@ -55,7 +47,7 @@ describeEachEngine((_name, startEngine) => {
   });
 
   it("onJob gets handled deliveries, discarded ones and those without a handler", async () => {
-    const queue = await engine.open("reported");
+    const queue = await engine().open("reported");
     const receiver = inboxReceiver(queue.enqueue);
     for (const account of [1, 2]) await receiver.receive(await alarmDelivery(account));
     const { reports, stop } = watchWorker(queue, (alarm) => {
@@ -93,24 +85,23 @@ describeEachEngine((_name, startEngine) => {
     ],
     ["rejects", () => Promise.reject(new Error("no"))],
   ])("a worker goes on if onJob %s", async (how, onJob) => {
-    const queue = await engine.open(`on-job-${how}`, { retryLimit: 0 });
+    const queue = await engine().open(`on-job-${how}`, { retryLimit: 0 });
     const receiver = inboxReceiver(queue.enqueue);
     for (const account of [1, 2]) await receiver.receive(await alarmDelivery(account));
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: (alarm) => {
-          if (alarm.account_id === 2) throw new Error("away");
-        },
+    const { stop } = watchWorker(
+      queue,
+      (alarm) => {
+        if (alarm.account_id === 2) throw new Error("away");
       },
-      onJob,
-    });
+      { onJob },
+    );
     await settlesAt(() => queue.completed(), 1);
     await settlesAt(async () => (await queue.dead()).length, 1);
     await stop();
   });
 
   it("a replayed delivery that fails for good again is reported as dead again, with all attempts", async () => {
-    const queue = await engine.open("dies-again", { retryLimit: 1, retryDelayMs: 1_000 });
+    const queue = await engine().open("dies-again", { retryLimit: 1, retryDelayMs: 1_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const takeovers: boolean[] = [];
     const { reports, stop } = watchWorker(queue, (_, { takeover }) => {

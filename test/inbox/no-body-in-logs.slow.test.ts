@@ -1,29 +1,16 @@
 // No part of a body may appear in the logs, reports and answers of an inbox and its workers, whatever the
 // error of an engine contains. The errors of a user's handlers are not checked: they belong to the user.
 import { randomUUID } from "node:crypto";
-import { Redis } from "ioredis";
-import type PgBoss from "pg-boss";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { inbox, type Enqueue, type InboxJob } from "../../src/inbox/index.js";
 import { createWebhookReceiver, DiscardDelivery, RetryLater } from "../../src/index.js";
 import { CANARIES, canariesIn, canaryAlarm, shownOf } from "../support/canaries.js";
 import { delivery, NOW_MS } from "../support/deliveries.js";
-import { openBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
-import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
-import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
-import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
+import { describeOnBullmq, describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import { settlesAt, watchWorker, watchedLog } from "../support/inbox/receiver-and-worker.js";
 
 const { secret } = CANARIES;
-
-/** A logger that collects the lines of a receiver or a worker. */
-function watchedLog() {
-  const lines: unknown[][] = [];
-  const take = (...line: unknown[]) => lines.push(line);
-  return { lines, logger: { warn: take, error: take } };
-}
 
 /** Sends one delivery full of canary values. Returns the outcome and all texts about it. */
 async function deliver(enqueue: Enqueue) {
@@ -110,68 +97,44 @@ describe("an error of the user's own enqueue", () => {
   });
 });
 
-describeBullmq("BullMQ on a full Redis", () => {
-  let server: RedisServer;
-  let redis: Redis;
-
-  beforeAll(async () => {
-    server = await startRedisServer({ "maxmemory-policy": "noeviction" });
-    redis = new Redis(server.port);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.close();
-  });
-
+describeOnBullmq("BullMQ on a full Redis", (engine) => {
   it("receiver and worker report errors of BullMQ on a full Redis without the body", async () => {
-    const { queue, enqueue, consume } = await openBullmqQueue(server.url, "full");
+    const { redis, open } = engine();
+    const { queue, enqueue, consume } = await open("full");
     expect((await deliver(enqueue)).outcome).toBe("handled");
     const { lines, logger } = watchedLog();
-    const stop = consume({
-      handlers: {
-        new_alarm: async () => {
-          await redis.config("SET", "maxmemory", "1");
-        },
+    const { stop } = watchWorker(
+      { consume },
+      async () => {
+        await redis.config("SET", "maxmemory", "1");
       },
-      logger,
-    });
+      { logger },
+    );
     await settlesAt(() => lines.length > 0, true);
     const { outcome, said } = await deliver(bullmqEnqueue({ queue }));
     expect(outcome).toBe("handler_failed");
     expect(canariesIn(shownOf(said, ...lines.flat()))).toEqual([]);
     expect(said).toContain("OOM command not allowed");
     await stop();
-    await queue.close();
   });
 });
 
-describePgBoss("pg-boss on a PostgreSQL that refuses rows", () => {
-  let server: PostgresServer;
-  let boss: PgBoss;
-
-  const sql = (text: string) => boss.getDb().executeSql(text, []);
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    boss = await startPgBoss(postgresUrl(server.port));
-    await sql(`
+describeOnPgBoss("pg-boss on a PostgreSQL that refuses rows", (engine) => {
+  beforeAll(() =>
+    engine().sql(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN RAISE EXCEPTION 'no such row: %', NEW.data USING DETAIL = NEW.data::text; END $$`);
-  });
-  afterEach(() => sql("DROP TRIGGER refusing ON pgboss.job"));
-  afterAll(async () => {
-    await boss.stop({ graceful: false });
-    await server.close();
-  });
+      BEGIN RAISE EXCEPTION 'no such row: %', NEW.data USING DETAIL = NEW.data::text; END $$`),
+  );
+  afterEach(() => engine().sql("DROP TRIGGER refusing ON pgboss.job"));
 
   const refuseEach = (event: "INSERT" | "UPDATE OF output") =>
-    sql(
+    engine().sql(
       `CREATE TRIGGER refusing BEFORE ${event} ON pgboss.job FOR EACH ROW EXECUTE FUNCTION refuse()`,
     );
 
   it("a receiver reports a row that PostgreSQL refuses without the body", async () => {
     await refuseEach("INSERT");
-    const { outcome, said } = await deliver(pgBossQueue(boss, "refused").enqueue);
+    const { outcome, said } = await deliver((await engine().open("refused")).enqueue);
     expect(outcome).toBe("handler_failed");
     expect(canariesIn(said)).toEqual([]);
     expect(said).toContain("no such row");
@@ -183,7 +146,7 @@ describePgBoss("pg-boss on a PostgreSQL that refuses rows", () => {
   ])(
     "a worker reports a %s job whose row PostgreSQL refuses without the body",
     async (name, handle) => {
-      const queue = pgBossQueue(boss, name);
+      const queue = await engine().open(name);
       expect((await deliver(queue.enqueue)).outcome).toBe("handled");
       await refuseEach("UPDATE OF output");
       const { lines, logger } = watchedLog();

@@ -7,9 +7,8 @@ import {
   type OpenTelemetryOptions,
 } from "../../src/telemetry/opentelemetry/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { alarmDelivery, settlesAt, watchWorker } from "../support/inbox/receiver-and-worker.js";
 import { enableContext, inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
 
 let disable: () => void;
@@ -34,20 +33,14 @@ const named = (name: string) => {
   return found;
 };
 
-describeEachEngine((name, startEngine) => {
-  let engine: InboxEngine;
-
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.close());
+describeEachEngine((engine, name) => {
   afterEach(() => {
     sdk.reset();
   });
 
   it(`${name}: a worker's span is a new root that links to the span that wrote the job`, async () => {
     const telemetry = telemetryOf();
-    const queue = await engine.open("linked");
+    const queue = await engine().open("linked");
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, logger: false, telemetry },
       handlers: inbox({ enqueue: queue.enqueue, telemetry }),
@@ -89,7 +82,7 @@ describeEachEngine((name, startEngine) => {
 
   it(`${name}: the age of the oldest waiting job rises without a worker, and is 0 once all jobs have run`, async () => {
     const telemetry = telemetryOf();
-    const queue = await engine.open("waiting");
+    const queue = await engine().open("waiting");
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, logger: false },
       handlers: inbox({ enqueue: queue.enqueue, telemetry }),
@@ -103,7 +96,7 @@ describeEachEngine((name, startEngine) => {
     const first = (await oldestAge()) ?? Infinity;
     await receiver.receive(await alarmDelivery(2));
     await expect.poll(oldestAge).toBeGreaterThan(first);
-    const stop = queue.consume({ handlers: { new_alarm: () => undefined } });
+    const { stop } = watchWorker(queue, () => undefined);
     await expect.poll(oldestAge).toBe(0);
     await stop();
   });

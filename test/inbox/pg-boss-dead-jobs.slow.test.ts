@@ -1,6 +1,5 @@
 // The engine may give up a job although no handler failed. No worker sees that, and one must report it.
-import type PgBoss from "pg-boss";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { GatewayWebhookError } from "../../src/index.js";
 import type { InboxJob, JobReport } from "../../src/inbox/index.js";
 import {
@@ -9,31 +8,20 @@ import {
   pgBossEnqueue,
 } from "../../src/inbox/pg-boss/index.js";
 import { deferred } from "../support/deferred.js";
-import { describePgBoss } from "../support/inbox/inbox-engines.js";
-import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  settlesAtLine,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
-describePgBoss("pg-boss", () => {
-  let server: PostgresServer;
-  let boss: PgBoss;
-
-  const sql = async (text: string, ...values: unknown[]): Promise<unknown[]> =>
-    (await boss.getDb().executeSql(text, values)).rows as unknown[];
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    boss = await startPgBoss(postgresUrl(server.port));
-  });
-  afterAll(async () => {
-    await boss.stop({ graceful: false });
-    await server.close();
-  });
-
+describeOnPgBoss("pg-boss", (engine) => {
   it("a job that expires on its last attempt is reported as dead by one of several workers", async () => {
-    const queue = pgBossQueue(boss, "expires-for-good", { expireInMs: 1_000, retryLimit: 0 });
+    const queue = await engine().open("expires-for-good", { expireInMs: 1_000, retryLimit: 0 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1, UUID));
     const release = deferred();
     const reports: JobReport[] = [];
@@ -59,7 +47,7 @@ describePgBoss("pg-boss", () => {
 
     // The dead letter is marked, so no worker reports it again.
     const looks = "SELECT 1 FROM pgboss.job WHERE name = $1 AND output->'reported' IS NOT NULL";
-    await settlesAt(async () => (await sql(looks, "expires-for-good-dead")).length, 1);
+    await settlesAt(async () => (await engine().sql(looks, "expires-for-good-dead")).length, 1);
     expect(await queue.deadDeliveries.list()).toHaveLength(1);
     // The handler still succeeds: the job is no longer dead, and its body is removed.
     release.resolve();
@@ -72,14 +60,14 @@ describePgBoss("pg-boss", () => {
   });
 
   it("dead jobs of crashed workers and of other programs are reported by one of several workers", async () => {
-    const queue = pgBossQueue(boss, "unreported", { retryLimit: 0 });
+    const queue = await engine().open("unreported", { retryLimit: 0 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1, UUID));
     // Another worker or an operator fails the job.
-    await boss.fetch("unreported");
-    await boss.fail("unreported", UUID, { message: "given up by hand: 19900101-1234" });
-    await boss.send("unreported-dead", { some: "thing" });
+    await engine().boss.fetch("unreported");
+    await engine().boss.fail("unreported", UUID, { message: "given up by hand: 19900101-1234" });
+    await engine().boss.send("unreported-dead", { some: "thing" });
     // Simulates a worker that claimed the report and crashed a minute ago.
-    await sql(
+    await engine().sql(
       `UPDATE pgboss.job SET output = output || jsonb_build_object('reportAfter', extract(epoch FROM now()) - 1)
         WHERE name = 'unreported-dead' AND output IS NOT NULL`,
     );
@@ -100,59 +88,46 @@ describePgBoss("pg-boss", () => {
   });
 
   it("a worker logs that its search for unreported dead jobs failed", async () => {
-    const queue = pgBossQueue(boss, "unseen");
+    const queue = await engine().open("unseen");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-    await sql("ALTER TABLE pgboss.queue RENAME COLUMN dead_letter TO moved");
-    const lines: string[] = [];
-    const take = (line: string) => lines.push(line);
-    const stop = queue.consume({
-      handlers: { new_alarm: () => undefined },
-      logger: { warn: take, error: take },
-    });
-    await settlesAt(
-      () =>
-        lines.some((line) =>
-          line.includes("the search for unreported dead jobs of pg-boss failed"),
-        ),
-      true,
-    );
-    await sql("ALTER TABLE pgboss.queue RENAME COLUMN moved TO dead_letter");
+    await engine().sql("ALTER TABLE pgboss.queue RENAME COLUMN dead_letter TO moved");
+    const { stop, lines } = watchWorker(queue, () => undefined);
+    await settlesAtLine(lines, "the search for unreported dead jobs of pg-boss failed");
+    await engine().sql("ALTER TABLE pgboss.queue RENAME COLUMN moved TO dead_letter");
     await stop();
-    await sql("ALTER TABLE pgboss.queue RENAME COLUMN dead_letter TO moved");
+    await engine().sql("ALTER TABLE pgboss.queue RENAME COLUMN dead_letter TO moved");
     await expect(queue.deadDeliveries.list()).rejects.toMatchObject({ name: "QueueError" });
-    await sql("ALTER TABLE pgboss.queue RENAME COLUMN moved TO dead_letter");
+    await engine().sql("ALTER TABLE pgboss.queue RENAME COLUMN moved TO dead_letter");
   });
 
   it("dead deliveries can be replayed and discarded after pg-boss has archived or deleted their jobs", async () => {
-    const queue = pgBossQueue(boss, "long-dead", { retryLimit: 0 });
+    const queue = await engine().open("long-dead", { retryLimit: 0 });
     const ids = ["archived", "archived-too", "deleted"];
     const receiver = inboxReceiver(queue.enqueue);
     for (const id of ids) await receiver.receive(await alarmDelivery(1, id));
-    const failing = queue.consume({
-      handlers: { new_alarm: () => Promise.reject(new Error("x")) },
-    });
+    const { stop: failing } = watchWorker(queue, () => Promise.reject(new Error("x")));
     await settlesAt(async () => (await queue.dead()).length, 3);
     await failing();
-    await sql(
+    await engine().sql(
       "UPDATE pgboss.job SET completed_on = now() - interval '13 h' WHERE name = 'long-dead'",
     );
     await settlesAt(() => queue.jobs(), 0);
-    await sql("DELETE FROM pgboss.archive WHERE data->>'id' = 'deleted'");
+    await engine().sql("DELETE FROM pgboss.archive WHERE data->>'id' = 'deleted'");
     expect((await queue.deadDeliveries.discard(["archived-too"])).discarded).toHaveLength(1);
     expect((await queue.deadDeliveries.replay("all")).replayed).toHaveLength(2);
     const takeovers: boolean[] = [];
-    const stop = queue.consume({
-      handlers: { new_alarm: (_, { takeover }) => takeovers.push(takeover) },
-    });
+    const { stop } = watchWorker(queue, (_, { takeover }) => takeovers.push(takeover));
     await settlesAt(() => queue.completed(), 2);
     await stop();
     expect(takeovers).toEqual([true, true]);
     const archived =
       "SELECT data->>'id' AS id, data->>'done' AS done FROM pgboss.archive WHERE name = $1";
-    expect(await sql(archived, "long-dead")).toEqual([{ id: "archived-too", done: "discarded" }]);
+    expect(await engine().sql(archived, "long-dead")).toEqual([
+      { id: "archived-too", done: "discarded" },
+    ]);
     const settings = `SELECT DISTINCT retry_limit, dead_letter, extract(epoch FROM expire_in)::int AS expiry
       FROM pgboss.job WHERE name = 'long-dead'`;
-    expect(await sql(settings)).toEqual([
+    expect(await engine().sql(settings)).toEqual([
       { retry_limit: 0, dead_letter: "long-dead-dead", expiry: 5 },
     ]);
   });
@@ -160,22 +135,26 @@ describePgBoss("pg-boss", () => {
   it("a queue with another dead letter queue takes no job, so no dead job is out of sight", async () => {
     const queueName = "renamed";
     const receiverOf = (deadLetterQueueName?: string) =>
-      inboxReceiver(pgBossEnqueue({ boss, queueName, deadLetterQueueName, retryLimit: 0 }));
+      inboxReceiver(
+        pgBossEnqueue({ boss: engine().boss, queueName, deadLetterQueueName, retryLimit: 0 }),
+      );
     const send = async (deadLetterQueueName?: string) =>
       receiverOf(deadLetterQueueName).receive(await alarmDelivery(1));
     expect(await send("graveyard")).toMatchObject({ status: 200 });
     expect(await send()).toMatchObject({ status: 500 });
-    const other = pgBossEnqueue({ boss, queueName, deadLetterQueueName: "other" });
+    const other = pgBossEnqueue({ boss: engine().boss, queueName, deadLetterQueueName: "other" });
     const refused = other({ id: UUID } as InboxJob, {} as never);
     await expect(refused).rejects.toThrow(
       "the queue renamed keeps its dead jobs in graveyard, not in other",
     );
     expect(await send("graveyard")).toMatchObject({ status: 200 });
-    expect(await sql("SELECT 1 FROM pgboss.job WHERE name = $1", queueName)).toHaveLength(2);
+    expect(await engine().sql("SELECT 1 FROM pgboss.job WHERE name = $1", queueName)).toHaveLength(
+      2,
+    );
 
     const reports: JobReport[] = [];
     const stop = pgBossConsume({
-      boss,
+      boss: engine().boss,
       queueName,
       handlers: { new_alarm: () => Promise.reject(new Error("away")) },
       onJob: (report) => reports.push(report),
@@ -183,14 +162,14 @@ describePgBoss("pg-boss", () => {
     });
     await settlesAt(() => reports.map(({ outcome }) => outcome), ["dead", "dead"]);
     await stop();
-    expect(await pgBossDeadDeliveries({ boss, queueName }).list()).toHaveLength(2);
+    expect(await pgBossDeadDeliveries({ boss: engine().boss, queueName }).list()).toHaveLength(2);
   });
 
   it("a queue that was made without a dead letter queue takes jobs with the default name only", async () => {
     const queueName = "plain";
-    await boss.createQueue(queueName);
+    await engine().boss.createQueue(queueName);
     const send = async (deadLetterQueueName?: string) => {
-      const enqueue = pgBossEnqueue({ boss, queueName, deadLetterQueueName });
+      const enqueue = pgBossEnqueue({ boss: engine().boss, queueName, deadLetterQueueName });
       return inboxReceiver(enqueue).receive(await alarmDelivery(1));
     };
     expect(await send("graveyard")).toMatchObject({ status: 500 });

@@ -1,58 +1,44 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type PgBoss from "pg-boss";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
-import { describePgBoss } from "../support/inbox/inbox-engines.js";
-import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 
-describePgBoss("pg-boss", () => {
-  let server: PostgresServer;
-  let boss: PgBoss;
-
-  const sql = async (text: string, ...values: unknown[]): Promise<unknown[]> =>
-    (await boss.getDb().executeSql(text, values)).rows as unknown[];
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    boss = await startPgBoss(postgresUrl(server.port));
-  });
-  afterAll(async () => {
-    await boss.stop({ graceful: false });
-    await server.close();
-  });
-
+describeOnPgBoss("pg-boss", (engine) => {
   it("a job that expires gets an aborted signal, frees its slot and runs again", async () => {
-    const queue = pgBossQueue(boss, "expires", { expireInMs: 5_000, retryDelayMs: 1_000 });
+    const queue = await engine().open("expires", { expireInMs: 5_000, retryDelayMs: 1_000 });
     const receiver = inboxReceiver(queue.enqueue);
     await receiver.receive(await alarmDelivery(1));
     const first = deferred();
     const again = deferred();
     const reasons: unknown[] = [];
     const runs: [number, boolean][] = [];
-    const stop = queue.consume({
-      concurrency: 1,
-      handlers: {
-        new_alarm: async (alarm, { signal, takeover }) => {
-          runs.push([alarm.account_id, takeover]);
-          if (alarm.account_id !== 1) return;
-          if (takeover) return again.promise;
-          signal.addEventListener("abort", () => reasons.push(signal.reason));
-          await first.promise;
-          throw new Error("too late");
-        },
+    const { stop } = watchWorker(
+      queue,
+      async (alarm, { signal, takeover }) => {
+        runs.push([alarm.account_id, takeover]);
+        if (alarm.account_id !== 1) return;
+        if (takeover) return again.promise;
+        signal.addEventListener("abort", () => reasons.push(signal.reason));
+        await first.promise;
+        throw new Error("too late");
       },
-    });
+      { concurrency: 1 },
+    );
     await settlesAt(() => runs.length, 1);
     await receiver.receive(await alarmDelivery(2));
     await settlesAt(() => runs.length, 3);
     // The late failure belongs to the expired run. It must not change the current one.
     first.resolve();
     await wait(200);
-    expect(await sql("SELECT state FROM pgboss.job WHERE name = 'expires' ORDER BY state")).toEqual(
-      [{ state: "active" }, { state: "completed" }],
-    );
+    expect(
+      await engine().sql("SELECT state FROM pgboss.job WHERE name = 'expires' ORDER BY state"),
+    ).toEqual([{ state: "active" }, { state: "completed" }]);
     again.resolve();
     await settlesAt(() => queue.completed(), 2);
     await stop();
@@ -65,18 +51,14 @@ describePgBoss("pg-boss", () => {
   });
 
   it("an expired job whose handler still succeeds is completed", async () => {
-    const queue = pgBossQueue(boss, "late", { expireInMs: 1_000 });
+    const queue = await engine().open("late", { expireInMs: 1_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     let runs = 0;
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: async (_, { signal }) => {
-          runs += 1;
-          await new Promise((resolve) => {
-            signal.addEventListener("abort", resolve);
-          });
-        },
-      },
+    const { stop } = watchWorker(queue, async (_, { signal }) => {
+      runs += 1;
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve);
+      });
     });
     await settlesAt(() => queue.completed(), 1);
     await stop();
@@ -84,21 +66,19 @@ describePgBoss("pg-boss", () => {
   });
 
   it("a job that waits for its next run is completed when the handler of its expired run succeeds", async () => {
-    const queue = pgBossQueue(boss, "overdue", { expireInMs: 60_000, retryDelayMs: 60_000 });
+    const queue = await engine().open("overdue", { expireInMs: 60_000, retryDelayMs: 60_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const release = deferred();
     let runs = 0;
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: () => {
-          runs += 1;
-          return release.promise;
-        },
-      },
+    const { stop } = watchWorker(queue, () => {
+      runs += 1;
+      return release.promise;
     });
     await settlesAt(() => runs, 1);
-    await sql("UPDATE pgboss.job SET started_on = now() - interval '61 s' WHERE name = 'overdue'");
-    const states = () => sql("SELECT state FROM pgboss.job WHERE name = 'overdue'");
+    await engine().sql(
+      "UPDATE pgboss.job SET started_on = now() - interval '61 s' WHERE name = 'overdue'",
+    );
+    const states = () => engine().sql("SELECT state FROM pgboss.job WHERE name = 'overdue'");
     await settlesAt(states, [{ state: "retry" }]);
     release.resolve();
     await settlesAt(states, [{ state: "completed" }]);

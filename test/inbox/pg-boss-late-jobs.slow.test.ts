@@ -1,43 +1,33 @@
-import type PgBoss from "pg-boss";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
 import type { PgBossConsumer } from "../../src/inbox/pg-boss/client.js";
-import { describePgBoss } from "../support/inbox/inbox-engines.js";
-import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  settlesAtLine,
+} from "../support/inbox/receiver-and-worker.js";
 
-describePgBoss("pg-boss", () => {
-  let server: PostgresServer;
-  let boss: PgBoss;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    boss = await startPgBoss(postgresUrl(server.port));
-  });
-  afterAll(async () => {
-    await boss.stop({ graceful: false });
-    await server.close();
-  });
-
+describeOnPgBoss("pg-boss", (engine) => {
   /** The same client, but its first jobs arrive only when a log line contains `until`. */
   const slow = (lines: readonly string[], until: string): PgBossConsumer => {
     let isFirst = true;
     return {
       async fetch(name, options) {
-        const jobs = await boss.fetch(name, options);
+        const jobs = await engine().boss.fetch(name, options);
         if (isFirst && jobs.length > 0) {
           isFirst = false;
           await settlesAt(() => lines.some((line) => line.includes(until)), true);
         }
         return jobs;
       },
-      getDb: () => boss.getDb(),
+      getDb: () => engine().boss.getDb(),
     };
   };
 
   it("jobs that arrive after the timeout of their fetch run, within the concurrency", async () => {
-    const queue = pgBossQueue(boss, "slow", { expireInMs: 60_000 });
+    const queue = await engine().open("slow", { expireInMs: 60_000 });
     const receiver = inboxReceiver(queue.enqueue);
     for (const account of [1, 2, 3]) await receiver.receive(await alarmDelivery(account));
     const lines: string[] = [];
@@ -71,7 +61,7 @@ describePgBoss("pg-boss", () => {
   });
 
   it("jobs that arrive after they have expired are left to pg-boss", async () => {
-    const queue = pgBossQueue(boss, "expired", { expireInMs: 1_000, retryDelayMs: 1_000 });
+    const queue = await engine().open("expired", { expireInMs: 1_000, retryDelayMs: 1_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const lines: string[] = [];
     const runs: boolean[] = [];
@@ -82,10 +72,7 @@ describePgBoss("pg-boss", () => {
       logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
       handlers: { new_alarm: (_, { takeover }) => runs.push(takeover) },
     });
-    await settlesAt(
-      () => lines.some((line) => line.includes("arrived after it had expired")),
-      true,
-    );
+    await settlesAtLine(lines, "arrived after it had expired");
     await settlesAt(() => runs, [true]);
     await stop();
   });

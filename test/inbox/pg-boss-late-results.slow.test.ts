@@ -1,35 +1,22 @@
-import type PgBoss from "pg-boss";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { RetryLater } from "../../src/index.js";
 import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
 import { deferred } from "../support/deferred.js";
-import { describePgBoss } from "../support/inbox/inbox-engines.js";
-import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 
-describePgBoss("pg-boss", () => {
-  let server: PostgresServer;
-  let boss: PgBoss;
-
-  const sql = async (text: string, ...values: unknown[]): Promise<unknown[]> =>
-    (await boss.getDb().executeSql(text, values)).rows as unknown[];
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    boss = await startPgBoss(postgresUrl(server.port));
-  });
-  afterAll(async () => {
-    await boss.stop({ graceful: false });
-    await server.close();
-  });
-
+describeOnPgBoss("pg-boss", (engine) => {
   it.each([
     ["a failure", "late-failure", () => new Error("too late")],
     ["RetryLater", "late-retry", () => new RetryLater({ afterMs: 1_000 })],
   ])("a late result changes nothing for the next run: %s", async (_, name, makeError) => {
     // The second run is the last one: if the late result counted for it, the job would be dead.
-    const queue = pgBossQueue(boss, name, {
+    const queue = await engine().open(name, {
       expireInMs: 60_000,
       retryLimit: 1,
       retryDelayMs: 1_000,
@@ -41,14 +28,14 @@ describePgBoss("pg-boss", () => {
     let hasRun = false;
     const stopSlow = pgBossConsume({
       boss: {
-        fetch: (name, options) => boss.fetch(name, options),
+        fetch: (name, options) => engine().boss.fetch(name, options),
         getDb: () => ({
           // Simulates a process that is paused before it writes the result. The search for dead jobs passes.
           async executeSql(text, values) {
-            if (!hasRun) return await boss.getDb().executeSql(text, values);
+            if (!hasRun) return await engine().boss.getDb().executeSql(text, values);
             onItsWay.resolve();
             await release.promise;
-            const result = await boss.getDb().executeSql(text, values);
+            const result = await engine().boss.getDb().executeSql(text, values);
             arrived.resolve();
             return result;
           },
@@ -66,23 +53,22 @@ describePgBoss("pg-boss", () => {
     await onItsWay.promise;
     const slowStopped = stopSlow();
     // Lets the run expire. The next run has a minute.
-    await sql("UPDATE pgboss.job SET started_on = now() - interval '61 s' WHERE name = $1", name);
+    await engine().sql(
+      "UPDATE pgboss.job SET started_on = now() - interval '61 s' WHERE name = $1",
+      name,
+    );
 
     const again = deferred();
     const runs: boolean[] = [];
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: (_, { takeover }) => {
-          runs.push(takeover);
-          return again.promise;
-        },
-      },
+    const { stop } = watchWorker(queue, (_, { takeover }) => {
+      runs.push(takeover);
+      return again.promise;
     });
     await settlesAt(() => runs, [true]);
     release.resolve();
     await arrived.promise;
     await slowStopped;
-    expect(await sql("SELECT state FROM pgboss.job WHERE name = $1", name)).toEqual([
+    expect(await engine().sql("SELECT state FROM pgboss.job WHERE name = $1", name)).toEqual([
       { state: "active" },
     ]);
     again.resolve();
@@ -93,11 +79,9 @@ describePgBoss("pg-boss", () => {
   });
 
   it("failed jobs wait as long as with pg-boss's own fail, twice as long each time", async () => {
-    const queue = pgBossQueue(boss, "delays", { retryDelayMs: 60_000, retryLimit: 20 });
+    const queue = await engine().open("delays", { retryDelayMs: 60_000, retryLimit: 20 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-    const stop = queue.consume({
-      handlers: { new_alarm: () => Promise.reject(new Error("no")) },
-    });
+    const { stop } = watchWorker(queue, () => Promise.reject(new Error("no")));
     const waiting = `
       SELECT retry_count AS runs, extract(epoch FROM start_after - now())::float8 AS seconds
       FROM pgboss.job WHERE name = 'delays' AND state = 'retry' AND start_after > now()`;
@@ -109,13 +93,13 @@ describePgBoss("pg-boss", () => {
     ] as const) {
       // Simulates earlier runs. The fetch adds one.
       if (runs > 0) {
-        await sql(
+        await engine().sql(
           "UPDATE pgboss.job SET retry_count = $1, start_after = now() WHERE name = 'delays'",
           runs - 1,
         );
       }
-      await settlesAt(async () => (await sql(waiting)).length, 1);
-      const [job] = (await sql(waiting)) as { runs: number; seconds: number }[];
+      await settlesAt(async () => (await engine().sql(waiting)).length, 1);
+      const [job] = (await engine().sql(waiting)) as { runs: number; seconds: number }[];
       expect(job?.runs).toBe(runs);
       const times = (job?.seconds ?? 0) / (60 * 2 ** power);
       expect(times).toBeGreaterThan(0.9);

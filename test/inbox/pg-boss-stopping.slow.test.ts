@@ -1,51 +1,33 @@
-import type PgBoss from "pg-boss";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { RetryLater } from "../../src/index.js";
 import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
 import type { PgBossConsumer, PgBossJob } from "../../src/inbox/pg-boss/client.js";
 import { QueueError } from "../../src/inbox/queue-error.js";
 import { deferred } from "../support/deferred.js";
-import { describePgBoss } from "../support/inbox/inbox-engines.js";
-import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import { pgBossQueue, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+  watchedLog,
+} from "../support/inbox/receiver-and-worker.js";
 
-/** A logger that collects the lines of a worker. */
-function watchedLog() {
-  const lines: [string, unknown][] = [];
-  const take = (line: string, details: unknown) => lines.push([line, details]);
-  return { lines, logger: { warn: take, error: take } };
-}
-
-describePgBoss("pg-boss", () => {
-  let server: PostgresServer;
-  let url: string;
-  let boss: PgBoss;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    url = postgresUrl(server.port);
-    boss = await startPgBoss(url);
-  });
-  afterAll(async () => {
-    await boss.stop({ graceful: false });
-    await server.close();
-  });
-
+describeOnPgBoss("pg-boss", (engine) => {
   /** The same client, but `change` sees and replaces the fetched jobs. */
   const changing = (
     change: (jobs: readonly PgBossJob[]) => Promise<readonly PgBossJob[]>,
   ): PgBossConsumer => ({
-    fetch: async (name, options) => change(await boss.fetch(name, options)),
-    getDb: () => boss.getDb(),
+    fetch: async (name, options) => change(await engine().boss.fetch(name, options)),
+    getDb: () => engine().boss.getDb(),
   });
 
   it("a pg-boss worker logs that its job was cancelled while the handler ran", async () => {
-    const queue = pgBossQueue(boss, "cancelled");
+    const queue = await engine().open("cancelled");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const { lines, logger } = watchedLog();
-    const stop = queue.consume({
-      handlers: { new_alarm: (_, { id }) => boss.cancel("cancelled", id) },
+    const { stop } = watchWorker(queue, (_, { id }) => engine().boss.cancel("cancelled", id), {
       logger,
     });
     await settlesAt(
@@ -64,31 +46,30 @@ describePgBoss("pg-boss", () => {
   });
 
   it("a pg-boss worker that stops gives up a result that it cannot write, and the job runs again", async () => {
-    const own = await startPgBoss(url);
+    const own = await startPgBoss(engine().url);
     const queue = pgBossQueue(own, "given-up", { expireInMs: 60_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const { lines, logger } = watchedLog();
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: async () => {
-          // The wrong order: the worker must be stopped before the PgBoss.
-          await own.stop({ graceful: false });
-          throw new RetryLater({ afterMs: 1_000 });
-        },
+    const { stop } = watchWorker(
+      queue,
+      async () => {
+        // The wrong order: the worker must be stopped before the PgBoss.
+        await own.stop({ graceful: false });
+        throw new RetryLater({ afterMs: 1_000 });
       },
-      logger,
-    });
+      { logger },
+    );
     await settlesAt(() => lines.some(([line]) => line.includes("could not be written yet")), true);
     await stop();
     expect(lines.at(-2)).toEqual([
       expect.stringContaining("a result could not be written: the engine runs it again"),
       expect.objectContaining({ err: new QueueError("pg-boss is stopped") }),
     ]);
-    expect(await pgBossQueue(boss, "given-up").completed()).toBe(0);
+    expect(await (await engine().open("given-up")).completed()).toBe(0);
   });
 
   it("a pg-boss job that arrives while its worker is stopping runs with an aborted signal", async () => {
-    const queue = pgBossQueue(boss, "last");
+    const queue = await engine().open("last");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const fetched = deferred();
     const release = deferred();
@@ -112,7 +93,7 @@ describePgBoss("pg-boss", () => {
   });
 
   it("a job without a readable expiry has pg-boss's default", async () => {
-    const queue = pgBossQueue(boss, "endless");
+    const queue = await engine().open("endless");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const { lines, logger } = watchedLog();
     const stop = pgBossConsume({

@@ -1,13 +1,16 @@
-import type PgBoss from "pg-boss";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { RetryLater } from "../../src/index.js";
 import { pgBossJobId } from "../../src/inbox/job-id.js";
 import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
 import { deferred } from "../support/deferred.js";
-import { describePgBoss } from "../support/inbox/inbox-engines.js";
-import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
-import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  settlesAtLine,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
@@ -29,32 +32,15 @@ describe("pgBossJobId", () => {
   });
 });
 
-describePgBoss("pg-boss", () => {
-  let server: PostgresServer;
-  let url: string;
-  let boss: PgBoss;
-
-  const sql = async (text: string, ...values: unknown[]): Promise<unknown[]> =>
-    (await boss.getDb().executeSql(text, values)).rows as unknown[];
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    url = postgresUrl(server.port);
-    boss = await startPgBoss(url);
-  });
-  afterAll(async () => {
-    await boss.stop({ graceful: false });
-    await server.close();
-  });
-
+describeOnPgBoss("pg-boss", (engine) => {
   it("each pg-boss job stores how it is retried, expires, is kept and is dead-lettered", async () => {
-    const enqueue = pgBossEnqueue({ boss, queueName: "settings" });
+    const enqueue = pgBossEnqueue({ boss: engine().boss, queueName: "settings" });
     await inboxReceiver(enqueue).receive(await alarmDelivery(1, UUID));
     const columns = `
       retry_limit AS "retryLimit", retry_delay AS "retryDelay", retry_backoff AS "retryBackoff",
       extract(epoch FROM expire_in)::int AS "expireIn", dead_letter AS "deadLetter",
       extract(day FROM keep_until - now())::int AS "keptDays"`;
-    expect(await sql(`SELECT ${columns} FROM pgboss.job WHERE id = $1`, UUID)).toEqual([
+    expect(await engine().sql(`SELECT ${columns} FROM pgboss.job WHERE id = $1`, UUID)).toEqual([
       {
         retryLimit: 14,
         retryDelay: 10,
@@ -67,32 +53,32 @@ describePgBoss("pg-boss", () => {
   });
 
   it("a redelivery makes no second job while the first is archived, but does after pg-boss has deleted it", async () => {
-    const queue = pgBossQueue(boss, "archived");
+    const queue = await engine().open("archived");
     const delivery = await alarmDelivery(1);
     await inboxReceiver(queue.enqueue).receive(delivery);
-    const stop = queue.consume({ handlers: { new_alarm: () => undefined } });
+    const { stop } = watchWorker(queue, () => undefined);
     await settlesAt(() => queue.completed(), 1);
     await stop();
     // Simulates 13 hours. By default pg-boss archives after 12.
-    await sql(
+    await engine().sql(
       "UPDATE pgboss.job SET completed_on = now() - interval '13 h' WHERE name = 'archived'",
     );
     await settlesAt(() => queue.jobs(), 0);
     await inboxReceiver(queue.enqueue).receive(delivery);
     expect(await queue.jobs()).toBe(0);
 
-    await sql("DELETE FROM pgboss.archive WHERE name = 'archived'");
+    await engine().sql("DELETE FROM pgboss.archive WHERE name = 'archived'");
     await inboxReceiver(queue.enqueue).receive(delivery);
     expect(await queue.jobs()).toBe(1);
   });
 
   it("a redelivery makes no second job while pg-boss archives the first", async () => {
-    const queue = pgBossQueue(boss, "archiving");
+    const queue = await engine().open("archiving");
     const delivery = await alarmDelivery(1);
     // Each receiver stands for another process: its own memory does not know the delivery.
     const receive = async () => (await inboxReceiver(queue.enqueue).receive(delivery)).status;
     expect(await receive()).toBe(200);
-    const client = await server.pool().connect();
+    const client = await engine().server.pool().connect();
     await client.query(`BEGIN; WITH archived AS (
         DELETE FROM pgboss.job WHERE name = 'archiving' RETURNING *
       ) INSERT INTO pgboss.archive SELECT archived.*, now() FROM archived`);
@@ -106,11 +92,11 @@ describePgBoss("pg-boss", () => {
   it("a new delivery is one statement, and a redelivery two", async () => {
     const statements: string[] = [];
     const counted = {
-      createQueue: boss.createQueue.bind(boss),
+      createQueue: engine().boss.createQueue.bind(engine().boss),
       getDb: () => ({
         executeSql: (text: string, values: unknown[]) => {
           statements.push(text);
-          return boss.getDb().executeSql(text, values);
+          return engine().boss.getDb().executeSql(text, values);
         },
       }),
     };
@@ -127,23 +113,23 @@ describePgBoss("pg-boss", () => {
 
   it("a receiver puts its jobs into the schema that it was given", async () => {
     const { default: Boss } = await import("pg-boss");
-    const other = new Boss({ connectionString: url, schema: "other", schedule: false });
+    const other = new Boss({ connectionString: engine().url, schema: "other", schedule: false });
     await other.start();
     const options = { boss: other, queueName: "own-schema" };
     const delivery = await alarmDelivery(1, UUID);
     expect((await inboxReceiver(pgBossEnqueue(options)).receive(delivery)).status).toBe(500);
     const receiver = inboxReceiver(pgBossEnqueue({ ...options, schema: "other" }));
     expect((await receiver.receive(delivery)).status).toBe(200);
-    expect(await sql("SELECT id FROM other.job")).toEqual([{ id: UUID }]);
+    expect(await engine().sql("SELECT id FROM other.job")).toEqual([{ id: UUID }]);
     await other.stop({ graceful: false });
   });
 
   it("a receiver answers 500 if its queue was deleted, and creates it for the next attempt", async () => {
-    const queue = pgBossQueue(boss, "gone");
+    const queue = await engine().open("gone");
     const receiver = inboxReceiver(queue.enqueue);
     await receiver.receive(await alarmDelivery(1));
-    await sql("DELETE FROM pgboss.job WHERE name = 'gone'");
-    await boss.deleteQueue("gone");
+    await engine().sql("DELETE FROM pgboss.job WHERE name = 'gone'");
+    await engine().boss.deleteQueue("gone");
     const delivery = await alarmDelivery(2);
     expect((await receiver.receive(delivery)).status).toBe(500);
     expect((await receiver.receive(delivery)).status).toBe(200);
@@ -151,28 +137,28 @@ describePgBoss("pg-boss", () => {
   });
 
   it("a receiver answers 500 if the policy of the queue refuses the job", async () => {
-    await boss.createQueue("short", { name: "short", policy: "short" });
-    const receiver = inboxReceiver(pgBossQueue(boss, "short").enqueue);
+    await engine().boss.createQueue("short", { name: "short", policy: "short" });
+    const receiver = inboxReceiver((await engine().open("short")).enqueue);
     expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
     expect((await receiver.receive(await alarmDelivery(2))).status).toBe(500);
   });
 
   it("a job may wait as long for each retry as for its first run, and twice as long as a dead letter", async () => {
     const pendingRetentionMs = 72 * 3_600_000;
-    const queue = pgBossQueue(boss, "patience", { retryLimit: 1, pendingRetentionMs });
+    const queue = await engine().open("patience", { retryLimit: 1, pendingRetentionMs });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-    const stop = queue.consume({
-      handlers: { new_alarm: () => Promise.reject(new RetryLater({ afterMs: 24 * 3_600_000 })) },
-    });
+    const { stop } = watchWorker(queue, () =>
+      Promise.reject(new RetryLater({ afterMs: 24 * 3_600_000 })),
+    );
     const waits = (name: string) =>
-      sql(
+      engine().sql(
         `SELECT round(extract(epoch FROM start_after - now()) / 3600)::int AS start,
           round(extract(epoch FROM keep_until - now()) / 3600)::int AS keep
           FROM pgboss.job WHERE name = $1`,
         name,
       );
     await settlesAt(() => waits("patience"), [{ start: 24, keep: 96 }]);
-    await sql(
+    await engine().sql(
       `UPDATE pgboss.job SET start_after = now(), keep_until = now() + interval '72 h'
         WHERE name = 'patience'`,
     );
@@ -181,27 +167,21 @@ describePgBoss("pg-boss", () => {
   });
 
   it("a result that the database could not take is written when the database is back", async () => {
-    const queue = pgBossQueue(boss, "outage", { expireInMs: 60_000 });
+    const queue = await engine().open("outage", { expireInMs: 60_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const began = deferred();
     const release = deferred();
-    const lines: string[] = [];
     let runs = 0;
-    const stop = queue.consume({
-      handlers: {
-        new_alarm: async () => {
-          runs += 1;
-          began.resolve();
-          await release.promise;
-        },
-      },
-      logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
+    const { stop, lines } = watchWorker(queue, async () => {
+      runs += 1;
+      began.resolve();
+      await release.promise;
     });
     await began.promise;
-    await server.stop("crash");
+    await engine().server.stop("crash");
     release.resolve();
-    await settlesAt(() => lines.some((line) => line.includes("could not be written yet")), true);
-    await server.start();
+    await settlesAtLine(lines, "could not be written yet");
+    await engine().server.start();
     await settlesAt(() => queue.completed(), 1);
     await stop();
     expect(runs).toBe(1);
@@ -209,7 +189,7 @@ describePgBoss("pg-boss", () => {
 
   it("a receiver answers 500 on a PgBoss that is not started, and a worker can be stopped", async () => {
     const { default: Boss } = await import("pg-boss");
-    const idle = new Boss(url);
+    const idle = new Boss(engine().url);
     const receiver = inboxReceiver(pgBossEnqueue({ boss: idle }));
     expect((await receiver.receive(await alarmDelivery(1))).status).toBe(500);
     const stop = pgBossConsume({

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { WebhookTelemetry, TelemetryWork } from "../../src/index.js";
 import { inbox, inboxWorker } from "../../src/inbox/index.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
 import { alarmDelivery, settlesAt } from "../support/inbox/receiver-and-worker.js";
 
@@ -25,16 +24,9 @@ function tracer() {
   return { works, ended, telemetry };
 }
 
-describeEachEngine((_name, startEngine) => {
-  let engine: InboxEngine;
-
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.close());
-
+describeEachEngine((engine) => {
   it("telemetry follows a delivery from the receiver through the queue to the worker", async () => {
-    const queue = await engine.open("traced");
+    const queue = await engine().open("traced");
     const { works, ended, telemetry } = tracer();
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, logger: false, telemetry },

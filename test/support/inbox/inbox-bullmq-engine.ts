@@ -7,7 +7,7 @@ import {
 } from "../../../src/inbox/bullmq/index.js";
 import type { RetryOptions } from "../../../src/inbox/queue-options.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
-import { startRedisServer } from "../redis/redis-server.js";
+import { startRedisServer, type RedisServer } from "../redis/redis-server.js";
 
 /** Locks short enough for a test, and long enough for a worker on a busy machine. */
 const SHORT_LOCKS = { lockDuration: 5_000, stalledInterval: 500, drainDelay: 1 };
@@ -57,30 +57,38 @@ export async function openBullmqQueue(
   };
 }
 
-/** BullMQ on its own Redis server, which writes every job to disk before it answers. */
-export async function startBullmqEngine(): Promise<InboxEngine> {
+/** A Redis server of its own for BullMQ. `close` closes the opened queues too. */
+export interface BullmqEngine extends InboxEngine {
+  readonly server: RedisServer;
+  readonly redis: Redis;
+  readonly connection: { readonly host: string; readonly port: number };
+  readonly open: (queue: string, retries?: RetryOptions) => Promise<OpenBullmqQueue>;
+}
+
+/** Starts a Redis that writes every job to disk before it answers. */
+export async function startBullmqEngine(): Promise<BullmqEngine> {
   const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
+  const connection = { host: "127.0.0.1", port: server.port };
+  const redis = new Redis(connection);
+  redis.on("error", () => undefined);
   const queues: Queue[] = [];
   return {
-    url: server.url,
-    kill: server.kill,
-    start: server.start,
+    ...{ url: server.url, kill: server.kill, start: server.start, server, redis, connection },
     async open(name, retries) {
       const opened = await openBullmqQueue(server.url, name, retries);
       queues.push(opened.queue);
       return opened;
     },
     async dump() {
-      const redis = new Redis(Number(new URL(server.url).port));
       await redis.config("SET", "rdbcompression", "no");
       const keys = await redis.keys("*");
       const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
-      redis.disconnect();
       // A key may expire between the two commands.
       const kept = values.filter((value) => (value as Buffer | null) !== null);
       return Buffer.concat([Buffer.from(keys.join("\n")), ...kept]);
     },
     async close() {
+      redis.disconnect();
       await Promise.all(queues.map((queue) => queue.close()));
       await server.close();
     },

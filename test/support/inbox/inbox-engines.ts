@@ -1,9 +1,10 @@
 import { describeService } from "../describe-service.js";
 import { hasPostgres } from "../postgres/postgres-server.js";
 import { hasRedisServer } from "../redis/redis-server.js";
-import { startBullmqEngine } from "./inbox-bullmq-engine.js";
+import { startedForAll } from "../started-for-all.js";
+import { startBullmqEngine, type BullmqEngine } from "./inbox-bullmq-engine.js";
 import type { InboxEngine } from "./inbox-engine.js";
-import { startPgBossEngine } from "./inbox-pg-boss-engine.js";
+import { startPgBossEngine, type PgBossEngine } from "./inbox-pg-boss-engine.js";
 
 /** `describe` for tests on pg-boss. Skips them if PostgreSQL is not installed. */
 export function describePgBoss(title: string, body: () => void): void {
@@ -16,14 +17,28 @@ export function describeBullmq(title: string, body: () => void): void {
   describeService(title, hasRedisServer ? undefined : "Redis is not on this machine", body);
 }
 
-/** `describe` for tests that hold for both engines. `start` starts the engine on its own server. */
-export function describeEachEngine(
-  body: (name: "pg-boss" | "bullmq", start: () => Promise<InboxEngine>) => void,
-): void {
-  describePgBoss("pg-boss on PostgreSQL", () => {
-    body("pg-boss", startPgBossEngine);
+/** `describePgBoss` with a PgBoss that all its tests share. */
+export function describeOnPgBoss(title: string, body: (engine: () => PgBossEngine) => void): void {
+  describePgBoss(title, () => {
+    body(startedForAll(startPgBossEngine));
   });
-  describeBullmq("BullMQ on Redis", () => {
-    body("bullmq", startBullmqEngine);
+}
+
+/** `describeBullmq` with a Redis that all its tests share. */
+export function describeOnBullmq(title: string, body: (engine: () => BullmqEngine) => void): void {
+  describeBullmq(title, () => {
+    body(startedForAll(startBullmqEngine));
+  });
+}
+
+/** `describe` for tests that hold for both engines, each on its own server. */
+export function describeEachEngine(
+  body: (engine: () => InboxEngine, name: "pg-boss" | "bullmq") => void,
+): void {
+  describeOnPgBoss("pg-boss on PostgreSQL", (engine) => {
+    body(engine, "pg-boss");
+  });
+  describeOnBullmq("BullMQ on Redis", (engine) => {
+    body(engine, "bullmq");
   });
 }

@@ -3,9 +3,10 @@ import {
   pgBossConsume,
   pgBossDeadDeliveries,
   pgBossEnqueue,
+  type PgBossEnqueueOptions,
 } from "../../../src/inbox/pg-boss/index.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
-import { startPostgres } from "../postgres/postgres-server.js";
+import { startPostgres, type PostgresServer } from "../postgres/postgres-server.js";
 
 /** Starts pg-boss with maintenance every second instead of every few minutes. */
 export async function startPgBoss(url: string): Promise<PgBoss> {
@@ -54,26 +55,35 @@ export function postgresUrl(port: number): string {
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }
 
-/** pg-boss on its own PostgreSQL server. */
-export async function startPgBossEngine(): Promise<InboxEngine> {
+/** A started PgBoss on its own PostgreSQL server. */
+export interface PgBossEngine extends InboxEngine {
+  readonly server: PostgresServer;
+  readonly boss: PgBoss;
+  /** The rows of a statement on its database. */
+  readonly sql: (text: string, ...values: unknown[]) => Promise<unknown[]>;
+  readonly open: (queue: string, options?: Partial<PgBossEnqueueOptions>) => Promise<InboxQueue>;
+}
+
+/** Starts a PgBoss and its server. */
+export async function startPgBossEngine(): Promise<PgBossEngine> {
   const server = await startPostgres();
   const url = postgresUrl(server.port);
   const boss = await startPgBoss(url);
+  const sql: PgBossEngine["sql"] = async (text, ...values) =>
+    (await boss.getDb().executeSql(text, values)).rows as unknown[];
   return {
-    url,
+    ...{ url, server, boss, sql },
     kill: () => server.stop("crash"),
     start: server.start,
-    open: (name, retries) => Promise.resolve(pgBossQueue(boss, name, retries)),
+    open: (name, options) => Promise.resolve(pgBossQueue(boss, name, options)),
     async dump() {
-      const sql = async (text: string) =>
-        (await boss.getDb().executeSql(text, [])).rows as Record<string, string>[];
       const tables = await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'pgboss'");
       const rows = await Promise.all(
-        tables.map(({ tablename = "" }) =>
+        (tables as { tablename: string }[]).map(({ tablename }) =>
           sql(`SELECT t::text AS row FROM pgboss."${tablename}" t`),
         ),
       );
-      return Buffer.from(rows.flatMap((all) => all.map(({ row }) => row)).join("\n"));
+      return Buffer.from((rows.flat() as { row: string }[]).map(({ row }) => row).join("\n"));
     },
     async close() {
       await boss.stop({ graceful: false });

@@ -19,17 +19,34 @@ export function inboxReceiver(enqueue: Enqueue, enqueueTimeoutMs?: number): Webh
   });
 }
 
-/** Starts a worker and collects its reports and log lines. */
-export function watchWorker(queue: InboxQueue, newAlarm: WebhookHandlers["new_alarm"]) {
+/** A logger that collects its lines with their details. */
+export function watchedLog() {
+  const lines: [string, unknown][] = [];
+  const take = (line: string, details: unknown) => lines.push([line, details]);
+  return { lines, logger: { warn: take, error: take } };
+}
+
+/** Starts a worker for alarms and collects its reports and log lines. */
+export function watchWorker(
+  { consume }: Pick<InboxQueue, "consume">,
+  newAlarm: WebhookHandlers["new_alarm"],
+  options: Partial<Parameters<InboxQueue["consume"]>[0]> = {},
+) {
   const reports: JobReport[] = [];
   const lines: string[] = [];
   const take = (line: string) => lines.push(line);
-  const stop = queue.consume({
+  const stop = consume({
     handlers: { new_alarm: newAlarm },
     onJob: (report) => reports.push(report),
     logger: { warn: take, error: take },
+    ...options,
   });
   return { reports, lines, stop };
+}
+
+/** Waits until a line contains the text. */
+export function settlesAtLine(lines: readonly string[], text: string): Promise<void> {
+  return settlesAt(() => lines.some((line) => line.includes(text)), true);
 }
 
 /** A signed alarm with its own `account_id`. */

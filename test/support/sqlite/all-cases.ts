@@ -1,30 +1,29 @@
 import { contractCases } from "./contract-cases.js";
 import type { SqliteDriver } from "./drivers.js";
-import { groupCases } from "./group-cases.js";
-import { guardedHandleCases } from "./guarded-handle-cases.js";
-import { misuseCases } from "./misuse-cases.js";
-import { openingCases } from "./opening-cases.js";
-import { queueCases } from "./queue-cases.js";
-import { powerCutCases } from "./power-cut-cases.js";
-import { randomCallsCases } from "./random-calls-cases.js";
-import { retentionCases } from "./retention-cases.js";
-import { storeCases, type SqliteCase } from "./store-cases.js";
-import { transactionCases } from "./transaction-cases.js";
-import { waitingCases } from "./waiting-cases.js";
+import { withSqliteFolder, type SqliteCase } from "./folder.js";
+import { storeChecks } from "./store-cases.js";
+import { openingChecks } from "./opening-cases.js";
+import { transactionChecks } from "./transaction-cases.js";
+import { guardedHandleChecks } from "./guarded-handle-cases.js";
+import { misuseChecks } from "./misuse-cases.js";
+import { queueChecks } from "./queue-cases.js";
+import { waitingChecks } from "./waiting-cases.js";
+import { groupChecks } from "./group-cases.js";
+import { retentionChecks } from "./retention-cases.js";
+import { powerCutChecks } from "./power-cut-cases.js";
+import { randomCallsChecks } from "./random-calls-cases.js";
+
+const CHECKS = {
+  ...{ ...storeChecks, ...openingChecks, ...transactionChecks, ...guardedHandleChecks },
+  ...{ ...misuseChecks, ...queueChecks, ...waitingChecks, ...groupChecks, ...retentionChecks },
+  ...{ ...powerCutChecks, ...randomCallsChecks },
+};
 
 /** Every case for a SQLite driver. Each runs on a new file. */
 export function allCases(driver: SqliteDriver): readonly SqliteCase[] {
-  const groups = [
-    ...[storeCases, openingCases, transactionCases, guardedHandleCases, misuseCases],
-    ...[
-      queueCases,
-      waitingCases,
-      groupCases,
-      retentionCases,
-      powerCutCases,
-      randomCallsCases,
-      contractCases,
-    ],
-  ];
-  return groups.flatMap((casesOf) => casesOf(driver));
+  const cases = Object.entries(CHECKS).map(([title, check]) => ({
+    title,
+    run: () => withSqliteFolder(driver, (folder) => check(folder, driver)),
+  }));
+  return [...cases, ...contractCases(driver)];
 }

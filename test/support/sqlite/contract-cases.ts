@@ -2,8 +2,7 @@ import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/inde
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { transactionalStoreContract } from "../../../kit/store-contract/transactional-store-contract.js";
 import { rowsOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
-import { sqliteFolder, type SqliteFolder } from "./folder.js";
-import type { SqliteCase } from "./store-cases.js";
+import { sqliteFolder, type SqliteCase, type SqliteFolder } from "./folder.js";
 
 /** Moves the clock of the store for a case: the times in its rows go into the past. */
 function movable(folder: SqliteFolder): (ms: number) => void {

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isPromise } from "../../../src/common/promises.js";
 import type { DeliveryStore } from "../../../src/stores/delivery-store.js";
-import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { rowsOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
+import { sqliteStore } from "../../../src/stores/sqlite/index.js";
+import { rowsOf, type SqliteHandle } from "./drivers.js";
+import type { SqliteChecks, SqliteFolder } from "./folder.js";
 import { watchedHandle } from "./watched-handle.js";
-import type { SqliteCase } from "./store-cases.js";
-import { RETENTION } from "./transaction-cases.js";
+import { openTransactions, RETENTION } from "./transaction-cases.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -46,7 +45,8 @@ async function failAlone(folder: SqliteFolder, how: string): Promise<void> {
   assert.ok(count("BEGIN IMMEDIATE") <= keys.length + 2, "calls were tried more than once more");
 }
 
-const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
+/** Calls that share a transaction. */
+export const groupChecks: SqliteChecks = {
   async "the calls of one turn share one commit, except for the first"(folder) {
     const { database, count } = watchedHandle(folder.open());
     const store = sqliteStore({ database });
@@ -171,10 +171,10 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   async "a transaction in the queue divides the calls before it from those behind it"(folder) {
     const { database, count } = watchedHandle(folder.open());
     const store = sqliteStore({ database });
-    const transactions = sqliteTransactions({ database });
+    const transactions = openTransactions({ database });
     await store.claim("first", "o", TIMES);
     const before = KEYS.map((key) => store.claim(key, "o", TIMES));
-    const run = transactions.process("run", () => Promise.resolve(), RETENTION);
+    const run = transactions.process("run", () => Promise.resolve());
     const behind = KEYS.map((key) => store.claim(`behind-${key}`, "o", TIMES));
     assert.deepEqual(await run, { state: "processed" });
     for (const claim of [...before, ...behind]) assert.deepEqual(await claim, CLAIMED);
@@ -191,11 +191,3 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(remembered(folder.open()), ["k0"]);
   },
 };
-
-/** Calls that share a transaction. */
-export function groupCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return Object.entries(checks).map(([title, check]) => ({
-    title,
-    run: () => withSqliteFolder(driver, check),
-  }));
-}

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import type { SqliteDriver, SqliteHandle } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
-import type { SqliteCase } from "./store-cases.js";
-import { NOTHING, RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
+import type { SqliteHandle } from "./drivers.js";
+import type { SqliteChecks } from "./folder.js";
+import { committed, NOTHING, openLedger, openTransactions, writes } from "./transaction-cases.js";
 
 const LATE = { code: "transaction_misuse", message: /after (?:the|its) handler had settled/ };
 
@@ -40,60 +38,53 @@ function keepingWork() {
   };
 }
 
-const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
+/** What a handler can do with tx, and when. */
+export const guardedHandleChecks: SqliteChecks = {
   async "tx refuses calls of a handler that has failed, so nothing of it stays"(folder) {
-    const store = sqliteTransactions({ database: openLedger(folder) });
+    const store = openTransactions({ database: openLedger(folder) });
     const { uses, work } = keepingWork();
     const failing = async (tx: SqliteHandle) => {
       await work(tx);
       throw new Error("failed");
     };
-    await assert.rejects(store.process("k", failing, RETENTION), /failed/);
+    await assert.rejects(store.process("k", failing), /failed/);
     for (const use of uses) assert.throws(use, LATE);
     assert.deepEqual(committed(folder), NOTHING);
-    await store.process("k", writes("a"), RETENTION);
+    await store.process("k", writes("a"));
     assert.deepEqual(committed(folder), { effects: ["a"], keys: ["k"] });
   },
 
   async "tx refuses calls of a handler that has succeeded, so they do not reach the next delivery"(
     folder,
   ) {
-    const store = sqliteTransactions({ database: openLedger(folder) });
+    const store = openTransactions({ database: openLedger(folder) });
     const { uses, work } = keepingWork();
-    await store.process("k", work, RETENTION);
-    await store.process(
-      "next",
-      async (tx) => {
-        await writes("a")(tx);
-        for (const use of uses) assert.throws(use, LATE);
-        await writes("b")(tx);
-      },
-      RETENTION,
-    );
+    await store.process("k", work);
+    await store.process("next", async (tx) => {
+      await writes("a")(tx);
+      for (const use of uses) assert.throws(use, LATE);
+      await writes("b")(tx);
+    });
     assert.deepEqual(committed(folder), { effects: ["a", "b", "kept"], keys: ["k", "next"] });
   },
 
   async "an iterator of tx refuses more rows after its handler has settled"(folder) {
-    const store = sqliteTransactions({ database: openLedger(folder) });
-    await store.process("first", writes("a", "b", "c"), RETENTION);
+    const store = openTransactions({ database: openLedger(folder) });
+    await store.process("first", writes("a", "b", "c"));
     let rows: Iterator<unknown> | undefined;
-    await store.process(
-      "k",
-      async (tx) => {
-        rows = tx.prepare("SELECT name FROM effects").iterate();
-        rows.next();
-        await nextTurn();
-      },
-      RETENTION,
-    );
+    await store.process("k", async (tx) => {
+      rows = tx.prepare("SELECT name FROM effects").iterate();
+      rows.next();
+      await nextTurn();
+    });
     assert.throws(() => rows?.next(), LATE);
     // A `for` loop that is left late calls it.
     assert.deepEqual(rows?.return?.().done, true);
   },
 
   async "sqliteTransactions ends the transaction of a handler that left iterators open"(folder) {
-    const store = sqliteTransactions({ database: openLedger(folder) });
-    await store.process("first", writes("a", "b", "c"), RETENTION);
+    const store = openTransactions({ database: openLedger(folder) });
+    await store.process("first", writes("a", "b", "c"));
     const leaving = async (tx: SqliteHandle) => {
       await writes("d")(tx);
       const select = tx.prepare("SELECT name FROM effects");
@@ -108,13 +99,13 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
       await leaving(tx);
       throw new Error("failed");
     };
-    await assert.rejects(store.process("k", failing, RETENTION), /failed/);
+    await assert.rejects(store.process("k", failing), /failed/);
     assert.deepEqual(committed(folder), { effects: ["a", "b", "c"], keys: ["first"] });
     // Another process finds the lock free.
     folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
-    assert.deepEqual(await store.process("k", leaving, RETENTION), { state: "processed" });
+    assert.deepEqual(await store.process("k", leaving), { state: "processed" });
     folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
-    await store.process("next", writes("e"), RETENTION);
+    await store.process("next", writes("e"));
     const effects = ["a", "b", "c", "d", "e"];
     assert.deepEqual(committed(folder), { effects, keys: ["first", "k", "next"] });
   },
@@ -122,8 +113,8 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   async "sqliteTransactions writes after other connections although a handler left iterators open"(
     folder,
   ) {
-    const store = sqliteTransactions({ database: openLedger(folder), waitTimeoutMs: 1_000 });
-    await store.process("first", writes("a", "b", "c"), RETENTION);
+    const store = openTransactions({ database: openLedger(folder), waitTimeoutMs: 1_000 });
+    await store.process("first", writes("a", "b", "c"));
     // More rows than a driver reads ahead.
     const many =
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) SELECT * FROM n, effects";
@@ -138,47 +129,35 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
         leave(tx);
         return Promise.resolve();
       };
-      await store.process(`leaving ${index}`, leaving, RETENTION);
+      await store.process(`leaving ${index}`, leaving);
       folder.open().exec(`INSERT INTO effects (name) VALUES ('other ${index}')`);
-      const next = store.process(`next ${index}`, writes(`d${index}`), RETENTION);
+      const next = store.process(`next ${index}`, writes(`d${index}`));
       assert.deepEqual(await next, { state: "processed" });
     }
   },
 
   async "tx does everything that the handle does"(folder) {
     const database = openLedger(folder);
-    const store = sqliteTransactions({ database });
-    await store.process(
-      "k",
-      async (tx) => {
-        assert.ok(tx instanceof database.constructor);
-        assert.equal(tx.constructor, database.constructor);
-        const insert = tx.prepare("INSERT INTO effects (name) VALUES (?)");
-        for (const name of ["a", "b", "c"]) assert.equal(insert.run(name).changes, 1);
-        await nextTurn();
-        const select = tx.prepare("SELECT name FROM effects ORDER BY name");
-        // libsql adds a member of its own to the row.
-        assert.equal((select.get() as { name: unknown }).name, "a");
-        assert.equal(select.all().length, 3);
-        const names: unknown[] = [];
-        for (const row of select.iterate()) {
-          names.push((row as { name: unknown }).name);
-          if (names.length === 2) break;
-        }
-        assert.deepEqual(names, ["a", "b"]);
-        assert.equal([...select.iterate()].length, 3);
-        tx.exec("DELETE FROM effects WHERE name = 'c'");
-      },
-      RETENTION,
-    );
+    const store = openTransactions({ database });
+    await store.process("k", async (tx) => {
+      assert.ok(tx instanceof database.constructor);
+      assert.equal(tx.constructor, database.constructor);
+      const insert = tx.prepare("INSERT INTO effects (name) VALUES (?)");
+      for (const name of ["a", "b", "c"]) assert.equal(insert.run(name).changes, 1);
+      await nextTurn();
+      const select = tx.prepare("SELECT name FROM effects ORDER BY name");
+      // libsql adds a member of its own to the row.
+      assert.equal((select.get() as { name: unknown }).name, "a");
+      assert.equal(select.all().length, 3);
+      const names: unknown[] = [];
+      for (const row of select.iterate()) {
+        names.push((row as { name: unknown }).name);
+        if (names.length === 2) break;
+      }
+      assert.deepEqual(names, ["a", "b"]);
+      assert.equal([...select.iterate()].length, 3);
+      tx.exec("DELETE FROM effects WHERE name = 'c'");
+    });
     assert.deepEqual(committed(folder), { effects: ["a", "b"], keys: ["k"] });
   },
 };
-
-/** What a handler can do with tx, and when. */
-export function guardedHandleCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return Object.entries(checks).map(([title, check]) => ({
-    title,
-    run: () => withSqliteFolder(driver, check),
-  }));
-}

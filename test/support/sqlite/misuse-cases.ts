@@ -1,47 +1,45 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import type { SqliteDriver } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
-import type { SqliteCase } from "./store-cases.js";
-import { NOTHING, RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
+import { sqliteStore } from "../../../src/stores/sqlite/index.js";
+import type { SqliteChecks } from "./folder.js";
+import {
+  committed,
+  NOTHING,
+  openLedger,
+  openTransactions,
+  RETENTION,
+  writes,
+} from "./transaction-cases.js";
 
-const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
+/** How the stores react to a misused handle. */
+export const misuseChecks: SqliteChecks = {
   async "sqliteTransactions does not remember a delivery whose handler ended the transaction"(
     folder,
   ) {
-    const store = sqliteTransactions({ database: openLedger(folder) });
+    const store = openTransactions({ database: openLedger(folder) });
     for (const sql of ["COMMIT", "ROLLBACK", "COMMIT; BEGIN", "ROLLBACK; BEGIN IMMEDIATE"]) {
-      const run = store.process(
-        "k",
-        async (tx) => {
-          tx.exec(sql);
-          await nextTurn();
-        },
-        RETENTION,
-      );
+      const run = store.process("k", async (tx) => {
+        tx.exec(sql);
+        await nextTurn();
+      });
       await assert.rejects(run, { code: "transaction_ended", message: /leave COMMIT/ });
       assert.deepEqual(committed(folder), NOTHING);
     }
-    assert.equal((await store.process("k", writes("a"), RETENTION)).state, "processed");
+    assert.equal((await store.process("k", writes("a"))).state, "processed");
   },
 
   async "sqliteTransactions leaves the application's transaction alone after a handler ended its own"(
     folder,
   ) {
     const database = openLedger(folder);
-    const store = sqliteTransactions({ database });
-    const ended = store.process(
-      "k",
-      async (tx) => {
-        tx.exec("ROLLBACK");
-        await nextTurn();
-      },
-      RETENTION,
-    );
+    const store = openTransactions({ database });
+    const ended = store.process("k", async (tx) => {
+      tx.exec("ROLLBACK");
+      await nextTurn();
+    });
     await assert.rejects(ended, { code: "transaction_ended" });
     database.exec("BEGIN; INSERT INTO effects (name) VALUES ('of the application')");
-    const run = store.process("k", writes("a"), RETENTION);
+    const run = store.process("k", writes("a"));
     await assert.rejects(run, { code: "handle_in_transaction" });
     database.exec("COMMIT");
     assert.deepEqual(committed(folder), { effects: ["of the application"], keys: [] });
@@ -49,18 +47,14 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
 
   async "sqliteTransactions recovers when an open iterator of the handle itself is ended"(folder) {
     const database = openLedger(folder);
-    const store = sqliteTransactions({ database });
-    await store.process("first", writes("a", "b"), RETENTION);
+    const store = openTransactions({ database });
+    await store.process("first", writes("a", "b"));
     let iterator: Iterator<unknown> | undefined;
-    const run = store.process(
-      "k",
-      async (tx) => {
-        await writes("c")(tx);
-        iterator = database.prepare("SELECT name FROM effects").iterate();
-        iterator.next();
-      },
-      RETENTION,
-    );
+    const run = store.process("k", async (tx) => {
+      await writes("c")(tx);
+      iterator = database.prepare("SELECT name FROM effects").iterate();
+      iterator.next();
+    });
     // better-sqlite3 refuses both COMMIT and ROLLBACK; node:sqlite allows them.
     const state = await run.then(
       (result) => result.state,
@@ -68,7 +62,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
     );
     assert.match(state, /^processed$|busy executing a query/);
     iterator?.return?.();
-    await store.process("next", writes("d"), RETENTION);
+    await store.process("next", writes("d"));
     const { effects, keys } = committed(folder);
     const isCommitted = state === "processed";
     assert.deepEqual(effects, isCommitted ? ["a", "b", "c", "d"] : ["a", "b", "d"]);
@@ -83,11 +77,3 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
     open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
   },
 };
-
-/** How the stores react to a misused handle. */
-export function misuseCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return Object.entries(checks).map(([title, check]) => ({
-    title,
-    run: () => withSqliteFolder(driver, check),
-  }));
-}

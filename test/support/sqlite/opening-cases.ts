@@ -6,14 +6,14 @@ import {
   sqliteTransactions,
   type SqliteOptions,
 } from "../../../src/stores/sqlite/index.js";
-import { valueOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
-import { withSqliteFolder } from "./folder.js";
-import type { SqliteCase, SqliteCheck } from "./store-cases.js";
+import { valueOf, type SqliteHandle } from "./drivers.js";
+import type { SqliteChecks } from "./folder.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 
-const checks: Record<string, SqliteCheck> = {
+/** Which handles, tables and options the SQLite stores accept. */
+export const openingChecks: SqliteChecks = {
   "sqliteStore refuses a database in memory"(_folder, driver) {
     for (const file of [":memory:", ""]) {
       const database = driver.open(file);
@@ -185,12 +185,4 @@ function refused(options: SqliteOptions, message: RegExp): void {
     () => sqliteStore(options),
     (error) => error instanceof ConfigurationError && message.test(error.message),
   );
-}
-
-/** Which handles, tables and options the SQLite stores accept. */
-export function openingCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return Object.entries(checks).map(([title, check]) => ({
-    title,
-    run: () => withSqliteFolder(driver, (folder) => check(folder, driver)),
-  }));
 }

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import type { SqliteDriver } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
-import type { SqliteCase } from "./store-cases.js";
+import type { SqliteChecks, SqliteFolder } from "./folder.js";
 import { watchedHandle } from "./watched-handle.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
@@ -49,11 +48,6 @@ async function recover(folder: SqliteFolder, driver: SqliteDriver): Promise<void
 }
 
 /** A host that loses its power. */
-export function powerCutCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return [
-    {
-      title: "a power cut after any commit loses nothing that a group has acknowledged",
-      run: () => withSqliteFolder(driver, (folder) => recover(folder, driver)),
-    },
-  ];
-}
+export const powerCutChecks: SqliteChecks = {
+  "a power cut after any commit loses nothing that a group has acknowledged": recover,
+};

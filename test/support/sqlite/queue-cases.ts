@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
-import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
+import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../deferred.js";
-import type { SqliteDriver, SqliteHandle } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
-import type { SqliteCase } from "./store-cases.js";
-import { RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
+import type { SqliteHandle } from "./drivers.js";
+import type { SqliteChecks } from "./folder.js";
+import { committed, openLedger, openTransactions, writes } from "./transaction-cases.js";
 
 /** Work that runs until `end` is called. */
 function heldWork() {
@@ -22,24 +21,21 @@ function heldWork() {
   };
 }
 
-const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
+/** Deliveries that arrive at the same time. */
+export const queueChecks: SqliteChecks = {
   async "sqliteTransactions runs the deliveries of one handle one after the other"(folder) {
     const database = openLedger(folder);
     // Two stores on one handle: a connection has one transaction.
-    const [even, odd] = [sqliteTransactions({ database }), sqliteTransactions({ database })];
+    const [even, odd] = [openTransactions({ database }), openTransactions({ database })];
     let running = 0;
     const runs = Array.from({ length: 20 }, (_, index) =>
-      (index % 2 === 0 ? even : odd).process(
-        `k${index}`,
-        async (tx) => {
-          running += 1;
-          await writes(`a${index}`, `b${index}`)(tx);
-          assert.equal(running, 1);
-          running -= 1;
-          if (index % 3 === 0) throw new Error("failed");
-        },
-        RETENTION,
-      ),
+      (index % 2 === 0 ? even : odd).process(`k${index}`, async (tx) => {
+        running += 1;
+        await writes(`a${index}`, `b${index}`)(tx);
+        assert.equal(running, 1);
+        running -= 1;
+        if (index % 3 === 0) throw new Error("failed");
+      }),
     );
     const results = await Promise.allSettled(runs);
     const done = results.flatMap(({ status }, index) => (status === "fulfilled" ? [index] : []));
@@ -52,14 +48,14 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   async "sqliteTransactions answers a duplicate at once while the first delivery runs or waits"(
     folder,
   ) {
-    const store = sqliteTransactions({ database: openLedger(folder) });
-    await store.process("done", writes("done"), RETENTION);
+    const store = openTransactions({ database: openLedger(folder) });
+    await store.process("done", writes("done"));
     const held = heldWork();
-    const first = store.process("k", held.work, RETENTION);
+    const first = store.process("k", held.work);
     await held.started;
-    const waiting = store.process("waiting", writes("waiting"), RETENTION);
+    const waiting = store.process("waiting", writes("waiting"));
     const duplicates = ["k", "waiting", "done"].map((key) =>
-      store.process(key, () => assert.fail("a duplicate ran"), RETENTION),
+      store.process(key, () => assert.fail("a duplicate ran")),
     );
     assert.deepEqual(await Promise.all(duplicates), [
       { state: "in_flight", retryAfterMs: 1_000 },
@@ -76,11 +72,11 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     folder,
   ) {
     const database = openLedger(folder);
-    const [store, another] = [sqliteTransactions({ database }), sqliteTransactions({ database })];
+    const [store, another] = [openTransactions({ database }), openTransactions({ database })];
     const held = heldWork();
-    const first = store.process("k", held.work, RETENTION);
+    const first = store.process("k", held.work);
     await held.started;
-    const duplicate = another.process("k", writes("duplicate"), RETENTION);
+    const duplicate = another.process("k", writes("duplicate"));
     await nextTurn();
     held.end.reject(new Error("failed"));
     await assert.rejects(first, /failed/);
@@ -91,25 +87,25 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   async "sqliteTransactions rejects a delivery that waits longer than waitTimeoutMs, and handles it later"(
     folder,
   ) {
-    const store = sqliteTransactions({ database: openLedger(folder), waitTimeoutMs: 80 });
+    const store = openTransactions({ database: openLedger(folder), waitTimeoutMs: 80 });
     const held = heldWork();
-    const first = store.process("k", held.work, RETENTION);
+    const first = store.process("k", held.work);
     await held.started;
-    const late = store.process("late", writes("late"), RETENTION);
+    const late = store.process("late", writes("late"));
     await assert.rejects(late, { code: "wait_timeout" });
     held.end.resolve();
     await first;
     assert.deepEqual(committed(folder), { effects: ["held"], keys: ["k"] });
-    assert.equal((await store.process("late", writes("late"), RETENTION)).state, "processed");
+    assert.equal((await store.process("late", writes("late"))).state, "processed");
   },
 
   async "sqliteTransactions waits for another connection's lock without blocking the process"(
     folder,
   ) {
-    const store = sqliteTransactions({ database: openLedger(folder) });
+    const store = openTransactions({ database: openLedger(folder) });
     const other = folder.open();
     other.exec("BEGIN IMMEDIATE");
-    const run = store.process("k", writes("a"), RETENTION);
+    const run = store.process("k", writes("a"));
     const startedAt = performance.now();
     await wait(100);
     assert.ok(performance.now() - startedAt < 1_000, "the process was stopped");
@@ -118,12 +114,12 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   },
 
   async "sqliteTransactions finds a key completed that another connection committed"(folder) {
-    const here = sqliteTransactions({ database: openLedger(folder) });
-    const there = sqliteTransactions({ database: openLedger(folder) });
+    const here = openTransactions({ database: openLedger(folder) });
+    const there = openTransactions({ database: openLedger(folder) });
     const held = heldWork();
-    const first = here.process("k", held.work, RETENTION);
+    const first = here.process("k", held.work);
     await held.started;
-    const duplicate = there.process("k", () => assert.fail("the duplicate ran"), RETENTION);
+    const duplicate = there.process("k", () => assert.fail("the duplicate ran"));
     await nextTurn();
     held.end.resolve();
     assert.deepEqual(await Promise.all([first, duplicate]), [
@@ -135,15 +131,15 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   async "sqliteTransactions rejects with SQLITE_BUSY if another connection's transaction takes too long"(
     folder,
   ) {
-    const here = sqliteTransactions({ database: openLedger(folder) });
-    const there = sqliteTransactions({ database: openLedger(folder), waitTimeoutMs: 60 });
+    const here = openTransactions({ database: openLedger(folder) });
+    const there = openTransactions({ database: openLedger(folder), waitTimeoutMs: 60 });
     const held = heldWork();
-    const first = here.process("k", held.work, RETENTION);
+    const first = here.process("k", held.work);
     await held.started;
-    await assert.rejects(there.process("k", writes("b"), RETENTION), /database is locked/);
+    await assert.rejects(there.process("k", writes("b")), /database is locked/);
     held.end.resolve();
     await first;
-    assert.deepEqual(await there.process("k", writes("b"), RETENTION), { state: "completed" });
+    assert.deepEqual(await there.process("k", writes("b")), { state: "completed" });
     assert.deepEqual(committed(folder).effects, ["held"]);
   },
 
@@ -151,12 +147,10 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     folder,
   ) {
     const clients = [openLedger(folder), openLedger(folder)].map((database) =>
-      sqliteTransactions({ database }),
+      openTransactions({ database }),
     );
     const keys = Array.from({ length: 50 }, (_, index) => `k${index}`);
-    const runs = keys.flatMap((key) =>
-      clients.map((client) => client.process(key, writes(key), RETENTION)),
-    );
+    const runs = keys.flatMap((key) => clients.map((client) => client.process(key, writes(key))));
     const states = (await Promise.all(runs)).map(({ state }) => state);
     assert.equal(states.filter((state) => state === "processed").length, keys.length);
     assert.deepEqual(committed(folder), { effects: [...keys].sort(), keys: [...keys].sort() });
@@ -167,42 +161,26 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   ) {
     const times = { leaseMs: 1_500, retentionMs: 3_600_000 };
     const store = sqliteStore({ database: folder.open() });
-    const transactions = sqliteTransactions({ database: openLedger(folder) });
+    const transactions = openTransactions({ database: openLedger(folder) });
     await store.claim("held", "a", times);
     await store.complete("done", "a", times);
-    const held = await transactions.process("held", writes("x"), RETENTION);
+    const held = await transactions.process("held", writes("x"));
     assert.ok(held.state === "in_flight" && held.retryAfterMs > 0 && held.retryAfterMs <= 1_500);
-    const done = await transactions.process("done", writes("x"), RETENTION);
+    const done = await transactions.process("done", writes("x"));
     assert.equal(done.state, "completed");
     await wait(1_600);
     const takeovers: unknown[] = [];
-    const takenOver = await transactions.process(
-      "held",
-      async (tx, facts) => {
-        takeovers.push(facts?.takeover);
-        await writes("a")(tx);
-      },
-      RETENTION,
-    );
+    const takenOver = await transactions.process("held", async (tx, facts) => {
+      takeovers.push(facts?.takeover);
+      await writes("a")(tx);
+    });
     assert.equal(takenOver.state, "processed");
-    await transactions.process(
-      "new",
-      async (_tx, facts) => {
-        takeovers.push(facts?.takeover);
-        await nextTurn();
-      },
-      RETENTION,
-    );
+    await transactions.process("new", async (_tx, facts) => {
+      takeovers.push(facts?.takeover);
+      await nextTurn();
+    });
     assert.deepEqual(takeovers, [true, false]);
     assert.equal((await store.claim("held", "b", times)).state, "completed");
     assert.equal(await store.renew("held", "a", { leaseMs: 300 }), false);
   },
 };
-
-/** Deliveries that arrive at the same time. */
-export function queueCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return Object.entries(checks).map(([title, check]) => ({
-    title,
-    run: () => withSqliteFolder(driver, check),
-  }));
-}

@@ -3,9 +3,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { isPromise } from "../../../src/common/promises.js";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import { createRandom, type Random } from "../../../kit/random.js";
-import { rowsOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
-import type { SqliteCase } from "./store-cases.js";
+import { rowsOf, type SqliteHandle } from "./drivers.js";
+import type { SqliteChecks, SqliteFolder } from "./folder.js";
 
 const HOUR_MS = 3_600_000;
 const TIMES = { leaseMs: HOUR_MS, retentionMs: HOUR_MS };
@@ -174,9 +173,9 @@ async function compare({ open }: SqliteFolder, seed: number): Promise<void> {
 }
 
 /** Random calls on a grouped store, compared with a model. */
-export function randomCallsCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return [1, 2, 3, 4, 5].map((seed) => ({
-    title: `sqliteStore answers random calls as a model that takes one after the other, seed ${seed}`,
-    run: () => withSqliteFolder(driver, (folder) => compare(folder, seed)),
-  }));
-}
+export const randomCallsChecks: SqliteChecks = Object.fromEntries(
+  [1, 2, 3, 4, 5].map((seed) => [
+    `sqliteStore answers random calls as a model that takes one after the other, seed ${seed}`,
+    (folder) => compare(folder, seed),
+  ]),
+);

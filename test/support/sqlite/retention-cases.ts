@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { createRandom } from "../../../kit/random.js";
-import { valueOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
-import type { SqliteCase } from "./store-cases.js";
+import { valueOf, type SqliteHandle } from "./drivers.js";
+import type { SqliteChecks, SqliteFolder } from "./folder.js";
 
 const KEYS = 3_000;
 const LONG_MS = 3_600_000;
@@ -39,7 +38,8 @@ function hexWord(random: ReturnType<typeof createRandom>): string {
     .padStart(8, "0");
 }
 
-const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
+/** How long rows are kept. */
+export const retentionChecks: SqliteChecks = {
   async "sqliteStore deletes rows past their retention while random ids complete"(folder) {
     const random = createRandom(1);
     const keys = Array.from({ length: 2 * KEYS }, () => hexWord(random) + hexWord(random));
@@ -118,11 +118,3 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.equal(runs, 2);
   },
 };
-
-/** How long rows are kept. */
-export function retentionCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return Object.entries(checks).map(([title, check]) => ({
-    title,
-    run: () => withSqliteFolder(driver, check),
-  }));
-}

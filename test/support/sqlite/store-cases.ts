@@ -2,22 +2,14 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { isPromise } from "../../../src/common/promises.js";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import { rowsOf, valueOf, type SqliteDriver } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
-
-/** One test of a driver, for vitest and for a Node of another version. */
-export interface SqliteCase {
-  readonly title: string;
-  readonly run: () => Promise<void>;
-}
-
-/** One case on a folder of its own. */
-export type SqliteCheck = (folder: SqliteFolder, driver: SqliteDriver) => Promise<void> | void;
+import type { SqliteChecks } from "./folder.js";
+import { rowsOf, valueOf } from "./drivers.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 
-const checks: Record<string, SqliteCheck> = {
+/** What `sqliteStore` does beyond the contract of stores. */
+export const storeChecks: SqliteChecks = {
   "sqliteStore sets WAL and synchronous=FULL, and leaves busy_timeout as it was"({ open }) {
     const database = open();
     database.exec("PRAGMA busy_timeout = 1234");
@@ -162,11 +154,3 @@ const checks: Record<string, SqliteCheck> = {
     assert.deepEqual(await store.claim("j", "b", TIMES), takeover);
   },
 };
-
-/** What `sqliteStore` does beyond the contract of stores. */
-export function storeCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return Object.entries(checks).map(([title, check]) => ({
-    title,
-    run: () => withSqliteFolder(driver, (folder) => check(folder, driver)),
-  }));
-}

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { isPromise } from "../../../src/common/promises.js";
-import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
+import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../deferred.js";
-import type { SqliteDriver, SqliteHandle } from "./drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./folder.js";
-import type { SqliteCase } from "./store-cases.js";
-import { RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
+import type { SqliteHandle } from "./drivers.js";
+import type { SqliteChecks, SqliteFolder } from "./folder.js";
+import { committed, openLedger, openTransactions, writes } from "./transaction-cases.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -45,7 +44,8 @@ class Order {
   }
 }
 
-const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
+/** Calls that wait for the lock of the file and for each other. */
+export const waitingChecks: SqliteChecks = {
   async "waiting calls are served in their order, and claims after all others"(folder) {
     const store = sqliteStore({ database: folder.open() });
     for (const key of ["r", "s", "t"]) await store.claim(key, "o", TIMES);
@@ -83,12 +83,12 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   async "all stores on a handle share one queue"(folder) {
     const database = openLedger(folder);
     const [first, second] = [sqliteStore({ database }), sqliteStore({ database, table: "second" })];
-    const transactions = sqliteTransactions({ database });
+    const transactions = openTransactions({ database });
     await second.claim("held", "o", TIMES);
     const unlock = lock(folder);
     const order = new Order();
     order.add("claim of the second", second.claim("a", "o", TIMES));
-    const run = transactions.process("k", order.work("transaction"), RETENTION);
+    const run = transactions.process("k", order.work("transaction"));
     order.add("claim of the first", first.claim("a", "o", TIMES));
     order.add("renewal of the second", second.renew("held", "o", { leaseMs: 1_000 }));
     unlock();
@@ -103,7 +103,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
 
   async "calls on the handle of a transaction are answered after it has ended"(folder) {
     const database = openLedger(folder);
-    const [store, transactions] = [sqliteStore({ database }), sqliteTransactions({ database })];
+    const [store, transactions] = [sqliteStore({ database }), openTransactions({ database })];
     const [started, end] = [deferred(), deferred()];
     const work = async (tx: SqliteHandle) => {
       await writes("a")(tx);
@@ -111,7 +111,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
       await end.promise;
       throw new Error("failed");
     };
-    const run = transactions.process("k", work, RETENTION);
+    const run = transactions.process("k", work);
     await started.promise;
     const claim = store.claim("j", "o", TIMES);
     assert.ok(isPromise(claim));
@@ -128,9 +128,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const database = openLedger(folder);
     const store = sqliteStore({ database, waitTimeoutMs: 30 });
     const impatient = sqliteStore({ database, waitTimeoutMs: 0 });
-    const transactions = sqliteTransactions({ database });
+    const transactions = openTransactions({ database });
     const end = deferred();
-    const run = transactions.process("k", () => end.promise, RETENTION);
+    const run = transactions.process("k", () => end.promise);
     const late = { name: "GatewayWebhookError", code: "wait_timeout" };
     await assert.rejects(async () => store.claim("j", "o", TIMES), late);
     await assert.rejects(async () => impatient.claim("j", "o", TIMES), late);
@@ -142,28 +142,28 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   async "all waiting calls reject when the handle is closed"(folder) {
     const database = openLedger(folder);
     const store = sqliteStore({ database, waitTimeoutMs: 60_000 });
-    const transactions = sqliteTransactions({ database, waitTimeoutMs: 60_000 });
+    const transactions = openTransactions({ database, waitTimeoutMs: 60_000 });
     const unlock = lock(folder);
     const closed = { name: "GatewayWebhookError", code: "handle_closed", message: /drain/ };
     const waiting = [
       store.claim("a", "o", TIMES),
       store.complete("b", "o", { retentionMs: 1_000 }),
-      transactions.process("k", () => assert.fail("it ran"), RETENTION),
+      transactions.process("k", () => assert.fail("it ran")),
     ];
     const rejected = waiting.map((call) => assert.rejects(async () => call, closed));
     database.close();
     await Promise.all(rejected);
     unlock();
     await assert.rejects(async () => store.claim("a", "o", TIMES), closed);
-    await assert.rejects(transactions.process("k", writes("a"), RETENTION), closed);
+    await assert.rejects(transactions.process("k", writes("a")), closed);
   },
 
   async "a transaction and the calls behind it reject when the handle is closed"(folder) {
     const database = openLedger(folder);
-    const transactions = sqliteTransactions({ database, waitTimeoutMs: 60_000 });
+    const transactions = openTransactions({ database, waitTimeoutMs: 60_000 });
     const end = deferred();
-    const run = transactions.process("k", () => end.promise, RETENTION);
-    const behind = transactions.process("j", writes("j"), RETENTION);
+    const run = transactions.process("k", () => end.promise);
+    const behind = transactions.process("j", writes("j"));
     const rejected = [
       assert.rejects(run, /not open|been finalized|has closed/),
       assert.rejects(behind, { code: "handle_closed" }),
@@ -198,38 +198,26 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   async "sqliteTransactions frees the handle of given-up work and refuses later calls of its handler"(
     folder,
   ) {
-    const store = sqliteTransactions({ database: openLedger(folder) });
+    const store = openTransactions({ database: openLedger(folder) });
     const [started, giveUp, goOn] = [deferred(), deferred(), deferred()];
     let handler: Promise<void> | undefined;
-    const run = store.process(
-      "k",
-      async (tx) => {
-        handler = (async () => {
-          await writes("a")(tx);
-          started.resolve();
-          await goOn.promise;
-          await writes("late")(tx);
-        })();
-        await giveUp.promise;
-      },
-      RETENTION,
-    );
+    const run = store.process("k", async (tx) => {
+      handler = (async () => {
+        await writes("a")(tx);
+        started.resolve();
+        await goOn.promise;
+        await writes("late")(tx);
+      })();
+      await giveUp.promise;
+    });
     await started.promise;
-    const next = store.process("next", writes("b"), RETENTION);
+    const next = store.process("next", writes("b"));
     giveUp.reject(new Error("given up"));
     await assert.rejects(run, /given up/);
     assert.deepEqual(await next, { state: "processed" });
     goOn.resolve();
     await assert.rejects(async () => handler, { code: "transaction_misuse" });
-    assert.deepEqual(await store.process("k", writes("c"), RETENTION), { state: "processed" });
+    assert.deepEqual(await store.process("k", writes("c")), { state: "processed" });
     assert.deepEqual(committed(folder), { effects: ["b", "c"], keys: ["k", "next"] });
   },
 };
-
-/** Calls that wait for the lock of the file and for each other. */
-export function waitingCases(driver: SqliteDriver): readonly SqliteCase[] {
-  return Object.entries(checks).map(([title, check]) => ({
-    title,
-    run: () => withSqliteFolder(driver, check),
-  }));
-}
