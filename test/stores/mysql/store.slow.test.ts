@@ -1,48 +1,21 @@
-import type { Pool, PoolOptions, RowDataPacket } from "mysql2/promise";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { PoolOptions } from "mysql2/promise";
+import { expect, it } from "vitest";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
-import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
+import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
+import { databaseOf } from "../../support/stores/sql-engine.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 const TAKEN_OVER = { state: "claimed", takeover: true };
 
 describeMysql("the MySQL store", () => {
-  let server: MysqlServer;
-  let pool: Pool;
-
-  beforeAll(async () => {
-    server = await startMysql();
-    pool = server.pool();
-    await mysqlStore({ pool }).migrate();
-  });
-  afterAll(async () => {
-    await server.close();
-  });
-
-  /** A pool whose connections first run `sql`. */
-  function poolWith(sql: string, config: PoolOptions = {}): Pool {
-    const made = server.pool(config);
-    made.pool.on("connection", (connection) => {
-      connection.query(sql);
-    });
-    return made;
-  }
-
-  const sleep = (seconds: number) => pool.query(`DO SLEEP(${String(seconds)})`);
-
-  /** Unix milliseconds of a column of the row of `key`, by the host's clock: negative in the past. */
-  async function leftOf(column: string, key: string): Promise<number> {
-    const [rows] = await pool.query<RowDataPacket[]>(
-      `SELECT ${column} AS ms FROM gateway_deliveries WHERE \`key\` = ?`,
-      [key],
-    );
-    return Number(rows[0]?.["ms"]) - Date.now();
-  }
+  const db = databaseOf(mysqlEngine);
+  const sleep = (seconds: number) => mysqlEngine.sleep(db.pool, seconds);
+  const leftOf = (column: string, key: string) => mysqlEngine.secondsLeft(db.pool, column, key);
 
   it("mysqlStore fails no claim and no release while many owners take turns on one key", async () => {
-    const stores = [1, 2].map(() => mysqlStore({ pool: server.pool({ connectionLimit: 20 }) }));
+    const stores = [1, 2].map(() => mysqlStore({ pool: db.server.pool({ max: 20 }) }));
     let held = 0;
     let most = 0;
     const turns = await Promise.all(
@@ -65,7 +38,7 @@ describeMysql("the MySQL store", () => {
   });
 
   it("mysqlStore refuses a key that a server without strict mode would truncate", async () => {
-    const store = mysqlStore({ pool: poolWith("SET sql_mode = ''") });
+    const store = mysqlStore({ pool: db.server.pool({ session: "SET sql_mode = ''" }) });
     const claim = async (key: string) => store.claim(key, "a", TIMES);
     expect(await claim("a".repeat(255))).toEqual(CLAIMED);
     await expect(claim("a".repeat(256))).rejects.toThrow("at most 255 bytes");
@@ -91,7 +64,7 @@ describeMysql("the MySQL store", () => {
     { flags: ["-SESSION_TRACK"] },
     { flags: ["-CLIENT_QUERY_ATTRIBUTES"] },
   ] as PoolOptions[])("both MySQL stores work on a pool with %j", async (config) => {
-    const odd = server.pool(config);
+    const odd = db.server.pool({ driver: config });
     const store = mysqlStore({ pool: odd });
     const key = `odd ${JSON.stringify(config)}${Object.keys(config).join()}`;
     await store.migrate();
@@ -123,19 +96,19 @@ describeMysql("the MySQL store", () => {
     "SET timestamp = 1000000000",
     "SET timestamp = 2000000000, time_zone = '+13:00'",
   ])("mysqlStore keeps to the real time of the server after %s", async (session) => {
-    const store = mysqlStore({ pool: poolWith(session) });
+    const store = mysqlStore({ pool: db.server.pool({ session }) });
     await store.claim(session, "a", { leaseMs: 20_000, retentionMs: 40_000 });
-    expect(await leftOf("lease_until", session)).toBeCloseTo(20_000, -4);
-    expect(await leftOf("expires_at", session)).toBeCloseTo(40_000, -4);
-    const duplicate = await mysqlStore({ pool }).claim(session, "b", TIMES);
+    expect(await leftOf("lease_until", session)).toBeCloseTo(20, -1);
+    expect(await leftOf("expires_at", session)).toBeCloseTo(40, -1);
+    const duplicate = await mysqlStore({ pool: db.pool }).claim(session, "b", TIMES);
     expect(duplicate).toHaveProperty("retryAfterMs", expect.closeTo(20_000, -4));
     await store.complete(session, "a", { retentionMs: 90_000 });
-    expect(await leftOf("expires_at", session)).toBeCloseTo(90_000, -4);
+    expect(await leftOf("expires_at", session)).toBeCloseTo(90, -1);
   });
 
   it("a lease that is granted after a long wait for the row has its whole length", async () => {
-    const store = mysqlStore({ pool });
-    const stranger = await pool.getConnection();
+    const store = mysqlStore({ pool: db.pool });
+    const stranger = await db.pool.getConnection();
     await stranger.query("START TRANSACTION");
     await stranger.query(
       "INSERT INTO gateway_deliveries (`key`, expires_at) VALUES ('waited', 9999999999999)",

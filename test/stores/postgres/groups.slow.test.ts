@@ -1,35 +1,24 @@
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { postgresStore } from "../../../src/stores/postgres/index.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { startBlackHoleProxy } from "../../support/black-hole-proxy.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
-import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
-import { groupedStoreCases, keysOf } from "../../support/stores/grouped-store-cases.js";
+import { postgresEngine } from "../../support/postgres/postgres-engine.js";
+import { keysOf } from "../../support/stores/grouped-keys.js";
+import { databaseOf, type PoolSettings } from "../../support/stores/sql-engine.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 const IN_FLIGHT = { state: "in_flight" };
 
 describePostgres("calls to postgresStore at the same time", () => {
-  let server: PostgresServer;
-  let admin: pg.Pool;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    admin = server.pool();
-    await postgresStore({ pool: admin }).migrate();
-    await postgresStore({ pool: admin, table: "grouped" }).migrate();
-    await admin.query("ALTER TABLE grouped ADD CHECK (key <> 'poison')");
-  });
-  afterAll(async () => {
-    await server.close();
-  });
+  const db = databaseOf(postgresEngine);
 
   /** A pool that counts the texts that its clients send. */
-  function countingPool(config: pg.PoolConfig = {}) {
+  function countingPool(config: PoolSettings = {}) {
     const sent: string[] = [];
-    const pool = server.pool(config).on("connect", (client) => {
+    const pool = db.server.pool(config).on("connect", (client) => {
       const query = client.query.bind(client) as (...args: unknown[]) => unknown;
       client.query = ((text: unknown, ...rest: unknown[]) => {
         sent.push(String(text));
@@ -37,19 +26,6 @@ describePostgres("calls to postgresStore at the same time", () => {
       }) as typeof client.query;
     });
     return { pool, sent };
-  }
-
-  /** Inserts rows that are not committed. */
-  async function lock(keys: readonly string[], table = "grouped"): Promise<() => Promise<void>> {
-    const stranger = await admin.connect();
-    await stranger.query("BEGIN");
-    for (const key of keys) {
-      await stranger.query(`INSERT INTO ${table} (key, expires_at) VALUES ($1, now())`, [key]);
-    }
-    return async () => {
-      await stranger.query("ROLLBACK");
-      stranger.release();
-    };
   }
 
   it("100 claims take two statements, and so do their completions", async () => {
@@ -67,36 +43,10 @@ describePostgres("calls to postgresStore at the same time", () => {
     expect(sent).toHaveLength(8);
   });
 
-  groupedStoreCases(
-    () => ({
-      makeStore: () => postgresStore({ pool: server.pool(), table: "grouped" }),
-      lock,
-      async deadlocks() {
-        const { rows } = await admin.query<{ deadlocks: string }>(
-          "SELECT sum(deadlocks) AS deadlocks FROM pg_stat_database",
-        );
-        return Number(rows[0]?.deadlocks);
-      },
-      async times(keys) {
-        const { rows } = await admin.query<{ lease: number | null; kept: number }>(
-          `SELECT extract(epoch FROM lease_until - now())::float8 AS lease,
-              extract(epoch FROM expires_at - now())::float8 AS kept
-            FROM grouped WHERE key = ANY ($1) ORDER BY key DESC`,
-          [keys],
-        );
-        return rows;
-      },
-    }),
-    [
-      { why: "the server refuses", key: "poison", reason: { code: "23514" } },
-      { why: "PostgreSQL cannot store", key: "poison \0", reason: { name: "TypeError" } },
-    ],
-  );
-
   it("claims of a group whose answer is lost reject, and each is released on its own", async () => {
-    const hole = await startBlackHoleProxy(server.port);
+    const hole = await startBlackHoleProxy(db.server.port);
     try {
-      const pool = server.pool({ port: hole.port });
+      const pool = db.server.pool({ port: hole.port });
       // The claims find open connections, so that the time limit is for the statements alone.
       await Promise.all([pool.query("SELECT 1"), pool.query("SELECT 1")]);
       const store = postgresStore({ pool });
@@ -109,7 +59,7 @@ describePostgres("calls to postgresStore at the same time", () => {
       // The first call is alone, and the others are the group.
       expect(granted.length).toBeLessThanOrEqual(1);
       const held = async () => {
-        const { rows } = await admin.query<{ key: string }>(
+        const { rows } = await db.pool.query<{ key: string }>(
           "SELECT key FROM gateway_deliveries WHERE key LIKE 'lost-%' AND owner IS NOT NULL",
         );
         return rows.map(({ key }) => key);
@@ -165,7 +115,7 @@ describePostgres("calls to postgresStore at the same time", () => {
     });
 
     it.each([1, "yes", null])("postgresStore refuses prepare: %j", (prepare) => {
-      const options = { pool: admin, prepare: prepare as unknown as boolean };
+      const options = { pool: db.pool, prepare: prepare as unknown as boolean };
       expect(() => postgresStore(options)).toThrow("prepare must be true or false");
     });
   });

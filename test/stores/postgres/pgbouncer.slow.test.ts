@@ -10,8 +10,7 @@ import {
   type PgBouncer,
 } from "../../support/postgres/pgbouncer.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
-import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
-import { createEffects, mustNotRun, type Effects } from "../../support/stores/sql-engine.js";
+import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
@@ -23,20 +22,13 @@ const SERVER_CONNECTIONS = 4;
 const LEASE_MS = 600;
 
 describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () => {
-  let server: PostgresServer;
+  const db = databaseOf(postgresEngine);
   let bouncer: PgBouncer;
-  /** Connects to the server directly, without the pooler. */
-  let direct: pg.Pool;
 
   beforeAll(async () => {
-    server = await startPostgres();
-    direct = server.pool();
-    bouncer = await startPgBouncer(server.port, SERVER_CONNECTIONS);
+    bouncer = await startPgBouncer(db.server.port, SERVER_CONNECTIONS);
   });
-  afterAll(async () => {
-    await bouncer.close();
-    await server.close();
-  });
+  afterAll(() => bouncer.close());
 
   /** The process id of the client's current server connection. */
   async function backendOf(client: pg.ClientBase): Promise<unknown> {
@@ -74,7 +66,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
           stores.flatMap((store) => keys.map(async (key) => store.complete(key, "", times))),
         );
       }
-      const { rows } = await direct.query(
+      const { rows } = await db.pool.query(
         `SELECT count(*)::int AS handled FROM ${table} WHERE owner IS NULL`,
       );
       expect(rows).toEqual([{ handled: 300 }]);
@@ -122,17 +114,10 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
   );
 
   describe("transactions", () => {
-    let effects: Effects;
-
-    beforeAll(async () => {
-      await postgresTransactions({ pool: direct }).migrate();
-      effects = await createEffects(postgresEngine, direct);
-    });
-
     it("postgresTransactions through PgBouncer commits the handler's writes and the key together, once", async () => {
       const receivers = [bouncer.pool(), bouncer.pool()].map((pool) =>
         transactionalReceiver(postgresTransactions({ pool }), ({ id, tx }) =>
-          effects.write(tx, id),
+          db.effects.write(tx, id),
         ),
       );
       const request = await delivery({ id: "many" });
@@ -150,7 +135,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
           outcome: "duplicate",
         });
       }
-      expect(await effects.of("many")).toBe(1);
+      expect(await db.effects.of("many")).toBe(1);
     });
 
     it("postgresTransactions through PgBouncer answers a duplicate at once and leaves no lock on a shared connection", async () => {
@@ -161,7 +146,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       const first = store?.process(
         "copied",
         async (tx) => {
-          await effects.write(tx, "copied");
+          await db.effects.write(tx, "copied");
           started.resolve(await backendOf(tx));
           await end.promise;
           throw new Error("fails in the end");
@@ -174,44 +159,44 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       });
       end.resolve();
       await expect(first).rejects.toThrow("fails in the end");
-      expect(await effects.remembered("copied")).toBe(0);
+      expect(await db.effects.remembered("copied")).toBe(0);
       // The next client gets another server connection, and would see a lock that the session holds.
       const holder = await bouncer.pool().connect();
       await holder.query("BEGIN");
       expect(await backendOf(holder)).toBe(backend);
-      const work = (tx: pg.PoolClient) => effects.write(tx, "copied");
+      const work = (tx: pg.PoolClient) => db.effects.write(tx, "copied");
       expect(await other?.process("copied", work, RETENTION)).toEqual(PROCESSED);
       await holder.query("ROLLBACK");
       holder.release();
       expect(await store?.process("copied", mustNotRun, RETENTION)).toEqual(COMPLETED);
-      expect(await effects.of("copied")).toBe(1);
+      expect(await db.effects.of("copied")).toBe(1);
     });
 
     it("postgresTransactions processes deliveries over fewer server connections than handlers", async () => {
       const store = postgresTransactions({ pool: bouncer.pool({ max: 20 }) });
       const keys = Array.from({ length: 200 }, (_, index) => `apart-${index}`);
       await Promise.all(
-        keys.map((key) => store.process(key, (tx) => effects.write(tx, key), RETENTION)),
+        keys.map((key) => store.process(key, (tx) => db.effects.write(tx, key), RETENTION)),
       );
-      for (const key of keys) expect(await effects.of(key)).toBe(1);
+      for (const key of keys) expect(await db.effects.of(key)).toBe(1);
     });
 
     it("postgresTransactions keeps neither effect nor key if PgBouncer dies while the handler runs", async () => {
-      const doomed = await startPgBouncer(server.port, SERVER_CONNECTIONS);
+      const doomed = await startPgBouncer(db.server.port, SERVER_CONNECTIONS);
       const store = postgresTransactions({ pool: doomed.pool() });
       const work = async (tx: pg.PoolClient): Promise<void> => {
-        await effects.write(tx, "cut");
+        await db.effects.write(tx, "cut");
         await doomed.close();
       };
       await expect(store.process("cut", work, RETENTION)).rejects.toThrow();
-      expect(await effects.of("cut")).toBe(0);
+      expect(await db.effects.of("cut")).toBe(0);
       const again = postgresTransactions({ pool: bouncer.pool() });
-      const write = (tx: pg.PoolClient) => effects.write(tx, "cut");
+      const write = (tx: pg.PoolClient) => db.effects.write(tx, "cut");
       // The server may not have noticed yet that the connection is closed.
       await expect
         .poll(() => again.process("cut", write, RETENTION))
         .not.toMatchObject({ state: "in_flight" });
-      expect(await effects.of("cut")).toBe(1);
+      expect(await db.effects.of("cut")).toBe(1);
     });
   });
 });

@@ -8,31 +8,22 @@ import {
 } from "../../support/postgres/pgbouncer.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
-import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
-import { createEffects, mustNotRun, type Effects } from "../../support/stores/sql-engine.js";
+import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 const COMPLETED = { state: "completed" };
 
 describePostgres("postgresTransactions with prepare", () => {
-  let server: PostgresServer;
-  let effects: Effects;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    await postgresTransactions({ pool: server.pool() }).migrate();
-    effects = await createEffects(postgresEngine, server.pool());
-  });
-  afterAll(() => server.close());
+  const db = databaseOf(postgresEngine);
 
   /** A handler that writes one effect of `key`. */
-  const writes = (key: string) => (tx: pg.PoolClient) => effects.write(tx, key);
+  const writes = (key: string) => (tx: pg.PoolClient) => db.effects.write(tx, key);
 
   let pool: pg.Pool;
 
   beforeEach(() => {
-    pool = server.pool({ max: 1 });
+    pool = db.server.pool({ max: 1 });
   });
 
   const preparedOn = async (): Promise<number> =>
@@ -45,7 +36,7 @@ describePostgres("postgresTransactions with prepare", () => {
       await expect(store.process(key, fails, RETENTION)).rejects.toThrow("no");
       expect(await store.process(key, writes(key), RETENTION)).toEqual(PROCESSED);
       expect(await store.process(key, mustNotRun, RETENTION)).toEqual(COMPLETED);
-      expect(await effects.of(key)).toBe(1);
+      expect(await db.effects.of(key)).toBe(1);
     }
     expect(await preparedOn()).toBe(1);
   });
@@ -56,7 +47,7 @@ describePostgres("postgresTransactions with prepare", () => {
     await pool.query("DEALLOCATE ALL");
     for (const key of ["removed", "after"]) {
       expect(await store.process(key, writes(key), RETENTION)).toEqual(PROCESSED);
-      expect(await effects.of(key)).toBe(1);
+      expect(await db.effects.of(key)).toBe(1);
     }
     expect(await preparedOn()).toBe(1);
   });
@@ -66,13 +57,13 @@ describePostgres("postgresTransactions with prepare", () => {
     expect(await store.process("first", writes("first"), RETENTION)).toEqual(PROCESSED);
     const client = await pool.connect();
     await client.query("BEGIN");
-    await effects.write(client, "half");
+    await db.effects.write(client, "half");
     client.release();
     await expect(store.process("second", mustNotRun, RETENTION)).rejects.toThrow(
       "handed out a client inside a transaction",
     );
     expect(await store.process("second", writes("second"), RETENTION)).toEqual(PROCESSED);
-    expect(await effects.of("half")).toBe(0);
+    expect(await db.effects.of("half")).toBe(0);
   });
 
   it.each([1, "yes", null])("postgresTransactions refuses prepare: %j", (prepare) => {
@@ -84,7 +75,7 @@ describePostgres("postgresTransactions with prepare", () => {
     let bouncer: PgBouncer;
 
     beforeAll(async () => {
-      bouncer = await startPgBouncer(server.port, 3);
+      bouncer = await startPgBouncer(db.server.port, 3);
     });
     afterAll(() => bouncer.close());
 
@@ -99,7 +90,7 @@ describePostgres("postgresTransactions with prepare", () => {
         ),
       );
       expect(states.filter((state) => state === "processed")).toHaveLength(100);
-      for (const key of keys) expect(await effects.of(key)).toBe(1);
+      for (const key of keys) expect(await db.effects.of(key)).toBe(1);
     });
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { startBlackHoleProxy, type BlackHoleProxy } from "../../support/black-hole-proxy.js";
 import { databaseOf, mustNotRun, processLater, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
@@ -17,9 +17,6 @@ describeSql("a network that drops every packet of a pool's connections", (engine
 
   beforeAll(async () => {
     hole = await startBlackHoleProxy(db.server.port);
-  });
-  afterEach(() => {
-    vi.useRealTimers();
   });
   afterAll(() => hole.close());
 

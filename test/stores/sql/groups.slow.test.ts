@@ -1,0 +1,215 @@
+import { beforeAll, expect, it } from "vitest";
+import type { DeliveryStore } from "../../../src/index.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { delivery } from "../../support/deliveries.js";
+import { keysOf } from "../../support/stores/grouped-keys.js";
+import { databaseOf } from "../../support/stores/sql-engine.js";
+import { describeSql } from "../../support/stores/sql-engines.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+const CLAIMED = { state: "claimed", takeover: false };
+const IN_FLIGHT = { state: "in_flight" };
+
+/** A key that an engine refuses, and properties of its error. */
+interface Poison {
+  readonly why: string;
+  readonly key: string;
+  readonly reason: object;
+}
+
+const POISONS: Readonly<Record<"MySQL" | "PostgreSQL", readonly Poison[]>> = {
+  MySQL: [{ why: "MySQL cannot store", key: "x".repeat(256), reason: { name: "RangeError" } }],
+  PostgreSQL: [
+    { why: "the server refuses", key: "poison", reason: { code: "23514" } },
+    { why: "PostgreSQL cannot store", key: "poison \0", reason: { name: "TypeError" } },
+  ],
+};
+
+describeSql("calls to one store at the same time", (engine) => {
+  const isMysql = engine.name === "MySQL";
+  const db = databaseOf(engine);
+
+  beforeAll(async () => {
+    if (isMysql) return;
+    await db.pool.query("ALTER TABLE gateway_deliveries ADD CHECK (key <> 'poison')");
+  });
+
+  /** A store with connections of its own. */
+  const makeStore = (): DeliveryStore => engine.makeStore(db.server.pool());
+
+  /** Locks rows of keys, which are not in the table, until the returned function is called. */
+  async function lock(keys: readonly string[]): Promise<() => Promise<void>> {
+    const stranger = await engine.connect(db.pool);
+    await stranger.query("BEGIN");
+    const sql = `INSERT INTO gateway_deliveries (${engine.key}, expires_at) VALUES (?, ${engine.past})`;
+    for (const key of keys) await engine.rows(stranger, sql, [key]);
+    return async () => {
+      await stranger.query("ROLLBACK");
+      stranger.release();
+    };
+  }
+
+  async function valueOf(sql: string): Promise<number> {
+    const [row] = await engine.rows(db.pool, sql);
+    return Number(row?.["Value"]);
+  }
+
+  /** How many deadlocks the server has ended. */
+  const deadlocks = () =>
+    valueOf(
+      isMysql
+        ? "SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'"
+        : 'SELECT sum(deadlocks) AS "Value" FROM pg_stat_database',
+    );
+
+  it("claims of a group on a row whose lease has ended are takeovers, and completed rows stay completed", async () => {
+    const store = makeStore();
+    const keys = keysOf("mixed", 30);
+    const ended = keys.filter((_, index) => index % 3 === 0);
+    const done = keys.filter((_, index) => index % 3 === 1);
+    const short = { leaseMs: 1, retentionMs: 60_000 };
+    await Promise.all(ended.map(async (key) => store.claim(key, "a", short)));
+    await Promise.all(done.map(async (key) => store.complete(key, "a", { retentionMs: 60_000 })));
+    await engine.sleep(db.pool, 0.05);
+    await Promise.all(done.map(async (key) => store.complete(key, "b", { retentionMs: 1 })));
+    await engine.sleep(db.pool, 0.05);
+    const states = await Promise.all(keys.map(async (key) => store.claim(key, "b", TIMES)));
+    const expected = [{ state: "claimed", takeover: true }, { state: "completed" }, CLAIMED];
+    expect(states).toEqual(keys.map((_, index) => expected[index % 3]));
+  });
+
+  it.each(POISONS[engine.name])(
+    "a key that $why fails alone",
+    async ({ why, key: poison, reason }) => {
+      const store = makeStore();
+      const keys = keysOf(`near ${why}`, 20);
+      for (const verb of ["claim", "complete"] as const) {
+        const calls = [keys[0], poison, ...keys.slice(1)].map(async (key = "") =>
+          store[verb](key, key.slice(0, 20), TIMES),
+        );
+        const [first, failed, ...others] = await Promise.allSettled(calls);
+        expect(failed).toMatchObject({ status: "rejected", reason });
+        const value = verb === "claim" ? CLAIMED : undefined;
+        expect([first, ...others]).toEqual(keys.map(() => ({ status: "fulfilled", value })));
+      }
+      expect(await store.claim(keys[5] ?? "", "b", TIMES)).toEqual({ state: "completed" });
+    },
+  );
+
+  it("of two claims for one key in one turn one is granted, and both completions are done", async () => {
+    const store = makeStore();
+    const keys = keysOf("twice", 10);
+    const both = [...keys, ...keys];
+    const claims = await Promise.all(
+      both.map(async (key, index) => store.claim(key, `owner-${String(index)}`, TIMES)),
+    );
+    expect(claims.slice(0, 10)).toEqual(keys.map(() => CLAIMED));
+    expect(claims.slice(10)).toMatchObject(keys.map(() => IN_FLIGHT));
+    await Promise.all(both.map(async (key) => store.complete(key, "a", TIMES)));
+    for (const key of keys) {
+      expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
+    }
+  });
+
+  it("two processes that send the same keys in opposite orders never wait for each other in a circle", async () => {
+    const stores = [1, 2].map(() => makeStore());
+    for (let round = 0; round < 20; round += 1) {
+      const keys = keysOf(`order-${String(round)}`, 60);
+      const inOrders = <T>(call: (store: DeliveryStore, key: string, index: number) => T): T[] =>
+        stores.flatMap((store, index) =>
+          (index === 0 ? keys : [...keys].reverse()).map((key) => call(store, key, index)),
+        );
+      const states = await Promise.all(
+        inOrders(async (store, key, index) => {
+          return (await store.claim(key, `${key}/${String(index)}`, TIMES)).state;
+        }),
+      );
+      expect(states.filter((state) => state === "claimed")).toHaveLength(keys.length);
+      await Promise.all(inOrders(async (store, key) => store.complete(key, key, TIMES)));
+    }
+    expect(await deadlocks()).toBe(0);
+  });
+
+  it.each(["claim", "complete"] as const)(
+    "a row that another transaction holds delays only calls for its own key: %s",
+    async (verb) => {
+      const store = makeStore();
+      const [held = "", ...others] = keysOf(`held-${verb}`, 50);
+      const unlock = await lock([held]);
+      let isHeld = true;
+      // Not the first call of the turn, which is sent alone.
+      const calls = others.map(async (key) => store[verb](key, key, TIMES));
+      const waiting = (async () => store[verb](held, held, TIMES))();
+      void waiting.then(() => (isHeld = false));
+      await Promise.all(calls);
+      const copy = (async () => store[verb](held, "copy", TIMES))();
+      await store[verb](`${held} later`, "a", TIMES);
+      expect(isHeld).toBe(true);
+      await unlock();
+      expect(await waiting).toEqual(verb === "claim" ? CLAIMED : undefined);
+      if (verb === "claim") expect(await copy).toMatchObject(IN_FLIGHT);
+      else expect(await store.claim(held, "late", TIMES)).toEqual({ state: "completed" });
+    },
+  );
+
+  it("while five rows are locked, calls for all other rows go on", async () => {
+    const store = makeStore();
+    const locked = keysOf("five", 5);
+    const unlock = await lock(locked);
+    const waiting = locked.map(async (key) => store.claim(key, key, TIMES));
+    for (let turn = 0; turn < 3; turn += 1) {
+      const keys = keysOf(`beside-five-${String(turn)}`, 40);
+      const states = await Promise.all(keys.map(async (key) => store.claim(key, key, TIMES)));
+      expect(states).toEqual(keys.map(() => CLAIMED));
+    }
+    await unlock();
+    expect(await Promise.all(waiting)).toEqual(locked.map(() => CLAIMED));
+  });
+
+  it("each call keeps its own lease and retention, also with two receivers on one store", async () => {
+    const store = makeStore();
+    const SHORT = { leaseMs: 10_000, retentionMs: 300_000_000 };
+    const LONG = { leaseMs: 90_000, retentionMs: 900_000_000 };
+    const timesAt = (index: number) => (index % 2 === 0 ? SHORT : LONG);
+    const receivers = [SHORT, LONG].map((times) =>
+      alarmReceiver(() => new Promise(() => undefined), { ...times, store }),
+    );
+    const ids = keysOf("own-times", 20);
+    const requests = await Promise.all(ids.map((id) => delivery({ id })));
+    requests.forEach((request, index) => void receivers[index % 2]?.receive(request));
+
+    const timesOf = async (key: string) => {
+      const lease = await engine.secondsLeft(db.pool, "lease_until", key);
+      const kept = await engine.secondsLeft(db.pool, "expires_at", key);
+      return {
+        leaseMs: Number.isNaN(lease) ? null : Math.ceil(lease / 10) * 10_000,
+        retentionMs: Math.ceil(kept / 1_000) * 1_000_000,
+      };
+    };
+    const rounded = async () => Promise.all(ids.map(timesOf));
+    await expect.poll(rounded).toEqual(ids.map((_, index) => timesAt(index)));
+    await Promise.all(ids.map(async (key, index) => store.complete(key, "", timesAt(index + 1))));
+    expect(await rounded()).toEqual(
+      ids.map((_, index) => ({ leaseMs: null, retentionMs: timesAt(index + 1).retentionMs })),
+    );
+  });
+
+  if (!isMysql) return;
+
+  it("100 claims take two statements, and so do their completions", async () => {
+    const store = makeStore();
+    const keys = keysOf("hundred", 100);
+    const statements = async (): Promise<number> => {
+      const inserts = await valueOf("SHOW GLOBAL STATUS LIKE 'Com_insert'");
+      return inserts + (await valueOf("SHOW GLOBAL STATUS LIKE 'Com_update'"));
+    };
+    const before = await statements();
+    const claims = await Promise.all(keys.map(async (key) => store.claim(key, key, TIMES)));
+    expect(claims).toEqual(keys.map(() => CLAIMED));
+    expect((await statements()) - before).toBe(2);
+    await Promise.all(keys.map(async (key) => store.complete(key, key, TIMES)));
+    expect((await statements()) - before).toBe(4);
+    const again = await Promise.all(keys.map(async (key) => store.claim(key, "b", TIMES)));
+    expect(again).toEqual(keys.map(() => ({ state: "completed" })));
+  });
+});
