@@ -17,7 +17,8 @@ export interface CommandHelp<Specs extends OptionSpecs = OptionSpecs> {
   /** Paragraphs: what the command does, its exit codes, what `--json` writes. */
   readonly about: readonly string[];
   readonly options: Specs;
-  readonly examples: readonly { readonly does: string; readonly command: string }[];
+  /** Each command by what it does. */
+  readonly examples: Readonly<Record<string, string>>;
 }
 
 /** The help of one command. */
@@ -36,7 +37,7 @@ export function helpOf(help: CommandHelp, { style, columns = 80 }: Output): stri
     ...columnsOf(rows, width),
     "",
     style("bold", "Examples"),
-    ...examples.flatMap(({ does, command }) => [
+    ...Object.entries(examples).flatMap(([does, command]) => [
       style("dim", `${INDENT}# ${does}`),
       ...exampleOf(command, width),
     ]),

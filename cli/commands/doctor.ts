@@ -45,26 +45,15 @@ export const doctor = createCommand({
     'The end of the report says what to change first, and what was "not proven": what could not be seen and the option that shows it, and what no run can show, such as 72 hours of memory. A note says which retries would be refused if the gateway repeated its first timestamp; it does not change the exit code.',
   ],
   options: DOCTOR_OPTIONS,
-  examples: [
-    {
-      does: "An endpoint on this machine",
-      command: "doctor http://127.0.0.1:3000/webhooks/gateway",
-    },
-    {
-      does: "With a check of what happened behind each 200",
-      command:
-        "doctor http://127.0.0.1:3000/webhooks/gateway --handled http://127.0.0.1:3000/handled/{id}",
-    },
-    {
-      does: "Also with a handler that fails",
-      command:
-        "doctor localhost:3000/hook --while-failing-on localhost:3000/fail --while-failing-off localhost:3000/work",
-    },
-    {
-      does: "A staging system, from CI",
-      command: "doctor https://staging.example.com/webhooks/gateway --yes --junit doctor.xml",
-    },
-  ],
+  examples: {
+    "An endpoint on this machine": "doctor http://127.0.0.1:3000/webhooks/gateway",
+    "With a check of what happened behind each 200":
+      "doctor http://127.0.0.1:3000/webhooks/gateway --handled http://127.0.0.1:3000/handled/{id}",
+    "Also with a handler that fails":
+      "doctor localhost:3000/hook --while-failing-on localhost:3000/fail --while-failing-off localhost:3000/work",
+    "A staging system, from CI":
+      "doctor https://staging.example.com/webhooks/gateway --yes --junit doctor.xml",
+  },
   async run(io, values, [given = ""]) {
     const junit = new JunitFile(values.junit);
     await junit.begin();

@@ -45,16 +45,14 @@ export const explain = createCommand({
     ...SECRET_OPTIONS,
     json: JSON_OPTION,
   },
-  examples: [
-    { does: "A request from a log", command: "explain request.txt --secret-file secret.txt" },
-    { does: "A recorded fixture", command: "explain recorded/alarm.json" },
-    { does: "An outcome in the log", command: "explain signature_mismatch" },
-    { does: "A status in the gateway's history", command: "explain 409" },
-    {
-      does: "Headers and body in two files, at the time of the capture",
-      command: "explain headers.txt --body body.json --now 2026-07-08T10:00:06Z",
-    },
-  ],
+  examples: {
+    "A request from a log": "explain request.txt --secret-file secret.txt",
+    "A recorded fixture": "explain recorded/alarm.json",
+    "An outcome in the log": "explain signature_mismatch",
+    "A status in the gateway's history": "explain 409",
+    "Headers and body in two files, at the time of the capture":
+      "explain headers.txt --body body.json --now 2026-07-08T10:00:06Z",
+  },
   async run(io, values, [file = "-"]) {
     const pages = pagesOf(file);
     if (pages.length > 0) {

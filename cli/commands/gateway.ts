@@ -37,21 +37,18 @@ export const gateway = createCommand({
     "legacy-throttling": flag("Throttling is answered 409 in both formats."),
     "history-off": flag("No attempt is stored."),
     "webhooks-off": flag("Webhooks are not enabled for the client: 403."),
-    "url-check": {
-      kind: "text",
-      value: "<method>",
-      help: "How a URL is checked when a webhook is created. Default GET.",
-      choices: ["GET", "HEAD", "none"],
-    },
+    "url-check": text("<method>", "How a URL is checked when a webhook is created. Default GET.", [
+      "GET",
+      "HEAD",
+      "none",
+    ]),
     json: flag('Writes JSON lines: { "event": "listening" | "delivery", … }.'),
   },
-  examples: [
-    { does: "On port 4010, an hour of retries in a second", command: "gateway --speed 3600" },
-    {
-      does: "Then, in another terminal",
-      command: "webhooks register http://127.0.0.1:3000/webhooks --secret-file s.txt",
-    },
-  ],
+  examples: {
+    "On port 4010, an hour of retries in a second": "gateway --speed 3600",
+    "Then, in another terminal":
+      "webhooks register http://127.0.0.1:3000/webhooks --secret-file s.txt",
+  },
   async run(io, values) {
     const { port, host = "127.0.0.1", speed, json } = values;
     const urlCheck = values["url-check"] ?? "GET";

@@ -59,19 +59,14 @@ export const listen = createCommand({
       'Writes JSON lines: { "event": "listening" | "delivery" | "recorded" | "not_recorded", … }.',
     ),
   },
-  examples: [
-    { does: "Shows what arrives on port 3000", command: "listen" },
-    {
-      does: "In front of your app, and records its deliveries",
-      command:
-        "listen --port 4000 --forward http://127.0.0.1:3000/webhooks/gateway --record recorded",
-    },
-    {
-      does: "Fixtures for a parser of the payload: its keys stay",
-      command: "listen --record recorded --keep-keys 'alarm.payload.**'",
-    },
-    { does: "For a script", command: "listen --json --port 0 | jq .outcome" },
-  ],
+  examples: {
+    "Shows what arrives on port 3000": "listen",
+    "In front of your app, and records its deliveries":
+      "listen --port 4000 --forward http://127.0.0.1:3000/webhooks/gateway --record recorded",
+    "Fixtures for a parser of the payload: its keys stay":
+      "listen --record recorded --keep-keys 'alarm.payload.**'",
+    "For a script": "listen --json --port 0 | jq .outcome",
+  },
   async run(io, values) {
     const { port, host = "127.0.0.1", record, forward, json } = values;
     const maxBodyBytes = values["max-body-bytes"];

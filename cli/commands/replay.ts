@@ -45,21 +45,14 @@ export const replay = createCommand({
     ...SECRET_OPTIONS,
     json: JSON_OPTION,
   },
-  examples: [
-    {
-      does: "The fixtures of this package",
-      command:
-        "replay node_modules/identity-gateway-webhooks/fixtures --to http://127.0.0.1:3000/webhooks/gateway",
-    },
-    {
-      does: "The recordings of `listen --record recorded`",
-      command: "replay recorded --to http://127.0.0.1:3000/webhooks/gateway",
-    },
-    {
-      does: "Only alarms, for a script",
-      command: "replay fixtures --type new_alarm --to 127.0.0.1:3000/webhooks/gateway --json",
-    },
-  ],
+  examples: {
+    "The fixtures of this package":
+      "replay node_modules/identity-gateway-webhooks/fixtures --to http://127.0.0.1:3000/webhooks/gateway",
+    "The recordings of `listen --record recorded`":
+      "replay recorded --to http://127.0.0.1:3000/webhooks/gateway",
+    "Only alarms, for a script":
+      "replay fixtures --type new_alarm --to 127.0.0.1:3000/webhooks/gateway --json",
+  },
   async run(io, values, files) {
     const { to, timeout, insecure, "as-recorded": asRecorded, "same-ids": sameIds } = values;
     if (to === undefined) throw new UsageError("missing option: --to <url>");

@@ -52,28 +52,16 @@ export const send = createCommand({
     ...SECRET_OPTIONS,
     json: JSON_OPTION,
   },
-  examples: [
-    {
-      does: "An alarm about a leaked e-mail address",
-      command: "send http://127.0.0.1:3000/webhooks/gateway",
-    },
-    {
-      does: "An Online Data event",
-      command: "send http://127.0.0.1:3000/webhooks/gateway --event DATA_REAPPEARED",
-    },
-    {
-      does: "Five times at once: the endpoint must handle it once",
-      command: "send http://127.0.0.1:3000/webhooks/gateway --times 5 --concurrent",
-    },
-    {
-      does: "A stale delivery: the endpoint must refuse it",
-      command: "send http://127.0.0.1:3000/webhooks/gateway --stale 600",
-    },
-    {
-      does: "All retries of the gateway, 6 h 40 min in 24 s",
-      command: "send http://127.0.0.1:3000/webhooks/gateway --follow-retries --speed 1000",
-    },
-  ],
+  examples: {
+    "An alarm about a leaked e-mail address": "send http://127.0.0.1:3000/webhooks/gateway",
+    "An Online Data event": "send http://127.0.0.1:3000/webhooks/gateway --event DATA_REAPPEARED",
+    "Five times at once: the endpoint must handle it once":
+      "send http://127.0.0.1:3000/webhooks/gateway --times 5 --concurrent",
+    "A stale delivery: the endpoint must refuse it":
+      "send http://127.0.0.1:3000/webhooks/gateway --stale 600",
+    "All retries of the gateway, 6 h 40 min in 24 s":
+      "send http://127.0.0.1:3000/webhooks/gateway --follow-retries --speed 1000",
+  },
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
     const isWrong = values["wrong-secret"];

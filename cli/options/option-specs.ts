@@ -5,7 +5,7 @@ export type OptionSpec =
       readonly kind: "text";
       readonly value: string;
       readonly help: string;
-      readonly choices?: readonly string[];
+      readonly choices?: readonly string[] | undefined;
     }
   | { readonly kind: "list"; readonly value: string; readonly help: string }
   | WholeSpec;
@@ -25,8 +25,9 @@ export function flag(help: string) {
   return { kind: "flag", help } as const;
 }
 
-export function text(value: string, help: string) {
-  return { kind: "text", value, help } as const;
+/** `choices`: the values that it takes, if these are few. The help lists them. */
+export function text(value: string, help: string, choices?: readonly string[]) {
+  return { kind: "text", value, help, choices } as const;
 }
 
 /** An option that may be repeated. */

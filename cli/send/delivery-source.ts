@@ -14,30 +14,17 @@ import { UsageError } from "../exit.js";
 
 /** The options that select the delivery. */
 export const DELIVERY_OPTIONS = {
-  type: {
-    kind: "text",
-    value: "<type>",
-    help: "X-Webhook-Type. By default it follows from the body:",
-    choices: WEBHOOK_TYPES,
-  },
-  "event-type": {
-    kind: "text",
-    value: "<event_type>",
-    help: "Sends a made-up alarm of that event_type. Default email_hacked. One of",
-    choices: ALARM_EVENT_TYPES,
-  },
-  event: {
-    kind: "text",
-    value: "<TYPE>",
-    help: "Sends a made-up Online Data event of that type:",
-    choices: ONLINE_DATA_EVENT_TYPES,
-  },
-  format: {
-    kind: "text",
-    value: "<format>",
-    help: "How the dates of a made-up record are written:",
-    choices: ["legacy", "standardized"],
-  },
+  type: text("<type>", "X-Webhook-Type. By default it follows from the body:", WEBHOOK_TYPES),
+  "event-type": text(
+    "<event_type>",
+    "Sends a made-up alarm of that event_type. Default email_hacked. One of",
+    ALARM_EVENT_TYPES,
+  ),
+  event: text("<TYPE>", "Sends a made-up Online Data event of that type:", ONLINE_DATA_EVENT_TYPES),
+  format: text("<format>", "How the dates of a made-up record are written:", [
+    "legacy",
+    "standardized",
+  ]),
   seed: whole("<n>", { min: 0, max: 4_294_967_295 }, "The same seed gives the same record."),
   fixture: text(
     "<file>",

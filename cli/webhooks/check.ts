@@ -28,12 +28,9 @@ export const check = createCommand({
     ...SECRET_OPTIONS,
     json: JSON_OPTION,
   },
-  examples: [
-    {
-      does: "Both types",
-      command: "webhooks check https://partner.example/webhooks --secret-file secret.txt",
-    },
-  ],
+  examples: {
+    "Both types": "webhooks check https://partner.example/webhooks --secret-file secret.txt",
+  },
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
     const types = typesOf(values.type);

@@ -38,17 +38,11 @@ export const history = createCommand({
     ...GATEWAY_OPTIONS,
     json: JSON_OPTION,
   },
-  examples: [
-    {
-      does: "What a record looks like",
-      command: "webhooks history https://partner.example/webhooks --shape",
-    },
-    {
-      does: "The latest 20 attempts",
-      command: `webhooks history https://partner.example/webhooks \\
+  examples: {
+    "What a record looks like": "webhooks history https://partner.example/webhooks --shape",
+    "The latest 20 attempts": `webhooks history https://partner.example/webhooks \\
     --fields deliveryId=delivery_id,status=status,at=created_at`,
-    },
-  ],
+  },
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
     const { shape, fields, limit, json } = values;

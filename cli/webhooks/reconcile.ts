@@ -58,13 +58,10 @@ export const reconcile = createCommand({
     ...GATEWAY_OPTIONS,
     json: JSON_OPTION,
   },
-  examples: [
-    {
-      does: "What was lost in a day",
-      command: `webhooks reconcile https://partner.example/webhooks --since 24h \\
+  examples: {
+    "What was lost in a day": `webhooks reconcile https://partner.example/webhooks --since 24h \\
     --fields deliveryId=delivery_id,status=status,at=created_at`,
-    },
-  ],
+  },
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
     const since = sinceOf(values.since);

@@ -39,12 +39,10 @@ export const register = createCommand({
     ...GATEWAY_OPTIONS,
     json: JSON_OPTION,
   },
-  examples: [
-    {
-      does: "A receiver for both types",
-      command: "webhooks register https://partner.example/webhooks --secret-file secret.txt",
-    },
-  ],
+  examples: {
+    "A receiver for both types":
+      "webhooks register https://partner.example/webhooks --secret-file secret.txt",
+  },
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
     const { title, json } = values;

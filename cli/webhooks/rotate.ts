@@ -69,12 +69,10 @@ export const rotate = createCommand({
     ...SECRET_OPTIONS,
     json: JSON_OPTION,
   },
-  examples: [
-    {
-      does: "The current secret in GATEWAY_WEBHOOK_SECRET",
-      command: "webhooks rotate https://partner.example/webhooks --next-file next.txt",
-    },
-  ],
+  examples: {
+    "The current secret in GATEWAY_WEBHOOK_SECRET":
+      "webhooks rotate https://partner.example/webhooks --next-file next.txt",
+  },
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
     const { json, timeout: timeoutMs, metrics, once } = values;

@@ -52,13 +52,12 @@ export const answerRules: ConformanceRules = {
       for (const method of ["GET", "HEAD"]) {
         const delivery = await context.deliver();
         const request = { ...delivery, method, body: undefined };
-        const { outcome, result, text, wire } = await sendPastLimiter(context, request);
+        const answer = await sendPastLimiter(context, request);
+        const { outcome, result, text, wire } = answer;
         const runs = await context.runsOf(delivery.id);
         if ((runs ?? 0) > 0 || outcome === "handled") {
-          throw context.failure(
-            "wrongly_handled",
-            `${method}: answered ${text}, and the delivery was handled`,
-          );
+          const what = "and the delivery was handled";
+          throw context.failureAfter("wrongly_handled", method, answer, what);
         }
         // No failure: the gateway's document does not say how it looks whether the URL is reachable.
         if (result !== "acknowledged")

@@ -35,8 +35,9 @@ interface Unseen {
 
 /** What the cases of one suite share. */
 export interface SuiteState {
+  /** What all cases have counted. */
   readonly log: DeliveryLog;
-  /** Sees every answer of the run. */
+  /** Sees every answer of the run, not only of one case. */
   readonly secretWatch: SecretWatch;
   /** Whether the receiver accepts a plain genuine delivery. If not, its refusals prove nothing. */
   readonly acceptsGenuine: () => Promise<boolean>;
@@ -44,13 +45,6 @@ export interface SuiteState {
 
 /** What a case uses while it runs against a receiver. */
 export class CaseContext {
-  readonly settings: ConformanceSettings;
-  /** Whether the receiver accepts a plain genuine delivery. If not, its refusals prove nothing. */
-  readonly acceptsGenuine: () => Promise<boolean>;
-  /** What all cases of the suite have counted. */
-  readonly log: DeliveryLog;
-  /** Sees every answer of the run, not only of this case. */
-  readonly secretWatch: SecretWatch;
   readonly deliver: MakeDelivery = (changes) => makeDelivery(this.settings, changes);
   /** Every request so far. */
   readonly exchanges: ConformanceExchange[] = [];
@@ -62,13 +56,9 @@ export class CaseContext {
 
   constructor(
     description: ConformanceDescription,
-    settings: ConformanceSettings,
-    { log, acceptsGenuine, secretWatch }: SuiteState,
+    readonly settings: ConformanceSettings,
+    readonly suite: SuiteState,
   ) {
-    this.settings = settings;
-    this.log = log;
-    this.secretWatch = secretWatch;
-    this.acceptsGenuine = acceptsGenuine;
     this.#description = description;
     this.#sender = this.#openSender();
   }
@@ -92,9 +82,9 @@ export class CaseContext {
     const sent = { method, headers, bytes: body?.length ?? 0 };
     try {
       const answer = await call();
-      const exchange = { sent, received: this.secretWatch.record(answer) };
+      const exchange = { sent, received: this.suite.secretWatch.record(answer) };
       this.exchanges.push(exchange);
-      this.secretWatch.look(answer, { caseId: this.#description.id, exchange });
+      this.suite.secretWatch.look(answer, { caseId: this.#description.id, exchange });
       return answerOf(answer);
     } catch (error) {
       const failure = sendErrorOf(error);
@@ -113,7 +103,7 @@ export class CaseContext {
       throw this.probeFailure("handled", error);
     }
     if (Number.isInteger(runs) && (runs as number) >= 0) {
-      this.log.counted(id, runs as number);
+      this.suite.log.counted(id, runs as number);
       this.#counted.add(id);
       return runs as number;
     }
@@ -163,6 +153,21 @@ export class CaseContext {
     return new ConformanceFailure(code, message, this.#description, this.exchanges);
   }
 
+  /** The error to throw when the answer to `name` is no excuse for what was seen, which `what` says. */
+  failureAfter(
+    code: FailureCode,
+    name: string,
+    { text }: Pick<ReceiverAnswer, "text">,
+    what: string,
+  ): ConformanceFailure {
+    return this.failure(code, `${name}: answered ${text}, ${what}`);
+  }
+
+  /** Throws unless the delivery `name` is acknowledged. */
+  expectAcknowledged(name: string, answer: ReceiverAnswer): void {
+    this.expect(answer.result === "acknowledged", name, "2xx", answer);
+  }
+
   /** Throws unless the answer to `name` is as it must be. */
   expect(holds: boolean, ...unexpected: Parameters<CaseContext["unexpected"]>): void {
     if (!holds) throw this.unexpected(...unexpected);
@@ -191,7 +196,7 @@ export class CaseContext {
 
   /** Leaves what this case has counted out of the last case: after its failure the rest is not counted. */
   forgetCounts(): void {
-    for (const id of this.#counted) this.log.forget(id);
+    for (const id of this.#counted) this.suite.log.forget(id);
   }
 
   /** Closes the connections. */

@@ -83,10 +83,8 @@ export async function expectEachHandledOnce(
     if (context.settings.handled !== undefined) continue;
     // A delivery that was refused at first may have been handled all the same.
     if (answer === first && answer.outcome === "duplicate") {
-      throw context.failure(
-        "taken_for_duplicate",
-        `${name}: answered ${answer.text}, as a duplicate of another delivery`,
-      );
+      const what = "as a duplicate of another delivery";
+      throw context.failureAfter("taken_for_duplicate", name, answer, what);
     }
     if (answer.outcome === undefined) context.leaveUnjudged("handled");
     else context.noteTrustedOutcome();

@@ -19,10 +19,10 @@ export async function sendTwice(
 ): Promise<readonly ReceiverAnswer[]> {
   await ensureAcceptsGenuine(context);
   const first = await sendGenuine(context, delivery);
-  context.expect(first.result === "acknowledged", "the first request", "2xx", first);
+  context.expectAcknowledged("the first request", first);
   await between?.();
   const second = await sendGenuine(context, duplicate);
-  context.expect(second.result === "acknowledged", "the duplicate", "2xx", second);
+  context.expectAcknowledged("the duplicate", second);
   return [first, second];
 }
 
@@ -42,7 +42,7 @@ export async function sendConcurrently(
     }
   }
   const last = await sendUntilAcknowledged(context, () => context.send(delivery));
-  context.expect(last.result === "acknowledged", "the duplicate after them", "2xx", last);
+  context.expectAcknowledged("the duplicate after them", last);
   return [...answers, last];
 }
 
@@ -84,13 +84,11 @@ export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<v
   // On its own connection, or a stale connection could send it twice: a duplicate of itself.
   const answer = await sendGenuine(context, other, () => context.sendAlone(other));
   const name = "the same body under another id";
-  context.expect(answer.result === "acknowledged", name, "2xx", answer);
+  context.expectAcknowledged(name, answer);
   // Its effect is not checked: a handler may ignore an alarm that it already knows.
   if (answer.outcome === "duplicate") {
-    throw context.failure(
-      "taken_for_duplicate",
-      `${name}: answered ${answer.text}, as a duplicate of the first delivery`,
-    );
+    const what = "as a duplicate of the first delivery";
+    throw context.failureAfter("taken_for_duplicate", name, answer, what);
   }
   await expectHandledOnce(context, delivery, answers);
 }
@@ -130,14 +128,10 @@ async function expectBothHandled(
     if (answer.result !== "acknowledged") return;
     const runs = await context.settledRunsOf(id);
     if (runs === 0 || (runs === undefined && answer.outcome === "duplicate")) {
-      throw context.failure(
-        "not_handled",
-        `one of two ids that differ only in ${difference}: answered ${answer.text}, but handled ${timesIn(context, 0)}`,
-      );
+      const name = `one of two ids that differ only in ${difference}`;
+      throw context.failureAfter("not_handled", name, answer, `but handled ${timesIn(context, 0)}`);
     }
-    if (runs === undefined && answer.outcome !== "handled") {
-      context.leaveUnjudged("handled");
-    }
+    if (runs === undefined && answer.outcome !== "handled") context.leaveUnjudged("handled");
   }
 }
 

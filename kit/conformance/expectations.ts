@@ -25,13 +25,11 @@ export async function expectAccepted(
   id: string,
   answer: ReceiverAnswer,
 ): Promise<void> {
-  context.expect(answer.result === "acknowledged", name, "2xx", answer);
+  context.expectAcknowledged(name, answer);
   const runs = await context.settledRunsOf(id);
   if (runs !== undefined && runs !== 1) {
-    throw context.failure(
-      runs === 0 ? "not_handled" : "handled_again",
-      `${name}: answered ${answer.text}, but handled ${timesIn(context, runs)}`,
-    );
+    const code = runs === 0 ? "not_handled" : "handled_again";
+    throw context.failureAfter(code, name, answer, `but handled ${timesIn(context, runs)}`);
   }
 }
 
@@ -92,16 +90,13 @@ async function runsOfAcknowledged(
   context: CaseContext,
   name: string,
   request: Delivery,
-  { text }: ReceiverAnswer,
+  answer: ReceiverAnswer,
 ): Promise<number | undefined> {
   // Without the id header the receiver does not know the id, so `handled` cannot count it.
   const hasId = headerOf(request, ID) !== "";
   const runs = hasId ? await context.settledRunsOf(request.id) : undefined;
   if (runs === 0) {
-    throw context.failure(
-      "not_handled",
-      `${name}: answered ${text}, but handled ${timesIn(context, runs)}`,
-    );
+    throw context.failureAfter("not_handled", name, answer, `but handled ${timesIn(context, 0)}`);
   }
   return runs;
 }
@@ -130,13 +125,10 @@ export async function expectNotAccepted(
   context.expect(answer.result !== "acknowledged", name, "a refusal", answer);
   const runs = await context.runsOf(id);
   if (runs !== undefined && runs > 0) {
-    throw context.failure(
-      "wrongly_handled",
-      `${name}: answered ${answer.text}, but handled ${times(runs)}`,
-    );
+    throw context.failureAfter("wrongly_handled", name, answer, `but handled ${times(runs)}`);
   }
   ensureNotOfLimiter(context, name, answer);
-  context.log.refusedForgery(id);
+  context.suite.log.refusedForgery(id);
 }
 
 /** Ends the case as not judged when a rate limiter keeps answering instead of the receiver. */
@@ -154,7 +146,7 @@ export function ensureNotOfLimiter(
 
 /** Ends the case as not judged when the receiver refuses everything: then a refusal proves nothing. */
 export async function ensureAcceptsGenuine(context: CaseContext): Promise<void> {
-  if (await context.acceptsGenuine()) return;
+  if (await context.suite.acceptsGenuine()) return;
   throw context.notJudged("accepted_delivery");
 }
 
@@ -162,12 +154,7 @@ export async function ensureAcceptsGenuine(context: CaseContext): Promise<void> 
 export async function expectStillAccepts(context: CaseContext, after: string): Promise<void> {
   await ensureAcceptsGenuine(context);
   const answer = await sendGenuine(context, await context.deliver());
-  context.expect(
-    answer.result === "acknowledged",
-    `a genuine delivery after ${after}`,
-    "2xx",
-    answer,
-  );
+  context.expectAcknowledged(`a genuine delivery after ${after}`, answer);
 }
 
 /**
@@ -180,7 +167,8 @@ async function ensureAnswered(
   answer: ReceiverAnswer,
 ): Promise<void> {
   const isMissing =
-    answer.result === "timeout" || (answer.wire === undefined && !(await context.acceptsGenuine()));
+    answer.result === "timeout" ||
+    (answer.wire === undefined && !(await context.suite.acceptsGenuine()));
   context.expect(!isMissing, name, "an answer", answer);
 }
 

@@ -78,10 +78,8 @@ export async function expectLateFailureReleased(context: CaseContext): Promise<v
   if (early !== undefined) {
     const runs = await context.settledRunsOf(id);
     if (runs === 0) {
-      throw context.failure(
-        "not_handled",
-        `while the handler is slow and then fails: answered ${early.text}, but handled ${timesIn(context, runs)}`,
-      );
+      const name = "while the handler is slow and then fails";
+      throw context.failureAfter("not_handled", name, early, `but handled ${timesIn(context, 0)}`);
     }
     if (runs === undefined) throw context.notJudged("handled");
     throw context.notJudged(
@@ -123,10 +121,9 @@ async function sendWhileItRuns(
       wait(SAME_TIME_MS, false),
     ]);
     if (!isSafe && (await context.runsOf(id)) === 0) {
-      throw context.failure(
-        "acknowledged_early",
-        `a duplicate while the handler is slow: answered ${answer.text}, although it is not handled yet`,
-      );
+      const name = "a duplicate while the handler is slow";
+      const what = "although it is not handled yet";
+      throw context.failureAfter("acknowledged_early", name, answer, what);
     }
     return answer;
   };

@@ -1,5 +1,4 @@
 import type { ConformanceRules } from "./conformance-rule.js";
-import { expectRefused, type Named } from "./expectations.js";
 import {
   headerOf,
   ID,
@@ -9,7 +8,7 @@ import {
   TYPE,
   withHeader,
 } from "./request-changes.js";
-import type { Delivery } from "./test-deliveries.js";
+import { each } from "./test-deliveries.js";
 import { missingHeaders } from "./unverifiable-requests.js";
 
 const HEX = "0123456789abcdef".repeat(4);
@@ -72,70 +71,54 @@ export const headerRules: ConformanceRules = {
     title: "a delivery without its id or timestamp is refused",
     why: "Without an id a duplicate cannot be recognised. Both headers are part of what is signed.",
     fix: "Refuse a request without one of these headers before you do anything else with it.",
-    check: async (context) =>
-      expectRefused(
-        context,
-        (await missingHeaders(context.deliver)).filter(([name]) => !name.endsWith(TYPE)),
-      ),
+    refuse: async ({ deliver }) =>
+      (await missingHeaders(deliver)).filter(([name]) => !name.endsWith(TYPE)),
   },
   missing_type: {
     level: "should",
     title: "a delivery without its type is refused",
     why: "The gateway always sends this header.",
     fix: "Refuse a request without one of the webhook headers.",
-    check: async (context) =>
-      expectRefused(
-        context,
-        (await missingHeaders(context.deliver)).filter(([name]) => name.endsWith(TYPE)),
-      ),
+    refuse: async ({ deliver }) =>
+      (await missingHeaders(deliver)).filter(([name]) => name.endsWith(TYPE)),
   },
   malformed_headers: {
     title: "malformed headers are refused",
     why: "An unexpected value ends up in the receiver's store, its log or its calculations.",
     fix: GRAMMAR_FIX,
-    async check(context) {
-      const requests: Named<Delivery>[] = [];
-      for (const [name, value] of MALFORMED) {
-        const delivery = await context.deliver();
+    refuse: ({ deliver }) =>
+      each(MALFORMED, async ([name, value]) => {
+        const delivery = await deliver();
         const id = name === ID ? value : delivery.id;
-        requests.push([labelOf(name, value), { ...withHeader(delivery, name, value), id }]);
-      }
-      await expectRefused(context, requests);
-    },
+        return [labelOf(name, value), { ...withHeader(delivery, name, value), id }] as const;
+      }),
   },
   signed_malformed_headers: {
     level: "should",
     title: "malformed headers are refused even if the signature covers them",
     why: "Only the gateway can send them, but a timestamp that is no number may pass every check of its age, and an empty id makes all deliveries duplicates of one.",
     fix: GRAMMAR_FIX,
-    async check(context) {
-      const { secret, now } = context.settings;
-      const seconds = Math.floor(now() / 1_000);
-      const requests: Named<Delivery>[] = [];
-      for (const [name, value] of malformedAt(seconds)) {
-        const delivery = withHeader(await context.deliver(), name, value);
-        const signed = signedWith(delivery, secret);
-        requests.push([labelOf(name, value), { ...signed, id: headerOf(signed, ID) }]);
-      }
-      await expectRefused(context, requests);
-    },
+    refuse: ({ deliver, settings: { secret, now } }) =>
+      each(malformedAt(Math.floor(now() / 1_000)), async ([name, value]) => {
+        const signed = signedWith(withHeader(await deliver(), name, value), secret);
+        return [labelOf(name, value), { ...signed, id: headerOf(signed, ID) }] as const;
+      }),
   },
   repeated_headers: {
     level: "should",
     title: "a webhook header with two values is refused",
     why: "A proxy may use one value and the receiver the other.",
     fix: "Refuse a request with a repeated webhook header, as two lines or joined with a comma.",
-    async check(context) {
-      const requests: Named<Delivery>[] = [];
-      for (const name of NAMES) {
-        const delivery = await context.deliver();
+    refuse: async ({ deliver }) => {
+      const pairs = await each(NAMES, async (name) => {
+        const delivery = await deliver();
         const value = headerOf(delivery, name);
-        requests.push(
+        return [
           [`${name}, the right one first`, withHeader(delivery, name, value, "other")],
           [`${name}, the right one last`, withHeader(delivery, name, "other", value)],
-        );
-      }
-      await expectRefused(context, requests);
+        ] as const;
+      });
+      return pairs.flat();
     },
   },
 };

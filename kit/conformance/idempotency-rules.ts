@@ -79,8 +79,7 @@ export const idempotencyRules: ConformanceRules = {
     why: "If a duplicate in flight gets a final status and the first handler then fails, the alarm is lost.",
     fix: "Answer 409 to a duplicate of a delivery that is being handled.",
     async check(context) {
-      const delivery = await context.deliver();
-      await sendConcurrently(context, delivery);
+      await sendConcurrently(context, await context.deliver());
     },
   },
   concurrent_duplicates_handled_once: {
@@ -127,18 +126,14 @@ export const idempotencyRules: ConformanceRules = {
     needs: ["whileSlow"],
     why: "A handler that outlasts its time-out still has its effect. If each retry gets 409, the retries are used up; if the id is forgotten, the alarm is handled twice.",
     fix: "Keep the X-Webhook-Id claimed until the late handler settles, and answer 409 to it meanwhile. Then remember it as handled, or release it if the handler failed. If the platform ends a request's work with the answer, pass waitUntil to the receiver.",
-    async whenAccepted(context) {
-      await expectLateSuccessCounts(context);
-    },
+    whenAccepted: expectLateSuccessCounts,
   },
   late_failure_released: {
     title: "a delivery whose handler fails after its time-out is sent again and then handled",
     needs: ["whileFailing", "whileSlow"],
     why: "A slow database often fails in the end. If the id stays remembered or locked, each retry is taken for a duplicate, and the alarm is lost.",
     fix: "Remember an id only when its handler has succeeded, and release it when a late handler fails.",
-    async whenAccepted(context) {
-      await expectLateFailureReleased(context);
-    },
+    whenAccepted: expectLateFailureReleased,
   },
   ...hangUpRules,
   ...refusedIdRules,

@@ -28,7 +28,7 @@ export const lateEffectsRules: ConformanceRules = {
     fix: "Put nothing into a queue that you refuse, and nothing that is a duplicate.",
     async whenAccepted(context) {
       await sendWhatMayComeLate(context);
-      const logged = context.log.take();
+      const logged = context.suite.log.take();
       await wait(context.settings.handledWithinMs);
       const left = [...logged];
       const countAgain = async (): Promise<void> => {
@@ -37,7 +37,7 @@ export const lateEffectsRules: ConformanceRules = {
         }
       };
       await Promise.all(Array.from({ length: AT_A_TIME }, countAgain));
-      context.log.take();
+      context.suite.log.take();
     },
   },
 };
@@ -115,7 +115,7 @@ export const leakedSecretRules: ConformanceRules = {
     why: "Anyone who reads it can sign any alarm. Error pages and settings pages show it, and proxies log answers.",
     fix: "Never put settings or an error's details into an answer, and switch off the framework's debug pages. Then change the secret.",
     async check(context) {
-      if (context.secretWatch.isBlind) context.leaveUnjudged("longer_secret");
+      if (context.suite.secretWatch.isBlind) context.leaveUnjudged("longer_secret");
       failOnLeak(context);
       await ensureAcceptsGenuine(context);
       for (const request of await requestsOfAllKinds(context)) {
@@ -127,7 +127,7 @@ export const leakedSecretRules: ConformanceRules = {
 };
 
 function failOnLeak(context: CaseContext): void {
-  const leak = context.secretWatch.take();
+  const leak = context.suite.secretWatch.take();
   if (leak === undefined) return;
   const { caseId, exchange } = leak;
   if (!context.exchanges.includes(exchange)) context.exchanges.push(exchange);

@@ -8,8 +8,11 @@ import { sendGenuine, sendPastLimiter } from "./resending.js";
 import type { Delivery } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
 
-/** A proxy may pass requests on as HTTP/1.0. */
-const genuineHttp10Rules: ConformanceRules = {
+/**
+ * A proxy may pass requests on as HTTP/1.0. A receiver may take an old protocol, or a request without a host, for a
+ * health check from inside.
+ */
+export const http10Rules: ConformanceRules = {
   http_1_0: {
     level: "should",
     title: "a delivery over HTTP/1.0 is acknowledged",
@@ -21,10 +24,6 @@ const genuineHttp10Rules: ConformanceRules = {
       await expectAccepted(context, "HTTP/1.0", delivery.id, answer);
     },
   },
-};
-
-/** A receiver may take an old protocol, or a request without a host, for a health check from inside. */
-const forgedHttp10Rules: ConformanceRules = {
   forged_http_1_0: {
     title: "a forged delivery over HTTP/1.0 is refused",
     why: "Anyone who finds the URL can choose the version of HTTP, and leave out the host.",
@@ -38,23 +37,16 @@ const forgedHttp10Rules: ConformanceRules = {
   },
 };
 
-export const http10Rules: ConformanceRules = {
-  ...genuineHttp10Rules,
-  ...forgedHttp10Rules,
-};
-
 /** Without a host another site on the server may answer, with any status. */
 async function expectHostlessNotHandled(context: CaseContext, url: URL): Promise<void> {
   const [, forged] = await wrongSecret(context.deliver);
-  const { text, outcome } = await sendPastLimiter(context, forged, () =>
+  const answer = await sendPastLimiter(context, forged, () =>
     sendHttp10(context, url, forged, { withoutHost: true }),
   );
   const runs = await context.runsOf(forged.id);
-  if ((runs ?? 0) > 0 || outcome === "handled") {
-    throw context.failure(
-      "wrongly_handled",
-      `HTTP/1.0 without a host: answered ${text}, and the forgery was handled`,
-    );
+  if ((runs ?? 0) > 0 || answer.outcome === "handled") {
+    const [name, what] = ["HTTP/1.0 without a host", "and the forgery was handled"];
+    throw context.failureAfter("wrongly_handled", name, answer, what);
   }
 }
 
@@ -111,10 +103,8 @@ async function expectNulDoesNoHarm(context: CaseContext, url: URL): Promise<void
   if (runs === undefined || runsWithNul === undefined) {
     if (answer.result === "acknowledged") context.leaveUnjudged("handled");
   } else if (runs + runsWithNul !== 1) {
-    throw context.failure(
-      "id_changed",
-      `a NUL after the id: answered ${answer.text}, and the delivery was handled again`,
-    );
+    const what = "and the delivery was handled again";
+    throw context.failureAfter("id_changed", "a NUL after the id", answer, what);
   }
 }
 

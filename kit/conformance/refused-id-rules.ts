@@ -85,12 +85,7 @@ export const refusedIdRules: ConformanceRules = {
         const [answer] = again[at] ?? [];
         const [before] = first[deliveries.findIndex(([, { id }]) => id === delivery.id)] ?? [];
         if (answer === undefined || before === undefined) continue;
-        context.expect(
-          answer.result === "acknowledged",
-          `a duplicate after ${name}`,
-          "2xx",
-          answer,
-        );
+        context.expectAcknowledged(`a duplicate after ${name}`, answer);
         await expectHandledOnce(context, delivery, [before, answer]);
       }
     },

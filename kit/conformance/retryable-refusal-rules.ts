@@ -77,12 +77,8 @@ export const retryableRefusalRules: ConformanceRules = {
       ];
       for (const [name, request] of requests) {
         const answer = await context.send(request);
-        context.expect(
-          answer.result !== "unlisted",
-          name,
-          "a status of the gateway's contract",
-          answer,
-        );
+        const isListed = answer.result !== "unlisted";
+        context.expect(isListed, name, "a status of the gateway's contract", answer);
       }
       await expectStillAccepts(context, "these requests");
     },

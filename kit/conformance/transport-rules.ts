@@ -2,7 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { CaseContext } from "./case-context.js";
 import { deliveriesOfAllTypes, expectEachHandledOnce } from "./concurrent-rules.js";
 import type { ConformanceRules } from "./conformance-rule.js";
-import { expectAccepted, expectStillAccepts, type Named } from "./expectations.js";
+import {
+  expectAccepted,
+  expectAllAccepted,
+  expectStillAccepts,
+  type Named,
+} from "./expectations.js";
 import { invalidHeaderRules } from "./raw-request-rules.js";
 import { KeptConnection } from "./kept-connection.js";
 import { isRetried } from "./receiver-answer.js";
@@ -44,12 +49,7 @@ export const transportRules: ConformanceRules = {
       const runs = await context.runsOf(delivery.id);
       if (runs !== undefined && runs > 0)
         throw context.failure("wrongly_handled", "the interrupted upload was handled");
-      await expectAccepted(
-        context,
-        "the complete delivery",
-        delivery.id,
-        await sendGenuine(context, delivery),
-      );
+      await expectAllAccepted(context, [["the complete delivery", delivery]]);
     },
   },
   keep_alive: {
@@ -114,12 +114,8 @@ export const transportRules: ConformanceRules = {
       // Only a signed body shows that the receiver has read all of it: it might also refuse what it drops.
       const signed = signedWith(withBody(delivery, body), context.settings.secret);
       const answer = await context.send({ ...signed, chunked: true });
-      context.expect(
-        answer.result !== "acknowledged",
-        `a body of ${body.length} bytes`,
-        "a refusal",
-        answer,
-      );
+      const name = `a body of ${body.length} bytes`;
+      context.expect(answer.result !== "acknowledged", name, "a refusal", answer);
       await expectStillAccepts(context, "a body of many megabytes");
     },
   },
