@@ -25,6 +25,11 @@ export class Interruption extends Error {
   }
 }
 
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return untilAborted(signal, new Promise<never>(() => undefined)).catch(() => undefined);
+}
+
 /** Resolves to the value of `work`. Rejects with the signal's reason as soon as the signal aborts. */
 export function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

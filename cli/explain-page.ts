@@ -1,10 +1,9 @@
 import { readErrorCodes, type ErrorCode } from "./error-codes.js";
 import { OUTCOMES, type WebhookOutcome } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
-import { wrap } from "./help-text.js";
+import { hanging, labelled, textWidth } from "./terminal/wrap.js";
 import type { Output } from "./terminal/command-io.js";
 
-const MAX_COLUMNS = 100;
 const DOCS = "node_modules/identity-gateway-webhooks/docs";
 
 /** What the documents say about an outcome or an error code. */
@@ -67,16 +66,13 @@ export function statusPageOf(given: string): StatusPage | undefined {
 
 /** Shows the outcomes of a status. */
 export function describeStatus(output: Output, { status, outcomes }: StatusPage): void {
-  const { style, columns } = output;
+  const { style } = output;
   const nameWidth = Math.max(...outcomes.map(({ name }) => name.length)) + 2;
-  const width = Math.max(Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - nameWidth - 2, 20);
+  const width = Math.max(textWidth(output), nameWidth + 22);
   const lines = [
     `A receiver of this library answers ${style("bold", String(status))} to:`,
     ...outcomes.flatMap(({ name, meaning }) =>
-      wrap(meaning, width).map((line, at) => {
-        const head = (at === 0 ? name : "").padEnd(nameWidth);
-        return `  ${style("bold", head)}${line}`;
-      }),
+      labelled(output, ["  ", name.padEnd(nameWidth), "bold"], meaning, width),
     ),
     "",
     "The answer and the log name the outcome. To find out more:",
@@ -114,18 +110,17 @@ export function describePages(output: Output, pages: readonly ExplainPage[]): vo
   output.write(`${pages.map((page) => linesOf(output, page).join("\n")).join("\n\n")}\n`);
 }
 
-function linesOf({ style, columns }: Output, page: ExplainPage): readonly string[] {
+function linesOf(output: Output, page: ExplainPage): readonly string[] {
+  const { style } = output;
   const { kind, name, meaning, where, causes, command, document } = page;
-  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - 4;
+  const width = textWidth(output) - 2;
   const isError = kind === "error";
   return [
     `${style("bold", name)} ${style("dim", isError ? "(error code)" : "(outcome)")}`,
-    ...wrap(meaning, width).map((line) => `  ${line}`),
-    ...(where === undefined ? [] : wrap(`Where: ${where}.`, width).map((line) => `  ${line}`)),
+    ...hanging("  ", meaning, width),
+    ...(where === undefined ? [] : hanging("  ", `Where: ${where}.`, width)),
     ...(causes.length === 0 ? [] : ["", "  Usual causes:"]),
-    ...causes.flatMap((cause) =>
-      wrap(cause, width - 2).map((line, at) => `  ${at === 0 ? "- " : "  "}${line}`),
-    ),
+    ...causes.flatMap((cause) => hanging("  - ", cause, width)),
     ...(command === undefined ? [] : ["", "  To find out more:", `  ${style("cyan", command)}`]),
     "",
     `  ${style("dim", document)}`,

@@ -5,10 +5,9 @@ import type { OutcomeAndStatus } from "../kit/plain-receiver.js";
 import { OUTCOMES } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 import { resultLine, type Output } from "./terminal/command-io.js";
-import { wrap } from "./help-text.js";
+import { hanging, textWidth } from "./terminal/wrap.js";
 import { printableLine } from "./terminal/printable.js";
 
-const MAX_COLUMNS = 100;
 const INDENT = " ".repeat(4);
 
 const CERTAINTIES = {
@@ -69,9 +68,6 @@ function linesOf(
   ];
 }
 
-function indented({ columns }: Output, texts: readonly string[]): readonly string[] {
-  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - INDENT.length;
-  return texts.flatMap((text) =>
-    wrap(printableLine(text, 1_000), width).map((line) => INDENT + line),
-  );
+function indented(output: Output, texts: readonly string[]): readonly string[] {
+  return texts.flatMap((text) => hanging(INDENT, printableLine(text, 1_000), textWidth(output)));
 }

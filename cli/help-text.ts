@@ -1,10 +1,10 @@
 import type { Output } from "./terminal/command-io.js";
+import { hanging, textWidth, wrap } from "./terminal/wrap.js";
 import type { OptionSpec, OptionSpecs } from "./options/option-specs.js";
 
 /** The name of the program in its help and errors. */
 export const PROGRAM = "identity-gateway-webhooks";
 
-const MAX_COLUMNS = 100;
 const INDENT = "  ";
 
 /** The parts of a command that its help shows. */
@@ -22,9 +22,10 @@ export interface CommandHelp<Specs extends OptionSpecs = OptionSpecs> {
 }
 
 /** The help of one command. */
-export function helpOf(help: CommandHelp, { style, columns = 80 }: Output): string {
+export function helpOf(help: CommandHelp, output: Output): string {
+  const { style } = output;
   const { name, usage, summary, about, options, examples } = help;
-  const width = Math.min(columns, MAX_COLUMNS);
+  const width = textWidth(output, 80);
   const rows = [...Object.entries(options).map(rowOf), ["--help", "Shows this help."] as const];
   return [
     style("bold", `${PROGRAM} ${name}`),
@@ -61,23 +62,10 @@ export function columnsOf(
   width: number,
 ): readonly string[] {
   const first = Math.max(...rows.map(([name]) => name.length));
-  const left = INDENT.length + first + 2;
   return rows.flatMap(([name, text]) => {
-    const [head = "", ...rest] = wrap(text, Math.max(width - left, 30));
-    const lines = rest.map((line) => " ".repeat(left) + line);
-    return [`${INDENT}${name.padEnd(first + 2)}${head}`, ...lines];
+    const head = `${INDENT}${name.padEnd(first + 2)}`;
+    return hanging(head, text, Math.max(width, head.length + 30));
   });
-}
-
-/** Breaks a text between words into lines of at most `width` characters. */
-export function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines;
 }
 
 function rowOf([name, spec]: [string, OptionSpec]): readonly [string, string] {

@@ -1,6 +1,6 @@
 import type { ReplayResult } from "../kit/fixtures/replay-report.js";
 import { resultLine, type Output } from "./terminal/command-io.js";
-import { wrap } from "./help-text.js";
+import { hanging, textWidth } from "./terminal/wrap.js";
 import { READINGS, readingOf } from "./send/exchange.js";
 import { printableLine } from "./terminal/printable.js";
 import { renderTable, type Cell } from "./terminal/table.js";
@@ -61,7 +61,7 @@ function cellsOf({ name, status, outcome, error, expected, result, ms }: ReplayR
 }
 
 /** Each reason once, with how many fixtures it explains and what to do. */
-function reasonLines({ columns }: Output, results: readonly ReplayResult[]): readonly string[] {
+function reasonLines(output: Output, results: readonly ReplayResult[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { reason, outcome = "" } of results) {
     if (reason === undefined) continue;
@@ -69,11 +69,9 @@ function reasonLines({ columns }: Output, results: readonly ReplayResult[]): rea
     const text = remedy === undefined ? reason : `${reason}: ${remedy}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
-  return [...counts].flatMap(([text, count]) => {
-    const head = `${String(count).padStart(4)}  `;
-    const lines = wrap(printableLine(text), Math.min(columns ?? 100, 100) - head.length);
-    return lines.map((line, at) => (at === 0 ? head : " ".repeat(head.length)) + line);
-  });
+  return [...counts].flatMap(([text, count]) =>
+    hanging(`${String(count).padStart(4)}  `, printableLine(text), textWidth(output)),
+  );
 }
 
 function summaryOf(output: Output, results: readonly ReplayResult[], total: number): string {

@@ -69,6 +69,17 @@ export function isJson(text: string): boolean {
   return jsonOf(text) !== undefined;
 }
 
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The UTF-8 text with its byte order mark; undefined if the bytes are not UTF-8. */
+export function textOfUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value of a JSON text; undefined if the text is not JSON. */
 export function jsonOf(text: string): unknown {
   try {

@@ -6,7 +6,7 @@ import { createScaledClock } from "../../kit/twin/scaled-clock.js";
 import type { TwinDelivery } from "../../kit/twin/twin-delivery.js";
 import type { TwinEvent } from "../../kit/twin/twin-event.js";
 import { createCommand } from "../command.js";
-import { EXIT, UsageError } from "../exit.js";
+import { aborted, EXIT, UsageError } from "../exit.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeJsonLine } from "../terminal/printable.js";
 import { flag, text, whole } from "../options/option-specs.js";
@@ -72,12 +72,7 @@ export const gateway = createCommand({
     if (json) writeJsonLine(io.out, { event: "listening", url: server.url });
     else io.out.write(`${io.out.style("bold", `the gateway is at ${server.url}`)}\n`);
     if (!json) io.out.write(`  export GATEWAY_BASE_URL=${server.url}\n`);
-    await new Promise<void>((resolve) => {
-      if (io.signal.aborted) resolve();
-      io.signal.addEventListener("abort", () => {
-        resolve();
-      });
-    });
+    await aborted(io.signal);
     await Promise.all([server.close(), api.close()]);
     return EXIT.passed;
   },

@@ -7,7 +7,7 @@ import { CONNECTION_OPTIONS, MAX_BODY_OPTION } from "../options/shared-options.j
 import { answeredDelivery } from "../listen/answered-delivery.js";
 import { entryOf } from "../listen/delivery-entry.js";
 import { DeliveryIntake, type Intake } from "../listen/delivery-intake.js";
-import { EXIT, UsageError } from "../exit.js";
+import { aborted, EXIT, UsageError } from "../exit.js";
 import { Forwarder } from "../listen/forwarder.js";
 import { VerifyingReceiver } from "../listen/verifying-receiver.js";
 import { describeEntry } from "../listen/listen-report.js";
@@ -158,18 +158,5 @@ function createRecorder(
       else
         out.write(`          ${out.style("red", `not recorded: ${printableLine(reason, 500)}`)}\n`);
     },
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener(
-      "abort",
-      () => {
-        resolve();
-      },
-      { once: true },
-    );
   });
 }

@@ -1,9 +1,8 @@
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
-import { wrap } from "../help-text.js";
 import { resultLine, type Output } from "../terminal/command-io.js";
 import { printableLine } from "../terminal/printable.js";
+import { hanging, textWidth } from "../terminal/wrap.js";
 import type { CauseGroup } from "./causes.js";
-import { columnsFor } from "./doctor-report.js";
 import type { Dropped } from "./dropped-deliveries.js";
 import type { Unproven } from "./not-proven.js";
 import type { Obstacle } from "./preflight.js";
@@ -16,8 +15,10 @@ export function describeObstacle(
 ): void {
   const { style } = output;
   const lines = [
-    ...hanging(output, "✗ ", printableLine(message, 1_000)).map((line) => style("red", line)),
-    ...hanging(output, "  ", fix),
+    ...hanging("✗ ", printableLine(message, 1_000), textWidth(output)).map((line) =>
+      style("red", line),
+    ),
+    ...hanging("  ", fix, textWidth(output)),
     style("dim", `  ${rest}`),
   ];
   output.write(`${lines.join("\n")}\n`);
@@ -32,8 +33,8 @@ export function describeCauses(output: Output, causes: readonly CauseGroup[]): v
     const text = `${printableLine(change, 400)} (${countedCases(ends.length)})`;
     const ids = ends.map(({ id }) => id).join(", ");
     return [
-      ...hanging(output, head, text),
-      ...hanging(output, " ".repeat(head.length), ids).map((line) => style("dim", line)),
+      ...hanging(head, text, textWidth(output)),
+      ...hanging(" ".repeat(head.length), ids, textWidth(output)).map((line) => style("dim", line)),
     ];
   });
   output.write(`${style("bold", "Change first")}\n${lines.join("\n")}\n\n`);
@@ -46,7 +47,7 @@ export function describeDropped(output: Output, dropped: readonly Dropped[]): vo
   const lines = dropped.flatMap(({ type, count }) => {
     const what = `${count === 1 ? "1 delivery" : `${count} deliveries`} of ${printableLine(type, 60)}`;
     const text = `${what} answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.`;
-    const [first = "", ...rest] = hanging(output, "    ", text);
+    const [first = "", ...rest] = hanging("    ", text, textWidth(output));
     return [`  ${style("yellow", "!")} ${first.trimStart()}`, ...rest];
   });
   output.write(`${style("bold", "dropped")}\n${lines.join("\n")}\n\n`);
@@ -87,20 +88,12 @@ export function describeUnproven(
     });
   }
   const lines = items.flatMap(({ text, proveBy }) => [
-    ...hanging(output, "  – ", text),
-    ...hanging(output, "    ", `→ ${proveBy}`).map((line) => style("bold", line)),
+    ...hanging("  – ", text, textWidth(output)),
+    ...hanging("    ", `→ ${proveBy}`, textWidth(output)).map((line) => style("bold", line)),
   ]);
   output.write(`\n${style("yellow", "not proven:")}\n${lines.join("\n")}\n`);
 }
 
 function countedCases(count: number): string {
   return count === 1 ? "1 case" : `${count} cases`;
-}
-
-/** The lines of a text after `head`, with the later ones below the first. */
-function hanging(output: Output, head: string, text: string): readonly string[] {
-  const indent = " ".repeat(head.length);
-  return wrap(text, columnsFor(output) - head.length).map(
-    (line, row) => (row === 0 ? head : indent) + line,
-  );
 }

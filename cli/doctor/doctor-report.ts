@@ -4,20 +4,14 @@ import {
 } from "../../kit/conformance/conformance-case.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import type { Output } from "../terminal/command-io.js";
-import { wrap } from "../help-text.js";
+import { labelled, textWidth } from "../terminal/wrap.js";
 import { printableLine } from "../terminal/printable.js";
 import type { RepeatedTimestamp } from "./repeated-timestamp.js";
 
-const MAX_COLUMNS = 100;
 const INDENT = " ".repeat(6);
 const LABEL = 10;
 /** Shows only the end of a long exchange, where the failure is. */
 const MAX_EXCHANGES = 4;
-
-/** The width of the report. */
-export function columnsFor({ columns }: Output): number {
-  return Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS);
-}
 
 /** Shows how each case ended, group by group. */
 export function describeCases(output: Output, ends: readonly ConformanceCaseReport[]): void {
@@ -45,7 +39,7 @@ export function describeRepeatedTimestamp(
   const lines = [
     style("bold", "if the gateway repeats its first timestamp"),
     `  ${style("dim", "–")} ${finding}`,
-    ...labelled(output, "note", note),
+    ...row(output, "note", note),
   ];
   output.write(`${lines.join("\n")}\n\n`);
 }
@@ -70,7 +64,7 @@ function linesOf(output: Output, end: ConformanceCaseReport, isSaid: boolean): r
   const { result, reason, title, level, id, why, fix } = end;
   const { style } = output;
   const said = (label: string): readonly string[] =>
-    reason === undefined || isSaid ? [] : labelled(output, label, reason);
+    reason === undefined || isSaid ? [] : row(output, label, reason);
   switch (result) {
     case "passed":
       return [`  ${style("green", "✓")} ${title}`, ...said("note")];
@@ -82,22 +76,20 @@ function linesOf(output: Output, end: ConformanceCaseReport, isSaid: boolean): r
         ...end.exchanges
           .slice(-MAX_EXCHANGES)
           .flatMap((exchange) => [
-            ...labelled(output, "sent", sentLine(exchange)),
-            ...labelled(output, "received", receivedLine(exchange)),
+            ...row(output, "sent", sentLine(exchange)),
+            ...row(output, "received", receivedLine(exchange)),
           ]),
         ...said("result"),
-        ...labelled(output, "why", why),
-        ...labelled(output, "fix", fix),
+        ...row(output, "why", why),
+        ...row(output, "fix", fix),
       ];
   }
 }
 
-function labelled(output: Output, label: string, text: string): readonly string[] {
-  const width = columnsFor(output) - INDENT.length - LABEL;
-  return wrap(printableLine(text, 1_000), Math.max(width, 30)).map((line, at) => {
-    const head = (at === 0 ? label : "").padEnd(LABEL);
-    return `${INDENT}${output.style("dim", head)}${line}`;
-  });
+function row(output: Output, label: string, text: string): readonly string[] {
+  const width = Math.max(textWidth(output), INDENT.length + LABEL + 30);
+  const head = [INDENT, label.padEnd(LABEL), "dim"] as const;
+  return labelled(output, head, printableLine(text, 1_000), width);
 }
 
 function shortened(signature: string): string {

@@ -3,6 +3,7 @@ import { OUTCOMES } from "../../src/answer/outcome.js";
 import { usualCauses } from "../../src/answer/outcome-causes.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import type { SignatureFinding } from "../../kit/diagnosis/finding.js";
+import { textOfUtf8 } from "../../kit/json-parts.js";
 import type { Intake } from "./delivery-intake.js";
 import type { Forwarded } from "./forwarder.js";
 import type { Verification } from "./verifying-receiver.js";
@@ -130,9 +131,6 @@ function forwardedOf(forwarded: Forwarded): NonNullable<DeliveryEntry["forwarded
 }
 
 function bodyFields(body: Uint8Array): { body: string } | { bodyBase64: string } {
-  try {
-    return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body) };
-  } catch {
-    return { bodyBase64: Buffer.from(body).toString("base64") };
-  }
+  const text = textOfUtf8(body);
+  return text === undefined ? { bodyBase64: Buffer.from(body).toString("base64") } : { body: text };
 }

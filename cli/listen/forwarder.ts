@@ -1,22 +1,15 @@
-import { outcomeOf, type HeaderLine } from "../../kit/sending/wire.js";
+import { CONNECTION_HEADERS, outcomeOf, type HeaderLine } from "../../kit/sending/wire.js";
 import { sendFault } from "../send/exchange.js";
 import { AppClient, type AppAnswer, type AppClientOptions } from "./app-client.js";
 
-/** Headers of one connection (RFC 9110, section 7.6.1), and those that the next connection sets itself. */
-const CONNECTION_HEADERS = [
+/** More headers that a proxy does not pass on (RFC 9110, section 7.6.1). */
+const MORE_HEADERS = [
   "accept-encoding",
-  "connection",
-  "content-length",
   "expect",
-  "host",
-  "keep-alive",
   "proxy-authenticate",
   "proxy-authorization",
   "proxy-connection",
-  "te",
   "trailer",
-  "transfer-encoding",
-  "upgrade",
 ];
 
 /** An app's answer, or the reason why there is none that can be forwarded. */
@@ -74,6 +67,6 @@ function forwardedLines(lines: readonly HeaderLine[]): readonly HeaderLine[] {
   const named = lines
     .filter(([name]) => name.toLowerCase() === "connection")
     .flatMap(([, value]) => value.split(",").map((one) => one.trim().toLowerCase()));
-  const dropped = new Set([...CONNECTION_HEADERS, ...named]);
+  const dropped = new Set([...CONNECTION_HEADERS, ...MORE_HEADERS, ...named]);
   return lines.filter(([name]) => !dropped.has(name.toLowerCase()));
 }

@@ -1,7 +1,7 @@
 import type { Output } from "../terminal/command-io.js";
 import type { DeliveryEntry } from "./delivery-entry.js";
 import { READINGS, readingOf } from "../send/exchange.js";
-import { wrap } from "../help-text.js";
+import { wrap } from "../terminal/wrap.js";
 import { printableLine, quotedLines } from "../terminal/printable.js";
 
 const INDENT = " ".repeat(10);

@@ -16,6 +16,15 @@ export async function readInput(io: CommandIo, path: string): Promise<Uint8Array
   }
 }
 
+/** The bytes of the file of an option. The error names no path: it may be a secret that was passed by mistake. */
+export async function readSecretive(option: string, path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new UsageError(`--${option}: ${fileReason(error)}`);
+  }
+}
+
 const FAULTS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
   EACCES: "permission denied",

@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { textOfUtf8 } from "../../kit/json-parts.js";
 import { keyOf } from "../../src/signature/secrets.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { list, type OptionSpecs } from "./option-specs.js";
-import { fileReason } from "./read-input.js";
+import { readSecretive } from "./read-input.js";
 import { UsageError } from "../exit.js";
 
 /** The environment variable that holds the secret when no option does. */
@@ -54,19 +54,9 @@ export function noSecret(orElse = ""): UsageError {
 }
 
 async function readSecretFile(path: string): Promise<string> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(path);
-  } catch (error) {
-    throw new UsageError(`--secret-file: ${fileReason(error)}`);
-  }
-  let text: string;
-  try {
-    // Keep a byte order mark: it is a part of the key.
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new UsageError("--secret-file: its content is not UTF-8 text");
-  }
+  // Keeps a byte order mark: it is a part of the key.
+  const text = textOfUtf8(await readSecretive("secret-file", path));
+  if (text === undefined) throw new UsageError("--secret-file: its content is not UTF-8 text");
   const secret = text.replace(/\r?\n$/, "");
   if (secret === "") throw new UsageError("--secret-file: the file is empty");
   return secret;

@@ -1,5 +1,4 @@
-import { isIP, connect as connectTcp } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { openSocket, readyEvent } from "../../kit/sending/open-socket.js";
 import { sendErrorOf, type SendError, type SenderOptions } from "../../kit/sending/target.js";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -13,19 +12,13 @@ export function connectionFault(
   { skipTlsVerification = false }: Pick<SenderOptions, "skipTlsVerification">,
   signal: AbortSignal,
 ): Promise<SendError | undefined> {
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const isTls = url.protocol === "https:";
-  const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
-  const servername = isIP(host) === 0 ? { servername: host } : {};
-  const socket = isTls
-    ? connectTls({ host, port, ...servername, rejectUnauthorized: !skipTlsVerification })
-    : connectTcp({ host, port });
+  const socket = openSocket(url, skipTlsVerification);
   const settled = new AbortController();
   return new Promise<SendError | undefined>((resolve) => {
     const end = (): void => {
       resolve(undefined);
     };
-    socket.once(isTls ? "secureConnect" : "connect", end);
+    socket.once(readyEvent(url), end);
     socket.once("close", end);
     socket.setTimeout(CONNECT_TIMEOUT_MS, end);
     signal.addEventListener("abort", end, { signal: settled.signal });

@@ -4,6 +4,7 @@ import {
 } from "../../src/records/online-data-event.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { webhookTypeOf } from "../../kit/fixtures/replay-report.js";
+import { jsonOf } from "../../kit/json-parts.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
@@ -80,13 +81,8 @@ function readBody(body: Uint8Array, type: string | undefined): Content {
 /** The given type, or the type that the body's key implies. */
 function typeOf(body: Uint8Array, given: string | undefined): string {
   if (given !== undefined) return given;
-  let json: unknown;
-  try {
-    json = JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    // Not JSON: any bytes can be sent with an explicit --type, see below.
-  }
-  const record = Object(json) as object;
+  // Not JSON: any bytes can be sent with an explicit --type, see below.
+  const record = Object(jsonOf(new TextDecoder().decode(body))) as object;
   if ("alarm" in record) return "new_alarm";
   if ("event" in record) return "delete_my_data_event";
   throw new UsageError("the body contains neither an alarm nor an event: pass its --type");

@@ -1,10 +1,11 @@
 import { ManagementError } from "../../src/management/management-error.js";
 import type { Command } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
-import { PROGRAM, columnsOf, exampleOf, wrap } from "../help-text.js";
+import { PROGRAM, columnsOf, exampleOf } from "../help-text.js";
 import { hintOf } from "../options/nearest-name.js";
 import type { Output } from "../terminal/command-io.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
+import { wrap } from "../terminal/wrap.js";
 
 /** A command whose first argument names one of several others: `webhooks check`. */
 export interface CommandGroup {

@@ -1,12 +1,12 @@
-import { readFile } from "node:fs/promises";
 import {
   createManagementClient,
   type ManagementClient,
 } from "../../src/management/management-client.js";
 import { crmLogin } from "../../src/management/crm-login.js";
+import { jsonOf } from "../../kit/json-parts.js";
 import { UsageError } from "../exit.js";
 import { flag, text, whole, type OptionSpecs } from "../options/option-specs.js";
-import { fileReason, readInput } from "../options/read-input.js";
+import { readInput, readSecretive } from "../options/read-input.js";
 import type { CommandIo } from "../terminal/command-io.js";
 
 const BASE_URL = "GATEWAY_BASE_URL";
@@ -76,23 +76,13 @@ async function tokenOf(
   throw new UsageError(`no CRM token: set ${TOKEN}, or pass --token-file or --login-file`);
 }
 
-/** The error names no path: it may be a token that was passed by mistake. */
-async function readOption(io: CommandIo, option: string, path: string): Promise<Uint8Array> {
-  if (path === "-") return readInput(io, path);
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw new UsageError(`--${option}: ${fileReason(error)}`);
-  }
+function readOption(io: CommandIo, option: string, path: string): Promise<Uint8Array> {
+  return path === "-" ? readInput(io, path) : readSecretive(option, path);
 }
 
 function credentialsIn(bytes: Uint8Array): Record<string, unknown> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    // Refused below, without the error: it quotes the file.
-  }
+  // Without the error of the parser: it quotes the file.
+  const parsed = jsonOf(new TextDecoder().decode(bytes));
   if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) {
     return parsed as Record<string, unknown>;
   }

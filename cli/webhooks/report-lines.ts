@@ -1,28 +1,27 @@
 import type { WebhookFinding } from "../../src/management/webhook-findings.js";
-import { wrap } from "../help-text.js";
+import { labelled, textWidth, wrap } from "../terminal/wrap.js";
 import { resultLine, type Output } from "../terminal/command-io.js";
 import { printableLine } from "../terminal/printable.js";
 
-const MAX_COLUMNS = 100;
 const INDENT = "  ";
 const LABEL = 12;
 
 /** Writes labelled texts, wrapped to the width of the terminal. */
 export function writeRows(
-  { columns = 80, style, write }: Output,
+  output: Output,
   rows: readonly (readonly [label: string, text: string])[],
 ): void {
-  const width = Math.max(Math.min(columns, MAX_COLUMNS) - INDENT.length - LABEL, 30);
+  const width = Math.max(textWidth(output, 80), INDENT.length + LABEL + 30);
   for (const [label, text] of rows) {
-    for (const [at, line] of wrap(printableLine(text, 1_000), width).entries()) {
-      write(`${INDENT}${style("dim", (at === 0 ? label : "").padEnd(LABEL))}${line}\n`);
-    }
+    const head = [INDENT, label.padEnd(LABEL), "dim"] as const;
+    const lines = labelled(output, head, printableLine(text, 1_000), width);
+    output.write(`${lines.join("\n")}\n`);
   }
 }
 
 /** Writes a warning in yellow, wrapped to the width of the terminal. */
 export function writeWarning(output: Output, sentence: string): void {
-  const width = Math.min(output.columns ?? 80, MAX_COLUMNS) - 2 * INDENT.length;
+  const width = textWidth(output, 80) - 2 * INDENT.length;
   for (const line of wrap(sentence, width)) {
     output.write(`${INDENT.repeat(2)}${output.style("yellow", line)}\n`);
   }
@@ -30,7 +29,7 @@ export function writeWarning(output: Output, sentence: string): void {
 
 /** Writes a result with a tick or a cross in front, wrapped to the width of the terminal. */
 export function writeResult(output: Output, passed: boolean, sentence: string): void {
-  const width = Math.min(output.columns ?? 80, MAX_COLUMNS) - INDENT.length;
+  const width = textWidth(output, 80) - INDENT.length;
   const [first = "", ...rest] = wrap(printableLine(sentence, 2_000), width);
   output.write(`${resultLine(output, passed, first)}\n`);
   for (const line of rest) output.write(`${INDENT}${line}\n`);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { jsonOf } from "../../kit/json-parts.js";
 import { UsageError } from "../exit.js";
 import type { WatchState } from "./old-secret.js";
 import { readIfThere, writePrivateFile } from "./private-file.js";
@@ -58,12 +59,7 @@ export async function readRotation(
 ): Promise<RotationState | undefined> {
   const text = await readIfThere("next-file", stateFileOf(nextFile));
   if (text === undefined) return undefined;
-  let state: Partial<RotationState> | undefined;
-  try {
-    state = JSON.parse(text) as RotationState;
-  } catch {
-    // Refused below.
-  }
+  const state = jsonOf(text) as Partial<RotationState> | null | undefined;
   if (state?.version !== 1 || typeof state.switchedAtMs !== "number") {
     throw new UsageError(
       "--next-file: the state beside it cannot be read; delete it to prove and switch once more",

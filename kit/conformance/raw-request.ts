@@ -1,16 +1,11 @@
-import net from "node:net";
-import tls from "node:tls";
 import { MAX_ANSWER_BYTES } from "../sending/body-collector.js";
+import { openSocket } from "../sending/open-socket.js";
 import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import { SendError } from "../sending/target.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
 /** How long the rest of an answer may take after its status. */
 const REST_MS = 500;
-const PORTS = new Map([
-  ["http:", 80],
-  ["https:", 443],
-]);
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})/;
 
 /** How a request line and its host are written. */
@@ -32,9 +27,6 @@ export function sendRawRequest(
   headerLines: readonly string[],
   { version = "1.1", withoutHost = false }: RawForm = {},
 ): Promise<WireAnswer> {
-  const isTls = url.protocol === "https:";
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = Number(url.port || PORTS.get(url.protocol));
   const head = [
     `${method} ${url.pathname}${url.search} HTTP/${version}`,
     ...(withoutHost ? [] : [`Host: ${url.host}`]),
@@ -48,14 +40,7 @@ export function sendRawRequest(
 
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
-    const socket = isTls
-      ? tls.connect({
-          host,
-          port,
-          rejectUnauthorized: !skipTlsVerification,
-          ...(net.isIP(host) === 0 ? { servername: host } : {}),
-        })
-      : net.connect({ host, port });
+    const socket = openSocket(url, skipTlsVerification);
     let received = "";
     let receivedMs: number | undefined;
     // The socket's own time-out would start again with each byte that the server sends.

@@ -1,5 +1,6 @@
 import { withoutNewline } from "./body-edits.js";
-import { textOfUtf8, type CapturedBody } from "./captured-body.js";
+import { textOfUtf8 } from "../json-parts.js";
+import type { CapturedBody } from "./captured-body.js";
 import type { Changes } from "./changes.js";
 
 /** The characters of Windows-1252 from 0x80 to 0x9F. All other bytes are as in Latin-1. */

@@ -1,6 +1,7 @@
 import { looksCompressed } from "./body-codings.js";
 import { isCutJson } from "./cut-json.js";
-import { textOfUtf8, type CapturedBody } from "./captured-body.js";
+import { textOfUtf8 } from "../json-parts.js";
+import type { CapturedBody } from "./captured-body.js";
 import type { Clue } from "./finding.js";
 
 const REPLACEMENT = Uint8Array.of(0xef, 0xbf, 0xbd);

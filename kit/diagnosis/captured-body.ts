@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { jsonOf } from "../json-parts.js";
+import { jsonOf, textOfUtf8 } from "../json-parts.js";
 import type { HeaderLine } from "../sending/wire.js";
 
 /** The body of a capture, with the facts that a search needs. */
@@ -18,16 +18,6 @@ export interface CapturedBody {
 }
 
 const EMPTY = new Uint8Array(0);
-const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** The UTF-8 text with its byte order mark; undefined if the bytes are not UTF-8. */
-export function textOfUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return strict.decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Reads any value that was given as the body of a capture. Never throws. */
 export function readCapturedBody(body: unknown, lines: readonly HeaderLine[]): CapturedBody {

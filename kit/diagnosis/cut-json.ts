@@ -1,5 +1,5 @@
 import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
-import { textOfUtf8 } from "./captured-body.js";
+import { textOfUtf8 } from "../json-parts.js";
 
 /** What logs and tools write where they stop. */
 const CUT_MARK =

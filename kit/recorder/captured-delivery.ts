@@ -3,7 +3,7 @@ import type { WebhookHeaders } from "../../src/delivery/header-values.js";
 import { readSignedHeaders, isWebhookType } from "../../src/delivery/headers.js";
 import type { WebhookOutcome } from "../../src/answer/outcome.js";
 import { readBody } from "../../src/delivery/request.js";
-import { isGatewayTime } from "./placeholder-date.js";
+import { isGatewayTime } from "./placeholder-text.js";
 
 /** The parts of a delivery that the recorder needs later, when the request may have changed. */
 export interface CapturedDelivery {

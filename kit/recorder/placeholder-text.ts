@@ -1,4 +1,4 @@
-import { placeholderOfDate } from "./placeholder-date.js";
+import { gatewayTimeMs } from "../../src/records/gateway-time.js";
 import { placeholderOfNumber } from "./placeholder-number.js";
 
 /**
@@ -65,4 +65,25 @@ export function encodeLike(raw: string, text: string): string {
 /** The `\u` escape of one UTF-16 unit. */
 function escapeOf(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+const DATE =
+  /^\d{4}-\d{2}-\d{2}(?:([ Tt])\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}(?::?)\d{2})?)?$/;
+
+/** Whether a text is a time in one of the gateway's two formats. */
+export function isGatewayTime(text: string): boolean {
+  return !Number.isNaN(gatewayTimeMs(text));
+}
+
+/** A fixed day in the format of `text`; undefined if `text` is not a real day or time. */
+function placeholderOfDate(text: string): string | undefined {
+  const match = DATE.exec(text);
+  if (match === null) return undefined;
+  const [, separator, fraction = "", zone = ""] = match;
+  if (!isGatewayTime(separator === undefined ? `${text} 00:00:00` : text)) return undefined;
+  const time =
+    separator === undefined
+      ? ""
+      : `${separator}04:05:06${fraction.replace(/\d/g, "0")}${zone.replace(/\d/g, "0")}`;
+  return `2001-02-03${time}`;
 }

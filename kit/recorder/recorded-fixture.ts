@@ -1,6 +1,7 @@
 import { signDelivery } from "../../src/signature/sign-delivery.js";
 import { isWebhookType } from "../../src/delivery/headers.js";
 import type { Fixture } from "../fixtures/fixture.js";
+import { jsonOf } from "../json-parts.js";
 import { answerOf } from "../plain-receiver.js";
 import type { CapturedDelivery } from "./captured-delivery.js";
 import { documentedEvent } from "./documented-fields.js";
@@ -51,13 +52,9 @@ export function createRecordedFixture(
 
 /** `event_type` of an alarm or `type` of an event, if it is documented. */
 function eventOf(text: string | undefined): string | undefined {
-  try {
-    const body = Object(JSON.parse((text ?? "").replace(/^\uFEFF/, ""))) as Record<string, unknown>;
-    const record = Object(body["alarm"] ?? body["event"]) as Record<string, unknown>;
-    return documentedEvent(record["event_type"] ?? record["type"]);
-  } catch {
-    return undefined;
-  }
+  const body = Object(jsonOf((text ?? "").replace(/^\uFEFF/, ""))) as Record<string, unknown>;
+  const record = Object(body["alarm"] ?? body["event"]) as Record<string, unknown>;
+  return documentedEvent(record["event_type"] ?? record["type"]);
 }
 
 /** `alarm-email-hacked`, `event-data-deleted`, `unknown-type`. */

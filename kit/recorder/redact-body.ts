@@ -1,4 +1,4 @@
-import { isJson } from "../json-parts.js";
+import { isJson, textOfUtf8 } from "../json-parts.js";
 import { placeholderOfText } from "./placeholder-text.js";
 import { redactJson } from "./redact-json.js";
 import type { Place } from "./redaction-rules.js";
@@ -13,8 +13,6 @@ export interface RedactedBody {
 }
 
 const encoder = new TextEncoder();
-// Decodes like the receiver, but keeps a byte order mark.
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
@@ -22,10 +20,8 @@ const BYTE_ORDER_MARK = "\uFEFF";
  * UTF-8 becomes as many bytes of the same kind.
  */
 export function redactBody(body: Uint8Array, root: Place): RedactedBody {
-  let text: string;
-  try {
-    text = utf8.decode(body);
-  } catch {
+  const text = textOfUtf8(body);
+  if (text === undefined) {
     // 0xFF never occurs in UTF-8.
     const bytes = Uint8Array.from(body, (byte) => (byte < 0x80 ? 0x78 : 0xff));
     return { bytes, text: undefined, dropped: 0 };

@@ -1,7 +1,7 @@
-import { isGatewayTime } from "./placeholder-date.js";
 import { placeholderOfNumber } from "./placeholder-number.js";
 import {
   encodeLike,
+  isGatewayTime,
   placeholderOfEnum,
   placeholderOfForm,
   placeholderOfJsonText,

@@ -1,6 +1,17 @@
 /** One header line of a request. A header that is sent twice is two lines. */
 export type HeaderLine = readonly [name: string, value: string];
 
+/** Headers that belong to one connection, and those that the next connection sets itself. */
+export const CONNECTION_HEADERS: readonly string[] = [
+  "connection",
+  "content-length",
+  "host",
+  "keep-alive",
+  "te",
+  "transfer-encoding",
+  "upgrade",
+];
+
 /** One HTTP request as it is sent: header lines in order, and the exact bytes of the body. */
 export interface WireRequest {
   readonly method: string;
