@@ -8,15 +8,7 @@ import { InFlightCount } from "./common/in-flight-count.js";
 import { within } from "./common/timers.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
 import { recoveredRequest } from "./delivery/recovered-delivery.js";
-import {
-  isPost,
-  isProbe,
-  readBody,
-  type WebhookRequest,
-  UnreadableBody,
-  holdOpen,
-  waitUntilOf,
-} from "./delivery/request.js";
+import { readBody, type WebhookRequest, UnreadableBody, holdOpen } from "./delivery/request.js";
 import { isTransactional, type Handling } from "./handling/handling.js";
 import { LeasedHandling } from "./handling/leased-handling.js";
 import { Routes } from "./handling/routes.js";
@@ -26,7 +18,7 @@ import { checkOptions } from "./options/settings.js";
 import type { ReceiverInternals, WebhookReceiver } from "./options/webhook-receiver.js";
 import { decode, recordOf } from "./records/decode.js";
 import { authenticate } from "./signature/authenticate.js";
-import { isFresh, stale, TimestampWatch } from "./signature/timestamps.js";
+import { stale, TimestampWatch } from "./signature/timestamps.js";
 import { Health } from "./telemetry/health.js";
 import { Observers } from "./telemetry/observation.js";
 import { Tally } from "./telemetry/tally.js";
@@ -98,11 +90,14 @@ export function createWebhookReceiver<Tx = never>(
     inFlight.enter();
     try {
       trace.observation = observers.begin();
-      trace.waitUntil = waitUntilOf(request);
+      // Read once, because the property may be an accessor.
+      trace.waitUntil = request.waitUntil;
       trace.deadline = request.hostDeadline;
-      const { method } = request;
-      const isDelivery = isPost(method);
-      if (!isDelivery && !isProbe(method)) return end(trace, { outcome: "method_not_allowed" });
+      const method = (request.method ?? "POST").toUpperCase();
+      const isDelivery = method === "POST";
+      if (!isDelivery && method !== "GET" && method !== "HEAD") {
+        return end(trace, { outcome: "method_not_allowed" });
+      }
       // Probes are refused too, so that a load balancer sends its traffic elsewhere.
       if (isDraining) return end(trace, { outcome: "draining" });
       if (!isDelivery) return end(trace, { outcome: "reachable" });
@@ -127,7 +122,7 @@ export function createWebhookReceiver<Tx = never>(
 
       const nowMs = now();
       // First: it throws for a clock of another type, such as a bigint, which the counts of `end` cannot take.
-      const isTimely = isFresh(timestampMs, nowMs, timestampToleranceMs);
+      const isTimely = Math.abs(nowMs - timestampMs) <= timestampToleranceMs;
       trace.checkedAtMs = nowMs;
       if (!isTimely) {
         trace.record = recordOf(rawBody);

@@ -80,7 +80,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
       resolve(body);
     };
     const onData = (data: Uint8Array | string): void => {
-      const chunk = bytesOf(req, data);
+      const chunk = data instanceof Uint8Array ? data : bytesOf(req, data);
       bytes += chunk.length;
       if (bytes > limits.maxBodyBytes) {
         finish(new UnreadableBody("body_too_large", bytes));
@@ -108,31 +108,24 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     // Not `queueMicrotask`: it makes an AsyncResource for each call, which takes twice as long.
     void SETTLED.then(() => {
       if (isFinished) return;
+      // Not by `req.complete`: Node sets it after the event of the last byte, and a serverless shim before
+      // the first one. Not over HTTP/2: a request that was reset may have been sent to its last byte.
+      const isWhole = !isHttp2(req) && bytes === Number(req.headers["content-length"]);
       // The body is complete; no need to wait for `end`, which other code may hold back.
-      if (isWhole(req, bytes)) finish(received.bytes());
+      if (isWhole) finish(received.bytes());
       else if (req.destroyed) onBroken();
       else watch = watchUpload(req, limits, onTimeout, onBroken);
     });
   });
 }
 
-/** A chunk is a string after `setEncoding`, and null if a middleware emits `data` without bytes. */
+/** Of a string, after `setEncoding`, or of null, if a middleware emits `data` without bytes. */
 function bytesOf(req: NodeRequest, chunk: unknown): Uint8Array {
-  if (typeof chunk === "string") return Buffer.from(chunk, req.readableEncoding ?? "utf8");
-  return chunk instanceof Uint8Array ? chunk : EMPTY;
+  return typeof chunk === "string" ? Buffer.from(chunk, req.readableEncoding ?? "utf8") : EMPTY;
 }
 
 function wasReset(req: NodeRequest): boolean {
   return isHttp2(req) && (req as Http2ServerRequest).stream.aborted;
-}
-
-/**
- * Whether all of a body has been read, by its Content-Length. Without one, `end` decides. `complete` does
- * not help: Node sets it after the event of the last byte, and a serverless shim before the first one.
- * Over HTTP/2 this is always false: a request that was reset may have been sent to its last byte.
- */
-function isWhole(req: NodeRequest, bytes: number): boolean {
-  return !isHttp2(req) && bytes === Number(req.headers["content-length"]);
 }
 
 /** The timers and listeners of an upload that does not arrive at once. */

@@ -30,7 +30,7 @@ export function http2Response(
 
 /** Whether nothing more can be written. Before the answer this means that the sender has hung up. */
 export function isGone(req: NodeRequest, res: NodeResponse): boolean {
-  return http2Response(req, res)?.stream.destroyed ?? res.destroyed;
+  return isHttp2(req) ? (res as Http2ServerResponse).stream.destroyed : res.destroyed;
 }
 
 /** Resolves when the response has been handed to the connection, or when it never can be. */

@@ -1,4 +1,3 @@
-import { isFresh } from "../../src/signature/timestamps.js";
 import { readTimestamp } from "../../src/delivery/headers.js";
 import type { Clue } from "./finding.js";
 
@@ -22,8 +21,8 @@ export function skewClues(timestamp: string, nowMs: number, toleranceMs: number)
   const text = timestamp.trim();
   if (!/^[0-9]{1,15}$/.test(text)) return [];
   const timestampMs = text.length > 12 ? Number(text) : readTimestamp(text);
-  if (isFresh(timestampMs, nowMs, toleranceMs)) return [];
   const skewMs = timestampMs - nowMs;
+  if (Math.abs(skewMs) <= toleranceMs) return [];
   const direction = skewMs < 0 ? "behind" : "ahead of";
   const zone = looksLikeZone(skewMs)
     ? " Such a round difference may mean that a local time was read as UTC."

@@ -1,4 +1,3 @@
-import { isPost } from "../../src/delivery/request.js";
 import { isDeliveryId, isDeliveryTimestamp } from "../../src/delivery/headers.js";
 import { headerClue, type Clue, type DeliveryHeaderName } from "./finding.js";
 import { isProperSignature } from "./mac-readings.js";
@@ -55,7 +54,7 @@ export function refusedRequest(
   maxBodyBytes: number,
 ): readonly Clue[] {
   const clues: Clue[] = [];
-  if (!isPost(method)) {
+  if ((method ?? "POST").toUpperCase() !== "POST") {
     clues.push({ code: "method_not_post", message: "The method of the request is not POST." });
   }
   if (bodyBytes > maxBodyBytes) {

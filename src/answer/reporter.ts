@@ -57,11 +57,11 @@ export class Reporter {
     const answer = this.#answers[outcome];
     const response =
       retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
-    const isProbe = isSecretProbe(trace, outcome);
+    const isRefused = response.status >= 300;
+    const isProbe = isRefused && isSecretProbe(trace, outcome);
     if (!isProbe) {
       this.#options.tally.count(trace, outcome, response.status);
-      const isRefused = response.status >= 300 && trace.record !== undefined;
-      if (isRefused) this.#logLastAttempt(trace, outcome);
+      if (isRefused && trace.record !== undefined) this.#logLastAttempt(trace, outcome);
     }
     const level = logger === false || isProbe ? undefined : answer.rule.log;
     const line = level === undefined ? undefined : this.#lineOf(ending, answer.rule, trace.id);

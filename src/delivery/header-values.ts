@@ -1,19 +1,11 @@
 /** Request headers: a `Headers` object, or a record with names in any letter case. */
-export type WebhookHeaders = { get(name: string): string | null } | HeaderRecord;
+export type WebhookHeaders = HeadersObject | HeaderRecord;
+
+type HeadersObject = { get(name: string): string | null };
 
 type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const WEBHOOK_HEADERS = 4;
-
-/**
- * The values of the webhook headers, before the grammar is checked. Undefined if one is repeated in a
- * record, or if there are no headers at all.
- */
-export function findTexts(headers: WebhookHeaders | null | undefined): HeaderTexts | undefined {
-  // A serverless event without headers may have null here.
-  if (headers === null || headers === undefined) return undefined;
-  return isHeadersObject(headers) ? readHeadersObject(headers) : readRecord(headers);
-}
 
 /** The value found under each name, before the grammar is checked. Undefined if there is none. */
 export interface HeaderTexts {
@@ -23,30 +15,24 @@ export interface HeaderTexts {
   signature: unknown;
 }
 
-function isHeadersObject(headers: WebhookHeaders): headers is { get(name: string): string | null } {
-  return typeof headers.get === "function";
-}
-
-/** A repeated header arrives joined with a comma, which the grammar refuses. */
-function readHeadersObject(headers: { get(name: string): unknown }): HeaderTexts {
-  return {
-    id: headers.get("x-webhook-id") ?? undefined,
-    timestamp: headers.get("x-webhook-timestamp") ?? undefined,
-    type: headers.get("x-webhook-type") ?? undefined,
-    signature: headers.get("x-webhook-signature") ?? undefined,
-  };
-}
-
 /**
- * Undefined if a webhook header is given twice, in an array or in two letter cases. If all four are in
- * lower case, as Node has them, they are looked up by name: 0.2 µs faster, 5 % of a delivery of 1 KB.
+ * The values of the webhook headers, before the grammar is checked. Undefined if a record gives one twice, in an
+ * array or in two letter cases, or if there are no headers at all. If all four are in lower case, as Node
+ * has them, they are looked up by name: 0.2 µs faster, 5 % of a delivery of 1 KB.
  */
-function readRecord(record: HeaderRecord): HeaderTexts | undefined {
+export function findTexts(headers: WebhookHeaders | null | undefined): HeaderTexts | undefined {
+  // A serverless event without headers may have null here.
+  if (headers === null || headers === undefined) return undefined;
+  if (typeof headers.get === "function") return readHeadersObject(headers as HeadersObject);
+  const record = headers as HeaderRecord;
+  const prototype: unknown = Object.getPrototypeOf(record);
   // `for in` also names inherited properties, which are no headers.
-  const own = isPlain(record) ? record : { ...record };
+  const own = prototype === Object.prototype || prototype === null ? record : { ...record };
   let known = 0;
   for (const name in own) {
-    if (!startsWithX(name)) continue;
+    // An x in any letter case, by character codes: a fifth of the time of `startsWith`.
+    const first = name.charCodeAt(0);
+    if (first !== 0x78 && first !== 0x58) continue;
     if (fieldOf(name) !== undefined) known += 1;
     else if (fieldOf(name.toLowerCase()) !== undefined) return readAnyCase(own);
   }
@@ -63,7 +49,17 @@ function readRecord(record: HeaderRecord): HeaderTexts | undefined {
   return areTexts ? { id, timestamp, type, signature } : readAnyCase(own);
 }
 
-/** The same for names in any letter case, and for values that are not a single string. */
+/** A repeated header arrives joined with a comma, which the grammar refuses. */
+function readHeadersObject(headers: HeadersObject): HeaderTexts {
+  return {
+    id: headers.get("x-webhook-id") ?? undefined,
+    timestamp: headers.get("x-webhook-timestamp") ?? undefined,
+    type: headers.get("x-webhook-type") ?? undefined,
+    signature: headers.get("x-webhook-signature") ?? undefined,
+  };
+}
+
+/** From a record with names in any letter case, and with values that are not a single string. */
 function readAnyCase(record: HeaderRecord): HeaderTexts | undefined {
   const texts: HeaderTexts = {
     id: undefined,
@@ -81,12 +77,6 @@ function readAnyCase(record: HeaderRecord): HeaderTexts | undefined {
   return texts;
 }
 
-/** Whether a record inherits only from `Object.prototype` or from nothing. */
-function isPlain(record: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(record);
-  return prototype === Object.prototype || prototype === null;
-}
-
 function fieldOf(name: string): keyof HeaderTexts | undefined {
   switch (name) {
     case "x-webhook-id":
@@ -100,12 +90,6 @@ function fieldOf(name: string): keyof HeaderTexts | undefined {
     default:
       return undefined;
   }
-}
-
-/** Compares names in any letter case, by character codes: a fifth of the time of `startsWith`. */
-function startsWithX(name: string): boolean {
-  const first = name.charCodeAt(0);
-  return first === 0x78 || first === 0x58;
 }
 
 /** Value of a header sent once, also as a one-element array. An empty array counts as absent. */

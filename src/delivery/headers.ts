@@ -1,4 +1,4 @@
-import { findTexts, type HeaderTexts, type WebhookHeaders } from "./header-values.js";
+import { findTexts, type WebhookHeaders } from "./header-values.js";
 
 /** The webhook types of the gateway (GATEWAY.md, "Events"). */
 export const WEBHOOK_TYPES = ["new_alarm", "delete_my_data_event"] as const;
@@ -73,23 +73,18 @@ export function isDeliveryId(text: unknown): text is string {
 
 /**
  * The webhook headers, or undefined if one is missing, repeated or malformed. The signature may be
- * missing, and its grammar is checked only after it has matched no secret.
+ * missing, and its grammar is checked only after it has matched no secret. With `knownType`, the header of
+ * the type plays no part.
  */
-export function readDeliveryHeaders(headers: WebhookHeaders): DeliveryHeaders | undefined {
+export function readDeliveryHeaders(
+  headers: WebhookHeaders,
+  knownType?: WebhookType,
+): DeliveryHeaders | undefined {
   const texts = findTexts(headers);
-  return texts && checked(texts);
-}
-
-/** The signed headers. The type plays no part, because the signature does not cover it. */
-export function readSignedHeaders(headers: WebhookHeaders): SignedHeaders | undefined {
-  const texts = findTexts(headers);
-  return texts && checked({ ...texts, type: "new_alarm" });
-}
-
-function checked(texts: HeaderTexts): DeliveryHeaders | undefined {
+  if (texts === undefined) return undefined;
   const id = trimmed(texts.id);
   const timestamp = trimmed(texts.timestamp);
-  const type = trimmed(texts.type);
+  const type = knownType ?? trimmed(texts.type);
   const signature = trimmed(texts.signature);
   if (!isDeliveryId(id) || typeof timestamp !== "string") return undefined;
   const timestampMs = readTimestamp(timestamp);
@@ -99,6 +94,11 @@ function checked(texts: HeaderTexts): DeliveryHeaders | undefined {
     return undefined;
   if (typeof signature !== "string" && signature !== undefined) return undefined;
   return { id, timestamp, timestampMs, type, signature };
+}
+
+/** The signed headers. The type plays no part, because the signature does not cover it. */
+export function readSignedHeaders(headers: WebhookHeaders): SignedHeaders | undefined {
+  return readDeliveryHeaders(headers, "new_alarm");
 }
 
 /**

@@ -82,27 +82,19 @@ const NOT_RAW = new UnreadableBody(
   "receive({ body }) got neither bytes nor a string: pass the raw body, not what a parser made of it.",
 );
 
-/** Whether a request is a POST, in any letter case. A request without a method counts as one. */
-export function isPost(method: string | null | undefined): boolean {
-  return method === "POST" || (method ?? "POST").toUpperCase() === "POST";
-}
-
-/** Whether a request only checks that the URL is reachable: GET or HEAD, in any letter case. */
-export function isProbe(method: string | null | undefined): boolean {
-  const name = method?.toUpperCase();
-  return name === "GET" || name === "HEAD";
-}
-
 /** The bytes of a body, or why there are none within `maxBodyBytes`. A missing body counts as empty. */
 export function readBody(
   body: WebhookRequest["body"] | null | undefined,
   maxBodyBytes: number,
 ): Uint8Array | UnreadableBody {
   if (body === null || body === undefined) return EMPTY;
-  if (!isRaw(body)) return body instanceof UnreadableBody ? body : NOT_RAW;
+  if (typeof body !== "string" && !(body instanceof Uint8Array) && !isForeignBytes(body)) {
+    return body instanceof UnreadableBody ? body : NOT_RAW;
+  }
   // Each character takes at least one byte, so a string that is too long need not be encoded first.
   if (body.length > maxBodyBytes) return new UnreadableBody("body_too_large", body.length);
-  const bytes = bytesOfBody(body);
+  if (typeof body !== "string") return body;
+  const bytes = encoder.encode(body);
   return bytes.length > maxBodyBytes ? new UnreadableBody("body_too_large", bytes.length) : bytes;
 }
 
@@ -111,29 +103,20 @@ export function bytesOfBody(body: Uint8Array | string): Uint8Array {
   return typeof body === "string" ? encoder.encode(body) : body;
 }
 
-/** By tag as well as `instanceof`: test runners pass a Uint8Array of another realm. */
-function isRaw(body: unknown): body is Uint8Array | string {
-  return (
-    typeof body === "string" ||
-    body instanceof Uint8Array ||
-    Object.prototype.toString.call(body) === "[object Uint8Array]"
-  );
+/** A Uint8Array of another realm, by its tag: test runners pass them. */
+function isForeignBytes(body: object): body is Uint8Array {
+  return Object.prototype.toString.call(body) === "[object Uint8Array]";
 }
 
 /** A platform's function that keeps a request's context until a promise has settled. */
 export type WaitUntil = (work: Promise<unknown>) => unknown;
-
-/** Read once, because the property may be an accessor. */
-export function waitUntilOf(request: WebhookRequest): WaitUntil | undefined {
-  const { waitUntil } = request as { waitUntil?: unknown };
-  return typeof waitUntil === "function" ? (waitUntil as WaitUntil) : undefined;
-}
 
 /** Keeps the request's context alive until `work` has settled: some platforms end it with the answer. */
 export function holdOpen(
   { waitUntil }: { readonly waitUntil: WaitUntil | undefined },
   work: Promise<unknown> | undefined,
 ): void {
-  if (waitUntil === undefined || work === undefined) return;
+  // Plain JavaScript may pass anything.
+  if (typeof waitUntil !== "function" || work === undefined) return;
   void ignoreFailure(() => waitUntil(work));
 }

@@ -75,9 +75,21 @@ export class Claims {
 
   /** Takes the lease on `id` for a new owner. */
   claim(id: string, deadline: Deadline): ValueOrPromise<Claim> {
-    const overdue = this.renewals.resolveOverdue(id);
-    if (overdue === undefined) return this.#claim(id, deadline);
-    return overdue.then(() => this.#claim(id, deadline));
+    const lease = this.renewals.find(id);
+    const overdue = lease && this.renewals.resolveOverdue(id, lease);
+    if (overdue !== undefined) return overdue.then(() => this.claim(id, deadline));
+    const known = this.#knownHere(id, deadline);
+    if (known !== undefined) return known;
+    const owner = this.#owners.next();
+    try {
+      const claiming = this.#store.claim(id, owner, this.#claimOptions);
+      return isPromise(claiming)
+        ? this.#claimLater(id, owner, claiming, deadline)
+        : readClaim(claiming, owner);
+    } catch (error) {
+      this.#calls.failed("claim");
+      return unavailable(error);
+    }
   }
 
   /** Remembers `id` as handled. If the store fails, the call is retried in the background. */
@@ -112,27 +124,14 @@ export class Claims {
     await within(flushMs, "the last completions", this.backlog.flush()).catch(() => undefined);
   }
 
-  #claim(id: string, deadline: Deadline): ValueOrPromise<Claim> {
-    const known = this.#knownHere(id, deadline);
-    if (known !== undefined) return known;
-    const owner = this.#owners.next();
-    try {
-      const claiming = this.#store.claim(id, owner, this.#claimOptions);
-      return isPromise(claiming)
-        ? this.#claimLater(id, owner, claiming, deadline)
-        : readClaim(claiming, owner);
-    } catch (error) {
-      this.#calls.failed("claim");
-      return unavailable(error);
-    }
-  }
-
   #knownHere(id: string, deadline: Deadline): Claim | undefined {
     if ((this.#completing.size > 0 && this.#completing.has(id)) || this.backlog.has(id)) {
       return COMPLETED;
     }
-    const retryAfterMs = this.renewals.remainingMs(id);
-    if (retryAfterMs !== undefined) return { state: "in_flight", retryAfterMs };
+    const lease = this.renewals.find(id);
+    if (lease !== undefined) {
+      return { state: "in_flight", retryAfterMs: lease.endsAt - performance.now() };
+    }
     // The process was frozen meanwhile: the gateway has its answer, and no handler may begin now.
     return deadline?.handlerMs(1) === 0 ? unavailable(undefined) : undefined;
   }

@@ -24,15 +24,21 @@ export function overdueAfterMs(leaseMs: number): number {
  */
 const MAX_RETRY_DELAY_MS = 1_000;
 
+/** What the leases of one receiver share. */
+interface RenewalTerms extends RenewalOptions {
+  /** From one renewal to the next. */
+  readonly delayMs: number;
+}
+
 /** The leases of the handlers that run in this process. */
 export class LeaseRenewals {
   readonly #leases = new Map<string, RenewedLease>();
-  readonly #options: RenewalOptions;
+  readonly #terms: RenewalTerms;
   readonly #overdueMs: number;
 
   constructor(options: RenewalOptions) {
     const { leaseMs } = options;
-    this.#options = options;
+    this.#terms = { ...options, delayMs: renewalDelayMs(leaseMs) };
     this.#overdueMs = overdueAfterMs(leaseMs);
   }
 
@@ -42,25 +48,23 @@ export class LeaseRenewals {
    * undefined means now.
    */
   add(id: string, owner: string, leasedAt: number | undefined, onLost: () => void): RenewedLease {
-    const lease = new RenewedLease(id, owner, leasedAt, onLost, this.#options, this.#leases);
+    const lease = new RenewedLease(id, owner, leasedAt, onLost, this.#terms, this.#leases);
     this.#leases.set(id, lease);
     return lease;
   }
 
-  /** Milliseconds until the lease on `id` ends unless renewed; undefined if none is renewed here. */
-  remainingMs(id: string): number | undefined {
+  /** The lease on `id`; undefined if none is renewed here. */
+  find(id: string): RenewedLease | undefined {
     // Most look-ups find no lease at all, and an empty Map still hashes the key.
-    const lease = this.#leases.size === 0 ? undefined : this.#leases.get(id);
-    return lease && lease.endsAt - performance.now();
+    return this.#leases.size === 0 ? undefined : this.#leases.get(id);
   }
 
   /**
-   * For an id whose renewal is overdue by two leases: waits until it is clear whether its handler still
-   * runs here. If it does not, the lease is forgotten here and the store decides. Undefined for other ids.
+   * For a lease whose renewal is overdue by two leases: waits until it is clear whether its handler still
+   * runs here. If it does not, the lease is forgotten here and the store decides. Undefined for other leases.
    */
-  resolveOverdue(id: string): Promise<void> | undefined {
-    const lease = this.#leases.size === 0 ? undefined : this.#leases.get(id);
-    if (lease === undefined || !this.#isOverdue(lease)) return undefined;
+  resolveOverdue(id: string, lease: RenewedLease): Promise<void> | undefined {
+    if (!this.#isOverdue(lease)) return undefined;
     // After a pause of the whole process, this request may be served before the overdue timer. The timer
     // below is called after the overdue one, unless the runtime has ended the request of the overdue one.
     return new Promise((resolve) => {
@@ -92,7 +96,7 @@ export class RenewedLease {
   readonly #id: string;
   readonly #owner: string;
   readonly #onLost: () => void;
-  readonly #options: RenewalOptions;
+  readonly #terms: RenewalTerms;
   readonly #leases: Map<string, RenewedLease>;
 
   constructor(
@@ -100,20 +104,20 @@ export class RenewedLease {
     owner: string,
     leasedAt: number | undefined,
     onLost: () => void,
-    options: RenewalOptions,
+    terms: RenewalTerms,
     leases: Map<string, RenewedLease>,
   ) {
     this.#id = id;
     this.#owner = owner;
     this.#onLost = onLost;
-    this.#options = options;
+    this.#terms = terms;
     this.#leases = leases;
-    const { leaseMs } = options;
+    const { leaseMs, delayMs } = terms;
     const now = performance.now();
     const startedAt = leasedAt ?? now;
     this.aliveAt = now;
     this.endsAt = startedAt + leaseMs;
-    this.firstRenewalMs = Math.max(0, startedAt + renewalDelayMs(leaseMs) - now);
+    this.firstRenewalMs = Math.max(0, startedAt + delayMs - now);
   }
 
   /** Renews the lease when it is due, and then each third of its length, until it is stopped. */
@@ -123,7 +127,7 @@ export class RenewedLease {
     this.#renewAfter(this.firstRenewalMs - (performance.now() - this.aliveAt));
   }
 
-  /** Returns a promise for the store call that is on its way, if there is one. It never rejects. */
+  /** Returns a promise for the store call that is on its way, if there is one. It may go on after the answer. It never rejects. */
   stop(): Promise<void> | undefined {
     if (this.#leases.get(this.#id) === this) this.#leases.delete(this.#id);
     this.#isStopped = true;
@@ -144,10 +148,10 @@ export class RenewedLease {
   }
 
   async #renew(): Promise<void> {
-    const { renew, onFailed, leaseMs } = this.#options;
+    const { renew, onFailed, leaseMs } = this.#terms;
     const sentAt = (this.aliveAt = performance.now());
     let isHeld: boolean;
-    let delayMs = renewalDelayMs(leaseMs);
+    let { delayMs } = this.#terms;
     try {
       isHeld = await renew(this.#id, this.#owner);
       if (isHeld) this.endsAt = sentAt + leaseMs;
@@ -170,7 +174,7 @@ export class RenewedLease {
    * Keeps a lost lease in the list: its handler still runs here, and no second one may start beside it.
    */
   #stayKnown(): void {
-    this.#schedule(renewalDelayMs(this.#options.leaseMs), () => {
+    this.#schedule(this.#terms.delayMs, () => {
       this.#stayKnown();
     });
   }

@@ -51,19 +51,7 @@ export class LeasedHandling implements Handling {
   }
 
   #handle(delivery: Delivery, claim: Claim): ValueOrPromise<Ending> {
-    switch (claim.state) {
-      case "completed":
-        return { outcome: "duplicate" };
-      case "in_flight":
-        return { outcome: "in_flight", retryAfterMs: claim.retryAfterMs };
-      case "unavailable":
-        return { outcome: "store_unavailable", error: claim.error, unfinished: claim.unfinished };
-      case "claimed":
-        return this.#run(delivery, claim);
-    }
-  }
-
-  #run(delivery: Delivery, claim: GrantedClaim): ValueOrPromise<Ending> {
+    if (claim.state !== "claimed") return refusalOf(claim);
     const { headers, rawBody, trace } = delivery;
     const { id, type, timestampMs } = headers;
     const { takeover, owner } = claim;
@@ -93,5 +81,16 @@ export class LeasedHandling implements Handling {
       holdOpen(trace, lease.stop());
       return ending;
     });
+  }
+}
+
+function refusalOf(claim: Exclude<Claim, GrantedClaim>): Ending {
+  switch (claim.state) {
+    case "completed":
+      return { outcome: "duplicate" };
+    case "in_flight":
+      return { outcome: "in_flight", retryAfterMs: claim.retryAfterMs };
+    case "unavailable":
+      return { outcome: "store_unavailable", error: claim.error, unfinished: claim.unfinished };
   }
 }

@@ -110,11 +110,11 @@ export class LeasedRun {
   /** Not released: the handler may still be at work, so the next attempt waits for the lease's end. */
   #giveUp(error: DeadlineError): void {
     const state = this.#state;
-    const { deadline } = this.#delivery.trace;
+    const { trace } = this.#delivery;
     this.#state = "given_up";
-    this.#stopLease();
+    holdOpen(trace, this.#lease.stop());
     // Without a deadline the gateway has been answered before.
-    const outcome = deadline === undefined ? "handler_failed" : "handler_timeout";
+    const outcome = trace.deadline === undefined ? "handler_failed" : "handler_timeout";
     this.#end(state, { outcome, error });
   }
 
@@ -134,14 +134,14 @@ export class LeasedRun {
     if (!isDone(result)) void this.#lease.stop();
     const settling = settleClaim(this.#claims, headers.id, this.#owner, result, trace.deadline);
     if (!("then" in settling)) {
-      this.#stopLease();
+      holdOpen(trace, this.#lease.stop());
       this.#end(state, settling);
       return;
     }
     this.#lease.startTimer();
     if (isTooLate) holdOpen(trace, settling);
     void settling.then((ending) => {
-      this.#stopLease();
+      holdOpen(trace, this.#lease.stop());
       this.#end(state, ending);
     });
   }
@@ -155,11 +155,6 @@ export class LeasedRun {
       const line = `${ending.outcome}, but after it was given up: it may have run twice`;
       this.#log.warn(line, { id, type, error: ending.error });
     }
-  }
-
-  /** A renewal that is on its way goes on after the answer. */
-  #stopLease(): void {
-    holdOpen(this.#delivery.trace, this.#lease.stop());
   }
 }
 

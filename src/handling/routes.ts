@@ -2,12 +2,7 @@ import { readJson } from "../records/decode.js";
 import { placesOf, type Decoded, type DeliveryIssue } from "../records/decoded.js";
 import { isOnlineDataEventType, type OnlineDataEvent } from "../records/online-data-event.js";
 import type { DeliveryContext } from "./delivery-context.js";
-import type {
-  HandlerCall,
-  WebhookHandler,
-  WebhookHandlers,
-  OnlineDataEventHandlers,
-} from "./handlers.js";
+import type { HandlerCall, WebhookHandlers, OnlineDataEventHandlers } from "./handlers.js";
 
 /** What to do with a decoded delivery. */
 export type Route =
@@ -19,7 +14,7 @@ interface RunRoute extends HandlerCall {
   readonly kind: "run";
 }
 
-type EventHandler = WebhookHandler<OnlineDataEvent>;
+type AnyHandler = HandlerCall["handler"];
 
 const UNKNOWN_EVENT_TYPE: readonly DeliveryIssue[] = [
   { path: ["event", "type"], message: 'expected a documented event type, or a "*" handler' },
@@ -27,22 +22,22 @@ const UNKNOWN_EVENT_TYPE: readonly DeliveryIssue[] = [
 
 /** Finds the handler for a delivery. The handlers must have passed `checkHandlers`. */
 export class Routes {
-  readonly #onAlarm: WebhookHandlers["new_alarm"];
+  readonly #onAlarm: AnyHandler | undefined;
   /** The handler of all Online Data events; undefined if they are given by type, or not at all. */
-  readonly #onEvent: EventHandler | undefined;
+  readonly #onEvent: AnyHandler | undefined;
   /** A Map, because an event type named like a member of `Object.prototype` must find nothing. */
-  readonly #onEventType = new Map<string, EventHandler>();
+  readonly #onEventType = new Map<string, AnyHandler>();
   readonly #onUnrecognized: WebhookHandlers["unrecognized"];
   readonly #takesEvents: boolean;
 
   constructor(handlers: WebhookHandlers) {
     // Own properties, as in `checkHandlers`. Bound, so that handlers written as methods find their `this`.
     const own: WebhookHandlers = Object.assign(Object.create(null) as object, handlers);
-    this.#onAlarm = own.new_alarm?.bind(handlers);
+    this.#onAlarm = own.new_alarm?.bind(handlers) as AnyHandler | undefined;
     this.#onUnrecognized = own.unrecognized?.bind(handlers);
     const { delete_my_data_event: forEvents } = own;
     this.#takesEvents = forEvents !== undefined;
-    if (typeof forEvents === "function") this.#onEvent = forEvents.bind(handlers);
+    if (typeof forEvents === "function") this.#onEvent = forEvents.bind(handlers) as AnyHandler;
     else if (forEvents !== undefined) this.#bindEventHandlers(forEvents);
   }
 
@@ -51,7 +46,7 @@ export class Routes {
     switch (decoded.kind) {
       case "new_alarm":
         if (this.#onAlarm === undefined) return { kind: "unhandled", what: decoded.kind };
-        return runRoute(this.#onAlarm, decoded.record);
+        return { kind: "run", handler: this.#onAlarm, record: decoded.record };
       case "delete_my_data_event":
         return this.#routeOfEvent(decoded.record, claimedType);
       case "unrecognized":
@@ -60,7 +55,7 @@ export class Routes {
   }
 
   #bindEventHandlers(handlers: OnlineDataEventHandlers): void {
-    const entries = Object.entries(handlers) as [string, EventHandler | undefined][];
+    const entries = Object.entries(handlers) as [string, AnyHandler | undefined][];
     for (const [type, handler] of entries) {
       if (handler !== undefined) this.#onEventType.set(type, handler.bind(handlers));
     }
@@ -69,7 +64,7 @@ export class Routes {
   #routeOfEvent(event: OnlineDataEvent, claimedType: string): Route {
     const handler =
       this.#onEvent ?? this.#onEventType.get(event.type) ?? this.#onEventType.get("*");
-    if (handler !== undefined) return runRoute(handler, event);
+    if (handler !== undefined) return { kind: "run", handler, record: event };
     if (!this.#takesEvents) return { kind: "unhandled", what: "delete_my_data_event" };
     if (isOnlineDataEventType(event.type)) return { kind: "unhandled", what: event.type };
     // The gateway added this event type later, so the user did not leave it out on purpose: a 200 would
@@ -80,9 +75,9 @@ export class Routes {
   #unrecognized(type: string, issues: readonly DeliveryIssue[]): Route {
     const handler = this.#onUnrecognized;
     if (handler === undefined) return { kind: "unrecognized", advice: adviceFor(issues) };
-    const run: WebhookHandler<undefined> = (_record, context) =>
+    const run: AnyHandler = (_record, context) =>
       handler({ type, body: bodyAsSent(context), issues }, context);
-    return runRoute(run, undefined);
+    return { kind: "run", handler: run, record: undefined };
   }
 }
 
@@ -96,10 +91,6 @@ function bodyAsSent({ rawBody }: DeliveryContext): unknown {
   } catch {
     return undefined;
   }
-}
-
-function runRoute<Record>(handler: WebhookHandler<Record>, record: Record): RunRoute {
-  return { kind: "run", handler: handler as WebhookHandler<unknown>, record };
 }
 
 /** The advice in the log: where the shape is wrong. Issues hold no values of the body. */

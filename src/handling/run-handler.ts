@@ -33,7 +33,9 @@ export function runDelivery(
 ): ValueOrPromise<HandlerResult> {
   const context = trace.recovered ? Object.assign(given, { recovered: true } as const) : given;
   const { observation, durations } = trace;
-  if (observation === undefined) return timed(durations, call, context);
+  if (observation === undefined) {
+    return durations === undefined ? runHandler(call, context) : timed(durations, call, context);
+  }
   const { id, type, takeover } = context;
   const eventType = type === "delete_my_data_event" ? eventTypeOf(trace.record) : undefined;
   const work = {
@@ -71,20 +73,16 @@ export function runHandler(
   try {
     const returned = handler(record, context);
     if (!isPromise(returned)) return resultOfReturned(returned);
-    return promiseOf(returned).then(resultOfReturned, resultOfThrown);
+    // A native promise. The `then` of a query builder, or one that was set on a promise, may return anything.
+    const promise = Object.hasOwn(returned, "then")
+      ? new Promise<unknown>((resolve) => {
+          resolve(returned);
+        })
+      : Promise.resolve(returned);
+    return promise.then(resultOfReturned, resultOfThrown);
   } catch (error) {
     return resultOfThrown(error);
   }
-}
-
-/**
- * A native promise. The `then` of a query builder, or one that was set on a promise, may return anything.
- */
-function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
-  if (!Object.hasOwn(returned, "then")) return Promise.resolve(returned);
-  return new Promise((resolve) => {
-    resolve(returned);
-  });
 }
 
 /** Never throws, although a getter of the returned object may. */

@@ -47,5 +47,5 @@ export const EVENT_SEVERITIES = namesOf<OnlineDataSeverity>({
   SUCCESS: true,
   WARNING: true,
 });
-/** The greatest documented `alarm.category_id`; the least is 1 (GATEWAY.md, "Alarm"). */
-export const LAST_CATEGORY_ID = 7;
+/** The documented values of `alarm.category_id` (GATEWAY.md, "Alarm"). */
+export const ALARM_CATEGORY_IDS: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7]);

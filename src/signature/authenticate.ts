@@ -51,9 +51,11 @@ function authenticateWith(
   body: Uint8Array,
 ): ValueOrPromise<Authenticity> {
   const index = matchSecret(secrets, headers, signature, body);
-  return typeof index === "object"
-    ? index.then((found) => authenticityOf(found, signature))
-    : authenticityOf(index, signature);
+  if (index === undefined) return mismatchOf(signature);
+  if (typeof index === "number") return { authentic: true, secretIndex: index };
+  return index.then((secretIndex) =>
+    secretIndex === undefined ? mismatchOf(signature) : { authentic: true, secretIndex },
+  );
 }
 
 /** A separate function, so that a request with static secrets allocates no closure. */
@@ -66,8 +68,7 @@ function authenticateLater(
   return secrets.then((found) => authenticateWith(found, headers, signature, body), unavailable);
 }
 
-function authenticityOf(secretIndex: number | undefined, signature: string): Authenticity {
-  if (secretIndex !== undefined) return { authentic: true, secretIndex };
+function mismatchOf(signature: string): Authenticity {
   return isSignature(signature) ? MISMATCH : MALFORMED;
 }
 

@@ -40,42 +40,33 @@ function headerValue(hex: string): string {
 /**
  * The index of the secret that makes `signature` over these headers and bytes. Undefined if none of
  * the secrets does. Tries the secret that matched last first, so that further secrets cost time
- * only for a forgery: 1.4 µs each for 1 KB.
+ * only for a forgery: 1.4 µs each for 1 KB. Without `order` and `start` it tries all of them.
  */
 export function matchSecret(
   secrets: Secrets,
   headers: SignedHead,
   signature: string,
   body: Uint8Array,
+  order = secrets.order,
+  start = 0,
 ): ValueOrPromise<number | undefined> {
-  return tryFrom(0, { secrets, order: secrets.order, headers, signature, body });
-}
-
-interface Attempt {
-  readonly secrets: Secrets;
-  readonly order: readonly SecretKey[];
-  readonly headers: SignedHead;
-  readonly signature: string;
-  readonly body: Uint8Array;
-}
-
-function tryFrom(start: number, attempt: Attempt): ValueOrPromise<number | undefined> {
-  const { order, headers, signature, body } = attempt;
   for (let at = start; ; at++) {
     const secret = order[at];
     if (secret === undefined) return undefined;
     const matches = backend.verify(secret.key, headers, body, signature);
     if (typeof matches === "object") {
       return matches.then((matched) =>
-        matched ? tryFirst(secret, attempt) : tryFrom(at + 1, attempt),
+        matched
+          ? tryFirst(secret, secrets, order)
+          : matchSecret(secrets, headers, signature, body, order, at + 1),
       );
     }
-    if (matches) return tryFirst(secret, attempt);
+    if (matches) return at === 0 ? secret.index : tryFirst(secret, secrets, order);
   }
 }
 
 /** Moves the secret that matched to the front, and returns its index. */
-function tryFirst(secret: SecretKey, { secrets, order }: Attempt): number {
+function tryFirst(secret: SecretKey, secrets: Secrets, order: readonly SecretKey[]): number {
   if (order[0] !== secret) secrets.order = [secret, ...order.filter((other) => other !== secret)];
   return secret.index;
 }

@@ -2,14 +2,6 @@ import { LRUCache } from "lru-cache";
 import type { Log } from "../answer/logger.js";
 import type { Ending, Trace } from "../answer/trace.js";
 
-/**
- * Whether a signed timestamp is within the tolerance of `nowMs`, in both directions, bounds included.
- * False if the clock returns no number.
- */
-export function isFresh(timestampMs: number, nowMs: number, toleranceMs: number): boolean {
-  return Math.abs(nowMs - timestampMs) <= toleranceMs;
-}
-
 /** By how much a stale timestamp misses the tolerance, and in which direction, for the log. */
 function staleness(timestampMs: number, nowMs: number, toleranceMs: number): string {
   const offMs = nowMs - timestampMs;

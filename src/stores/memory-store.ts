@@ -120,7 +120,6 @@ function completedIds(maxEntries: number, onForgotten: () => void) {
   let addedAt = 0;
   const expirations = new LRUCache<string, number>({
     maxSize: maxEntries,
-    sizeCalculation: () => 1,
     dispose(expiresAt, _id, reason) {
       if (reason === "evict" && expiresAt > addedAt) onForgotten();
     },
@@ -134,7 +133,7 @@ function completedIds(maxEntries: number, onForgotten: () => void) {
     add(id: string, now: number, retentionMs: number): void {
       addedAt = now;
       // V8 stores an integer in place; a fraction would be an object on the heap.
-      expirations.set(id, Math.ceil(now + retentionMs));
+      expirations.set(id, Math.ceil(now + retentionMs), { size: 1 });
     },
   };
 }

@@ -65,7 +65,7 @@ export class HealthCounts {
   /** Called once per request, when its outcome is known, and before the tally counts it. */
   note(trace: Trace, { outcome, unfinished }: Ending): void {
     const facts = outcome === "handled" ? HANDLED : OUTCOME_FACTS[outcome];
-    if (isSecretProbe(trace, outcome)) {
+    if (!facts.isDone && isSecretProbe(trace, outcome)) {
       // It only shows that the secret is right.
       this.#endRuns(OUTCOME_FACTS.stale.ends);
       return;

@@ -5,7 +5,7 @@ import {
   type TransactionalStore,
   type WorkFacts,
 } from "../transactional-store.js";
-import { readClaimRow, readVersion } from "./claim-row.js";
+import { readClaimRow, readVersion } from "./lease-statements.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
 import { poolOptions, prepareOption, quotedTable } from "./postgres-options.js";
 import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";

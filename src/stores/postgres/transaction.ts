@@ -5,7 +5,7 @@ import {
 } from "../transaction-errors.js";
 import { DeadlineError } from "../../common/timers.js";
 import { clientTimeoutMs, type Deadline } from "../call-limits.js";
-import { connect, lastResult } from "./connection.js";
+import { connect, lastResult } from "./query.js";
 import { SQLSTATE, sqlStateOf } from "./errors.js";
 import { guardClient } from "./guarded-client.js";
 import type { PostgresClient } from "./postgres-pool.js";

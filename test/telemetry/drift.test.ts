@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { type WebhookReceiverOptions } from "../../src/index.js";
 import { decode } from "../../src/records/decode.js";
-import { driftOf } from "../../src/records/drift.js";
+
 import { Log } from "../../src/answer/logger.js";
-import { DriftWatch } from "../../src/telemetry/drift-watch.js";
+import { driftOf, DriftWatch } from "../../src/telemetry/drift-watch.js";
 import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import { alarm, delivery, eventDelivery, onlineDataEvent } from "../support/deliveries.js";
-import { BUREAUS, EVENT_TYPES, HACKED_ITEMS } from "./documented-values.js";
+import { BUREAUS, EVENT_TYPES, HACKED_ITEMS } from "../records/documented-values.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 async function decoded(body: unknown, type: string) {
