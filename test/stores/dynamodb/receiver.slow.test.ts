@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { OutcomeReport, WebhookReceiver } from "../../../src/index.js";
 import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../../support/alarm-receiver.js";
@@ -17,22 +17,17 @@ const patient = { leaseMs: 120_000, dependencyTimeoutMs: 60_000 };
 describe("receivers over one table of DynamoDB", () => {
   let server: DynaliteServer;
   let front: DynamodbFront;
-  let closers: (() => unknown)[] = [];
   let reports: OutcomeReport[];
 
   beforeEach(async () => {
     reports = [];
     server = await startDynalite();
-    closers.push(server.close);
+    onTestFinished(server.close);
     front = await startDynamodbFront(server.url);
-    closers.push(front.close);
+    onTestFinished(front.close);
     const client = await openSdkClient(server.url);
     await makeTable(client, TABLE);
     client.destroy();
-  });
-  afterEach(async () => {
-    for (const close of closers.reverse()) await close();
-    closers = [];
   });
 
   /** A receiver with a client of its own, as in another process. */
@@ -41,7 +36,7 @@ describe("receivers over one table of DynamoDB", () => {
     { clockSkewMs, ...options }: Record<string, unknown> = {},
   ): Promise<WebhookReceiver> {
     const client = await openSdkClient(front.url);
-    closers.push(() => {
+    onTestFinished(() => {
       client.destroy();
     });
     const store = dynamoStore({ client, clockSkewMs: clockSkewMs as number | undefined });
@@ -92,7 +87,7 @@ describe("receivers over one table of DynamoDB", () => {
 
   it("a receiver takes over a delivery the margin after the lease of a process that is gone", async () => {
     const client = await openSdkClient(front.url);
-    closers.push(() => {
+    onTestFinished(() => {
       client.destroy();
     });
     const request = await delivery({ id: "left-behind" });

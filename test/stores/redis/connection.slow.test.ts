@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "redis";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { DeliveryStore } from "../../../src/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import {
@@ -17,12 +17,6 @@ const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 /** Less than the two seconds for a first connection and the five that a receiver waits. */
 const AT_ONCE_MS = 1_500;
 
-let closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.reverse()) await close();
-  closers = [];
-});
-
 /** A client of each library that has just begun to connect. */
 const CONNECTING: readonly (readonly [string, (port: number) => ConnectedClient])[] = [
   [
@@ -33,7 +27,7 @@ const CONNECTING: readonly (readonly [string, (port: number) => ConnectedClient]
         .on("error", () => undefined)
         .connect()
         .catch(() => undefined);
-      closers.push(() => {
+      onTestFinished(() => {
         client.destroy();
       });
       return client;
@@ -45,7 +39,7 @@ const CONNECTING: readonly (readonly [string, (port: number) => ConnectedClient]
 
 function ioredis(port: number, lazyConnect = false): Redis {
   const client = new Redis(port, "127.0.0.1", { lazyConnect }).on("error", () => undefined);
-  closers.push(() => {
+  onTestFinished(() => {
     client.disconnect();
   });
   return client;
@@ -53,7 +47,7 @@ function ioredis(port: number, lazyConnect = false): Redis {
 
 async function newServer(): Promise<RedisServer> {
   const server = await startRedisServer();
-  closers.push(server.close);
+  onTestFinished(server.close);
   return server;
 }
 
@@ -156,7 +150,7 @@ describeRedis("a Redis store without a connection", () => {
   it("a Redis store rejects at once while 10 000 calls wait for a server that hangs", async () => {
     const server = await newServer();
     const { client, close } = await openIoredis(server.port);
-    closers.push(close);
+    onTestFinished(close);
     // The check of the eviction policy would be one more call.
     const store = redisStore({ client, logger: false });
     await store.claim("k", "a", TIMES);
@@ -181,7 +175,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     it("a Redis store rejects at once when its server is killed, and a server without its data knows no id", async () => {
       const server = await newServer();
       const { client, close } = await open(portsOf(server));
-      closers.push(close);
+      onTestFinished(close);
       const store = redisStore({ client });
       await store.claim("handled", "a", TIMES);
       await store.complete("handled", "a", TIMES);
@@ -202,9 +196,9 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
 
     it("a Redis server with appendfsync always has forgotten nothing after it was killed", async () => {
       const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
-      closers.push(server.close);
+      onTestFinished(server.close);
       const { client, close } = await open(portsOf(server));
-      closers.push(close);
+      onTestFinished(close);
       const store = redisStore({ client });
       await store.claim("handled", "a", TIMES);
       await store.complete("handled", "a", TIMES);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createClient } from "redis";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { redisStore, type RedisClient } from "../../../src/stores/redis/index.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { startBlackHoleProxy, type BlackHoleProxy } from "../../support/black-hole-proxy.js";
@@ -15,12 +15,6 @@ import { startRedisServer, type RedisServer } from "../../support/redis/redis-se
 
 const DOCS = readMarkdown("docs/stores.md");
 const HEALED = { interval: 200 };
-
-let closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.reverse()) await close();
-  closers = [];
-});
 
 interface WatchModule {
   readonly watch: (client: unknown) => void;
@@ -50,7 +44,7 @@ const SET_UP: readonly (readonly [string, (port: number) => Promise<RedisClient>
       client.on("error", () => undefined);
       await client.connect();
       (await watchOfDocs())(client);
-      closers.push(() => {
+      onTestFinished(() => {
         client.destroy();
       });
       return client;
@@ -68,7 +62,7 @@ const SET_UP: readonly (readonly [string, (port: number) => Promise<RedisClient>
         reconnectOnError: (error) => (error.message.includes("READONLY") ? 2 : false),
       });
       client.on("error", () => undefined);
-      closers.push(() => {
+      onTestFinished(() => {
         client.disconnect();
       });
       return Promise.resolve(client);
@@ -78,7 +72,7 @@ const SET_UP: readonly (readonly [string, (port: number) => Promise<RedisClient>
 
 async function newServer(settings: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
   const server = await startRedisServer(settings);
-  closers.push(server.close);
+  onTestFinished(server.close);
   return server;
 }
 
@@ -92,7 +86,7 @@ describe.each(SET_UP)("through %s, set up as docs/stores.md says,", (_name, open
     beforeEach(async () => {
       server = await newServer({ "repl-diskless-sync-delay": "0" });
       proxy = await startBlackHoleProxy(server.port);
-      closers.push(proxy.close);
+      onTestFinished(proxy.close);
       handled = [];
       const receiver = alarmReceiver(({ id }) => handled.push(id), {
         store: redisStore({ client: await open(proxy.port), logger: false }),
@@ -115,7 +109,7 @@ describe.each(SET_UP)("through %s, set up as docs/stores.md says,", (_name, open
       const other = await newServer({ replicaof: `127.0.0.1 ${server.port}` });
       const [demoted, promoted] = [server, other].map(({ port }) => {
         const admin = new Redis(port).on("error", () => undefined);
-        closers.push(() => {
+        onTestFinished(() => {
           admin.disconnect();
         });
         return admin;

@@ -1,26 +1,20 @@
 import { Redis } from "ioredis";
-import { afterEach, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 259_200_000 };
 
-let closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.reverse()) await close();
-  closers = [];
-});
-
 async function newServer(settings: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
   const server = await startRedisServer(settings);
-  closers.push(server.close);
+  onTestFinished(server.close);
   return server;
 }
 
 function connect({ port }: RedisServer): Redis {
   const client = new Redis(port).on("error", () => undefined);
-  closers.push(() => {
+  onTestFinished(() => {
     client.disconnect();
   });
   return client;

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from "ioredis";
 import { createClient, createClientPool, createCluster, RESP_TYPES } from "redis";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
@@ -61,13 +61,8 @@ describe("invalid options of redisStore", () => {
 
 describeRedis("the clients of redisStore", () => {
   let server: RedisServer;
-  let closers: (() => unknown)[] = [];
   beforeAll(async () => {
     server = await startRedisServer();
-  });
-  afterEach(() => {
-    for (const close of closers) close();
-    closers = [];
   });
   afterAll(async () => {
     await server.close();
@@ -75,14 +70,14 @@ describeRedis("the clients of redisStore", () => {
 
   const ioredis = (options: Parameters<Redis["duplicate"]>[0]) => {
     const made = new Redis({ port: server.port, lazyConnect: true }).duplicate(options);
-    closers.push(() => {
+    onTestFinished(() => {
       made.disconnect();
     });
     return made;
   };
   const nodeRedis = async (RESP: 2 | 3) => {
     const made = await createClient({ url: server.url, RESP }).connect();
-    closers.push(() => {
+    onTestFinished(() => {
       made.destroy();
     });
     return made;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { OutcomeReport, WebhookReceiver } from "../../../src/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../../support/alarm-receiver.js";
@@ -19,23 +19,18 @@ const PROCESS = fileURLToPath(
 describe.each(STANDALONE_KINDS)("through $name", (kind) => {
   describeRedis("two receivers over one Redis", () => {
     let server: RedisServer;
-    let closers: (() => unknown)[] = [];
     let reports: OutcomeReport[];
 
     beforeEach(async () => {
       reports = [];
       server = await startRedisServer();
-      closers.push(server.close);
-    });
-    afterEach(async () => {
-      for (const close of closers.reverse()) await close();
-      closers = [];
+      onTestFinished(server.close);
     });
 
     /** A receiver with a client of its own, as in another process. */
     async function receiver(handler: AlarmHandler, options = {}): Promise<WebhookReceiver> {
       const { client, close } = await kind.open(portsOf(server));
-      closers.push(close);
+      onTestFinished(close);
       const store = redisStore({ client });
       const onOutcome = (report: OutcomeReport) => reports.push(report);
       return alarmReceiver(handler, { store, onOutcome, ...options });
@@ -87,7 +82,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       const id = randomUUID();
       const args = ["--import", "tsx", PROCESS, String(server.port), id, "3000"];
       const killed = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-      closers.push(() => killed.kill("SIGKILL"));
+      onTestFinished(() => void killed.kill("SIGKILL"));
       await once(killed.stdout, "data");
       const two = await receiver(({ takeover }) => {
         expect(takeover).toBe(true);
@@ -136,7 +131,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       expect(await one.receive(await delivery({ id: "other" }))).toMatchObject({ status: 503 });
       await server.start();
       const { client, close } = await kind.open(portsOf(server));
-      closers.push(close);
+      onTestFinished(close);
       const store = redisStore({ client });
       const held = { leaseMs: 1, retentionMs: 1 };
       await expect

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { createSentinel } from "redis";
-import { afterEach, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import type { DeliveryStore } from "../../../src/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
@@ -15,12 +15,6 @@ import { startRedisServer } from "../../support/redis/redis-server.js";
 
 const TIMES = { leaseMs: 600_000, retentionMs: 259_200_000 };
 const NAME = "webhooks";
-
-let closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.reverse()) await close();
-  closers = [];
-});
 
 /** Starts a sentinel that decides alone after half a second. */
 async function startSentinel(masterPort: number): Promise<number> {
@@ -35,13 +29,13 @@ async function startSentinel(masterPort: number): Promise<number> {
   ];
   writeFileSync(file, lines.join("\n"));
   const child = spawn("redis-server", [file, "--sentinel"], { stdio: "ignore" });
-  closers.push(async () => {
+  onTestFinished(async () => {
     child.kill("SIGKILL");
     await once(child, "exit");
     rmSync(folder, { recursive: true });
   });
   const admin = new Redis(port).on("error", () => undefined);
-  closers.push(() => {
+  onTestFinished(() => {
     admin.disconnect();
   });
   await expect
@@ -64,15 +58,15 @@ async function claimWhenBack(store: DeliveryStore, key: string) {
 describeRedis("the Redis store behind a sentinel", () => {
   it("a Redis store follows a sentinel to the new master, through both libraries", async () => {
     const master = await startRedisServer({ "repl-diskless-sync-delay": "0" });
-    closers.push(master.close);
+    onTestFinished(master.close);
     const replica = await startRedisServer({ replicaof: `127.0.0.1 ${master.port}` });
-    closers.push(replica.close);
+    onTestFinished(replica.close);
     const sentinels = [{ host: "127.0.0.1", port: await startSentinel(master.port) }];
 
     const ioredis = new Redis({ sentinels, name: NAME }).on("error", () => undefined);
     const nodeRedis = createSentinel({ name: NAME, sentinelRootNodes: sentinels });
     await nodeRedis.on("error", () => undefined).connect();
-    closers.push(() => {
+    onTestFinished(() => {
       ioredis.disconnect();
       return nodeRedis.destroy();
     });
@@ -82,7 +76,7 @@ describeRedis("the Redis store behind a sentinel", () => {
     expect(await two.claim("handled", "b", TIMES)).toMatchObject({ state: "in_flight" });
     await two.complete("handled", "a", TIMES);
     const reader = new Redis(replica.port);
-    closers.push(() => {
+    onTestFinished(() => {
       reader.disconnect();
     });
     const replicated = redisStore({ client: reader, logger: false });

@@ -13,7 +13,7 @@ export type ConnectedClient = NodeRedisClient | IoredisClient;
 /** A connected client and the function that closes it. */
 export interface OpenClient<Client extends RedisClient = ConnectedClient> {
   readonly client: Client;
-  readonly close: () => unknown;
+  readonly close: () => Promise<void> | void;
 }
 
 /** A library and topology that the store supports. */
