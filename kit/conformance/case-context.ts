@@ -132,10 +132,8 @@ export class CaseContext {
   /** Notes that the case passes by the outcome in the receiver's answer. */
   noteTrustedOutcome(): void {
     const { handled } = this.settings.names;
-    this.note(
-      `judged by the outcome in the receiver's answer; to see it, pass ${handled}`,
-      "handled",
-    );
+    const reason = `judged by the outcome in the receiver's answer; to see it, pass ${handled}`;
+    this.note(reason, "handled");
   }
 
   /** Ends the case as `not_judged`, unless it fails later. */

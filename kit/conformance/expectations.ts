@@ -53,10 +53,8 @@ export async function expectAcceptedOrRetried(
     if ((await runsOfAcknowledged(context, name, delivery, answer)) === undefined) unseen ??= name;
   }
   if (unseen !== undefined) {
-    context.note(
-      `${unseen} was acknowledged; to see whether it was also handled, pass ${context.settings.names.handled}`,
-      "handled",
-    );
+    const reason = `${unseen} was acknowledged; to see whether it was also handled, pass ${context.settings.names.handled}`;
+    context.note(reason, "handled");
   }
 }
 
@@ -75,10 +73,8 @@ export async function expectNotGivenUp(
     if (answer.result === "acknowledged") {
       const runs = await runsOfAcknowledged(context, name, request, answer);
       if (runs === undefined && answer.outcome !== "handled") {
-        context.leaveUnjudged(
-          "handled",
-          `${name} was acknowledged; whether it was handled cannot be seen without ${context.settings.names.handled}`,
-        );
+        const reason = `${name} was acknowledged; whether it was handled cannot be seen without ${context.settings.names.handled}`;
+        context.leaveUnjudged("handled", reason);
       }
     }
     await ensureAnswered(context, name, answer);
@@ -138,10 +134,8 @@ export function ensureNotOfLimiter(
   answer: ReceiverAnswer,
 ): void {
   if (!isOfLimiter(answer)) return;
-  throw context.notJudged(
-    "no_rate_limiter",
-    `${name}: ${UNMET_NEEDS.no_rate_limiter(context.settings.names)}`,
-  );
+  const reason = UNMET_NEEDS.no_rate_limiter(context.settings.names);
+  throw context.notJudged("no_rate_limiter", `${name}: ${reason}`);
 }
 
 /** Ends the case as not judged when the receiver refuses everything: then a refusal proves nothing. */

@@ -26,10 +26,7 @@ export class KeptConnection {
   send(request: WireRequest, pieces?: readonly Uint8Array[]): Promise<WireAnswer> {
     const { body = new Uint8Array(0) } = request;
     return this.#client.send(() => {
-      const req = this.#open(
-        request,
-        pieces === undefined ? { "content-length": body.length } : {},
-      );
+      const req = this.#open(request, pieces && {});
       const answer = this.#answerTo(req);
       for (const piece of pieces ?? [body]) req.write(piece);
       req.end();
@@ -54,7 +51,7 @@ export class KeptConnection {
   /** Sends the headers and half of the body, and the rest when the promise of `afterHalf` resolves. */
   async sendInHalves(request: WireRequest, afterHalf: () => Promise<void>): Promise<WireAnswer> {
     const { body = new Uint8Array(0) } = request;
-    const req = this.#open(request, { "content-length": body.length });
+    const req = this.#open(request);
     const answer = this.#answerTo(req);
     const half = Math.floor(body.length / 2);
     const isSent = new Promise((resolve) => req.write(body.subarray(0, half), resolve));
@@ -79,7 +76,7 @@ export class KeptConnection {
   /** Sends the whole request, and closes the connection a while later without a look at the answer. */
   async sendAndHangUp(request: WireRequest, afterMs: number): Promise<never> {
     const { body = new Uint8Array(0) } = request;
-    const req = this.#open(request, { "content-length": body.length });
+    const req = this.#open(request);
     req.on("error", () => undefined).on("response", (res) => res.resume());
     await new Promise<void>((resolve) => {
       req.once("close", resolve).end(body, () => {
@@ -111,7 +108,10 @@ export class KeptConnection {
     return answer;
   }
 
-  #open(request: WireRequest, framing: http.OutgoingHttpHeaders): http.ClientRequest {
+  #open(
+    request: WireRequest,
+    framing: http.OutgoingHttpHeaders = { "content-length": request.body?.length ?? 0 },
+  ): http.ClientRequest {
     return this.#client.open(request, framing, AbortSignal.timeout(this.#timeoutMs));
   }
 }

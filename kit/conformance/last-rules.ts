@@ -67,10 +67,8 @@ async function expectNoMore(
   const later = (await context.runsOf(id)) ?? 0;
   if (later <= Math.max(runs, isForged ? 0 : 1)) return;
   const what = isForged ? "a refused request" : "a delivery";
-  throw context.failure(
-    "handled_late",
-    `${what} with the id ${id} was handled ${times(runs)} when its case ended, and ${times(later)} some time later`,
-  );
+  const message = `${what} with the id ${id} was handled ${times(runs)} when its case ended, and ${times(later)} some time later`;
+  throw context.failure("handled_late", message);
 }
 
 const FORGERIES = 100;
@@ -101,8 +99,7 @@ export const forgeryBanRules: ConformanceRules = {
         await expectAccepted(context, name, delivery.id, answer);
       }
       if (refused === undefined) return;
-      const delivery = await context.deliver({ id: refused });
-      const answer = await sendGenuine(context, delivery);
+      const answer = await sendGenuine(context, await context.deliver({ id: refused }));
       await expectAccepted(context, "a genuine delivery with the id of a forgery", refused, answer);
     },
   },
@@ -131,10 +128,8 @@ function failOnLeak(context: CaseContext): void {
   if (leak === undefined) return;
   const { caseId, exchange } = leak;
   if (!context.exchanges.includes(exchange)) context.exchanges.push(exchange);
-  throw context.failure(
-    "leak",
-    `the answer to a ${exchange.sent.method} of the case ${caseId} contains the secret`,
-  );
+  const message = `the answer to a ${exchange.sent.method} of the case ${caseId} contains the secret`;
+  throw context.failure("leak", message);
 }
 
 /** Requests that a receiver answers at different steps. */

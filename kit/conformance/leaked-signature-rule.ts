@@ -1,5 +1,5 @@
 import type { ConformanceRules } from "./conformance-rule.js";
-import { type Named } from "./expectations.js";
+import type { Named } from "./expectations.js";
 import {
   headerOf,
   rightMac,
@@ -35,10 +35,8 @@ export const leakedSignatureRules: ConformanceRules = {
         const mac = rightMac(request, secret);
         const isKnown = headerOf(request, SIGNATURE) === `v1=${mac.toString("hex")}`;
         if (!isKnown && spellings(mac).some((one) => said.includes(one))) {
-          throw context.failure(
-            "leak",
-            `${name}: the answer contains the signature that would have been right`,
-          );
+          const message = `${name}: the answer contains the signature that would have been right`;
+          throw context.failure("leak", message);
         }
       }
     },

@@ -89,10 +89,9 @@ export const transportRules: ConformanceRules = {
       const answer = await sendGenuine(context, delivery, () => context.sendBy(delivery, send));
       await expectAccepted(context, "Expect: 100-continue", delivery.id, answer);
       if (wasAsked === false) {
-        throw context.failure(
-          "no_continue",
-          "Expect: 100-continue: 100 Continue never came, so the body was sent without it",
-        );
+        const message =
+          "Expect: 100-continue: 100 Continue never came, so the body was sent without it";
+        throw context.failure("no_continue", message);
       }
     },
   },
@@ -157,10 +156,8 @@ async function expectUploadsToldApart(
   // A receiver that is busy may refuse some of them, but not all.
   if (pairs.every(([, answer]) => isRetried(answer) && !saysLater(answer))) {
     const text = pairs[0]?.[1].text ?? "";
-    throw context.failure(
-      "not_accepted",
-      `none of ${UPLOADS} uploads at the same time was accepted: ${text}`,
-    );
+    const message = `none of ${UPLOADS} uploads at the same time was accepted: ${text}`;
+    throw context.failure("not_accepted", message);
   }
   await expectEachHandledOnce(context, pairs, "at the same time");
 }

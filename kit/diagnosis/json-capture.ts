@@ -1,4 +1,5 @@
 import { gatewayTimeMs } from "../../src/records/gateway-time.js";
+import { jsonOf, textOfUtf8 } from "../json-parts.js";
 import { recordOf, type HeaderLine } from "../sending/wire.js";
 import { CaptureError, type CapturedRequest } from "./captured-request.js";
 import { hasCgiHeaders, requestOfVariables } from "./cgi-capture.js";
@@ -12,11 +13,9 @@ type Json = Readonly<Record<string, unknown>>;
  * their lists, or CGI variables.
  */
 export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
-  let json: unknown;
-  try {
-    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    // Not with the parse error as cause: its message quotes the text.
+  const json = jsonOf(textOfUtf8(bytes)?.replace(/^\uFEFF/, "") ?? "");
+  if (json === undefined) {
+    // Without the parse error as cause: its message quotes the text.
     throw new CaptureError(
       "invalid_json",
       "the capture begins like JSON but is not JSON; a body alone is not a capture: put the headers and a blank line before it",
