@@ -1,10 +1,9 @@
 import type pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
-import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
-import { createEffects, type Effects } from "../../support/stores/sql-engine.js";
+import { databaseOf } from "../../support/stores/sql-engine.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -23,29 +22,17 @@ function beforePostgres14(pool: pg.Pool): pg.Pool {
 }
 
 describePostgres("the time limit of a call to a PostgreSQL store", () => {
-  let server: PostgresServer;
-  let admin: pg.Pool;
-  let effects: Effects;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    admin = server.pool({ application_name: "admin" });
-    await postgresStore({ pool: admin }).migrate();
-    effects = await createEffects(postgresEngine, admin);
-  });
-  afterAll(async () => {
-    await server.close();
-  });
+  const db = databaseOf(postgresEngine);
 
   it("the time limit works on a server that cannot notice closed connections", async () => {
-    const store = postgresStore({ pool: beforePostgres14(server.pool()) });
+    const store = postgresStore({ pool: beforePostgres14(db.server.pool()) });
     expect(await store.claim("old", "a", TIMES)).toEqual(CLAIMED);
     await store.complete("old", "a", TIMES);
-    const transactions = postgresTransactions({ pool: beforePostgres14(server.pool()) });
-    const work = (tx: pg.PoolClient) => effects.write(tx, "old transaction");
+    const transactions = postgresTransactions({ pool: beforePostgres14(db.server.pool()) });
+    const work = (tx: pg.PoolClient) => db.effects.write(tx, "old transaction");
     expect(await transactions.process("old transaction", work, TIMES)).toEqual({
       state: "processed",
     });
-    expect(await effects.of("old transaction")).toBe(1);
+    expect(await db.effects.of("old transaction")).toBe(1);
   });
 });

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { EVICTION_POLICY } from "../../../src/stores/redis/eviction-check.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import {
@@ -65,7 +65,7 @@ describeRedis("the scripts of the Redis store", () => {
         expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
         expect(await evals()).toBe(before + 3);
       } finally {
-        close();
+        await close();
       }
     });
   });
@@ -181,18 +181,12 @@ describeRedis("the scripts of the Redis store", () => {
 });
 
 describeRedis("the scripts of the Redis store on a Cluster", () => {
-  let closers: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const close of closers.reverse()) await close();
-    closers = [];
-  });
-
   it("the Redis scripts reach every node of a Cluster and survive SCRIPT FLUSH on all of them", async () => {
     const cluster = await startRedisCluster();
-    closers.push(cluster.close);
+    onTestFinished(cluster.close);
     for (const kind of CLUSTER_KINDS) {
       const { client, close } = await kind.open(portsOf(cluster));
-      closers.push(close);
+      onTestFinished(close);
       const store = redisStore({ client, keyPrefix: `${kind.name}:` });
       const ids = Array.from({ length: 60 }, () => randomUUID());
       for (const id of ids) await store.claim(id, "a", TIMES);
@@ -211,9 +205,9 @@ describeRedis("the scripts of the Redis store on a Cluster", () => {
 
   it("all keys of one id, whatever their layout version, are on one node of a Cluster", async () => {
     const cluster = await startRedisCluster();
-    closers.push(cluster.close);
+    onTestFinished(cluster.close);
     const admin = new Redis(portsOf(cluster)[0] ?? 0);
-    closers.push(() => {
+    onTestFinished(() => {
       admin.disconnect();
     });
     const slotOf = (key: string) => admin.cluster("KEYSLOT", key);
@@ -225,10 +219,10 @@ describeRedis("the scripts of the Redis store on a Cluster", () => {
 
   it("a hash tag in keyPrefix puts all keys on one node of a Cluster", async () => {
     const cluster = await startRedisCluster();
-    closers.push(cluster.close);
+    onTestFinished(cluster.close);
     for (const kind of CLUSTER_KINDS) {
       const { client, close } = await kind.open(portsOf(cluster));
-      closers.push(close);
+      onTestFinished(close);
       const store = redisStore({ client, keyPrefix: `{${kind.name}}:` });
       for (let index = 0; index < 60; index += 1) {
         await store.claim(randomUUID(), "a", TIMES);
