@@ -24,10 +24,11 @@ async function show(): Promise<Result> {
 }
 
 const result = await show().catch((error: unknown) => {
-  const isForTheUser = [FixtureError, UsageError, StoreUnavailableError].some(
-    (type) => error instanceof type,
-  );
-  if (!isForTheUser || !(error instanceof Error)) throw error;
+  const isForTheUser =
+    error instanceof FixtureError ||
+    error instanceof UsageError ||
+    error instanceof StoreUnavailableError;
+  if (!isForTheUser) throw error;
   console.error(error.message);
   process.exit(2);
 });
