@@ -1,11 +1,8 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createManagementClient, crmLogin } from "../../src/management/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { runCommand, startCommand, type RunningCommand } from "../support/cli/cli-io.js";
-import { Desk } from "../support/management/desk.js";
-
-const desk = new Desk();
-afterEach(() => desk.close());
+import { desk } from "../support/management/desk.js";
 
 async function start(...argv: string[]): Promise<{ command: RunningCommand; baseUrl: string }> {
   const command = startCommand(["gateway", "--port", "0", ...argv]);

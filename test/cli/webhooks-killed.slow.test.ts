@@ -3,17 +3,15 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { crmLogin, registerWebhooks } from "../../src/management/index.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
-import { Desk } from "../support/management/desk.js";
+import { desk } from "../support/management/desk.js";
 import { startLoad } from "../support/management/load.js";
 import { startReplicas } from "../support/management/replicas.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
-const desk = new Desk();
 const folder = temporaryFolder();
-afterEach(() => desk.close());
 
 const CURRENT = "the-current-secret-0123456789";
 
@@ -35,7 +33,7 @@ async function run(argv: readonly string[], env: Record<string, string>, killAt?
 
 test("a rotation that is killed at each step and started again loses and refuses no delivery", async () => {
   const { api, baseUrl, client } = await desk.gateway();
-  const { url, secrets, handled, metrics } = await startReplicas(desk, 4, CURRENT);
+  const { url, secrets, handled, metrics } = await startReplicas(4, CURRENT);
   const registration = { url, secret: CURRENT, inARow: 4, types: ["new_alarm"] as const };
   expect((await registerWebhooks(client, registration)).result).toBe("registered");
   const { token } = await crmLogin({ baseUrl, credentials: {} });
@@ -59,7 +57,7 @@ test("a rotation that is killed at each step and started again loses and refuses
   // Three replicas have the new secret. The fourth gets it while the command waits.
   for (const list of secrets.slice(1)) list.unshift(next);
   const late = setTimeout(() => secrets[0]?.unshift(next), 3_000);
-  desk.onClose(() => Promise.resolve(late.unref()));
+  onTestFinished(() => void late.unref());
   expect((await run(argv, env, /^3\/5/)).ended).toBe("SIGKILL");
   expect(secrets.every((list) => list.includes(next))).toBe(true);
   expect((await run(argv, env, /^4\/5/)).ended).toBe("SIGKILL");

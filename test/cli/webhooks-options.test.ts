@@ -1,25 +1,19 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { shapeOf } from "../../cli/webhooks/record-shape.js";
 import { crmLogin, type ManagementClient } from "../../src/management/index.js";
 import * as library from "../../src/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { canaryAlarm, canariesIn } from "../support/canaries.js";
 import { runCommand } from "../support/cli/cli-io.js";
-import { Desk } from "../support/management/desk.js";
+import { desk } from "../support/management/desk.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
-const desk = new Desk();
 const folder = temporaryFolder();
 
 beforeEach(() => {
   // For modules of `--module`, which cannot import the sources.
   vi.stubGlobal("library", library);
-});
-
-afterEach(async () => {
-  await desk.close();
-  vi.unstubAllGlobals();
 });
 
 const SECRET = "the-secret-of-the-receiver-1";

@@ -1,16 +1,13 @@
 import { existsSync, readFileSync, renameSync } from "node:fs";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { crmLogin } from "../../src/management/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
-import { Desk } from "../support/management/desk.js";
+import { desk } from "../support/management/desk.js";
 import { startReplicas } from "../support/management/replicas.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
-const desk = new Desk();
 const folder = temporaryFolder();
-
-afterEach(() => desk.close());
 
 const CURRENT = "the-current-secret-0123456789";
 const NEXT = "the-next-secret-0123456789";
@@ -19,7 +16,7 @@ const quick = ["--in-a-row", "1", "--wait", "0"];
 /** A gateway with a webhook of each type, and one replica that has both secrets. */
 async function setUp() {
   const { api, client, baseUrl } = await desk.gateway();
-  const { url, secrets, metrics } = await startReplicas(desk, 1, CURRENT);
+  const { url, secrets, metrics } = await startReplicas(1, CURRENT);
   for (const type of ["new_alarm", "delete_my_data_event"] as const) {
     await client.webhooks.create({ title: "a", url, type, secret: CURRENT });
   }

@@ -1,15 +1,14 @@
 import { readFileSync, statSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { crmLogin } from "../../src/management/index.js";
 import * as library from "../../src/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
-import { Desk } from "../support/management/desk.js";
+import { desk } from "../support/management/desk.js";
 import { startReplicas } from "../support/management/replicas.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
-const desk = new Desk();
 const folder = temporaryFolder();
 
 beforeEach(() => {
@@ -17,18 +16,13 @@ beforeEach(() => {
   vi.stubGlobal("library", library);
 });
 
-afterEach(async () => {
-  await desk.close();
-  vi.unstubAllGlobals();
-});
-
 const FIELDS = "deliveryId=delivery_id,status=status,at=created_at,body=body,attemptId=id";
 const CURRENT = "canary-current-secret-0123456789";
 
 /** A gateway, four replicas and the environment of a command that is logged in. */
-async function setUp(options: Parameters<Desk["gateway"]>[0] = {}) {
+async function setUp(options: Parameters<typeof desk.gateway>[0] = {}) {
   const gateway = await desk.gateway(options);
-  const replicas = await startReplicas(desk, 4, CURRENT);
+  const replicas = await startReplicas(4, CURRENT);
   const { token } = await crmLogin({ baseUrl: gateway.baseUrl, credentials: {} });
   const env = {
     ...{ GATEWAY_BASE_URL: gateway.baseUrl, GATEWAY_CRM_TOKEN: token },

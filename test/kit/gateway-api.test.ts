@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createManagementClient, crmLogin } from "../../src/management/index.js";
 import {
   createGatewayApi,
@@ -7,17 +7,14 @@ import {
   type GatewayApi,
   type GatewayApiOptions,
 } from "../../kit/index.js";
-import { Desk } from "../support/management/desk.js";
-
-const desk = new Desk();
-afterEach(() => desk.close());
+import { desk } from "../support/management/desk.js";
 
 const baseUrl = "https://gateway.example";
 const hook = { title: "alarms", type: "new_alarm" } as const;
 
 function apiOf(options: GatewayApiOptions = {}): GatewayApi {
   const api = createGatewayApi({ urlCheck: false, ...options });
-  desk.onClose(() => api.close());
+  onTestFinished(() => api.close());
   return api;
 }
 

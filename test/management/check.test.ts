@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   checkWebhooks,
   createManagementClient,
@@ -9,11 +9,8 @@ import {
   type NewWebhook,
 } from "../../src/management/index.js";
 import type { CheckOptions } from "../../src/management/check-webhooks.js";
-import { Desk, type DeskGateway, type DeskReceiver } from "../support/management/desk.js";
+import { desk, type DeskGateway, type DeskReceiver } from "../support/management/desk.js";
 import { scriptedClient } from "../support/management/scripted-gateway.js";
-
-const desk = new Desk();
-afterEach(() => desk.close());
 
 const secret = createWebhookSecret();
 const quick = { inARow: 3, intervalMs: 1, waitMs: 500 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { crmLogin, createManagementClient, ManagementError } from "../../src/management/index.js";
+import { crmLogin, createManagementClient } from "../../src/management/index.js";
 import {
+  failure,
   scriptedClient,
   scriptedGateway,
   TOKEN,
@@ -8,12 +9,6 @@ import {
 } from "../support/management/scripted-gateway.js";
 
 const baseUrl = "https://gateway.example";
-
-async function failure(work: Promise<unknown>): Promise<ManagementError> {
-  const error: unknown = await work.catch((one: unknown) => one);
-  expect(error).toBeInstanceOf(ManagementError);
-  return error as ManagementError;
-}
 
 describe("a call", () => {
   test("sends the token and the version, and no body with a GET", async () => {
@@ -194,56 +189,37 @@ describe("a list", () => {
 });
 
 describe("an error", () => {
+  const taken = { field: "url", issue: "taken" };
+  const ofGateway = { code: "VALIDATION_ERROR", message: "Invalid.", details: [taken] };
+  const ofPointer = { detail: "taken", source: { pointer: "/url" } };
+  const bad = { field: "url", issue: "bad" };
+  const short = { field: "title", issue: "short" };
+
   test.each([
-    [
-      422,
-      {
-        error: {
-          code: "VALIDATION_ERROR",
-          message: "Invalid.",
-          details: [{ field: "url", issue: "taken" }],
-        },
-      },
-      ["validation_failed", "VALIDATION_ERROR", [{ field: "url", issue: "taken" }]],
-    ],
-    [422, { errors: ["taken"] }, ["validation_failed", undefined, [{ field: "", issue: "taken" }]]],
-    [
-      400,
-      { errors: [{ detail: "taken", source: { pointer: "/url" } }] },
-      ["validation_failed", undefined, [{ field: "/url", issue: "taken" }]],
-    ],
+    [422, { error: ofGateway }, "validation_failed", "VALIDATION_ERROR", [taken]],
+    [422, { errors: ["taken"] }, "validation_failed", undefined, [{ ...taken, field: "" }]],
+    [400, { errors: [ofPointer] }, "validation_failed", undefined, [{ ...taken, field: "/url" }]],
     [
       422,
       { errors: { url: ["taken", "bad"], title: "short" } },
-      [
-        "validation_failed",
-        undefined,
-        [
-          { field: "url", issue: "taken" },
-          { field: "url", issue: "bad" },
-          { field: "title", issue: "short" },
-        ],
-      ],
+      "validation_failed",
+      undefined,
+      [taken, bad, short],
     ],
-    [403, { error: "no" }, ["forbidden", undefined, []]],
-    [404, { message: "no" }, ["not_found", undefined, []]],
-    [
-      409,
-      { error: { code: "CONFLICT", message: "Too many of them" } },
-      ["conflict", "CONFLICT", []],
-    ],
-    [409, { message: "exists" }, ["conflict", undefined, []]],
-    [409, { message: "Too Many Attempts." }, ["throttled", undefined, []]],
-    [429, { error: { code: "RATE_LIMITED", message: "slow" } }, ["throttled", "RATE_LIMITED", []]],
-    [418, {}, ["unexpected_answer", undefined, []]],
-    [500, undefined, ["server_error", undefined, []]],
-    [302, undefined, ["unexpected_answer", undefined, []]],
-    [200, undefined, ["unexpected_answer", undefined, []]],
-  ])("of %i is read from %j", async (status, json, [code, gatewayCode, details]) => {
+    [403, { error: "no" }, "forbidden", undefined, []],
+    [404, { message: "no" }, "not_found", undefined, []],
+    [409, { error: { code: "CONFLICT", message: "Too many of them" } }, "conflict", "CONFLICT", []],
+    [409, { message: "exists" }, "conflict", undefined, []],
+    [409, { message: "Too Many Attempts." }, "throttled", undefined, []],
+    [429, { error: { code: "RATE_LIMITED", message: "slow" } }, "throttled", "RATE_LIMITED", []],
+    [418, {}, "unexpected_answer", undefined, []],
+    [500, undefined, "server_error", undefined, []],
+    [302, undefined, "unexpected_answer", undefined, []],
+    [200, undefined, "unexpected_answer", undefined, []],
+  ])("of %i is read from %j", async (status, json, code, gatewayCode, details) => {
     const headers = { "content-type": "application/vnd.api+json" };
-    const { client } = scriptedClient([{ status, json, headers, text: "<html>" }], {
-      maxRetries: 0,
-    });
+    const answer = { status, json, headers, text: "<html>" };
+    const { client } = scriptedClient([answer], { maxRetries: 0 });
     const error = await failure(client.webhooks.get(7));
     expect(error).toMatchObject({ code, status, gatewayCode, details });
     expect(error.message).not.toContain("<html>");

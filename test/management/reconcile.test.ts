@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/index.js";
 import {
   attemptReader,
@@ -9,16 +9,13 @@ import {
 import type { AttemptPaths } from "../../src/management/attempt-reader.js";
 import { createVirtualClock, sampleAlarm } from "../../kit/index.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { Desk } from "../support/management/desk.js";
+import { desk } from "../support/management/desk.js";
 import {
   scriptedClient,
   webhookRecord,
   type ScriptedAnswer,
 } from "../support/management/scripted-gateway.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
-
-const desk = new Desk();
-afterEach(() => desk.close());
 
 const secret = createWebhookSecret();
 const paths = { deliveryId: "delivery_id", status: "status", at: "created_at", body: "body" };

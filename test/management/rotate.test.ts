@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { pause } from "../../src/common/timers.js";
 import {
   createWebhookSecret,
@@ -10,12 +10,9 @@ import {
   watchOldSecret,
 } from "../../src/management/index.js";
 import { sampleAlarm } from "../../kit/index.js";
-import { Desk } from "../support/management/desk.js";
+import { desk } from "../support/management/desk.js";
 import { startLoad } from "../support/management/load.js";
 import { startReplicas } from "../support/management/replicas.js";
-
-const desk = new Desk();
-afterEach(() => desk.close());
 
 const REPLICAS = 4;
 const quick = { inARow: 3 * REPLICAS, intervalMs: 1, types: ["new_alarm"] as const };
@@ -25,7 +22,7 @@ async function setUp() {
   const current = createWebhookSecret();
   const next = createWebhookSecret();
   const gateway = await desk.gateway();
-  const replicas = await startReplicas(desk, REPLICAS, current);
+  const replicas = await startReplicas(REPLICAS, current);
   const { url } = replicas;
   const registered = await registerWebhooks(gateway.client, { ...quick, url, secret: current });
   expect(registered.result).toBe("registered");

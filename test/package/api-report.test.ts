@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ownReports, undocumentedExports } from "../../api/report-text.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
@@ -18,58 +18,56 @@ function reportsOf(entries: Record<string, string>): Record<string, string> {
   return Object.fromEntries(ownReports(new Map(Object.entries(entries))));
 }
 
-describe("an API report", () => {
-  test("an API report leaves out a declaration that another entry exports", () => {
-    const handler = "// @public\nexport function handle(receiver: Receiver): void;";
-    const reports = reportsOf({
-      index: extracted(EXPORTED_RECEIVER),
-      express: extracted(handler, RECEIVER),
-    });
-    expect(reports["index"]).toContain(EXPORTED_RECEIVER);
-    expect(reports["express"]).toContain(handler);
-    expect(reports["express"]).not.toContain("interface Receiver");
+test("an API report leaves out a declaration that another entry exports", () => {
+  const handler = "// @public\nexport function handle(receiver: Receiver): void;";
+  const reports = reportsOf({
+    index: extracted(EXPORTED_RECEIVER),
+    express: extracted(handler, RECEIVER),
   });
+  expect(reports["index"]).toContain(EXPORTED_RECEIVER);
+  expect(reports["express"]).toContain(handler);
+  expect(reports["express"]).not.toContain("interface Receiver");
+});
 
-  test("an API report shows a type that no entry exports, so that a change of it is visible", () => {
-    const reports = reportsOf({
-      index: extracted(EXPORTED_RECEIVER),
-      express: extracted(SHARED_OPTIONS),
-      hono: extracted(SHARED_OPTIONS),
-    });
-    expect(reports["express"]).toContain(SHARED_OPTIONS);
-    expect(reports["hono"]).toContain(SHARED_OPTIONS);
+test("an API report shows a type that no entry exports, so that a change of it is visible", () => {
+  const reports = reportsOf({
+    index: extracted(EXPORTED_RECEIVER),
+    express: extracted(SHARED_OPTIONS),
+    hono: extracted(SHARED_OPTIONS),
   });
+  expect(reports["express"]).toContain(SHARED_OPTIONS);
+  expect(reports["hono"]).toContain(SHARED_OPTIONS);
+});
 
-  test("an API report shows an unexported type that only shares its name with an export of another entry", () => {
-    const other = "// @public\ninterface Receiver {\n    read(): void;\n}";
-    const reports = reportsOf({ index: extracted(EXPORTED_RECEIVER), redis: extracted(other) });
-    expect(reports["redis"]).toContain(other);
-  });
+test("an API report shows an unexported type that only shares its name with an export of another entry", () => {
+  const other = "// @public\ninterface Receiver {\n    read(): void;\n}";
+  const reports = reportsOf({ index: extracted(EXPORTED_RECEIVER), redis: extracted(other) });
+  expect(reports["redis"]).toContain(other);
+});
 
-  test("an API report keeps the imports that its declarations need, and drops the others", () => {
-    const imports = "import { A } from 'a';\nimport * as b from 'b';\nimport { C } from 'c';";
-    const { index } = reportsOf({
-      index: extracted(imports, "// @public\nexport function f(a: A): b.B;"),
-    });
-    expect(index).toContain("import { A } from 'a';\nimport * as b from 'b';\n\n");
-    expect(index).not.toContain("'c'");
+test("an API report keeps the imports that its declarations need, and drops the others", () => {
+  const imports = "import { A } from 'a';\nimport * as b from 'b';\nimport { C } from 'c';";
+  const { index } = reportsOf({
+    index: extracted(imports, "// @public\nexport function f(a: A): b.B;"),
   });
+  expect(index).toContain("import { A } from 'a';\nimport * as b from 'b';\n\n");
+  expect(index).not.toContain("'c'");
+});
 
-  test("the check for docstrings names each export and each overload without one, but no field", () => {
-    const { index = "" } = reportsOf({
-      index: extracted(
-        "// @public (undocumented)\nexport function f(a: string): void;",
-        "// @public\nexport function f(a: number): void;",
-        "// @public\nexport interface Fields {\n    // (undocumented)\n    a: string;\n}",
-        "// @public (undocumented)\ninterface Hidden {\n}",
-      ),
-    });
-    expect(undocumentedExports(index)).toEqual(["function f(a: string): void;"]);
+test("the check for docstrings names each export and each overload without one, but no field", () => {
+  const { index = "" } = reportsOf({
+    index: extracted(
+      "// @public (undocumented)\nexport function f(a: string): void;",
+      "// @public\nexport function f(a: number): void;",
+      "// @public\nexport interface Fields {\n    // (undocumented)\n    a: string;\n}",
+      "// @public (undocumented)\ninterface Hidden {\n}",
+    ),
   });
+  expect(undocumentedExports(index)).toEqual(["function f(a: string): void;"]);
+});
 
-  test("an API report with an unknown layout is refused", () => {
-    expect(() => reportsOf({ index: "# Another tool's report" })).toThrow(/unknown layout/);
-  });
+test("an API report with an unknown layout is refused", () => {
+  expect(() => reportsOf({ index: "# Another tool's report" })).toThrow(/unknown layout/);
 });
 
 /** The functions of /testing that docs/testing.md lists as stable, and the public test secret. */
@@ -98,27 +96,25 @@ function exportsOf(report: string): { all: Set<string>; experimental: Set<string
   return { all: namesOf(found), experimental: namesOf(marked) };
 }
 
-describe("the public names", () => {
-  test("all entries together have at most 300 public names", () => {
-    const reports = readdirSync(path.join(REPOSITORY, "api")).filter((file) =>
-      file.endsWith(".api.md"),
-    );
-    const names = new Set(reports.flatMap((report) => [...exportsOf(report).all]));
-    expect(names.size).toBeGreaterThan(150);
-    expect(names.size).toBeLessThanOrEqual(300);
-  });
+test("all entries together have at most 300 public names", () => {
+  const reports = readdirSync(path.join(REPOSITORY, "api")).filter((file) =>
+    file.endsWith(".api.md"),
+  );
+  const names = new Set(reports.flatMap((report) => [...exportsOf(report).all]));
+  expect(names.size).toBeGreaterThan(150);
+  expect(names.size).toBeLessThanOrEqual(300);
+});
 
-  test("every export of /management is experimental", () => {
-    const { all, experimental } = exportsOf("management.api.md");
-    expect(all.size).toBeGreaterThan(0);
-    expect(experimental).toEqual(all);
-  });
+test("every export of /management is experimental", () => {
+  const { all, experimental } = exportsOf("management.api.md");
+  expect(all.size).toBeGreaterThan(0);
+  expect(experimental).toEqual(all);
+});
 
-  test("every export of /testing is experimental but the dozen that docs/testing.md lists as stable", () => {
-    const { all, experimental } = exportsOf("testing.api.md");
-    expect([...all].filter((name) => !experimental.has(name)).toSorted()).toEqual(STABLE_TESTING);
-    const page = readFileSync(path.join(REPOSITORY, "docs", "testing.md"), "utf8");
-    const [line = ""] = /^.*these functions are stable.*$/m.exec(page) ?? [];
-    expect(STABLE_TESTING.filter((name) => !line.includes(`\`${name}\``))).toEqual([]);
-  });
+test("every export of /testing is experimental but the dozen that docs/testing.md lists as stable", () => {
+  const { all, experimental } = exportsOf("testing.api.md");
+  expect([...all].filter((name) => !experimental.has(name)).toSorted()).toEqual(STABLE_TESTING);
+  const page = readFileSync(path.join(REPOSITORY, "docs", "testing.md"), "utf8");
+  const [line = ""] = /^.*these functions are stable.*$/m.exec(page) ?? [];
+  expect(STABLE_TESTING.filter((name) => !line.includes(`\`${name}\``))).toEqual([]);
 });

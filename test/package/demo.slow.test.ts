@@ -13,24 +13,20 @@ beforeAll(async () => {
   run = await runDemo([]);
 });
 
-describe("npm run demo on other terminals", () => {
-  it("npm run demo writes escape codes with FORCE_COLOR, and the same text", async () => {
-    const { code, stdout } = await runDemo([], { FORCE_COLOR: "1" });
-    expect(code).toBe(0);
-    expect(stdout).toContain("\u001b[32m✓\u001b[39m");
-    expect(demoRows(stripVTControlCharacters(stdout))).toEqual(demoRows(run.stdout));
-  });
+it("npm run demo writes escape codes with FORCE_COLOR, and the same text", async () => {
+  const { code, stdout } = await runDemo([], { FORCE_COLOR: "1" });
+  expect(code).toBe(0);
+  expect(stdout).toContain("\u001b[32m✓\u001b[39m");
+  expect(demoRows(stripVTControlCharacters(stdout))).toEqual(demoRows(run.stdout));
 });
 
-describe("npm run demo with nothing but Node on the PATH", () => {
-  it("npm run demo needs no compiler and no other program on the PATH than Node", async () => {
-    const bin = await mkdtemp(join(tmpdir(), "bin-"));
-    await symlink(process.execPath, join(bin, "node"));
-    const { code, stdout, stderr } = await runDemo([], { PATH: bin });
-    await rm(bin, { recursive: true });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(demoRows(stdout)).toEqual(demoRows(run.stdout));
-  });
+it("npm run demo needs no compiler and no other program on the PATH than Node", async () => {
+  const bin = await mkdtemp(join(tmpdir(), "bin-"));
+  await symlink(process.execPath, join(bin, "node"));
+  const { code, stdout, stderr } = await runDemo([], { PATH: bin });
+  await rm(bin, { recursive: true });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(demoRows(stdout)).toEqual(demoRows(run.stdout));
 });
 
 describe("npm run demo with a folder", () => {
@@ -85,16 +81,14 @@ describe("npm run demo with a folder", () => {
   });
 });
 
-describe("npm run demo -- --monitor", () => {
-  it("npm run demo -- --monitor shows the health while failures are planted and cured", async () => {
-    const monitored = await runDemo(["--monitor"]);
-    expect(monitored).toMatchObject({ code: 0, stderr: "" });
-    const health = monitored.stdout.match(/(?<=^ {2}health: )\w+(?:, \w+)?/gm);
-    expect(health).toEqual([
-      ...["ok", "degraded, mismatch_ratio", "ok", "failing, stale", "ok"],
-      ...["failing, store_failing", "ok", "failing, handlers_failing", "ok"],
-      "degraded, unhandled_types",
-    ]);
-    expect(monitored.stdout).toContain('"lastAuthenticAt": "');
-  });
+it("npm run demo -- --monitor shows the health while failures are planted and cured", async () => {
+  const monitored = await runDemo(["--monitor"]);
+  expect(monitored).toMatchObject({ code: 0, stderr: "" });
+  const health = monitored.stdout.match(/(?<=^ {2}health: )\w+(?:, \w+)?/gm);
+  expect(health).toEqual([
+    ...["ok", "degraded, mismatch_ratio", "ok", "failing, stale", "ok"],
+    ...["failing, store_failing", "ok", "failing, handlers_failing", "ok"],
+    "degraded, unhandled_types",
+  ]);
+  expect(monitored.stdout).toContain('"lastAuthenticAt": "');
 });

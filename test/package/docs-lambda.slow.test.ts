@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { LambdaResult } from "../../adapters/aws-lambda/http-event.js";
 import { createDynamoTable } from "../../src/stores/dynamodb/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -130,43 +130,41 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
   });
 });
 
-describe("the bundle of a function", () => {
-  const bundleOf = async (imports: string): Promise<string> => {
-    const { outputFiles } = await build({
-      stdin: { contents: imports, resolveDir: partner().folder },
-      ...{ bundle: true, write: false, format: "cjs", platform: "node", logLevel: "error" },
-    });
-    return outputFiles[0]?.text ?? "";
-  };
-  /** What only the code of other platforms and stores has. */
-  const FOREIGN = {
-    "the Node adapters": "prependListener",
-    "the Fetch adapters": "new ReadableStream",
-    Express: "app.use(express.json())",
-    Hono: "Mount honoHandler",
-    "the stores in SQL": "CREATE TABLE",
-    Redis: "redis_unavailable",
-    "the inbox": "unreadable_job",
-    "the testing kit": "receiverConformance",
-    "Web Crypto": "crypto.subtle.importKey",
-  };
+const bundleOf = async (imports: string): Promise<string> => {
+  const { outputFiles } = await build({
+    stdin: { contents: imports, resolveDir: partner().folder },
+    ...{ bundle: true, write: false, format: "cjs", platform: "node", logLevel: "error" },
+  });
+  return outputFiles[0]?.text ?? "";
+};
+/** What only the code of other platforms and stores has. */
+const FOREIGN = {
+  "the Node adapters": "prependListener",
+  "the Fetch adapters": "new ReadableStream",
+  Express: "app.use(express.json())",
+  Hono: "Mount honoHandler",
+  "the stores in SQL": "CREATE TABLE",
+  Redis: "redis_unavailable",
+  "the inbox": "unreadable_job",
+  "the testing kit": "receiverConformance",
+  "Web Crypto": "crypto.subtle.importKey",
+};
 
-  test("the bundle of a function with the memory store holds nothing of another platform", async () => {
-    const code = await bundleOf(`
+test("the bundle of a function with the memory store holds nothing of another platform", async () => {
+  const code = await bundleOf(`
       import { createWebhookReceiver, memoryStore } from "identity-gateway-webhooks";
       import { lambdaHandler } from "identity-gateway-webhooks/aws-lambda";
       exports.handler = lambdaHandler(createWebhookReceiver({ store: memoryStore() }));`);
-    expect(code).toContain("no_http_event");
-    const found = Object.entries(FOREIGN).filter(([, text]) => code.includes(text));
-    expect(found).toEqual([]);
-  });
+  expect(code).toContain("no_http_event");
+  const found = Object.entries(FOREIGN).filter(([, text]) => code.includes(text));
+  expect(found).toEqual([]);
+});
 
-  test("the search for other platforms finds each of them in the package", () => {
-    const dist = path.join(partner().folder, "node_modules/identity-gateway-webhooks/dist");
-    const files = execFileSync("find", [dist, "-name", "*.js"], { encoding: "utf8" });
-    const all = files.trim().split("\n");
-    const code = all.map((file) => readFileSync(file, "utf8")).join("\n");
-    const absent = Object.entries(FOREIGN).filter(([, text]) => !code.includes(text));
-    expect(absent).toEqual([]);
-  });
+test("the search for other platforms finds each of them in the package", () => {
+  const dist = path.join(partner().folder, "node_modules/identity-gateway-webhooks/dist");
+  const files = execFileSync("find", [dist, "-name", "*.js"], { encoding: "utf8" });
+  const all = files.trim().split("\n");
+  const code = all.map((file) => readFileSync(file, "utf8")).join("\n");
+  const absent = Object.entries(FOREIGN).filter(([, text]) => !code.includes(text));
+  expect(absent).toEqual([]);
 });

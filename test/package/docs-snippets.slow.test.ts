@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { transform } from "esbuild";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { DOCUMENTS } from "../support/package/documents.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
@@ -18,17 +18,15 @@ const snippetsOf = (language: string) =>
       .map((code, at) => ({ name: `${file}, ${language} snippet ${String(at + 1)}`, code })),
   );
 
-describe("the TypeScript of the documents", () => {
-  const partner = partnerProject(...TOOLS);
+const partner = partnerProject(...TOOLS);
 
-  test("every TypeScript snippet of the documents compiles against the installed package", () => {
-    const snippets = snippetsOf("ts");
-    expect(snippets.length).toBeGreaterThanOrEqual(40);
-    partner().borrow("@aws-sdk", "test/platforms/dynamodb");
-    const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
-    const errors = partner().compile(snippets.map(({ code }) => code));
-    expect(errors, files.join("\n")).toBe("");
-  });
+test("every TypeScript snippet of the documents compiles against the installed package", () => {
+  const snippets = snippetsOf("ts");
+  expect(snippets.length).toBeGreaterThanOrEqual(40);
+  partner().borrow("@aws-sdk", "test/platforms/dynamodb");
+  const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
+  const errors = partner().compile(snippets.map(({ code }) => code));
+  expect(errors, files.join("\n")).toBe("");
 });
 
 test("every JavaScript snippet of the documents can be parsed", async () => {
@@ -53,40 +51,38 @@ test("every shell snippet of the documents can be parsed by bash", () => {
   expect(() => execFileSync("bash", ["-n"], { input: script })).not.toThrow();
 });
 
-describe("the commands of the documents", () => {
-  const used = DOCUMENTS.flatMap((file) => {
-    const commands = readMarkdown(file).text.matchAll(
-      /identity-gateway-webhooks (send|replay|doctor|listen|explain)\b([^`\n|]*)/g,
-    );
-    return Array.from(commands, ([, command = "", rest = ""]) => ({ file, command, rest }));
-  });
-
-  test.each([...new Set(used.map(({ command }) => command))])(
-    "every option of %s that the documents name exists",
-    (command) => {
-      const cli = path.join(REPOSITORY, "dist/cli.js");
-      const help = execFileSync(process.execPath, [cli, command, "--help"], { encoding: "utf8" });
-      const options = used
-        .filter((one) => one.command === command)
-        .flatMap(({ file, rest }) =>
-          (rest.match(/(?<= )--[a-z][a-z-]*/g) ?? []).map((option) => `${option} (${file})`),
-        );
-      const unknown = options.filter((option) => !help.includes(option.split(" ")[0] ?? ""));
-      expect(unknown).toEqual([]);
-    },
+const used = DOCUMENTS.flatMap((file) => {
+  const commands = readMarkdown(file).text.matchAll(
+    /identity-gateway-webhooks (send|replay|doctor|listen|explain)\b([^`\n|]*)/g,
   );
+  return Array.from(commands, ([, command = "", rest = ""]) => ({ file, command, rest }));
+});
 
-  test("every npm script that the documents name exists", () => {
-    const { scripts } = JSON.parse(readMarkdown("package.json").text) as {
-      scripts: Record<string, string>;
-    };
-    const named = DOCUMENTS.flatMap((file) =>
-      Array.from(
-        readMarkdown(file).text.matchAll(/npm run ([a-z][a-z:-]*[a-z])/g),
-        ([, name = ""]) => name,
-      ),
-    );
-    expect(named.length).toBeGreaterThan(20);
-    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
-  });
+test.each([...new Set(used.map(({ command }) => command))])(
+  "every option of %s that the documents name exists",
+  (command) => {
+    const cli = path.join(REPOSITORY, "dist/cli.js");
+    const help = execFileSync(process.execPath, [cli, command, "--help"], { encoding: "utf8" });
+    const options = used
+      .filter((one) => one.command === command)
+      .flatMap(({ file, rest }) =>
+        (rest.match(/(?<= )--[a-z][a-z-]*/g) ?? []).map((option) => `${option} (${file})`),
+      );
+    const unknown = options.filter((option) => !help.includes(option.split(" ")[0] ?? ""));
+    expect(unknown).toEqual([]);
+  },
+);
+
+test("every npm script that the documents name exists", () => {
+  const { scripts } = JSON.parse(readMarkdown("package.json").text) as {
+    scripts: Record<string, string>;
+  };
+  const named = DOCUMENTS.flatMap((file) =>
+    Array.from(
+      readMarkdown(file).text.matchAll(/npm run ([a-z][a-z:-]*[a-z])/g),
+      ([, name = ""]) => name,
+    ),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
 });

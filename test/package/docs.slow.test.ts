@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as kit from "../../kit/index.js";
 import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../kit/twin/attempt-result.js";
 import { readMarkdown } from "../support/package/markdown.js";
@@ -21,19 +21,17 @@ test("docs/testing.md has the retryable and final statuses of the gateway twin",
   expect(statuses[2]?.map(Number)).toEqual(FINAL_STATUSES);
 });
 
-describe("the snippets of docs/testing.md", () => {
-  const partner = partnerProject();
+const partner = partnerProject();
 
-  test("the tests among the snippets of docs/testing.md pass in the partner's runner", () => {
-    const files = TESTING.snippets("ts").flatMap((code) => {
-      const [, file] = TEST_FILE.exec(code) ?? [];
-      return file === undefined ? [] : [{ file, code }];
-    });
-    for (const { file, code } of files) partner().write(file, code);
-    expect(files.length).toBeGreaterThanOrEqual(7);
-    const output = partner().vitest();
-    expect(output).toMatch(new RegExp(`Test Files\\s+${String(files.length)} passed`));
-    expect(output).not.toMatch(/failed|skipped/);
-    // The contract of transactional stores commits thousands of transactions to a file.
-  }, 180_000);
-});
+test("the tests among the snippets of docs/testing.md pass in the partner's runner", () => {
+  const files = TESTING.snippets("ts").flatMap((code) => {
+    const [, file] = TEST_FILE.exec(code) ?? [];
+    return file === undefined ? [] : [{ file, code }];
+  });
+  for (const { file, code } of files) partner().write(file, code);
+  expect(files.length).toBeGreaterThanOrEqual(7);
+  const output = partner().vitest();
+  expect(output).toMatch(new RegExp(`Test Files\\s+${String(files.length)} passed`));
+  expect(output).not.toMatch(/failed|skipped/);
+  // The contract of transactional stores commits thousands of transactions to a file.
+}, 180_000);

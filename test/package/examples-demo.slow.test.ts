@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { createClient, type RedisClientType } from "redis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { readCommand, UsageError } from "../../examples/demo/command-line.js";
 import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
 import { describeMysql } from "../support/mysql/mysql-describe.js";
@@ -52,20 +52,16 @@ function expectRestart(run: DemoRun, storeName: string): void {
   expect(run.stdout).not.toContain("…");
 }
 
-describe("npm run demo -- --store sqlite", () => {
-  it("npm run demo -- --store sqlite kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
-    const run = await runDemo(["--store", "sqlite"], { TMPDIR: folder.at() });
-    const left = readdirSync(folder.at()).filter((name) => name.startsWith("gateway-demo-"));
+it("npm run demo -- --store sqlite kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
+  const run = await runDemo(["--store", "sqlite"], { TMPDIR: folder.at() });
+  const left = readdirSync(folder.at()).filter((name) => name.startsWith("gateway-demo-"));
 
-    expectRestart(run, "an SQLite file");
-    expect(left).toEqual([]);
-  });
+  expectRestart(run, "an SQLite file");
+  expect(left).toEqual([]);
 });
 
-describe("npm run demo -- --store d1", () => {
-  it("npm run demo -- --store d1 kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
-    expectRestart(await runDemo(["--store", "d1"]), "Cloudflare D1 on workerd");
-  });
+it("npm run demo -- --store d1 kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
+  expectRestart(await runDemo(["--store", "d1"]), "Cloudflare D1 on workerd");
 });
 
 describeRedis("npm run demo -- --store redis", () => {
@@ -120,11 +116,9 @@ describeRedis("npm run demo -- --store redis", () => {
   });
 });
 
-describe("npm run demo -- --store dynamodb", () => {
-  it("npm run demo -- --store dynamodb starts dynalite and handles each alarm once after a restart", async () => {
-    await installPlatform("dynamodb");
-    expectRestart(await runDemo(["--store", "dynamodb"]), "a table of DynamoDB (dynalite)");
-  });
+it("npm run demo -- --store dynamodb starts dynalite and handles each alarm once after a restart", async () => {
+  await installPlatform("dynamodb");
+  expectRestart(await runDemo(["--store", "dynamodb"]), "a table of DynamoDB (dynalite)");
 });
 
 describePostgres("npm run demo -- --store postgres", () => {
@@ -169,68 +163,66 @@ describeMysql("npm run demo -- --store mysql", () => {
   });
 });
 
-describe("the demo's command line", () => {
-  it.each([
-    [["--store", "redis"], "--store redis needs a server: add --url redis://…, or set REDIS_URL"],
-    [
-      ["--store", "postgres"],
-      "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
-    ],
-    [["--store", "oracle"], "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
-    [["--store", "toString"], "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
-    [
-      ["--store", "sqlite", "--url", "redis://localhost"],
-      "--store sqlite takes no --url: the demo makes a file of its own",
-    ],
-    [
-      ["--store", "dynamodb", "--url", "http://localhost"],
-      "--store dynamodb takes no --url: the demo makes a server of its own",
-    ],
-    [["--url", "redis://localhost"], "--url goes with --store redis, postgres or mysql"],
-    [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],
-    [["--monitor", "--store", "sqlite"], "--monitor goes with no store and no folder"],
-    [["--monitor", "fixtures"], "--monitor goes with no store and no folder"],
-    [["fixtures", "others"], "one folder of fixtures at a time"],
-  ])("the demo's command line says what to change in %j", (args, message) => {
-    expect(() => readCommand(args, {})).toThrow(new UsageError(message));
-  });
-
-  it("the demo's command line refuses an unknown option", () => {
-    expect(() => readCommand(["--shop", "sqlite"], {})).toThrow(UsageError);
-  });
-
-  it("the demo's command line prefers the URL of --url to that of the variable", () => {
-    const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
-    expect(readCommand(["--store", "redis", "--url", "redis://given"], env)).toEqual({
-      ...{ show: "restart", store: "redis", url: "redis://given" },
-    });
-    expect(readCommand(["--store", "postgres"], env)).toEqual({
-      ...{ show: "restart", store: "postgres", url: "postgres://variable" },
-    });
-    expect(readCommand(["some/folder"], env)).toEqual({ show: "fixtures", folder: "some/folder" });
-  });
-
-  it("the demo's command line exits with 2 and one line if the URL is missing", async () => {
-    expect(await runDemo(["--store", "redis"])).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: "--store redis needs a server: add --url redis://…, or set REDIS_URL\n",
-    });
-  });
-
-  it.each(["redis", "postgres", "mysql"])(
-    "the demo's command line exits with 2 and one line without the password if %s cannot be reached",
-    async (store) => {
-      const { code, stdout, stderr } = await runDemo([
-        "--store",
-        store,
-        "--url",
-        `${store}://user:synthetic-password@127.0.0.1:1`,
-      ]);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toMatch(
-        /^(Redis|PostgreSQL|MySQL) at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\n$/,
-      );
-    },
-  );
+it.each([
+  [["--store", "redis"], "--store redis needs a server: add --url redis://…, or set REDIS_URL"],
+  [
+    ["--store", "postgres"],
+    "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
+  ],
+  [["--store", "oracle"], "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
+  [["--store", "toString"], "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
+  [
+    ["--store", "sqlite", "--url", "redis://localhost"],
+    "--store sqlite takes no --url: the demo makes a file of its own",
+  ],
+  [
+    ["--store", "dynamodb", "--url", "http://localhost"],
+    "--store dynamodb takes no --url: the demo makes a server of its own",
+  ],
+  [["--url", "redis://localhost"], "--url goes with --store redis, postgres or mysql"],
+  [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],
+  [["--monitor", "--store", "sqlite"], "--monitor goes with no store and no folder"],
+  [["--monitor", "fixtures"], "--monitor goes with no store and no folder"],
+  [["fixtures", "others"], "one folder of fixtures at a time"],
+])("the demo's command line says what to change in %j", (args, message) => {
+  expect(() => readCommand(args, {})).toThrow(new UsageError(message));
 });
+
+it("the demo's command line refuses an unknown option", () => {
+  expect(() => readCommand(["--shop", "sqlite"], {})).toThrow(UsageError);
+});
+
+it("the demo's command line prefers the URL of --url to that of the variable", () => {
+  const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
+  expect(readCommand(["--store", "redis", "--url", "redis://given"], env)).toEqual({
+    ...{ show: "restart", store: "redis", url: "redis://given" },
+  });
+  expect(readCommand(["--store", "postgres"], env)).toEqual({
+    ...{ show: "restart", store: "postgres", url: "postgres://variable" },
+  });
+  expect(readCommand(["some/folder"], env)).toEqual({ show: "fixtures", folder: "some/folder" });
+});
+
+it("the demo's command line exits with 2 and one line if the URL is missing", async () => {
+  expect(await runDemo(["--store", "redis"])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: "--store redis needs a server: add --url redis://…, or set REDIS_URL\n",
+  });
+});
+
+it.each(["redis", "postgres", "mysql"])(
+  "the demo's command line exits with 2 and one line without the password if %s cannot be reached",
+  async (store) => {
+    const { code, stdout, stderr } = await runDemo([
+      "--store",
+      store,
+      "--url",
+      `${store}://user:synthetic-password@127.0.0.1:1`,
+    ]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /^(Redis|PostgreSQL|MySQL) at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\n$/,
+    );
+  },
+);

@@ -13,18 +13,15 @@ const COMMANDS = README.snippet("sh", "npm ci && npm test");
 /** Maps the package's names to the sources, so that nothing has to be built. */
 const SOURCES = path.join(REPOSITORY, "examples/demo/tsconfig.sources.json");
 
-describe("the first commands in a clone", () => {
-  it("CONTRIBUTING begins with the README's two commands", () => {
-    expect(readMarkdown("CONTRIBUTING.md").snippets("sh")[0]).toBe(COMMANDS);
-  });
+it("CONTRIBUTING begins with the README's two commands", () => {
+  expect(readMarkdown("CONTRIBUTING.md").snippets("sh")[0]).toBe(COMMANDS);
+});
 
-  it(".ci/run runs the README's two commands with nothing but Node on the PATH", () => {
-    const commands = Array.from(COMMANDS.matchAll(/&& (npm [a-z ]*[a-z])/g), ([, name]) => name);
-    expect(commands).toEqual(["npm run demo", "npm test"]);
-    const ci = readFileSync(path.join(REPOSITORY, ".ci/run"), "utf8");
-    for (const command of ["npm ci", ...commands])
-      expect(ci).toContain(`with_node_only ${command}`);
-  });
+it(".ci/run runs the README's two commands with nothing but Node on the PATH", () => {
+  const commands = Array.from(COMMANDS.matchAll(/&& (npm [a-z ]*[a-z])/g), ([, name]) => name);
+  expect(commands).toEqual(["npm run demo", "npm test"]);
+  const ci = readFileSync(path.join(REPOSITORY, ".ci/run"), "utf8");
+  for (const command of ["npm ci", ...commands]) expect(ci).toContain(`with_node_only ${command}`);
 });
 
 describe("the README's first snippet", () => {

@@ -103,253 +103,239 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
   });
 });
 
-describe("the fixtures", () => {
-  it("the fixtures are exactly the files that generate.mjs writes", async () => {
-    expect(await runNode(["fixtures/generate.mjs", "--check"])).toEqual({
-      code: 0,
-      stdout: "",
-      stderr: "",
-    });
-  });
-
-  it("each fixture has its own id, so that one receiver can replay all of them", () => {
-    const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
-    expect(new Set(ids).size).toBe(fixtures.length);
-  });
-
-  it("there is one fixture for each breach event type and each bureau source", async () => {
-    const names = fixtures
-      .map(({ name }) => name)
-      .filter((name) => /^alarm-(.*-hacked|bureau-.*)$/.test(name));
-    const alarms = await Promise.all(names.map(handledAlarm));
-    expect(alarms.map(({ source, event_type }) => `${source} ${event_type}`).sort()).toEqual([
-      "BreachDb credit_card_hacked",
-      "BreachDb domain_hacked",
-      "BreachDb drivers_license_hacked",
-      "BreachDb email_hacked",
-      "BreachDb iban_hacked",
-      "BreachDb passport_hacked",
-      "BreachDb phone_hacked",
-      "BreachDb ssn_hacked",
-      "BureauCreditA BureauCreditA",
-      "BureauCreditAConnect BureauCreditAConnect",
-      "BureauCreditAEnquiry BureauCreditAEnquiry",
-      "BureauCreditB BureauCreditB",
-      "BureauIdentity BureauIdentity",
-    ]);
-    for (const alarm of alarms) expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
-  });
-
-  it("there is one fixture for each type of Online Data event, with its severity", async () => {
-    const names = fixtures
-      .map(({ name }) => name)
-      .filter((name) => /^event-(data|deletion|personal|power|user)-/.test(name));
-    const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
-    expect(events.map(({ type, severity }) => `${type} ${severity}`).sort()).toEqual([
-      "DATA_DELETED SUCCESS",
-      "DATA_REAPPEARED WARNING",
-      "DELETION_REQUEST_SENT SUCCESS",
-      "PERSONAL_DATA_FOUND WARNING",
-      "PERSONAL_DATA_NOT_FOUND SUCCESS",
-      "POWER_OF_ATTORNEY_SIGNED SUCCESS",
-      "USER_MANUAL_INSTRUCTIONS_SENT INFO",
-    ]);
-  });
-
-  it("every e-mail address and link in a fixture is at a reserved domain, so it belongs to no one", () => {
-    const texts = fixtures.map(({ body }) => Buffer.from(body).toString());
-    const hosts = texts.flatMap((text) =>
-      [...text.matchAll(/(?:@|:\/\/|:\\\/\\\/)([\w.-]+)/g)].map(([, host]) => host),
-    );
-    expect([...new Set(hosts)].sort()).toEqual(["example.com", "people-search.example"]);
-  });
-
-  it("the README of the fixtures lists each fixture with its expected answer", async () => {
-    const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
-    const rows = readme.split("\n").filter((line) => /^\| `.*\.json` \|/.test(line));
-    expect(rows.sort()).toEqual(
-      fixtures
-        .map(
-          ({ name, description, expect: { outcome, status } }) =>
-            `| \`${name}.json\` | ${description} | ${outcome} ${status} |`,
-        )
-        .sort(),
-    );
+it("the fixtures are exactly the files that generate.mjs writes", async () => {
+  expect(await runNode(["fixtures/generate.mjs", "--check"])).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: "",
   });
 });
 
-describe("generate.mjs --check", () => {
-  it("generate.mjs --check names a file that differs, one that is missing and one that is left over", async () => {
-    await cp(fixturesFolder, folder.at(), { recursive: true });
-    const check = [folder.at("generate.mjs"), "--check"];
-    expect(await runNode(check)).toMatchObject({ code: 0 });
+it("each fixture has its own id, so that one receiver can replay all of them", () => {
+  const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
+  expect(new Set(ids).size).toBe(fixtures.length);
+});
 
-    folder.write("golden-vector.json", "{}");
-    await rm(folder.at("hostile/stale.json"));
-    folder.write("left-over.json", "{}");
+it("there is one fixture for each breach event type and each bureau source", async () => {
+  const names = fixtures
+    .map(({ name }) => name)
+    .filter((name) => /^alarm-(.*-hacked|bureau-.*)$/.test(name));
+  const alarms = await Promise.all(names.map(handledAlarm));
+  expect(alarms.map(({ source, event_type }) => `${source} ${event_type}`).sort()).toEqual([
+    "BreachDb credit_card_hacked",
+    "BreachDb domain_hacked",
+    "BreachDb drivers_license_hacked",
+    "BreachDb email_hacked",
+    "BreachDb iban_hacked",
+    "BreachDb passport_hacked",
+    "BreachDb phone_hacked",
+    "BreachDb ssn_hacked",
+    "BureauCreditA BureauCreditA",
+    "BureauCreditAConnect BureauCreditAConnect",
+    "BureauCreditAEnquiry BureauCreditAEnquiry",
+    "BureauCreditB BureauCreditB",
+    "BureauIdentity BureauIdentity",
+  ]);
+  for (const alarm of alarms) expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
+});
 
-    const { code, stderr } = await runNode(check);
-    expect(code).toBe(1);
-    expect(stderr.trim().split("\n").sort()).toEqual([
-      "fixtures/golden-vector.json is not what generate.mjs writes",
-      "fixtures/hostile/stale.json is not what generate.mjs writes",
-      "fixtures/left-over.json is not what generate.mjs writes",
-    ]);
+it("there is one fixture for each type of Online Data event, with its severity", async () => {
+  const names = fixtures
+    .map(({ name }) => name)
+    .filter((name) => /^event-(data|deletion|personal|power|user)-/.test(name));
+  const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
+  expect(events.map(({ type, severity }) => `${type} ${severity}`).sort()).toEqual([
+    "DATA_DELETED SUCCESS",
+    "DATA_REAPPEARED WARNING",
+    "DELETION_REQUEST_SENT SUCCESS",
+    "PERSONAL_DATA_FOUND WARNING",
+    "PERSONAL_DATA_NOT_FOUND SUCCESS",
+    "POWER_OF_ATTORNEY_SIGNED SUCCESS",
+    "USER_MANUAL_INSTRUCTIONS_SENT INFO",
+  ]);
+});
+
+it("every e-mail address and link in a fixture is at a reserved domain, so it belongs to no one", () => {
+  const texts = fixtures.map(({ body }) => Buffer.from(body).toString());
+  const hosts = texts.flatMap((text) =>
+    [...text.matchAll(/(?:@|:\/\/|:\\\/\\\/)([\w.-]+)/g)].map(([, host]) => host),
+  );
+  expect([...new Set(hosts)].sort()).toEqual(["example.com", "people-search.example"]);
+});
+
+it("the README of the fixtures lists each fixture with its expected answer", async () => {
+  const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
+  const rows = readme.split("\n").filter((line) => /^\| `.*\.json` \|/.test(line));
+  expect(rows.sort()).toEqual(
+    fixtures
+      .map(
+        ({ name, description, expect: { outcome, status } }) =>
+          `| \`${name}.json\` | ${description} | ${outcome} ${status} |`,
+      )
+      .sort(),
+  );
+});
+
+it("generate.mjs --check names a file that differs, one that is missing and one that is left over", async () => {
+  await cp(fixturesFolder, folder.at(), { recursive: true });
+  const check = [folder.at("generate.mjs"), "--check"];
+  expect(await runNode(check)).toMatchObject({ code: 0 });
+
+  folder.write("golden-vector.json", "{}");
+  await rm(folder.at("hostile/stale.json"));
+  folder.write("left-over.json", "{}");
+
+  const { code, stderr } = await runNode(check);
+  expect(code).toBe(1);
+  expect(stderr.trim().split("\n").sort()).toEqual([
+    "fixtures/golden-vector.json is not what generate.mjs writes",
+    "fixtures/hostile/stale.json is not what generate.mjs writes",
+    "fixtures/left-over.json is not what generate.mjs writes",
+  ]);
+});
+
+it("the fixture golden-vector is the published example, byte for byte", () => {
+  const { headers, body } = fixtureNamed("golden-vector");
+  expect(headers).toEqual({
+    "Content-Type": "application/json",
+    "X-Webhook-Type": "new_alarm",
+    "X-Webhook-Id": "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+    "X-Webhook-Timestamp": "1760000000",
+    "X-Webhook-Signature": "v1=dc45d4a160775969ca8ddece8e1b3830b85849ac2915ab4928428795084289c0",
+  });
+  expect(body).toHaveLength(340);
+  expect(Buffer.from(body).toString()).toBe(
+    String.raw`{"alarm":{"id":1,"text":"Ålarm – test","account_id":42,"severity":"High","status":"NEW","source":"BreachDb","event_type":"ssn_hacked","category_id":1,"original_event_id":"x","payload":"{\"k\":\"a:b\"}","date":"2026-07-08 10:00:00","checked_at":"2026-07-08 10:00:00","created_at":"2026-07-08 10:00:00","updated_at":"2026-07-08 10:00:00"}}`,
+  );
+  expect(TEST_SECRET).toBe("whsec_test_0123456789abcdef");
+});
+
+it("the fixtures of alarm dates have the same time in both formats", async () => {
+  const legacy = await handledAlarm("alarm-dates-legacy");
+  const standardized = await handledAlarm("alarm-dates-standardized");
+  for (const field of ["date", "checked_at", "created_at", "updated_at"] as const) {
+    expect(legacy[field]).toMatch(/^[0-9-]{10} [0-9:]{8}$/);
+    expect(standardized[field]).toMatch(/Z$/);
+    expect(parseGatewayTime(legacy[field])).toEqual(parseGatewayTime(standardized[field]));
+  }
+});
+
+it("the fixtures of event dates have the same time in all formats", async () => {
+  const names = ["event-date-legacy", "event-date-standardized", "event-data-reappeared"];
+  const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
+  expect(events.map(({ occurred_at }) => occurred_at)).toEqual([
+    "2026-07-08 10:00:00",
+    "2026-07-08T10:00:00Z",
+    "2026-07-08T12:00:00+02:00",
+  ]);
+  expect(new Set(events.map((event) => parseGatewayTime(event.occurred_at).getTime())).size).toBe(
+    1,
+  );
+});
+
+it("the handler gets numbers for the digit strings of a fixture, and text for the number in a text field", async () => {
+  expect(await handledAlarm("alarm-digit-string-ids")).toMatchObject({
+    id: 1203,
+    account_id: 4242,
+    category_id: 3,
+    original_event_id: "77",
+  });
+  expect(await handledRecord("event-digit-string-ids")).toMatchObject({
+    account_id: 4242,
+    site_id: 7,
+    client_id: "77",
   });
 });
 
-describe("golden-vector", () => {
-  it("the fixture golden-vector is the published example, byte for byte", () => {
-    const { headers, body } = fixtureNamed("golden-vector");
-    expect(headers).toEqual({
-      "Content-Type": "application/json",
-      "X-Webhook-Type": "new_alarm",
-      "X-Webhook-Id": "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
-      "X-Webhook-Timestamp": "1760000000",
-      "X-Webhook-Signature": "v1=dc45d4a160775969ca8ddece8e1b3830b85849ac2915ab4928428795084289c0",
-    });
-    expect(body).toHaveLength(340);
-    expect(Buffer.from(body).toString()).toBe(
-      String.raw`{"alarm":{"id":1,"text":"Ålarm – test","account_id":42,"severity":"High","status":"NEW","source":"BreachDb","event_type":"ssn_hacked","category_id":1,"original_event_id":"x","payload":"{\"k\":\"a:b\"}","date":"2026-07-08 10:00:00","checked_at":"2026-07-08 10:00:00","created_at":"2026-07-08 10:00:00","updated_at":"2026-07-08 10:00:00"}}`,
-    );
-    expect(TEST_SECRET).toBe("whsec_test_0123456789abcdef");
+it("the handler gets the unknown fields and enum values of a fixture", async () => {
+  expect(await handledAlarm("alarm-unknown-fields")).toMatchObject({
+    risk_score: 0.87,
+    is_resolved: 0,
+    tags: ["darkweb", null],
   });
+  expect(await handledAlarm("alarm-unknown-enum-values")).toMatchObject({
+    severity: "Critical",
+    source: "BureauCreditC",
+    category_id: 8,
+  });
+  expect(await handledRecord("event-unknown-fields")).toMatchObject({ scan_id: 31 });
+  expect(await handledRecord("event-unknown-type")).toMatchObject({ type: "SCAN_SCHEDULED" });
 });
 
-describe("an unusual fixture has the content that its name says", () => {
-  it("the fixtures of alarm dates have the same time in both formats", async () => {
-    const legacy = await handledAlarm("alarm-dates-legacy");
-    const standardized = await handledAlarm("alarm-dates-standardized");
-    for (const field of ["date", "checked_at", "created_at", "updated_at"] as const) {
-      expect(legacy[field]).toMatch(/^[0-9-]{10} [0-9:]{8}$/);
-      expect(standardized[field]).toMatch(/Z$/);
-      expect(parseGatewayTime(legacy[field])).toEqual(parseGatewayTime(standardized[field]));
-    }
-  });
-
-  it("the fixtures of event dates have the same time in all formats", async () => {
-    const names = ["event-date-legacy", "event-date-standardized", "event-data-reappeared"];
-    const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
-    expect(events.map(({ occurred_at }) => occurred_at)).toEqual([
-      "2026-07-08 10:00:00",
-      "2026-07-08T10:00:00Z",
-      "2026-07-08T12:00:00+02:00",
-    ]);
-    expect(new Set(events.map((event) => parseGatewayTime(event.occurred_at).getTime())).size).toBe(
-      1,
-    );
-  });
-
-  it("the handler gets numbers for the digit strings of a fixture, and text for the number in a text field", async () => {
-    expect(await handledAlarm("alarm-digit-string-ids")).toMatchObject({
-      id: 1203,
-      account_id: 4242,
-      category_id: 3,
-      original_event_id: "77",
-    });
-    expect(await handledRecord("event-digit-string-ids")).toMatchObject({
-      account_id: 4242,
-      site_id: 7,
-      client_id: "77",
-    });
-  });
-
-  it("the handler gets the unknown fields and enum values of a fixture", async () => {
-    expect(await handledAlarm("alarm-unknown-fields")).toMatchObject({
-      risk_score: 0.87,
-      is_resolved: 0,
-      tags: ["darkweb", null],
-    });
-    expect(await handledAlarm("alarm-unknown-enum-values")).toMatchObject({
-      severity: "Critical",
-      source: "BureauCreditC",
-      category_id: 8,
-    });
-    expect(await handledRecord("event-unknown-fields")).toMatchObject({ scan_id: 31 });
-    expect(await handledRecord("event-unknown-type")).toMatchObject({ type: "SCAN_SCHEDULED" });
-  });
-
-  it("the fixtures of text beyond ASCII have the same text, with and without escapes", async () => {
-    const { text } = await handledAlarm("alarm-non-ascii-text");
-    const escaped = await handledAlarm("alarm-escaped-text");
-    expect(text).toContain("東京");
-    expect(escaped.text).toBe(`${text} https://example.com/a/b`);
-    const { body } = fixtureNamed("alarm-escaped-text");
-    expect(Buffer.from(body).toString()).toMatch(/^[ -~]+$/);
-  });
-
-  it("a fixture with an empty or broken payload reaches the handler, where parseAlarmPayload throws", async () => {
-    for (const [name, code] of [
-      ["alarm-empty-payload", "empty_payload"],
-      ["alarm-broken-payload", "invalid_json"],
-    ] as const) {
-      const alarm = await handledAlarm(name);
-      expect(() => parseAlarmPayload(alarm)).toThrow(AlarmPayloadError);
-      expect(() => parseAlarmPayload(alarm)).toThrow(expect.objectContaining({ code }));
-    }
-  });
-
-  it("the fixture of a large alarm has 200 KB", () => {
-    expect(fixtureNamed("alarm-200-kb").body).toHaveLength(200 * 1024);
-  });
+it("the fixtures of text beyond ASCII have the same text, with and without escapes", async () => {
+  const { text } = await handledAlarm("alarm-non-ascii-text");
+  const escaped = await handledAlarm("alarm-escaped-text");
+  expect(text).toContain("東京");
+  expect(escaped.text).toBe(`${text} https://example.com/a/b`);
+  const { body } = fixtureNamed("alarm-escaped-text");
+  expect(Buffer.from(body).toString()).toMatch(/^[ -~]+$/);
 });
 
-describe("a hostile fixture has the content that its name says", () => {
-  it("the fixture shifted-delimiter has a good signature over the joined string", () => {
-    const { headers, body } = fixtureNamed("hostile/shifted-delimiter");
-    const mac = createHmac("sha256", TEST_SECRET)
-      .update(`v1:${String(headers["X-Webhook-Timestamp"])}:${String(headers["X-Webhook-Id"])}:`)
-      .update(body);
-    expect(headers["X-Webhook-Signature"]).toBe(`v1=${mac.digest("hex")}`);
-    expect(headers["X-Webhook-Id"]).toContain(":");
-  });
-
-  it("the fixture repeated-header has a list as the value of the header", () => {
-    expect(fixtureNamed("hostile/repeated-header").headers["X-Webhook-Id"]).toHaveLength(2);
-  });
-
-  it("the fixture invalid-utf-8 has its body in base64", async () => {
-    const text = await readFile(join(fixturesFolder, "hostile/invalid-utf-8.json"), "utf8");
-    expect(JSON.parse(text)).toHaveProperty("bodyBase64");
-    expect(JSON.parse(text)).not.toHaveProperty("body");
-    const utf8 = new TextDecoder("utf-8", { fatal: true });
-    expect(() => utf8.decode(fixtureNamed("hostile/invalid-utf-8").body)).toThrow(TypeError);
-  });
-
-  it("the fixture byte-order-mark writes the mark as an escape, and it is sent", async () => {
-    const text = await readFile(join(fixturesFolder, "hostile/byte-order-mark.json"), "utf8");
-    expect(text).toContain(String.raw`"body": "\ufeff{`);
-    expect([...fixtureNamed("hostile/byte-order-mark").body.slice(0, 3)]).toEqual([
-      0xef, 0xbb, 0xbf,
-    ]);
-  });
-
-  it("__proto__ in a fixture reaches the handler as an ordinary key and pollutes nothing", async () => {
-    const alarm = await handledAlarm("hostile/proto-key");
-    expect(Object.keys(alarm)).toEqual(expect.arrayContaining(["__proto__", "constructor"]));
-    expect(Object.getPrototypeOf(alarm)).toBe(Object.prototype);
-    expect({}).not.toHaveProperty("polluted");
-  });
+it("a fixture with an empty or broken payload reaches the handler, where parseAlarmPayload throws", async () => {
+  for (const [name, code] of [
+    ["alarm-empty-payload", "empty_payload"],
+    ["alarm-broken-payload", "invalid_json"],
+  ] as const) {
+    const alarm = await handledAlarm(name);
+    expect(() => parseAlarmPayload(alarm)).toThrow(AlarmPayloadError);
+    expect(() => parseAlarmPayload(alarm)).toThrow(expect.objectContaining({ code }));
+  }
 });
 
-describe("the README's script", () => {
-  it("the script in the README of the fixtures makes a fixture from a redacted body", async () => {
-    const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
-    const script = /```js\n( +\/\/ node record\.mjs [^]*?)\n *```/.exec(readme)?.[1] ?? "";
-    const { body } = fixtureNamed("alarm-non-ascii-text");
+it("the fixture of a large alarm has 200 KB", () => {
+  expect(fixtureNamed("alarm-200-kb").body).toHaveLength(200 * 1024);
+});
 
-    // Takes the package from its sources, so that nothing has to be built.
-    const sources = ["--tsconfig", "examples/demo/tsconfig.sources.json"];
-    const made = await runNode(
-      [TSX, ...sources, folder.write("record.mjs", script), "Alarm of a new kind"],
-      Buffer.from(body).toString(),
-    );
-    expect(made).toMatchObject({ code: 0, stderr: "" });
-    const fixture = JSON.parse(made.stdout) as WebhookRequest & Fixture;
-    const { receiver, setClock } = createReplay();
-    setClock(fixture);
-    expect(fixture.description).toBe("Alarm of a new kind");
-    expect(Buffer.from(fixture.body as unknown as string)).toEqual(Buffer.from(body));
-    expect(await receiver.receive(fixture)).toMatchObject(fixture.expect);
-  });
+it("the fixture shifted-delimiter has a good signature over the joined string", () => {
+  const { headers, body } = fixtureNamed("hostile/shifted-delimiter");
+  const mac = createHmac("sha256", TEST_SECRET)
+    .update(`v1:${String(headers["X-Webhook-Timestamp"])}:${String(headers["X-Webhook-Id"])}:`)
+    .update(body);
+  expect(headers["X-Webhook-Signature"]).toBe(`v1=${mac.digest("hex")}`);
+  expect(headers["X-Webhook-Id"]).toContain(":");
+});
+
+it("the fixture repeated-header has a list as the value of the header", () => {
+  expect(fixtureNamed("hostile/repeated-header").headers["X-Webhook-Id"]).toHaveLength(2);
+});
+
+it("the fixture invalid-utf-8 has its body in base64", async () => {
+  const text = await readFile(join(fixturesFolder, "hostile/invalid-utf-8.json"), "utf8");
+  expect(JSON.parse(text)).toHaveProperty("bodyBase64");
+  expect(JSON.parse(text)).not.toHaveProperty("body");
+  const utf8 = new TextDecoder("utf-8", { fatal: true });
+  expect(() => utf8.decode(fixtureNamed("hostile/invalid-utf-8").body)).toThrow(TypeError);
+});
+
+it("the fixture byte-order-mark writes the mark as an escape, and it is sent", async () => {
+  const text = await readFile(join(fixturesFolder, "hostile/byte-order-mark.json"), "utf8");
+  expect(text).toContain(String.raw`"body": "\ufeff{`);
+  expect([...fixtureNamed("hostile/byte-order-mark").body.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
+});
+
+it("__proto__ in a fixture reaches the handler as an ordinary key and pollutes nothing", async () => {
+  const alarm = await handledAlarm("hostile/proto-key");
+  expect(Object.keys(alarm)).toEqual(expect.arrayContaining(["__proto__", "constructor"]));
+  expect(Object.getPrototypeOf(alarm)).toBe(Object.prototype);
+  expect({}).not.toHaveProperty("polluted");
+});
+
+it("the script in the README of the fixtures makes a fixture from a redacted body", async () => {
+  const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
+  const script = /```js\n( +\/\/ node record\.mjs [^]*?)\n *```/.exec(readme)?.[1] ?? "";
+  const { body } = fixtureNamed("alarm-non-ascii-text");
+
+  // Takes the package from its sources, so that nothing has to be built.
+  const sources = ["--tsconfig", "examples/demo/tsconfig.sources.json"];
+  const made = await runNode(
+    [TSX, ...sources, folder.write("record.mjs", script), "Alarm of a new kind"],
+    Buffer.from(body).toString(),
+  );
+  expect(made).toMatchObject({ code: 0, stderr: "" });
+  const fixture = JSON.parse(made.stdout) as WebhookRequest & Fixture;
+  const { receiver, setClock } = createReplay();
+  setClock(fixture);
+  expect(fixture.description).toBe("Alarm of a new kind");
+  expect(Buffer.from(fixture.body as unknown as string)).toEqual(Buffer.from(body));
+  expect(await receiver.receive(fixture)).toMatchObject(fixture.expect);
 });

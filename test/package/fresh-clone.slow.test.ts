@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { missingPrometheus } from "../alerts/prometheus.js";
 import { freshClone, type FreshClone } from "../support/package/fresh-clone.js";
 import { repositoryCommands } from "../support/package/repository-commands.js";
@@ -73,39 +73,37 @@ const MISSING: Readonly<Record<string, string | undefined>> = {
 const commands = repositoryCommands();
 const isLeftOut = (command: string): boolean => LEFT_OUT.some(([left]) => left.test(command));
 
-describe("the commands of the repository", () => {
-  let clone: FreshClone;
+let clone: FreshClone;
 
-  beforeAll(() => {
-    clone = freshClone();
-  });
-  afterAll(() => {
-    clone.remove();
-  });
-
-  it("every command that the documents or package.json name is in the table, or left out for a reason", () => {
-    const unknown = commands.filter((command) => !(command in FIRST_LINES) && !isLeftOut(command));
-    expect(unknown).toEqual([]);
-  });
-
-  it("every command of the table is named by a document or by package.json", () => {
-    expect(Object.keys(FIRST_LINES).filter((command) => !commands.includes(command))).toEqual([]);
-    expect(LEFT_OUT.filter(([left]) => !commands.some((one) => left.test(one)))).toEqual([]);
-  });
-
-  it.for(Object.keys(FIRST_LINES))(
-    "%s works as the first command in a fresh clone",
-    { timeout: TIMEOUT_MS },
-    async (command, context) => {
-      const missing = MISSING[command];
-      if (missing !== undefined) {
-        expect(process.env["CI"], missing).not.toBe("true");
-        context.skip(missing);
-      }
-      const until = FIRST_LINES[command];
-      const { output, hasBegun, code } = await clone.start(command, until);
-      if (until === ENDS) expect(code, output).toBe(0);
-      else expect(hasBegun, output).toBe(true);
-    },
-  );
+beforeAll(() => {
+  clone = freshClone();
 });
+afterAll(() => {
+  clone.remove();
+});
+
+it("every command that the documents or package.json name is in the table, or left out for a reason", () => {
+  const unknown = commands.filter((command) => !(command in FIRST_LINES) && !isLeftOut(command));
+  expect(unknown).toEqual([]);
+});
+
+it("every command of the table is named by a document or by package.json", () => {
+  expect(Object.keys(FIRST_LINES).filter((command) => !commands.includes(command))).toEqual([]);
+  expect(LEFT_OUT.filter(([left]) => !commands.some((one) => left.test(one)))).toEqual([]);
+});
+
+it.for(Object.keys(FIRST_LINES))(
+  "%s works as the first command in a fresh clone",
+  { timeout: TIMEOUT_MS },
+  async (command, context) => {
+    const missing = MISSING[command];
+    if (missing !== undefined) {
+      expect(process.env["CI"], missing).not.toBe("true");
+      context.skip(missing);
+    }
+    const until = FIRST_LINES[command];
+    const { output, hasBegun, code } = await clone.start(command, until);
+    if (until === ENDS) expect(code, output).toBe(0);
+    else expect(hasBegun, output).toBe(true);
+  },
+);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { installPackage, type InstalledPackage } from "../support/package/installed-package.js";
 import { TEST_SECRET, alarm } from "../support/deliveries.js";
 
@@ -91,29 +91,28 @@ function run(project: InstalledPackage, script: string, flags: readonly string[]
   return JSON.parse(project.node([...flags, file]));
 }
 
-describe("the root entry loads zod only for a record that needs it", () => {
-  test("in ESM, a receiver without zod handles plain records and answers 500 to records that need conversion", () => {
-    const script = `
+test("in ESM, a receiver without zod handles plain records and answers 500 to records that need conversion", () => {
+  const script = `
       import fs from "node:fs";
       fs.renameSync("node_modules/zod", "zod-away");
       const library = await import("${NAME}");
       ${WITHOUT_ZOD}`;
-    expect(run(esm, script)).toEqual(ANSWERS);
-  });
+  expect(run(esm, script)).toEqual(ANSWERS);
+});
 
-  test("in CommonJS, a receiver without zod handles plain records and answers 500 to records that need conversion", () => {
-    const script = `
+test("in CommonJS, a receiver without zod handles plain records and answers 500 to records that need conversion", () => {
+  const script = `
       const fs = require("node:fs");
       (async () => {
         fs.renameSync("node_modules/zod", "zod-away");
         const library = require("${NAME}");
         ${WITHOUT_ZOD}
       })();`;
-    expect(run(cjs, script, ["--no-experimental-require-module"])).toEqual(ANSWERS);
-  });
+  expect(run(cjs, script, ["--no-experimental-require-module"])).toEqual(ANSWERS);
+});
 
-  test("in CommonJS that refuses import(), as in Jest, the schemas are loaded by require", () => {
-    const script = `${VM_LOADER}
+test("in CommonJS that refuses import(), as in Jest, the schemas are loaded by require", () => {
+  const script = `${VM_LOADER}
       (async () => {
         ${RECEIVER}
         const plain = await send("plain", ${JSON.stringify(PLAIN)});
@@ -121,12 +120,11 @@ describe("the root entry loads zod only for a record that needs it", () => {
         const converted = await send("converted", ${JSON.stringify(CONVERTED)});
         console.log(JSON.stringify({ plain, before, converted, after: loaded() > 0, accounts }));
       })();`;
-    expect(run(cjs, script, ["--no-experimental-require-module"])).toEqual({
-      plain: [200, "handled"],
-      before: 0,
-      converted: [200, "handled"],
-      after: true,
-      accounts: [42, 42],
-    });
+  expect(run(cjs, script, ["--no-experimental-require-module"])).toEqual({
+    plain: [200, "handled"],
+    before: 0,
+    converted: [200, "handled"],
+    after: true,
+    accounts: [42, 42],
   });
 });

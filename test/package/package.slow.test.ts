@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import vm from "node:vm";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   OLDEST_TSC,
   REPOSITORY,
@@ -72,88 +72,84 @@ const listExports = (load: (specifier: string) => string) =>
     console.log(JSON.stringify(names));
   })();`;
 
-describe("the tarball", () => {
-  test("the tarball contains the build, the fixtures, the examples and the documents, and nothing else", () => {
-    const files = execFileSync("tar", ["-tzf", pack()], { encoding: "utf8" }).trim().split("\n");
-    const folders = new Set(files.map((file) => file.split("/").slice(1, 2).join("/")));
-    expect([...folders].sort()).toEqual([
-      "CHANGELOG.md",
-      "CONTRIBUTING.md",
-      "LICENSE",
-      "README.md",
-      "SECURITY.md",
-      "STABILITY.md",
-      "dist",
-      "docs",
-      "examples",
-      "fixtures",
-      "package.json",
-      "sql",
-    ]);
-    const sources = files.filter((file) => /\.(ts|tsx)$/.test(file) && !file.endsWith(".d.ts"));
-    expect(sources.filter((file) => !/^package\/examples\/[^/]+\.ts$/.test(file))).toEqual([]);
-  });
-
-  test("the tarball names no machine path and no download address", () => {
-    const unpacked = path.join(esm.folder, "node_modules", NAME);
-    const texts = readdirSync(unpacked, { recursive: true, encoding: "utf8" })
-      .filter((file) => /\.(c?js|d\.c?ts|json|md)$/.test(file))
-      .map((file) => readFileSync(path.join(unpacked, file), "utf8"));
-    expect(texts.length).toBeGreaterThan(20);
-    expect(texts.filter((text) => text.includes(REPOSITORY))).toEqual([]);
-  });
-
-  test("the tarball has the licence of every package that is inlined in the kit and the command line", () => {
-    const own = JSON.parse(readFileSync(path.join(REPOSITORY, "package.json"), "utf8")) as {
-      devDependencies: Record<string, string>;
-      peerDependencies: Record<string, string>;
-    };
-    const sources = ["kit", "cli"].flatMap((folder) =>
-      readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
-        .filter((file) => file.endsWith(".ts"))
-        .map((file) => readFileSync(path.join(REPOSITORY, folder, file), "utf8")),
-    );
-    const inlined = Object.keys(own.devDependencies).filter(
-      (name) =>
-        !(name in own.peerDependencies) &&
-        sources.some((source) => source.includes(`} from "${name}";`)),
-    );
-    expect(inlined).toContain("jsonc-parser");
-    const dist = path.join(esm.folder, "node_modules", NAME, "dist");
-    const licences = readFileSync(path.join(dist, "licences.txt"), "utf8");
-    for (const name of inlined) expect(licences).toContain(`${name}\n\n`);
-    expect(licences).toContain("Copyright (c) Microsoft");
-  });
-
-  test("the tarball installs zod and lru-cache and nothing else", () => {
-    const packages = installed.filter((name) => !name.startsWith("."));
-    expect(packages.sort()).toEqual([NAME, "lru-cache", "zod"]);
-  });
+test("the tarball contains the build, the fixtures, the examples and the documents, and nothing else", () => {
+  const files = execFileSync("tar", ["-tzf", pack()], { encoding: "utf8" }).trim().split("\n");
+  const folders = new Set(files.map((file) => file.split("/").slice(1, 2).join("/")));
+  expect([...folders].sort()).toEqual([
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+    "STABILITY.md",
+    "dist",
+    "docs",
+    "examples",
+    "fixtures",
+    "package.json",
+    "sql",
+  ]);
+  const sources = files.filter((file) => /\.(ts|tsx)$/.test(file) && !file.endsWith(".d.ts"));
+  expect(sources.filter((file) => !/^package\/examples\/[^/]+\.ts$/.test(file))).toEqual([]);
 });
 
-describe("every export", () => {
-  test("every export can be imported in an ESM project", () => {
-    expect(
-      evaluate(
-        esm,
-        listExports((name) => `await import("${name}")`),
-      ),
-    ).toEqual(EXPORTS);
-  });
+test("the tarball names no machine path and no download address", () => {
+  const unpacked = path.join(esm.folder, "node_modules", NAME);
+  const texts = readdirSync(unpacked, { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.(c?js|d\.c?ts|json|md)$/.test(file))
+    .map((file) => readFileSync(path.join(unpacked, file), "utf8"));
+  expect(texts.length).toBeGreaterThan(20);
+  expect(texts.filter((text) => text.includes(REPOSITORY))).toEqual([]);
+});
 
-  test("every export can be required in a CommonJS project", () => {
-    expect(
-      evaluate(
-        cjs,
-        listExports((name) => `require("${name}")`),
-      ),
-    ).toEqual(EXPORTS);
-  });
+test("the tarball has the licence of every package that is inlined in the kit and the command line", () => {
+  const own = JSON.parse(readFileSync(path.join(REPOSITORY, "package.json"), "utf8")) as {
+    devDependencies: Record<string, string>;
+    peerDependencies: Record<string, string>;
+  };
+  const sources = ["kit", "cli"].flatMap((folder) =>
+    readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => readFileSync(path.join(REPOSITORY, folder, file), "utf8")),
+  );
+  const inlined = Object.keys(own.devDependencies).filter(
+    (name) =>
+      !(name in own.peerDependencies) &&
+      sources.some((source) => source.includes(`} from "${name}";`)),
+  );
+  expect(inlined).toContain("jsonc-parser");
+  const dist = path.join(esm.folder, "node_modules", NAME, "dist");
+  const licences = readFileSync(path.join(dist, "licences.txt"), "utf8");
+  for (const name of inlined) expect(licences).toContain(`${name}\n\n`);
+  expect(licences).toContain("Copyright (c) Microsoft");
+});
 
-  test("every export can be required if Node cannot require ESM, as in Jest", () => {
-    const script = listExports((name) => `require("${name}")`);
-    expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual(EXPORTS);
-  });
+test("the tarball installs zod and lru-cache and nothing else", () => {
+  const packages = installed.filter((name) => !name.startsWith("."));
+  expect(packages.sort()).toEqual([NAME, "lru-cache", "zod"]);
+});
+
+test("every export can be imported in an ESM project", () => {
+  expect(
+    evaluate(
+      esm,
+      listExports((name) => `await import("${name}")`),
+    ),
+  ).toEqual(EXPORTS);
+});
+
+test("every export can be required in a CommonJS project", () => {
+  expect(
+    evaluate(
+      cjs,
+      listExports((name) => `require("${name}")`),
+    ),
+  ).toEqual(EXPORTS);
+});
+
+test("every export can be required if Node cannot require ESM, as in Jest", () => {
+  const script = listExports((name) => `require("${name}")`);
+  expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual(EXPORTS);
 });
 
 const oneCopy = `
@@ -191,77 +187,73 @@ const oneCopy = `
     }));
   });`;
 
-describe("the testing kit", () => {
-  /** Every file in a bundle of these entries. */
-  const filesOf = async (subpaths: readonly string[]): Promise<string[]> => {
-    const { metafile } = await build({
-      stdin: {
-        contents: subpaths.map((subpath) => `export * from "${NAME}${subpath}";`).join("\n"),
-        resolveDir: esm.folder,
-      },
-      bundle: true,
-      write: false,
-      metafile: true,
-      treeShaking: false,
-      format: "esm",
-      platform: "node",
-      external: ["express", "hono", "@nestjs/*", "@opentelemetry/api"],
-      logLevel: "error",
-    });
-    return Object.keys(metafile.inputs).filter((file) => file.includes(`${NAME}/dist/`));
-  };
-  const kit = /createGatewayTwin|receiverConformance|diagnoseSignature|recordFixtures/;
-  const holdsKit = (file: string): boolean => kit.test(readFileSync(path.resolve(file), "utf8"));
-
-  test("no file that a receiver loads contains the testing kit", async () => {
-    expect((await filesOf(["/testing"])).filter(holdsKit)).not.toEqual([]);
-    const loaded = await filesOf(RECEIVING);
-    expect(loaded.length).toBeGreaterThanOrEqual(RECEIVING.length);
-    expect(loaded.filter(holdsKit)).toEqual([]);
+/** Every file in a bundle of these entries. */
+const filesOf = async (subpaths: readonly string[]): Promise<string[]> => {
+  const { metafile } = await build({
+    stdin: {
+      contents: subpaths.map((subpath) => `export * from "${NAME}${subpath}";`).join("\n"),
+      resolveDir: esm.folder,
+    },
+    bundle: true,
+    write: false,
+    metafile: true,
+    treeShaking: false,
+    format: "esm",
+    platform: "node",
+    external: ["express", "hono", "@nestjs/*", "@opentelemetry/api"],
+    logLevel: "error",
   });
+  return Object.keys(metafile.inputs).filter((file) => file.includes(`${NAME}/dist/`));
+};
+const kit = /createGatewayTwin|receiverConformance|diagnoseSignature|recordFixtures/;
+const holdsKit = (file: string): boolean => kit.test(readFileSync(path.resolve(file), "utf8"));
 
-  test("no file that a receiver loads contains the management client", async () => {
-    const holdsClient = (file: string): boolean =>
-      /createManagementClient|proveSecret/.test(readFileSync(path.resolve(file), "utf8"));
-    expect((await filesOf(["/management"])).filter(holdsClient)).not.toEqual([]);
-    const receiving = RECEIVING.filter((subpath) => subpath !== "/management");
-    expect((await filesOf(receiving)).filter(holdsClient)).toEqual([]);
-  });
-
-  test("the testing kit and the command line have the same dependencies as a receiver", () => {
-    const { dependencies } = JSON.parse(
-      readFileSync(path.join(esm.folder, "node_modules", NAME, "package.json"), "utf8"),
-    ) as { dependencies: Record<string, string> };
-    expect(Object.keys(dependencies)).toEqual(["lru-cache", "zod"]);
-    const answer = path.join("node_modules", ".bin", NAME);
-    expect(esm.node([answer, "--version"])).toMatch(/^\d+\.\d+\.\d+\n$/);
-  });
+test("no file that a receiver loads contains the testing kit", async () => {
+  expect((await filesOf(["/testing"])).filter(holdsKit)).not.toEqual([]);
+  const loaded = await filesOf(RECEIVING);
+  expect(loaded.length).toBeGreaterThanOrEqual(RECEIVING.length);
+  expect(loaded.filter(holdsKit)).toEqual([]);
 });
 
-describe("one copy per process", () => {
-  const shared = { name: "ConfigurationError", thrown: Array(4).fill("ConfigurationError") };
+test("no file that a receiver loads contains the management client", async () => {
+  const holdsClient = (file: string): boolean =>
+    /createManagementClient|proveSecret/.test(readFileSync(path.resolve(file), "utf8"));
+  expect((await filesOf(["/management"])).filter(holdsClient)).not.toEqual([]);
+  const receiving = RECEIVING.filter((subpath) => subpath !== "/management");
+  expect((await filesOf(receiving)).filter(holdsClient)).toEqual([]);
+});
 
-  test("import and require return the same classes and receivers", () => {
-    expect(evaluate(cjs, oneCopy)).toEqual({ ...shared, same: true, outcome: "discarded" });
-  });
+test("the testing kit and the command line have the same dependencies as a receiver", () => {
+  const { dependencies } = JSON.parse(
+    readFileSync(path.join(esm.folder, "node_modules", NAME, "package.json"), "utf8"),
+  ) as { dependencies: Record<string, string> };
+  expect(Object.keys(dependencies)).toEqual(["lru-cache", "zod"]);
+  const answer = path.join("node_modules", ".bin", NAME);
+  expect(esm.node([answer, "--version"])).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
 
-  test("import and require return the same classes and receivers from an ESM project too", () => {
-    const script = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);${oneCopy}`;
-    expect(evaluate(esm, script)).toEqual({ ...shared, same: true, outcome: "discarded" });
-  });
+const shared = { name: "ConfigurationError", thrown: Array(4).fill("ConfigurationError") };
 
-  test("the subpaths share their classes if only CommonJS can be required", () => {
-    const script = oneCopy.replace(`import("${NAME}")`, "Promise.resolve(required)");
-    expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual({
-      ...shared,
-      same: true,
-      outcome: "discarded",
-    });
+test("import and require return the same classes and receivers", () => {
+  expect(evaluate(cjs, oneCopy)).toEqual({ ...shared, same: true, outcome: "discarded" });
+});
+
+test("import and require return the same classes and receivers from an ESM project too", () => {
+  const script = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);${oneCopy}`;
+  expect(evaluate(esm, script)).toEqual({ ...shared, same: true, outcome: "discarded" });
+});
+
+test("the subpaths share their classes if only CommonJS can be required", () => {
+  const script = oneCopy.replace(`import("${NAME}")`, "Promise.resolve(required)");
+  expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual({
+    ...shared,
+    same: true,
+    outcome: "discarded",
   });
 });
 
 /** Compiled in the partner's project: each wrong use in them must fail. */
-const TYPE_TESTS = ["public-types.ts", "records.ts"];
+const TYPE_TESTS = ["public-types.ts", "records.ts", "proofs.ts"];
 
 test("no declaration names zod, so that its major versions are not part of the public types", () => {
   const dist = path.join(esm.folder, "node_modules", NAME, "dist");
@@ -273,103 +265,96 @@ test("no declaration names zod, so that its major versions are not part of the p
   expect(texts.filter((text) => /from ['"]zod|import\(['"]zod/.test(text))).toEqual([]);
 });
 
-describe("a consumer's compiler", () => {
-  const resolutions = [
-    ["nodenext", { module: "nodenext", moduleResolution: "nodenext" }],
-    ["bundler", { module: "esnext", moduleResolution: "bundler" }],
-  ] as const;
+const resolutions = [
+  ["nodenext", { module: "nodenext", moduleResolution: "nodenext" }],
+  ["bundler", { module: "esnext", moduleResolution: "bundler" }],
+] as const;
 
-  test.each(resolutions)(
-    "a consumer's compiler accepts the type tests in an ESM project under %s",
-    (_, options) => {
-      for (const file of TYPE_TESTS) esm.copy(`test/types/${file}`, file);
-      expect(esm.typeCheck(options, TYPE_TESTS)).toBe("");
-    },
-  );
+test.each(resolutions)(
+  "a consumer's compiler accepts the type tests in an ESM project under %s",
+  (_, options) => {
+    for (const file of TYPE_TESTS) esm.copy(`test/types/${file}`, file);
+    expect(esm.typeCheck(options, TYPE_TESTS)).toBe("");
+  },
+);
 
-  test.each(resolutions)(
-    "a consumer's compiler accepts the type tests in a CommonJS project under %s",
-    (_, options) => {
-      for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
-      expect(cjs.typeCheck(options, TYPE_TESTS)).toBe("");
-    },
-  );
-});
-
-describe("a consumer's compiler under moduleResolution node10", () => {
-  // Many Express and Nest projects still use node10. It ignores `exports` and reads
-  // `typesVersions`.
-  const node10 = { module: "commonjs", moduleResolution: "node10", ignoreDeprecations: "6.0" };
-
-  test("a consumer's compiler accepts the type tests under moduleResolution node10", () => {
+test.each(resolutions)(
+  "a consumer's compiler accepts the type tests in a CommonJS project under %s",
+  (_, options) => {
     for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
-    expect(cjs.typeCheck(node10, TYPE_TESTS)).toBe("");
-  });
+    expect(cjs.typeCheck(options, TYPE_TESTS)).toBe("");
+  },
+);
 
-  test("a consumer's compiler under moduleResolution node10 finds every existing subpath and no other", () => {
-    const imports = SUBPATHS.map((subpath, index) => {
-      const [name = ""] = EXPORTS[subpath] ?? [];
-      return `import { ${name} as value${String(index)} } from "${NAME}${subpath}";`;
-    });
-    // `false` is not assignable to the type that this makes of `any`.
-    const uses = SUBPATHS.map(
-      (_, index) =>
-        `export const proof${String(index)}: 0 extends 1 & typeof value${String(index)} ? true : false = false;`,
-    );
-    const missing = [
-      "// @ts-expect-error: there is no such subpath",
-      `export * as nothing from "${NAME}/nothing";`,
-    ];
-    cjs.write("every-subpath.ts", [...imports, ...uses, ...missing].join("\n"));
-    expect(cjs.typeCheck(node10, ["every-subpath.ts"])).toBe("");
-  });
+// Many Express and Nest projects still use node10. It ignores `exports` and reads
+// `typesVersions`.
+const node10 = { module: "commonjs", moduleResolution: "node10", ignoreDeprecations: "6.0" };
+
+test("a consumer's compiler accepts the type tests under moduleResolution node10", () => {
+  for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
+  expect(cjs.typeCheck(node10, TYPE_TESTS)).toBe("");
 });
 
-describe("the oldest TypeScript that STABILITY.md names", () => {
-  test.each([
-    ["nodenext", { module: "nodenext", moduleResolution: "nodenext" }],
-    ["node10", { module: "commonjs", moduleResolution: "node10" }],
-  ])("TypeScript 5.4 accepts the type tests under %s", (_, options) => {
-    const [, oldest = ""] =
-      /^TypeScript (\d+\.\d+) and later/m.exec(readFileSync("STABILITY.md", "utf8")) ?? [];
-    expect(execFileSync(process.execPath, [OLDEST_TSC, "--version"], { encoding: "utf8" })).toMatch(
-      `Version ${oldest}.`,
-    );
-    for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
-    expect(cjs.typeCheck(options, TYPE_TESTS, OLDEST_TSC)).toBe("");
+test("a consumer's compiler under moduleResolution node10 finds every existing subpath and no other", () => {
+  const imports = SUBPATHS.map((subpath, index) => {
+    const [name = ""] = EXPORTS[subpath] ?? [];
+    return `import { ${name} as value${String(index)} } from "${NAME}${subpath}";`;
   });
+  // `false` is not assignable to the type that this makes of `any`.
+  const uses = SUBPATHS.map(
+    (_, index) =>
+      `export const proof${String(index)}: 0 extends 1 & typeof value${String(index)} ? true : false = false;`,
+  );
+  const missing = [
+    "// @ts-expect-error: there is no such subpath",
+    `export * as nothing from "${NAME}/nothing";`,
+  ];
+  cjs.write("every-subpath.ts", [...imports, ...uses, ...missing].join("\n"));
+  expect(cjs.typeCheck(node10, ["every-subpath.ts"])).toBe("");
 });
 
-describe("the bundle for the edge", () => {
-  test("the bundle for the edge receives deliveries with Web standards only", async () => {
-    const entry = `
+test.each([
+  ["nodenext", { module: "nodenext", moduleResolution: "nodenext" }],
+  ["node10", { module: "commonjs", moduleResolution: "node10" }],
+])("TypeScript 5.4 accepts the type tests under %s", (_, options) => {
+  const [, oldest = ""] =
+    /^TypeScript (\d+\.\d+) and later/m.exec(readFileSync("STABILITY.md", "utf8")) ?? [];
+  expect(execFileSync(process.execPath, [OLDEST_TSC, "--version"], { encoding: "utf8" })).toMatch(
+    `Version ${oldest}.`,
+  );
+  for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
+  expect(cjs.typeCheck(options, TYPE_TESTS, OLDEST_TSC)).toBe("");
+});
+
+test("the bundle for the edge receives deliveries with Web standards only", async () => {
+  const entry = `
       import { createWebhookReceiver, signDelivery } from "${NAME}";
       import { fetchHandler } from "${NAME}/fetch";
       globalThis.library = { createWebhookReceiver, signDelivery, fetchHandler };`;
-    const { outputFiles } = await build({
-      stdin: { contents: entry, resolveDir: esm.folder },
-      bundle: true,
-      write: false,
-      format: "iife",
-      platform: "neutral",
-      conditions: ["workerd"],
-      logLevel: "error",
-    });
-    const code = outputFiles[0]?.text ?? "";
-    const log: unknown[] = [];
-    const web = vm.createContext({
-      ...{ AbortController, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder },
-      ...{
-        clearTimeout,
-        crypto,
-        performance,
-        setTimeout,
-        console: { warn: log.push, error: log.push },
-      },
-    });
-    vm.runInContext(code, web);
-    const answer = await (vm.runInContext(
-      `(async () => {
+  const { outputFiles } = await build({
+    stdin: { contents: entry, resolveDir: esm.folder },
+    bundle: true,
+    write: false,
+    format: "iife",
+    platform: "neutral",
+    conditions: ["workerd"],
+    logLevel: "error",
+  });
+  const code = outputFiles[0]?.text ?? "";
+  const log: unknown[] = [];
+  const web = vm.createContext({
+    ...{ AbortController, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder },
+    ...{
+      clearTimeout,
+      crypto,
+      performance,
+      setTimeout,
+      console: { warn: log.push, error: log.push },
+    },
+  });
+  vm.runInContext(code, web);
+  const answer = await (vm.runInContext(
+    `(async () => {
         const { createWebhookReceiver, signDelivery, fetchHandler } = library;
         const secret = "s";
         const receiver = createWebhookReceiver({ secret, handlers: { unrecognized: ({ body }) => { globalThis.seen = body.a; } } });
@@ -381,9 +366,8 @@ describe("the bundle for the edge", () => {
         const handle = fetchHandler(receiver);
         return [await (await handle(send())).text(), await (await handle(send())).text(), seen];
       })()`,
-      web,
-    ) as Promise<unknown>);
-    expect(answer).toEqual(['{"outcome":"handled"}', '{"outcome":"duplicate"}', 1]);
-    expect(log).toEqual([]);
-  });
+    web,
+  ) as Promise<unknown>);
+  expect(answer).toEqual(['{"outcome":"handled"}', '{"outcome":"duplicate"}', 1]);
+  expect(log).toEqual([]);
 });

@@ -91,42 +91,40 @@ describe("the README", () => {
   }, 120_000);
 });
 
-describe("docs/testing.md", () => {
-  const runnable = SHOWN.filter((shown) => !LISTEN.includes(shown));
+const runnable = SHOWN.filter((shown) => !LISTEN.includes(shown));
 
-  test("docs/testing.md shows every command", () => {
-    const names = SHOWN.map(({ command }) => / identity-gateway-webhooks (\w+)/.exec(command)?.[1]);
-    expect(new Set(names)).toEqual(new Set(["send", "replay", "doctor", "listen", "explain"]));
-  });
-
-  test.each(runnable)(
-    "docs/testing.md shows the actual output of $command",
-    async ({ command, output }) => {
-      const rejecting = await receivingEndpoint("reject");
-      // The URLs in docs/testing.md, and the URLs of the servers in this test.
-      const endpoints = [
-        ["http://127.0.0.1:3000/", new URL("/", example.url).href],
-        ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
-      ] as const;
-      const toActual = (text: string): string =>
-        endpoints.reduce((all, [shown, actual]) => all.replaceAll(shown, actual), text);
-      const toShown = (text: string): string =>
-        endpoints.reduce((all, [shown, actual]) => all.replaceAll(actual, shown), text);
-      const binary = path.relative(cli.folder, cli.binary);
-      const script = toActual(command).replace("npx identity-gateway-webhooks", binary);
-      const result = await runShell(script, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
-      expect(lastingOutput(toShown(result.output))).toBe(lastingOutput(output));
-      expect(result.code).toBe(output.includes("✗") ? 1 : 0);
-    },
-  );
-
-  test.each(LISTEN)(
-    "docs/testing.md shows the actual output of $command",
-    async ({ command, output }) => {
-      await expectListening({ command, output });
-    },
-  );
+test("docs/testing.md shows every command", () => {
+  const names = SHOWN.map(({ command }) => / identity-gateway-webhooks (\w+)/.exec(command)?.[1]);
+  expect(new Set(names)).toEqual(new Set(["send", "replay", "doctor", "listen", "explain"]));
 });
+
+test.each(runnable)(
+  "docs/testing.md shows the actual output of $command",
+  async ({ command, output }) => {
+    const rejecting = await receivingEndpoint("reject");
+    // The URLs in docs/testing.md, and the URLs of the servers in this test.
+    const endpoints = [
+      ["http://127.0.0.1:3000/", new URL("/", example.url).href],
+      ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
+    ] as const;
+    const toActual = (text: string): string =>
+      endpoints.reduce((all, [shown, actual]) => all.replaceAll(shown, actual), text);
+    const toShown = (text: string): string =>
+      endpoints.reduce((all, [shown, actual]) => all.replaceAll(actual, shown), text);
+    const binary = path.relative(cli.folder, cli.binary);
+    const script = toActual(command).replace("npx identity-gateway-webhooks", binary);
+    const result = await runShell(script, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
+    expect(lastingOutput(toShown(result.output))).toBe(lastingOutput(output));
+    expect(result.code).toBe(output.includes("✗") ? 1 : 0);
+  },
+);
+
+test.each(LISTEN)(
+  "docs/testing.md shows the actual output of $command",
+  async ({ command, output }) => {
+    await expectListening({ command, output });
+  },
+);
 
 /** Sends the deliveries that the document names: a fresh one and a stale one. */
 async function expectListening({ command, output }: ShownCommand): Promise<void> {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
 
@@ -37,19 +37,17 @@ test("the README shows three rows of performance", () => {
   expect(README.table("store | by hand")).toHaveLength(3);
 });
 
-describe("the tests that the documents show", () => {
-  const partner = partnerProject();
+const partner = partnerProject();
 
-  test("the README's test passes in the partner's runner", () => {
-    partner().write("receiver.test.ts", README.snippet("ts", "// receiver.test.ts"));
-    const output = partner().vitest("receiver.test.ts");
-    expect(output).toMatch(/Tests\s+[0-9]{2,} passed/);
-    expect(output).not.toMatch(/failed/);
-  });
+test("the README's test passes in the partner's runner", () => {
+  partner().write("receiver.test.ts", README.snippet("ts", "// receiver.test.ts"));
+  const output = partner().vitest("receiver.test.ts");
+  expect(output).toMatch(/Tests\s+[0-9]{2,} passed/);
+  expect(output).not.toMatch(/failed/);
+});
 
-  test("the fixture test of docs/handlers.md passes in the partner's runner", () => {
-    const page = readMarkdown("docs/handlers.md");
-    partner().write("alarm.test.ts", page.snippet("ts", "// alarm.test.ts"));
-    expect(partner().vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
-  });
+test("the fixture test of docs/handlers.md passes in the partner's runner", () => {
+  const page = readMarkdown("docs/handlers.md");
+  partner().write("alarm.test.ts", page.snippet("ts", "// alarm.test.ts"));
+  expect(partner().vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
 });

@@ -10,136 +10,134 @@ import { failingStore, spiedStore } from "../support/spied-store.js";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-describe("the health of a receiver", () => {
-  it("a new receiver is ok, and its health is plain JSON", () => {
-    const { receiver } = new Monitored();
-    const health = receiver.health();
-    expect(health).toEqual({
-      status: "ok",
-      reasons: [],
-      lastAuthenticAt: null,
-      lastAcknowledgedAt: { new_alarm: null, delete_my_data_event: null },
-      ratios: {
-        mismatches: 0,
-        stale: 0,
-        storeFailures: 0,
-        handlerFailures: 0,
-        slowHandlers: 0,
-        duplicates: 0,
-        disconnects: 0,
-      },
-      store: { ok: true, lastErrorAt: null },
-      completionsPending: 0,
-      inFlight: 0,
-      draining: false,
-    });
-    expect(JSON.parse(JSON.stringify(health))).toEqual(health);
-  });
-
-  it("the last times are those of the last authentic request, and of the last acknowledged one of each type", async () => {
-    const monitored = new Monitored({
-      handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
-    });
-    await monitored.send();
-    monitored.pass({ minutes: 1 });
-    const body = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
-    await monitored.send({ type: "delete_my_data_event", body });
-    monitored.pass({ minutes: 1 });
-    await monitored.send({ offMs: -3_600_000 });
-    monitored.pass({ minutes: 1 });
-    await monitored.send({ secret: "another secret of 20" });
-    expect(monitored.health()).toMatchObject({
-      lastAuthenticAt: iso(NOW_MS + 120_000),
-      lastAcknowledgedAt: {
-        new_alarm: iso(NOW_MS),
-        delete_my_data_event: iso(NOW_MS + 60_000),
-      },
-      ratios: { mismatches: 0.25, stale: 0.333 },
-    });
-  });
-
-  it("a refused delivery is not acknowledged, a duplicate and a discarded one are", async () => {
-    const monitored = new Monitored();
-    monitored.handler = () => Promise.reject(new Error("made up"));
-    await monitored.send({ id: "one" });
-    expect(monitored.health().lastAcknowledgedAt.new_alarm).toBeNull();
-    monitored.handler = () => undefined;
-    await monitored.send({ id: "one" });
-    monitored.pass({ hours: 1 });
-    expect(await monitored.send({ id: "one" })).toBe("duplicate");
-    expect(monitored.health().lastAcknowledgedAt.new_alarm).toBe(iso(monitored.nowMs));
-  });
-
-  it("running requests are in flight, and drain shows", async () => {
-    const monitored = new Monitored();
-    const held = deferred();
-    monitored.handler = () => held.promise;
-    const answer = monitored.send();
-    await vi.waitFor(() => {
-      expect(monitored.health().inFlight).toBe(1);
-    });
-    const drained = monitored.receiver.drain();
-    expect(monitored.health()).toMatchObject({ draining: true, status: "ok", inFlight: 1 });
-    held.resolve();
-    await Promise.all([answer, drained]);
-    expect(monitored.health()).toMatchObject({ draining: true, inFlight: 0 });
-  });
-
-  it("onOutcome already sees its own request in the health", async () => {
-    const seen: (string | null)[] = [];
-    const monitored: Monitored = new Monitored({
-      onOutcome: () => seen.push(monitored.health().lastAuthenticAt),
-    });
-    await monitored.send();
-    expect(seen).toEqual([iso(NOW_MS)]);
-  });
-
-  it.each<[unknown]>([[null], [{ deadJobs: -1 }], [{ deadJobs: "7" }], [{ deadJobs: Number.NaN }]])(
-    "a wrong argument %j counts as none",
-    (options) => {
-      const { receiver } = new Monitored();
-      const health = receiver.health as (options: unknown) => ReceiverHealth;
-      expect(health(options).status).toBe("ok");
+it("a new receiver is ok, and its health is plain JSON", () => {
+  const { receiver } = new Monitored();
+  const health = receiver.health();
+  expect(health).toEqual({
+    status: "ok",
+    reasons: [],
+    lastAuthenticAt: null,
+    lastAcknowledgedAt: { new_alarm: null, delete_my_data_event: null },
+    ratios: {
+      mismatches: 0,
+      stale: 0,
+      storeFailures: 0,
+      handlerFailures: 0,
+      slowHandlers: 0,
+      duplicates: 0,
+      disconnects: 0,
     },
-  );
-
-  it("no health holds a personal value, whatever is received", async () => {
-    const { secret, nationalId, email } = CANARIES;
-    const { options, lines } = createCollector();
-    const monitored = new Monitored({
-      ...{ secret, logger: options.logger },
-      handlers: {
-        new_alarm: () => Promise.reject(new Error(nationalId)),
-        delete_my_data_event: { DATA_DELETED: () => undefined },
-      },
-    });
-    const record = canaryAlarm({ severity: nationalId, event_type: email, status: nationalId });
-    const event = canaryEvent(email, { severity: nationalId, [nationalId]: email });
-    for (let time = 0; time < 10; time += 1) {
-      await monitored.send({ secret, record });
-      await monitored.send({ secret, type: nationalId.replaceAll("-", "."), record });
-      await monitored.send({ secret, body: JSON.stringify({ [email]: nationalId }) });
-      const body = JSON.stringify({ event });
-      await monitored.send({ secret, type: "delete_my_data_event", body });
-    }
-    const health = monitored.health();
-    expect(health.reasons.map(({ code }) => code)).toEqual(["handlers_failing", "schema_drift"]);
-    expect(canariesIn(shownOf(health, monitored.receiver))).toEqual([]);
-    const drift = lines.filter(({ message }) => message.includes("schema drift"));
-    expect(drift.length).toBeGreaterThan(5);
-    expect(canariesIn(shownOf(drift))).toEqual([]);
+    store: { ok: true, lastErrorAt: null },
+    completionsPending: 0,
+    inFlight: 0,
+    draining: false,
   });
+  expect(JSON.parse(JSON.stringify(health))).toEqual(health);
+});
 
-  it("the health stays small after many requests of every kind", async () => {
-    const monitored = new Monitored();
-    for (let minute = 0; minute < 200; minute += 1) {
-      monitored.pass({ minutes: 1 });
-      await monitored.send({ record: { [`field_${String(minute)}`]: 1 } });
-      await monitored.send({ secret: "another secret of 20" });
-      await monitored.send({ offMs: -3_600_000 });
-    }
-    expect(JSON.stringify(monitored.health()).length).toBeLessThan(3_000);
+it("the last times are those of the last authentic request, and of the last acknowledged one of each type", async () => {
+  const monitored = new Monitored({
+    handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
   });
+  await monitored.send();
+  monitored.pass({ minutes: 1 });
+  const body = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
+  await monitored.send({ type: "delete_my_data_event", body });
+  monitored.pass({ minutes: 1 });
+  await monitored.send({ offMs: -3_600_000 });
+  monitored.pass({ minutes: 1 });
+  await monitored.send({ secret: "another secret of 20" });
+  expect(monitored.health()).toMatchObject({
+    lastAuthenticAt: iso(NOW_MS + 120_000),
+    lastAcknowledgedAt: {
+      new_alarm: iso(NOW_MS),
+      delete_my_data_event: iso(NOW_MS + 60_000),
+    },
+    ratios: { mismatches: 0.25, stale: 0.333 },
+  });
+});
+
+it("a refused delivery is not acknowledged, a duplicate and a discarded one are", async () => {
+  const monitored = new Monitored();
+  monitored.handler = () => Promise.reject(new Error("made up"));
+  await monitored.send({ id: "one" });
+  expect(monitored.health().lastAcknowledgedAt.new_alarm).toBeNull();
+  monitored.handler = () => undefined;
+  await monitored.send({ id: "one" });
+  monitored.pass({ hours: 1 });
+  expect(await monitored.send({ id: "one" })).toBe("duplicate");
+  expect(monitored.health().lastAcknowledgedAt.new_alarm).toBe(iso(monitored.nowMs));
+});
+
+it("running requests are in flight, and drain shows", async () => {
+  const monitored = new Monitored();
+  const held = deferred();
+  monitored.handler = () => held.promise;
+  const answer = monitored.send();
+  await vi.waitFor(() => {
+    expect(monitored.health().inFlight).toBe(1);
+  });
+  const drained = monitored.receiver.drain();
+  expect(monitored.health()).toMatchObject({ draining: true, status: "ok", inFlight: 1 });
+  held.resolve();
+  await Promise.all([answer, drained]);
+  expect(monitored.health()).toMatchObject({ draining: true, inFlight: 0 });
+});
+
+it("onOutcome already sees its own request in the health", async () => {
+  const seen: (string | null)[] = [];
+  const monitored: Monitored = new Monitored({
+    onOutcome: () => seen.push(monitored.health().lastAuthenticAt),
+  });
+  await monitored.send();
+  expect(seen).toEqual([iso(NOW_MS)]);
+});
+
+it.each<[unknown]>([[null], [{ deadJobs: -1 }], [{ deadJobs: "7" }], [{ deadJobs: Number.NaN }]])(
+  "a wrong argument %j counts as none",
+  (options) => {
+    const { receiver } = new Monitored();
+    const health = receiver.health as (options: unknown) => ReceiverHealth;
+    expect(health(options).status).toBe("ok");
+  },
+);
+
+it("no health holds a personal value, whatever is received", async () => {
+  const { secret, nationalId, email } = CANARIES;
+  const { options, lines } = createCollector();
+  const monitored = new Monitored({
+    ...{ secret, logger: options.logger },
+    handlers: {
+      new_alarm: () => Promise.reject(new Error(nationalId)),
+      delete_my_data_event: { DATA_DELETED: () => undefined },
+    },
+  });
+  const record = canaryAlarm({ severity: nationalId, event_type: email, status: nationalId });
+  const event = canaryEvent(email, { severity: nationalId, [nationalId]: email });
+  for (let time = 0; time < 10; time += 1) {
+    await monitored.send({ secret, record });
+    await monitored.send({ secret, type: nationalId.replaceAll("-", "."), record });
+    await monitored.send({ secret, body: JSON.stringify({ [email]: nationalId }) });
+    const body = JSON.stringify({ event });
+    await monitored.send({ secret, type: "delete_my_data_event", body });
+  }
+  const health = monitored.health();
+  expect(health.reasons.map(({ code }) => code)).toEqual(["handlers_failing", "schema_drift"]);
+  expect(canariesIn(shownOf(health, monitored.receiver))).toEqual([]);
+  const drift = lines.filter(({ message }) => message.includes("schema drift"));
+  expect(drift.length).toBeGreaterThan(5);
+  expect(canariesIn(shownOf(drift))).toEqual([]);
+});
+
+it("the health stays small after many requests of every kind", async () => {
+  const monitored = new Monitored();
+  for (let minute = 0; minute < 200; minute += 1) {
+    monitored.pass({ minutes: 1 });
+    await monitored.send({ record: { [`field_${String(minute)}`]: 1 } });
+    await monitored.send({ secret: "another secret of 20" });
+    await monitored.send({ offMs: -3_600_000 });
+  }
+  expect(JSON.stringify(monitored.health()).length).toBeLessThan(3_000);
 });
 
 describe("the store in the health", () => {

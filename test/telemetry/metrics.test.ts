@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { memoryStore, metricsText, type WebhookReceiver } from "../../src/index.js";
 import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
@@ -42,176 +42,171 @@ async function receiveEach(receiver: WebhookReceiver, ids: readonly string[]): P
   for (const id of ids) await receiver.receive(await delivery({ id }));
 }
 
-describe("the metrics of a receiver", () => {
-  it("every counter exists at 0 before the first request", async () => {
-    const { exported, text } = measuredReceiver();
-    const names = (series: ReadonlyMap<string, number>) =>
-      [...series.keys()].filter((name) => name.includes("_total"));
-    expect(names(text()).length).toBeGreaterThan(80);
-    for (const name of names(text())) expect(text().get(name), name).toBe(0);
-    const both = await exported();
-    for (const name of names(text())) expect(both.get(name), name).toBe(0);
-    expect(both.get('gateway_webhook_jobs_dead_total{type="new_alarm"}')).toBe(0);
-    expect(
-      text().get('gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}'),
-    ).toBe(0);
-  });
+it("every counter exists at 0 before the first request", async () => {
+  const { exported, text } = measuredReceiver();
+  const names = (series: ReadonlyMap<string, number>) =>
+    [...series.keys()].filter((name) => name.includes("_total"));
+  expect(names(text()).length).toBeGreaterThan(80);
+  for (const name of names(text())) expect(text().get(name), name).toBe(0);
+  const both = await exported();
+  for (const name of names(text())) expect(both.get(name), name).toBe(0);
+  expect(both.get('gateway_webhook_jobs_dead_total{type="new_alarm"}')).toBe(0);
+  expect(
+    text().get('gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}'),
+  ).toBe(0);
+});
 
-  it("requests are counted by outcome and type, forged ones without a type", async () => {
-    const { receiver, text } = measuredReceiver();
-    await receiveEach(receiver, ["a", "b", "a"]);
-    await receiver.receive(await delivery({ secret: "another secret of 20" }));
-    await receiver.receive(await delivery({ id: "c", type: "jane_doe", body: "{}" }));
-    expect(risen(text())).toEqual({
-      [atAlarms("handled")]: 2,
-      [atAlarms("duplicate")]: 1,
-      'gateway_webhook_requests_total{outcome="signature_mismatch",type="none"}': 1,
-      'gateway_webhook_requests_total{outcome="unrecognized",type="other"}': 1,
-      // A webhook type that is not documented.
-      "gateway_webhook_drift_total{}": 1,
-      'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}': 3,
-      'gateway_webhook_secret_matches_total{secret_index="0",type="other"}': 1,
-    });
+it("requests are counted by outcome and type, forged ones without a type", async () => {
+  const { receiver, text } = measuredReceiver();
+  await receiveEach(receiver, ["a", "b", "a"]);
+  await receiver.receive(await delivery({ secret: "another secret of 20" }));
+  await receiver.receive(await delivery({ id: "c", type: "jane_doe", body: "{}" }));
+  expect(risen(text())).toEqual({
+    [atAlarms("handled")]: 2,
+    [atAlarms("duplicate")]: 1,
+    'gateway_webhook_requests_total{outcome="signature_mismatch",type="none"}': 1,
+    'gateway_webhook_requests_total{outcome="unrecognized",type="other"}': 1,
+    // A webhook type that is not documented.
+    "gateway_webhook_drift_total{}": 1,
+    'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}': 3,
+    'gateway_webhook_secret_matches_total{secret_index="0",type="other"}': 1,
   });
+});
 
-  it("deliveries that were recovered are counted", async () => {
-    const { receiver, text } = measuredReceiver();
-    const { body } = await delivery();
-    await recoverDelivery(receiver, { id: "lost", type: "new_alarm", body });
-    await recoverDelivery(receiver, { id: "bad id", type: "new_alarm", body });
-    await receiveEach(receiver, ["a"]);
-    expect(text().get("gateway_webhook_recovered_total{}")).toBe(1);
-    expect(text().get(atAlarms("handled"))).toBe(2);
+it("deliveries that were recovered are counted", async () => {
+  const { receiver, text } = measuredReceiver();
+  const { body } = await delivery();
+  await recoverDelivery(receiver, { id: "lost", type: "new_alarm", body });
+  await recoverDelivery(receiver, { id: "bad id", type: "new_alarm", body });
+  await receiveEach(receiver, ["a"]);
+  expect(text().get("gateway_webhook_recovered_total{}")).toBe(1);
+  expect(text().get(atAlarms("handled"))).toBe(2);
+});
+
+it("the last authentic and the last acknowledged delivery are told by the receiver's clock", async () => {
+  let now = NOW_MS;
+  const handler = () => {
+    if (now > NOW_MS) throw new Error("made up");
+  };
+  const { receiver, text } = measuredReceiver(handler, { now: () => now });
+  const seconds = (name: string) => text().get(`gateway_webhook_${name}_seconds{type="new_alarm"}`);
+  expect([seconds("last_authentic"), seconds("last_acknowledged")]).toEqual([0, 0]);
+  await receiver.receive(await delivery({ id: "a" }));
+  now += 60_000;
+  await receiver.receive(await delivery({ id: "b", timestamp: NOW_SECONDS + 60 }));
+  expect([seconds("last_authentic"), seconds("last_acknowledged")]).toEqual([
+    NOW_SECONDS + 60,
+    NOW_SECONDS,
+  ]);
+});
+
+it("the Prometheus text and the OpenTelemetry exporter show the same numbers", async () => {
+  const { receiver, text, exported } = measuredReceiver(({ id }) => {
+    if (id === "bad") throw new Error("made up");
   });
+  text(); // measures durations from now on
+  await receiveEach(receiver, ["a", "b", "a", "bad"]);
+  await receiver.receive({ method: "GET", headers: {}, body: "" });
+  const ours = [...text()].map(([name, value]): [string, number] => [
+    // The specification adds the unit, and the JavaScript exporter does not.
+    name.replace(/_seconds(?=_bucket|_sum|_count|\{|$)/, ""),
+    value,
+  ]);
+  const theirs = await exported();
+  for (const [name, value] of ours) {
+    // The SDK has no histogram before its first value.
+    if (value !== 0 || theirs.has(name)) expect(theirs.get(name), name).toBeCloseTo(value, 9);
+  }
+  const more = [...theirs.keys()].filter((name) => !new Map(ours).has(name));
+  expect(more.filter((name) => !name.startsWith("gateway_webhook_jobs"))).toEqual([]);
+});
 
-  it("the last authentic and the last acknowledged delivery are told by the receiver's clock", async () => {
-    let now = NOW_MS;
-    const handler = () => {
-      if (now > NOW_MS) throw new Error("made up");
-    };
-    const { receiver, text } = measuredReceiver(handler, { now: () => now });
-    const seconds = (name: string) =>
-      text().get(`gateway_webhook_${name}_seconds{type="new_alarm"}`);
-    expect([seconds("last_authentic"), seconds("last_acknowledged")]).toEqual([0, 0]);
-    await receiver.receive(await delivery({ id: "a" }));
-    now += 60_000;
-    await receiver.receive(await delivery({ id: "b", timestamp: NOW_SECONDS + 60 }));
-    expect([seconds("last_authentic"), seconds("last_acknowledged")]).toEqual([
-      NOW_SECONDS + 60,
-      NOW_SECONDS,
-    ]);
+it("the lag of alarms falls into a bucket of the gateway's schedule", async () => {
+  const { receiver, text } = measuredReceiver();
+  text();
+  const created_at = new Date(NOW_MS - 40_000).toISOString();
+  const body = JSON.stringify({ alarm: alarm({ created_at }) });
+  await receiver.receive(await delivery({ body }));
+  const below = (le: string) =>
+    text().get(`gateway_webhook_delivery_lag_seconds_bucket{le="${le}"}`);
+  expect([below("35"), below("100"), below("+Inf")]).toEqual([0, 1, 1]);
+  expect(text().get("gateway_webhook_delivery_lag_seconds_sum{}")).toBe(40);
+});
+
+it("a refusal at the last attempt and a sender who has hung up are counted", async () => {
+  const { receiver, text } = measuredReceiver(throwing(new Error("made up")));
+  const created_at = new Date(NOW_MS - 22_000_000).toISOString();
+  const body = JSON.stringify({ alarm: alarm({ created_at }) });
+  await receiver.receive({ ...(await delivery({ body })), isDisconnected: () => true });
+  expect(risen(text())).toEqual({
+    [atAlarms("handler_failed")]: 1,
+    'gateway_webhook_handler_failures_total{event_type="none",type="new_alarm"}': 1,
+    "gateway_webhook_last_attempts_refused_total{}": 1,
+    "gateway_webhook_disconnected_total{}": 1,
+    'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}': 1,
   });
+});
 
-  it("the Prometheus text and the OpenTelemetry exporter show the same numbers", async () => {
-    const { receiver, text, exported } = measuredReceiver(({ id }) => {
-      if (id === "bad") throw new Error("made up");
-    });
-    text(); // measures durations from now on
-    await receiveEach(receiver, ["a", "b", "a", "bad"]);
-    await receiver.receive({ method: "GET", headers: {}, body: "" });
-    const ours = [...text()].map(([name, value]): [string, number] => [
-      // The specification adds the unit, and the JavaScript exporter does not.
-      name.replace(/_seconds(?=_bucket|_sum|_count|\{|$)/, ""),
-      value,
-    ]);
-    const theirs = await exported();
-    for (const [name, value] of ours) {
-      // The SDK has no histogram before its first value.
-      if (value !== 0 || theirs.has(name)) expect(theirs.get(name), name).toBeCloseTo(value, 9);
-    }
-    const more = [...theirs.keys()].filter((name) => !new Map(ours).has(name));
-    expect(more.filter((name) => !name.startsWith("gateway_webhook_jobs"))).toEqual([]);
-  });
-
-  it("the lag of alarms falls into a bucket of the gateway's schedule", async () => {
-    const { receiver, text } = measuredReceiver();
-    text();
-    const created_at = new Date(NOW_MS - 40_000).toISOString();
-    const body = JSON.stringify({ alarm: alarm({ created_at }) });
-    await receiver.receive(await delivery({ body }));
-    const below = (le: string) =>
-      text().get(`gateway_webhook_delivery_lag_seconds_bucket{le="${le}"}`);
-    expect([below("35"), below("100"), below("+Inf")]).toEqual([0, 1, 1]);
-    expect(text().get("gateway_webhook_delivery_lag_seconds_sum{}")).toBe(40);
-  });
-
-  it("a refusal at the last attempt and a sender who has hung up are counted", async () => {
-    const { receiver, text } = measuredReceiver(throwing(new Error("made up")));
-    const created_at = new Date(NOW_MS - 22_000_000).toISOString();
-    const body = JSON.stringify({ alarm: alarm({ created_at }) });
-    await receiver.receive({ ...(await delivery({ body })), isDisconnected: () => true });
-    expect(risen(text())).toEqual({
-      [atAlarms("handler_failed")]: 1,
-      'gateway_webhook_handler_failures_total{event_type="none",type="new_alarm"}': 1,
-      "gateway_webhook_last_attempts_refused_total{}": 1,
-      "gateway_webhook_disconnected_total{}": 1,
-      'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}': 1,
-    });
-  });
-
-  it("the matches of each secret are counted, and each is at 0 from the start", async () => {
-    const old = "whsec_old_0123456789abcdef";
-    const { receiver } = recordingReceiver({ secret: [TEST_SECRET, old] });
-    const text = () => parsePrometheus(metricsText(receiver));
-    const matches = () =>
-      ["0", "1"].map((index) =>
-        text().get(
-          `gateway_webhook_secret_matches_total{secret_index="${index}",type="new_alarm"}`,
-        ),
-      );
-    expect(matches()).toEqual([0, 0]);
-    await receiver.receive(await delivery({ secret: old }));
-    expect(matches()).toEqual([0, 1]);
-  });
-
-  it("store calls that are asynchronous are measured, and failures are counted", async () => {
-    const inner = memoryStore();
-    let isDown = false;
-    const { store } = spiedStore({
-      claim: (...call) => Promise.resolve(inner.claim(...call)),
-      complete: (...call) => (isDown ? rejects() : Promise.resolve(inner.complete(...call))),
-    });
-    const { receiver, text } = measuredReceiver(undefined, { store });
-    text();
-    await receiver.receive(await delivery({ id: "a" }));
-    isDown = true;
-    await receiver.receive(await delivery({ id: "b" }));
-    const counted = risen(text());
-    isDown = false;
-    await receiver.drain();
-    expect(counted).toMatchObject({
-      'gateway_webhook_store_duration_seconds_count{operation="claim"}': 2,
-      'gateway_webhook_store_duration_seconds_count{operation="complete"}': 2,
-      'gateway_webhook_store_failures_total{operation="complete"}': 1,
-      "gateway_webhook_completions_pending{}": 1,
-    });
-  });
-
-  it("a handler that ends after its time-out is in flight until then, and a late ending then", async () => {
-    const { handler, start } = heldHandler();
-    const { receiver, text } = measuredReceiver(handler, { handlerTimeoutMs: 5 });
-    const run = await start(receiver, await delivery());
-    await run.answer;
-    expect(text().get("gateway_webhook_in_flight{}")).toBe(1);
-    run.resolve();
-    await receiver.drain();
-    expect(risen(text())).toMatchObject({
-      [atAlarms("handler_timeout")]: 1,
-      'gateway_webhook_late_endings_total{outcome="handled",type="new_alarm"}': 1,
-    });
-    expect(text().get("gateway_webhook_in_flight{}")).toBe(0);
-  });
-
-  it("metricsText refuses what is no receiver", () => {
-    const stranger = { receive: () => Promise.reject(new Error("made up")) };
-    expect(() => metricsText(stranger)).toThrow(
-      expect.objectContaining({ code: "invalid_receiver" }),
+it("the matches of each secret are counted, and each is at 0 from the start", async () => {
+  const old = "whsec_old_0123456789abcdef";
+  const { receiver } = recordingReceiver({ secret: [TEST_SECRET, old] });
+  const text = () => parsePrometheus(metricsText(receiver));
+  const matches = () =>
+    ["0", "1"].map((index) =>
+      text().get(`gateway_webhook_secret_matches_total{secret_index="${index}",type="new_alarm"}`),
     );
-  });
+  expect(matches()).toEqual([0, 0]);
+  await receiver.receive(await delivery({ secret: old }));
+  expect(matches()).toEqual([0, 1]);
+});
 
-  it("a copy of a receiver has its metrics", async () => {
-    const { receiver } = measuredReceiver();
-    await receiver.receive(await delivery());
-    expect(parsePrometheus(metricsText({ ...receiver })).get(atAlarms("handled"))).toBe(1);
+it("store calls that are asynchronous are measured, and failures are counted", async () => {
+  const inner = memoryStore();
+  let isDown = false;
+  const { store } = spiedStore({
+    claim: (...call) => Promise.resolve(inner.claim(...call)),
+    complete: (...call) => (isDown ? rejects() : Promise.resolve(inner.complete(...call))),
   });
+  const { receiver, text } = measuredReceiver(undefined, { store });
+  text();
+  await receiver.receive(await delivery({ id: "a" }));
+  isDown = true;
+  await receiver.receive(await delivery({ id: "b" }));
+  const counted = risen(text());
+  isDown = false;
+  await receiver.drain();
+  expect(counted).toMatchObject({
+    'gateway_webhook_store_duration_seconds_count{operation="claim"}': 2,
+    'gateway_webhook_store_duration_seconds_count{operation="complete"}': 2,
+    'gateway_webhook_store_failures_total{operation="complete"}': 1,
+    "gateway_webhook_completions_pending{}": 1,
+  });
+});
+
+it("a handler that ends after its time-out is in flight until then, and a late ending then", async () => {
+  const { handler, start } = heldHandler();
+  const { receiver, text } = measuredReceiver(handler, { handlerTimeoutMs: 5 });
+  const run = await start(receiver, await delivery());
+  await run.answer;
+  expect(text().get("gateway_webhook_in_flight{}")).toBe(1);
+  run.resolve();
+  await receiver.drain();
+  expect(risen(text())).toMatchObject({
+    [atAlarms("handler_timeout")]: 1,
+    'gateway_webhook_late_endings_total{outcome="handled",type="new_alarm"}': 1,
+  });
+  expect(text().get("gateway_webhook_in_flight{}")).toBe(0);
+});
+
+it("metricsText refuses what is no receiver", () => {
+  const stranger = { receive: () => Promise.reject(new Error("made up")) };
+  expect(() => metricsText(stranger)).toThrow(
+    expect.objectContaining({ code: "invalid_receiver" }),
+  );
+});
+
+it("a copy of a receiver has its metrics", async () => {
+  const { receiver } = measuredReceiver();
+  await receiver.receive(await delivery());
+  expect(parsePrometheus(metricsText({ ...receiver })).get(atAlarms("handled"))).toBe(1);
 });

@@ -1,5 +1,5 @@
 import { metrics, trace } from "@opentelemetry/api";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import {
   openTelemetry,
   type OpenTelemetryOptions,
@@ -35,40 +35,38 @@ function warnings(): string[] {
   return lines.filter((line) => line.includes("OpenTelemetry"));
 }
 
-describe("an SDK and a copy of the API", () => {
-  it("an SDK registered with a newer copy of the API is warned of once", () => {
-    globals[API] = { version: "1.0.0", trace: {}, metrics: {} };
-    const lines = warnings();
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain("another copy of @opentelemetry/api (1.0.0)");
-  });
+it("an SDK registered with a newer copy of the API is warned of once", () => {
+  globals[API] = { version: "1.0.0", trace: {}, metrics: {} };
+  const lines = warnings();
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain("another copy of @opentelemetry/api (1.0.0)");
+});
 
-  it("an SDK registered with another copy of the API after the receiver was made is warned of once", () => {
-    vi.useFakeTimers();
-    const lines: string[] = [];
-    const logger = { warn: (line: string) => lines.push(line), error: () => undefined };
-    alarmReceiver(() => undefined, { telemetry: openTelemetry(), logger });
-    expect(lines).toEqual([]);
-    globals[API] = { version: "1.0.0", trace: {}, metrics: {} };
-    vi.advanceTimersByTime(10_000);
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain("another copy of @opentelemetry/api (1.0.0)");
-  });
+it("an SDK registered with another copy of the API after the receiver was made is warned of once", () => {
+  vi.useFakeTimers();
+  const lines: string[] = [];
+  const logger = { warn: (line: string) => lines.push(line), error: () => undefined };
+  alarmReceiver(() => undefined, { telemetry: openTelemetry(), logger });
+  expect(lines).toEqual([]);
+  globals[API] = { version: "1.0.0", trace: {}, metrics: {} };
+  vi.advanceTimersByTime(10_000);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain("another copy of @opentelemetry/api (1.0.0)");
+});
 
-  it("an SDK of another major version of the API is warned of", () => {
-    const other = Symbol.for("opentelemetry.js.api.2");
-    globals[other] = { version: "2.0.0", trace: {} };
-    expect(warnings()).toHaveLength(1);
-    Reflect.deleteProperty(globalThis, other);
-  });
+it("an SDK of another major version of the API is warned of", () => {
+  const other = Symbol.for("opentelemetry.js.api.2");
+  globals[other] = { version: "2.0.0", trace: {} };
+  expect(warnings()).toHaveLength(1);
+  Reflect.deleteProperty(globalThis, other);
+});
 
-  it("our own API and no SDK at all are not warned of", () => {
-    expect(warnings()).toEqual([]);
-    const { tracerProvider, meterProvider } = inMemorySdk();
-    trace.setGlobalTracerProvider(tracerProvider);
-    metrics.setGlobalMeterProvider(meterProvider);
-    expect(warnings()).toEqual([]);
-  });
+it("our own API and no SDK at all are not warned of", () => {
+  expect(warnings()).toEqual([]);
+  const { tracerProvider, meterProvider } = inMemorySdk();
+  trace.setGlobalTracerProvider(tracerProvider);
+  metrics.setGlobalMeterProvider(meterProvider);
+  expect(warnings()).toEqual([]);
 });
 
 it("openTelemetry refuses a version of the API without a method that it calls", () => {
@@ -86,96 +84,92 @@ it("openTelemetry refuses a version of the API without a method that it calls", 
   }
 });
 
-describe("the global providers", () => {
-  it("an SDK that starts after the receiver was made gets its metrics and spans", async () => {
-    vi.useFakeTimers();
-    const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
-    await receiver.receive(await delivery());
-    const sdk = inMemorySdk();
-    trace.setGlobalTracerProvider(sdk.tracerProvider);
-    metrics.setGlobalMeterProvider(sdk.meterProvider);
-    vi.advanceTimersByTime(1_000);
-    await receiver.receive(await delivery({ id: "second" }));
-    expect(sdk.spans().map(({ name }) => name)).toEqual(["process new_alarm"]);
-    expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(2);
-  });
-
-  it("an SDK that starts ten seconds after the receiver was made gets its metrics", async () => {
-    vi.useFakeTimers();
-    const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
-    vi.advanceTimersByTime(9_000);
-    const sdk = inMemorySdk();
-    metrics.setGlobalMeterProvider(sdk.meterProvider);
-    vi.advanceTimersByTime(1_000);
-    await receiver.receive(await delivery());
-    expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(1);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it("an SDK that was given is not looked for again", () => {
-    vi.useFakeTimers();
-    const { meterProvider } = inMemorySdk();
-    alarmReceiver(() => undefined, { telemetry: openTelemetry({ meterProvider }) });
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it("an SDK that starts after the worker was made counts the jobs that end from then on", async () => {
-    const telemetry = openTelemetry();
-    const worker = inboxWorker({
-      handlers: { new_alarm: () => undefined },
-      telemetry,
-      logger: false,
-    });
-    await worker(QUEUED);
-    const sdk = inMemorySdk();
-    metrics.setGlobalMeterProvider(sdk.meterProvider);
-    await worker(QUEUED);
-    const series = await sdk.series();
-    expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(1);
-  });
-
-  it("two telemetries and receivers of one provider add up", async () => {
-    const sdk = inMemorySdk();
-    const { meterProvider } = sdk;
-    for (let made = 0; made < 2; made++) {
-      const receiver = alarmReceiver(() => undefined, {
-        telemetry: openTelemetry({ meterProvider, spans: false }),
-      });
-      await receiver.receive(await delivery());
-    }
-    expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(2);
-  });
-
-  it("a meter whose histograms throw changes no answer", async () => {
-    const { meterProvider } = inMemorySdk();
-    const meter = meterProvider.getMeter("broken");
-    const record = throwing(new Error("made up"));
-    const broken = Object.assign(Object.create(meter) as typeof meter, {
-      createHistogram: () => ({ record }),
-    });
-    const telemetry = openTelemetry({ meterProvider: { getMeter: () => broken } });
-    const receiver = alarmReceiver(() => Promise.resolve(), { telemetry });
-    expect((await receiver.receive(await delivery())).outcome).toBe("handled");
-    expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
-  });
-
-  it("a receiver works as before without an SDK", async () => {
-    const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
-    expect((await receiver.receive(await delivery())).outcome).toBe("handled");
-    expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
-  });
+it("an SDK that starts after the receiver was made gets its metrics and spans", async () => {
+  vi.useFakeTimers();
+  const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
+  await receiver.receive(await delivery());
+  const sdk = inMemorySdk();
+  trace.setGlobalTracerProvider(sdk.tracerProvider);
+  metrics.setGlobalMeterProvider(sdk.meterProvider);
+  vi.advanceTimersByTime(1_000);
+  await receiver.receive(await delivery({ id: "second" }));
+  expect(sdk.spans().map(({ name }) => name)).toEqual(["process new_alarm"]);
+  expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(2);
 });
 
-describe("the options", () => {
-  it.each([
-    ["an unknown option", { span: true }, "unknown_option"],
-    ["spans that are no boolean", { spans: "yes" }, "invalid_option"],
-    ["another linkJobs", { linkJobs: "both" }, "invalid_option"],
-    ["recordHandlerErrors that is no boolean", { recordHandlerErrors: 1 }, "invalid_option"],
-    ["a tracerProvider without getTracer", { tracerProvider: {} }, "invalid_option"],
-    ["a meterProvider without getMeter", { meterProvider: {} }, "invalid_option"],
-  ])("openTelemetry refuses %s", (_, options, code) => {
-    const make = () => openTelemetry(options as unknown as OpenTelemetryOptions);
-    expect(make).toThrow(expect.objectContaining({ code }));
+it("an SDK that starts ten seconds after the receiver was made gets its metrics", async () => {
+  vi.useFakeTimers();
+  const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
+  vi.advanceTimersByTime(9_000);
+  const sdk = inMemorySdk();
+  metrics.setGlobalMeterProvider(sdk.meterProvider);
+  vi.advanceTimersByTime(1_000);
+  await receiver.receive(await delivery());
+  expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(1);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("an SDK that was given is not looked for again", () => {
+  vi.useFakeTimers();
+  const { meterProvider } = inMemorySdk();
+  alarmReceiver(() => undefined, { telemetry: openTelemetry({ meterProvider }) });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("an SDK that starts after the worker was made counts the jobs that end from then on", async () => {
+  const telemetry = openTelemetry();
+  const worker = inboxWorker({
+    handlers: { new_alarm: () => undefined },
+    telemetry,
+    logger: false,
   });
+  await worker(QUEUED);
+  const sdk = inMemorySdk();
+  metrics.setGlobalMeterProvider(sdk.meterProvider);
+  await worker(QUEUED);
+  const series = await sdk.series();
+  expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(1);
+});
+
+it("two telemetries and receivers of one provider add up", async () => {
+  const sdk = inMemorySdk();
+  const { meterProvider } = sdk;
+  for (let made = 0; made < 2; made++) {
+    const receiver = alarmReceiver(() => undefined, {
+      telemetry: openTelemetry({ meterProvider, spans: false }),
+    });
+    await receiver.receive(await delivery());
+  }
+  expect((await sdk.series()).get(HANDLED_ALARMS)).toBe(2);
+});
+
+it("a meter whose histograms throw changes no answer", async () => {
+  const { meterProvider } = inMemorySdk();
+  const meter = meterProvider.getMeter("broken");
+  const record = throwing(new Error("made up"));
+  const broken = Object.assign(Object.create(meter) as typeof meter, {
+    createHistogram: () => ({ record }),
+  });
+  const telemetry = openTelemetry({ meterProvider: { getMeter: () => broken } });
+  const receiver = alarmReceiver(() => Promise.resolve(), { telemetry });
+  expect((await receiver.receive(await delivery())).outcome).toBe("handled");
+  expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
+});
+
+it("a receiver works as before without an SDK", async () => {
+  const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
+  expect((await receiver.receive(await delivery())).outcome).toBe("handled");
+  expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
+});
+
+it.each([
+  ["an unknown option", { span: true }, "unknown_option"],
+  ["spans that are no boolean", { spans: "yes" }, "invalid_option"],
+  ["another linkJobs", { linkJobs: "both" }, "invalid_option"],
+  ["recordHandlerErrors that is no boolean", { recordHandlerErrors: 1 }, "invalid_option"],
+  ["a tracerProvider without getTracer", { tracerProvider: {} }, "invalid_option"],
+  ["a meterProvider without getMeter", { meterProvider: {} }, "invalid_option"],
+])("openTelemetry refuses %s", (_, options, code) => {
+  const make = () => openTelemetry(options as unknown as OpenTelemetryOptions);
+  expect(make).toThrow(expect.objectContaining({ code }));
 });

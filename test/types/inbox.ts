@@ -23,9 +23,8 @@ import {
   pgBossEnqueue,
   type DeadDelivery,
 } from "../../src/inbox/pg-boss/index.js";
+import { type Equal } from "./proofs.js";
 
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 declare function assert<T extends true>(): T;
 
 const boss = new PgBoss("postgres://localhost/db");

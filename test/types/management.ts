@@ -11,8 +11,7 @@ import {
   type ManagementErrorCode,
   type Webhook,
 } from "identity-gateway-webhooks/management";
-
-type IsAny<T> = 0 extends 1 & T ? true : false;
+import { type IsAny } from "./proofs.js";
 
 const baseUrl = "https://gateway.example";
 const client = createManagementClient({

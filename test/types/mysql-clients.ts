@@ -11,12 +11,7 @@ import { drizzle } from "drizzle-orm/mysql2";
 import callbacks from "mysql2";
 import mysql from "mysql2/promise";
 import type { PoolConnection } from "mysql2/promise";
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-function proves<_T extends true>(): void {
-  // The type argument is the assertion.
-}
+import { type Equal, proves } from "./proofs.js";
 
 const pool = mysql.createPool("mysql://localhost/app");
 const callbackPool = callbacks.createPool("mysql://localhost/app");

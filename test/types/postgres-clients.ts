@@ -11,12 +11,7 @@ import {
 import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import type { Client, PoolClient } from "pg";
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-function proves<_T extends true>(): void {
-  // The type argument is the assertion.
-}
+import { type Equal, proves } from "./proofs.js";
 
 const pool = new pg.Pool();
 declare const client: Client;

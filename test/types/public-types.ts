@@ -42,18 +42,10 @@ import {
   type onlineDataEventSchema,
   type StandardSchema,
 } from "identity-gateway-webhooks/schemas";
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-type IsAny<T> = 0 extends 1 & T ? true : false;
-function proves<_T extends true>(): void {
-  // The type argument is the assertion.
-}
-function isNotAny<T>(_value: T, ..._proof: IsAny<T> extends true ? [never] : []): void {
-  // The same: for `any` the second argument would be missing.
-}
+import { type Equal, type IsAny, isNotAny, type Members, proves } from "./proofs.js";
 
 const secret: string | undefined = String(Math.random());
+const plain = { secret: "s", handlers: { new_alarm: () => undefined } };
 
 // The use of the README compiles with an environment variable as it is.
 const receiver = createWebhookReceiver({
@@ -157,27 +149,14 @@ createWebhookReceiver({
     alarm_closed: () => undefined,
   },
 });
-createWebhookReceiver({
-  secret: "s",
-  // @ts-expect-error: a misspelt option
-  timestampTolerance: 1000,
-  handlers: { new_alarm: () => undefined },
-});
-createWebhookReceiver({
-  secret: "s",
-  handlers: { new_alarm: () => undefined },
-  // @ts-expect-error: a unit that does not exist
-  expectEvery: { new_alarm: "6w" },
-});
-createWebhookReceiver({
-  secret: "s",
-  handlers: { new_alarm: () => undefined },
-  // @ts-expect-error: an unknown webhook type
-  expectEvery: { alarm: "6h" },
-});
+// @ts-expect-error: a misspelt option
+createWebhookReceiver({ ...plain, timestampTolerance: 1000 });
+// @ts-expect-error: a unit that does not exist
+createWebhookReceiver({ ...plain, expectEvery: { new_alarm: "6w" } });
+// @ts-expect-error: an unknown webhook type
+createWebhookReceiver({ ...plain, expectEvery: { alarm: "6h" } });
 const watched = createWebhookReceiver({
-  secret: "s",
-  handlers: { new_alarm: () => undefined },
+  ...plain,
   expectEvery: { new_alarm: "6h", delete_my_data_event: 3_600_000 },
 });
 const health: ReceiverHealth = watched.health({ deadJobs: 2 });
@@ -225,13 +204,9 @@ const store: DeliveryStore = {
   complete: () => undefined,
   release: () => Promise.resolve(),
 };
-createWebhookReceiver({ secret: "s", store, handlers: { new_alarm: () => undefined } });
+createWebhookReceiver({ ...plain, store });
 
-createWebhookReceiver({
-  secret: "s",
-  store: memoryStore({ maxEntries: 1 }),
-  handlers: { new_alarm: () => undefined },
-});
+createWebhookReceiver({ ...plain, store: memoryStore({ maxEntries: 1 }) });
 // @ts-expect-error: a misspelt option of a store
 memoryStore({ maxEntry: 1 });
 
@@ -288,7 +263,6 @@ isNotAny(alarmSchema["~standard"].validate({}));
 // @ts-expect-error: the library's own methods are no part of the types
 alarmSchema.parse({});
 
-type Members<T> = { [K in keyof T]-?: IsAny<T[K]> }[keyof T];
 proves<Equal<Members<DeliveryContext>, false>>();
 proves<Equal<Members<OutcomeReport>, false>>();
 proves<Equal<Members<WebhookRequest>, false>>();

@@ -13,12 +13,7 @@ import type {
   newAlarmSchema,
   onlineDataEventSchema,
 } from "../../src/records/schemas.js";
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-function proves<_T extends true>(): void {
-  // The type argument is the assertion.
-}
+import { type Equal, proves } from "./proofs.js";
 
 /** The named fields of each member of a union, without the index signature that unknown fields need. */
 type Fields<Record> = Record extends unknown

@@ -18,12 +18,8 @@ import {
   type UnknownOnlineDataEvent,
   type UserManualInstructionsSentEvent,
 } from "identity-gateway-webhooks";
+import { type Equal, proves } from "./proofs.js";
 
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-function proves<_T extends true>(): void {
-  // The type argument is the assertion.
-}
 function read(_value: unknown): void {
   // Reading the field is the use.
 }

@@ -10,12 +10,7 @@ import {
   type SqliteDatabase,
 } from "../../src/stores/sqlite/index.js";
 import type { TransactionalStore } from "../../src/stores/transactional-store.js";
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-function proves<_T extends true>(): void {
-  // The type argument is the assertion.
-}
+import { type Equal, proves } from "./proofs.js";
 
 declare const better: BetterSqlite3.Database;
 declare const node: DatabaseSync;

@@ -16,16 +16,10 @@ import {
   type WebhookReceiver,
   type WebhookReceiverOptions,
 } from "identity-gateway-webhooks";
+import { type Equal, type IsAny, type Members, proves } from "./proofs.js";
 
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-type IsAny<T> = 0 extends 1 & T ? true : false;
-type Members<T> = { [K in keyof T]-?: IsAny<T[K]> }[keyof T];
 /** Of each type in a union: the options with a secret, and those without one. */
 type MembersOfEach<T> = T extends unknown ? Members<T> : never;
-function proves<_T extends true>(): void {
-  // The type argument is the assertion.
-}
 
 interface Client {
   query(text: string): Promise<void>;

@@ -1,4 +1,5 @@
 import http from "node:http";
+import { onTestFinished } from "vitest";
 import { nodeHandler } from "../../../adapters/node.js";
 import {
   createWebhookReceiver,
@@ -20,26 +21,16 @@ import {
 import type { SigningReceiverOptions } from "../receiver-options.js";
 import { listen } from "../servers.js";
 
-/** What a test opens. It closes all of it. */
-export class Desk {
-  readonly #closing: (() => Promise<unknown>)[] = [];
-
-  async close(): Promise<void> {
-    await Promise.all(this.#closing.splice(0).map((close) => close()));
-  }
-
-  onClose(close: () => Promise<unknown>): void {
-    this.#closing.push(close);
-  }
-
+/** What a test opens. It is closed at the end of the test. */
+export const desk = {
   /** A gateway over HTTP, an hour of whose retries take a second, with a client that is logged in. */
   async gateway(options: GatewayApiOptions = {}): Promise<DeskGateway> {
     const api = createGatewayApi({ clock: createScaledClock(3_600), ...options });
     const { url: baseUrl } = await api.listen();
-    this.onClose(() => api.close());
+    onTestFinished(() => api.close());
     const token = async () => (await crmLogin({ baseUrl, credentials: { user: "partner" } })).token;
     return { api, baseUrl, client: createManagementClient({ baseUrl, token, retryDelayMs: 1 }) };
-  }
+  },
 
   /** A receiver over HTTP. Its handlers count, and `store` may be shared. */
   async receiver(options: Partial<SigningReceiverOptions> = {}): Promise<DeskReceiver> {
@@ -58,7 +49,7 @@ export class Desk {
     });
     const server = await this.server(nodeHandler(receiver));
     return { receiver, handled, reports, ...server };
-  }
+  },
 
   /** A server on a free port. */
   async server(
@@ -72,10 +63,10 @@ export class Desk {
       server.closeAllConnections();
       return closed;
     };
-    this.onClose(end);
+    onTestFinished(end);
     return { url: `http://127.0.0.1:${String(port)}/webhooks/gateway`, close: end };
-  }
-}
+  },
+};
 
 /** A gateway with a client. */
 export interface DeskGateway {

@@ -6,7 +6,7 @@ import {
   metricsText,
   type OutcomeReport,
 } from "../../../src/index.js";
-import type { Desk } from "./desk.js";
+import { desk } from "./desk.js";
 
 /** Several receivers with one store behind a load balancer. */
 export interface Replicas {
@@ -21,7 +21,7 @@ export interface Replicas {
 }
 
 /** Starts replicas that all have `secret`. Each names itself in the header x-instance. */
-export async function startReplicas(desk: Desk, count: number, secret: string): Promise<Replicas> {
+export async function startReplicas(count: number, secret: string): Promise<Replicas> {
   const secrets = Array.from({ length: count }, () => [secret]);
   const handled: string[] = [];
   const reports: OutcomeReport[] = [];

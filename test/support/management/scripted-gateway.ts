@@ -1,7 +1,10 @@
+import { expect } from "vitest";
 import {
   createManagementClient,
+  ManagementError,
   type ManagementClientOptions,
 } from "../../../src/management/index.js";
+import { rejectionOf } from "../thrown.js";
 
 /** One answer of a scripted gateway, or an error that `fetch` rejects with. */
 export type ScriptedAnswer =
@@ -72,4 +75,11 @@ export function webhookRecord(overrides: Record<string, unknown> = {}): Record<s
     created_at: "2026-07-08T10:00:00Z",
     ...overrides,
   };
+}
+
+/** The ManagementError that a call rejects with. */
+export async function failure(work: Promise<unknown>): Promise<ManagementError> {
+  const error = await rejectionOf(() => work);
+  expect(error).toBeInstanceOf(ManagementError);
+  return error as ManagementError;
 }
