@@ -1,15 +1,19 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { isFirstInRun } from "./once-in-run.js";
 
 /** Below the range of automatic ports, so that no outgoing connection takes the port before its server. */
 const [FIRST_PORT, LAST_PORT] = [10_000, 29_999];
 
-/** A free port of 127.0.0.1, for a server that is started on it several times. */
+/**
+ * A free port of 127.0.0.1, for a server that is started on it several times. No port is given twice in a run: between
+ * this call and the server's start another test would get it too.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1);
-    if (await isFree(port)) return port;
+    if (isFirstInRun(`port-${port}`) && (await isFree(port))) return port;
   }
 }
 

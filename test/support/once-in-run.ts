@@ -17,6 +17,16 @@ function runFolder(): string {
   return own;
 }
 
+/** Whether this is the first call with `name` in the run, whichever process makes it. */
+export function isFirstInRun(name: string): boolean {
+  try {
+    mkdirSync(path.join(runFolder(), name));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Makes a folder that several test files copy from, once in a run: the first process that asks calls `make`, the
  * others wait for it. Returns its path. A `make` that throws is tried again by the next one that asks.

@@ -46,7 +46,7 @@ export async function startServer(program: ServerProgram): Promise<ServerProcess
 
   const start = async (): Promise<void> => {
     await ended;
-    const stdio = ["ignore", "ignore", "pipe"] as const;
+    const stdio = ["ignore", "pipe", "pipe"] as const;
     const started = spawn(command, args(port, folder), {
       ...owner,
       cwd: folder,
@@ -54,7 +54,10 @@ export async function startServer(program: ServerProgram): Promise<ServerProcess
     });
     child = started;
     let said = "";
-    started.stderr.on("data", (data: Buffer) => (said = (said + data.toString()).slice(-4_000)));
+    // Redis says on its standard output why it ends.
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.on("data", (data: Buffer) => (said = (said + data.toString()).slice(-4_000)));
+    }
     while (!hasEnded(started)) {
       // It is not listening yet, or is recovering from a crash.
       if (await answers(port).catch(() => false)) return;
