@@ -27,7 +27,7 @@ interface FastifyScope {
 
 /** Answers a request of Fastify by its Node request and response. */
 type FastifyListener = (
-  request: { readonly raw: NodeRequest },
+  request: { readonly raw: NodeRequest; readonly awsLambda?: NodeRequest["apiGateway"] },
   reply: { readonly raw: NodeResponse; hijack(): unknown },
 ) => Promise<void>;
 
@@ -77,8 +77,10 @@ export async function fastifyPlugin(
     );
   }
 
-  const answer: FastifyListener = async ({ raw }, reply) => {
+  const answer: FastifyListener = async ({ raw, awsLambda }, reply) => {
     reply.hijack();
+    // Of @fastify/aws-lambda. The listener knows only Node's request.
+    if (awsLambda !== undefined) Object.assign(raw, { apiGateway: awsLambda });
     await listener(raw, reply.raw);
   };
   // As a hook: between hook and handler, Fastify judges the Content-Type and reads the body.

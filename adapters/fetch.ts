@@ -1,5 +1,5 @@
-import { bodyLimits, type BodyOptions } from "./http/body-limits.js";
-import { answerFetch, waitUntilOn } from "./http/fetch-answer.js";
+import type { BodyOptions } from "./http/body-limits.js";
+import { answerFetch, fetchMount } from "./http/fetch-answer.js";
 import { readFetchRequest } from "./http/fetch-body.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
@@ -15,8 +15,7 @@ export type FetchHandler = (
 ) => Promise<Response>;
 
 const ADVICE =
-  "Call fetchHandler(receiver) with a request that nothing has read, or read a request.clone() before." +
-  " Next route handlers: export const POST = fetchHandler(receiver).";
+  "Call fetchHandler with a request that nothing has read, or read a request.clone() before.";
 
 /**
  * Mounts a receiver on a server of the Fetch API.
@@ -29,9 +28,9 @@ const ADVICE =
  * ```
  */
 export function fetchHandler(receiver: MountableReceiver, options: BodyOptions = {}): FetchHandler {
-  const limits = bodyLimits("fetchHandler", receiver, options);
-  return (request, second, third) =>
-    answerFetch(receiver, readFetchRequest(request, limits, ADVICE), (work) => {
-      waitUntilOn([third, second], work);
-    });
+  const mount = fetchMount("fetchHandler", receiver, options);
+  return (request, second, third) => {
+    const reading = readFetchRequest(request, mount.limits, ADVICE);
+    return answerFetch(mount, reading, () => [third, second]);
+  };
 }

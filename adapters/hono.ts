@@ -1,6 +1,6 @@
-import { bodyLimits, type BodyOptions } from "./http/body-limits.js";
-import { answerFetch, waitUntilOn } from "./http/fetch-answer.js";
-import { readHonoRequest, type HonoContext } from "./http/hono-request.js";
+import type { BodyOptions } from "./http/body-limits.js";
+import { answerFetch, fetchMount } from "./http/fetch-answer.js";
+import { honoContexts, readHonoRequest, type HonoContext } from "./http/hono-request.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
 /** A Hono handler: `app.all(path, honoHandler(receiver))`. */
@@ -22,10 +22,6 @@ const ADVICE =
  * ```
  */
 export function honoHandler(receiver: MountableReceiver, options: BodyOptions = {}): HonoHandler {
-  const limits = bodyLimits("honoHandler", receiver, options);
-  return (c) =>
-    answerFetch(receiver, readHonoRequest(c, limits, ADVICE), (work) => {
-      // Read on demand: without a context Hono throws, and that takes time.
-      waitUntilOn([c.executionCtx], work);
-    });
+  const mount = fetchMount("honoHandler", receiver, options);
+  return (c) => answerFetch(mount, readHonoRequest(c, mount.limits, ADVICE), () => honoContexts(c));
 }

@@ -6,6 +6,10 @@ import type { Output } from "./terminal/command-io.js";
 
 const DOCS = "node_modules/identity-gateway-webhooks/docs";
 
+/** Where the file comes from that a page's command reads. */
+export const REQUEST_FILE =
+  "request.txt is one refused request with its headers and raw body: from ngrok, a proxy's log, a HAR, or a line of your own log. Without one, lead the deliveries through `identity-gateway-webhooks listen --port 4000 --forward <url of your app>`: it prints the cause of each refusal.";
+
 /** What the documents say about an outcome or an error code. */
 export interface ExplainPage {
   readonly kind: "outcome" | "error";
@@ -122,6 +126,7 @@ function linesOf(output: Output, page: ExplainPage): readonly string[] {
     ...(causes.length === 0 ? [] : ["", "  Usual causes:"]),
     ...causes.flatMap((cause) => hanging("  - ", cause, width)),
     ...(command === undefined ? [] : ["", "  To find out more:", `  ${style("cyan", command)}`]),
+    ...(command?.includes("request.txt") === true ? hanging("  ", REQUEST_FILE, width) : []),
     "",
     `  ${style("dim", document)}`,
   ];

@@ -26,6 +26,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   unhandled: "add one, or send only the other type with --type",
   duplicate: "leave out --same-ids",
   signature_mismatch: "pass the endpoint's secret",
+  handler_failed: 'if a table refused the fixture, see "What is made up" in docs/testing.md',
   stale: "leave out --as-recorded, and compare the clocks",
 };
 
@@ -74,6 +75,14 @@ function reasonLines(output: Output, results: readonly ReplayResult[]): readonly
   );
 }
 
+/** Whether each answer is as its fixture expects, and at least one fixture expects something. */
+export function isProven(results: readonly ReplayResult[]): boolean {
+  return (
+    results.some(({ result }) => result === "as_expected") &&
+    results.every(({ result, error }) => result !== "different" && error === undefined)
+  );
+}
+
 function summaryOf(output: Output, results: readonly ReplayResult[], total: number): string {
   const count = (wanted: ReplayResult["result"]): number =>
     results.filter(({ result }) => result === wanted).length;
@@ -89,6 +98,7 @@ function summaryOf(output: Output, results: readonly ReplayResult[], total: numb
       ? []
       : [`${errors.length} without an answer (${printableLine(error)})`]),
     ...(missing > 0 ? [`${missing} not sent`] : []),
+    ...(count("not_judged") === total ? ["so nothing was proven"] : []),
   ];
-  return resultLine(output, different + errors.length + missing === 0, parts.join(", "));
+  return resultLine(output, isProven(results) && missing === 0, parts.join(", "));
 }

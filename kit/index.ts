@@ -33,6 +33,9 @@ export type { TwinClock } from "./twin/twin-clock.js";
 export { createScaledClock } from "./twin/scaled-clock.js";
 export { createVirtualClock, type VirtualClock } from "./twin/virtual-clock.js";
 
+export { startListener, type WebhookListener } from "./listener/start-listener.js";
+export type { ListenedDelivery } from "./listener/listened-delivery.js";
+
 export { receiverConformance } from "./conformance/receiver-conformance.js";
 export { runOrSkip } from "./run-or-skip.js";
 export type { ConformanceOptions } from "./conformance/conformance-options.js";
@@ -44,6 +47,8 @@ export {
 } from "./conformance/run-conformance.js";
 
 export { deliveryStoreContract } from "./store-contract/delivery-store-contract.js";
+export { queueDriverContract } from "./queue-contract/queue-driver-contract.js";
+export type { QueueUnderTest } from "./queue-contract/queue-clients.js";
 export { transactionalStoreContract } from "./store-contract/transactional-store-contract.js";
 export type {
   ContractCase,

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+
 /** A random source that gives the same values for the same seed. */
 export interface Random {
   /** A whole number from 0 to `limit` - 1. */
@@ -31,10 +33,17 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A UUID (version 4) made from the given bytes. */
-export function uuidOf(random: Uint8Array): string {
+/** The beginning of every made-up X-Webhook-Id (docs/testing.md). The gateway's own ids do not begin so. */
+const MADE_UP = 0x7e57_da7a;
+
+/**
+ * A made-up X-Webhook-Id: a UUID of version 8, whose content is free (RFC 9562), so that a column of type `uuid`
+ * takes it. The same `random` bytes give the same id.
+ */
+export function madeUpDeliveryId(random: Uint8Array = randomBytes(16)): string {
   const bytes = Buffer.from(random.subarray(0, 16));
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt32BE(MADE_UP, 0);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { ConfigurationError } from "../src/common/errors.js";
 import { ownOptions } from "../src/common/option-checks.js";
 import type { Alarm } from "../src/records/alarm.js";
 import type { OnlineDataEvent } from "../src/records/online-data-event.js";
 import { signDelivery } from "../src/signature/sign-delivery.js";
 import { checkOption } from "./option-checks.js";
+import { madeUpDeliveryId } from "./random.js";
 
 /** The secret that signs the published fixtures. It is public, so never use it for a real webhook. */
 export const TEST_SECRET = "whsec_test_0123456789abcdef";
@@ -13,7 +13,9 @@ export const TEST_SECRET = "whsec_test_0123456789abcdef";
 export interface Signing {
   /** The webhook's secret. */
   readonly secret: string;
-  /** X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`. Default a random UUID. */
+  /**
+   * X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`. Default a new made-up id, which begins with `7e57da7a-`.
+   */
   readonly id?: string | undefined;
   /** X-Webhook-Timestamp: whole Unix seconds, from 0 to 999 999 999 999. Default now. */
   readonly timestamp?: number | undefined;
@@ -67,7 +69,7 @@ export interface BodyToSign extends Signing {
 export type SignedDeliveryOptions = AlarmToSign | EventToSign | BodyToSign;
 
 /**
- * The headers of a delivery (GATEWAY.md, "Events").
+ * The headers of a delivery (the gateway's document, section "Events").
  *
  * @experimental
  */
@@ -94,7 +96,8 @@ export interface SignedDelivery {
 const OPTIONS = ["type", "alarm", "event", "body", "secret", "id", "timestamp"];
 
 /**
- * Makes a request for a delivery, signed as the gateway signs it (GATEWAY.md, "Authentication", rule 7). Pass
+ * Makes a request for a delivery, signed as the gateway signs it (the gateway's document, section "Authentication",
+ * rule 7). Pass
  * it to `receiver.receive(delivery)` or `fetch(url, delivery)`, or with supertest
  * `.post(path).set(delivery.headers).send(delivery.body)`. With a body that is not valid UTF-8 supertest also
  * needs `.serialize((bytes) => bytes)`, since it would send the bytes as JSON.
@@ -111,7 +114,7 @@ export async function signedDelivery(given: SignedDeliveryOptions): Promise<Sign
   const options = ownOptions("signedDelivery", given, OPTIONS);
   const { type, body } = contentOf(options);
   const timestamp = options.timestamp ?? Math.floor(Date.now() / 1000);
-  const { secret, id = randomUUID() } = options;
+  const { secret, id = madeUpDeliveryId() } = options;
   return {
     method: "POST",
     headers: {

@@ -1,12 +1,12 @@
 import type { WebhookResponse } from "./answer/answer.js";
 import { Reporter } from "./answer/reporter.js";
-import { spreadRetryAfterMs } from "./answer/retry-after.js";
-import { malformed, unreadable } from "./answer/endings.js";
-import { beginTrace, type Ending, type Trace } from "./answer/trace.js";
+import { malformed, overloaded, unreadable } from "./answer/endings.js";
+import { beginTrace, isProbeId, type Ending, type Trace } from "./answer/trace.js";
 import { ConcurrencyLimit } from "./common/concurrency-limit.js";
 import { InFlightCount } from "./common/in-flight-count.js";
 import { within } from "./common/timers.js";
-import { readDeliveryHeaders } from "./delivery/headers.js";
+import { claimedType } from "./delivery/header-faults.js";
+import { readDeliveryHeaders, typeLabel } from "./delivery/headers.js";
 import { recoveredRequest } from "./delivery/recovered-delivery.js";
 import { readBody, type WebhookRequest, UnreadableBody, holdOpen } from "./delivery/request.js";
 import { isTransactional, type Handling } from "./handling/handling.js";
@@ -41,7 +41,7 @@ export function createWebhookReceiver<Tx = never>(
 ): WebhookReceiver {
   const settings = checkOptions(options);
   const { keyring, store, maxBodyBytes, timestampToleranceMs, now } = settings;
-  const { maxConcurrentDeliveries, handlerMaxMs, dependencyTimeoutMs } = settings;
+  const { maxConcurrentDeliveries, handlerMaxMs, dependencyTimeoutMs, telemetry } = settings;
   const inFlight = new InFlightCount();
   const tally = new Tally(keyring);
   const reporter = new Reporter({ ...settings, tally });
@@ -52,12 +52,17 @@ export function createWebhookReceiver<Tx = never>(
     ? new TransactionalHandling(store, settings, log, tally)
     : new LeasedHandling(store, settings, log, tally);
   // From a request's arrival. A handler that is given up has left its slot by then, unless its timers are
-  // never called. The six: secret, schemas, and begin and end of two transactions if one is discarded.
+  // never called. The six: secret, schemas, an overdue lease, claim, complete, and one to spare.
   const slotMaxMs = handlerMaxMs + 6 * dependencyTimeoutMs;
-  const limit = new ConcurrencyLimit(maxConcurrentDeliveries, slotMaxMs);
+  // Deliveries to a transactional store wait for a connection instead.
+  const limit = isTransactional(store)
+    ? undefined
+    : new ConcurrencyLimit(maxConcurrentDeliveries, slotMaxMs);
   let isDraining = false;
   const internal: ReceiverInternals = {
     tally,
+    startedAtMs: () => health.counts.timeOf("started") || 0,
+    refusedMs: (type) => health.counts.refusedMs(type),
     inFlight: () => inFlight.count(),
     completionsPending: () => handling.completionsPending(),
     isDraining: () => isDraining,
@@ -65,18 +70,17 @@ export function createWebhookReceiver<Tx = never>(
     log,
     logLostAnswer: reporter.logLostAnswer.bind(reporter),
     recover: (delivery) => run(recoveredRequest(delivery, now), true),
+    routes,
   };
   const health = new Health({ ...settings, ...internal }, log);
-  const { telemetry } = settings;
   const measuring = telemetry?.internal as InternalTelemetry | undefined;
   measuring?.connectReceiver(internal, log);
   const seesDeliveries = measuring?.seesDeliveries !== false;
   const observers = new Observers("delivery", seesDeliveries ? telemetry : undefined, log);
 
   store.connectReceiver?.({
-    warn: (message) => {
-      log.warn(message);
-    },
+    warn: log.warn.bind(log),
+    noteForgets: tally.noteForgets.bind(tally),
     dependencyTimeoutMs,
   });
   if (keyring === undefined) {
@@ -93,7 +97,8 @@ export function createWebhookReceiver<Tx = never>(
       // Read once, because the property may be an accessor.
       trace.waitUntil = request.waitUntil;
       trace.deadline = request.hostDeadline;
-      const method = (request.method ?? "POST").toUpperCase();
+      const given: unknown = request.method ?? "POST";
+      const method = typeof given === "string" ? given.toUpperCase() : "";
       const isDelivery = method === "POST";
       if (!isDelivery && method !== "GET" && method !== "HEAD") {
         return end(trace, { outcome: "method_not_allowed" });
@@ -109,12 +114,18 @@ export function createWebhookReceiver<Tx = never>(
       }
       trace.bytes = rawBody.length;
       const headers = readDeliveryHeaders(request.headers);
-      if (headers === undefined) return end(trace, malformed(request));
+      if (headers === undefined) {
+        trace.claimed = claimedType(request.headers);
+        return end(trace, malformed(request));
+      }
 
       const authenticating = authenticate(trace.recovered ? undefined : keyring, headers, rawBody);
       const authenticity = "then" in authenticating ? await authenticating : authenticating;
-      if (!authenticity.authentic) return end(trace, authenticity);
       const { id, type, timestampMs } = headers;
+      if (!authenticity.authentic) {
+        if (!isProbeId(id)) trace.claimed = typeLabel(type);
+        return end(trace, authenticity);
+      }
       trace.id = id;
       trace.type = type;
       if (!trace.recovered) trace.timestampMs = timestampMs;
@@ -141,15 +152,13 @@ export function createWebhookReceiver<Tx = never>(
       if (route.kind === "unhandled") reporter.warnUnhandled(route.what);
       if (route.kind !== "run") return end(trace, { outcome: route.kind, advice: route.advice });
 
-      if (limit.isReached()) {
-        return end(trace, { outcome: "overloaded", retryAfterMs: spreadRetryAfterMs(id) });
-      }
+      if (limit?.isReached() === true) return end(trace, overloaded(id));
       trace.durations = tally.durations;
       // Claims the delivery, runs the handler and settles the claim.
       const handled = handling.handle({ headers, rawBody, call: route, trace });
       // A synchronous delivery has ended and takes no slot.
       if (!("then" in handled)) return end(trace, handled);
-      trace.slot = limit.enter(trace.startedAt);
+      trace.slot = limit?.enter(trace.startedAt);
       return end(trace, await handled);
     } catch (error) {
       return end(trace, { outcome: "internal_error", error });
@@ -162,7 +171,7 @@ export function createWebhookReceiver<Tx = never>(
   function end(trace: Trace, ending: Ending): WebhookResponse {
     const { outcome, late, unfinished } = ending;
     if (late !== undefined) finishLate(trace, late);
-    else if (trace.slot !== undefined) limit.leave(trace.slot);
+    else if (trace.slot !== undefined) limit?.leave(trace.slot);
     if (unfinished !== undefined) holdOpen(trace, unfinished);
     health.counts.note(trace, ending);
     const response = reporter.end(trace, ending);
@@ -177,7 +186,7 @@ export function createWebhookReceiver<Tx = never>(
   function finishLate(trace: Trace, late: Promise<Ending>): void {
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
-      if (trace.slot !== undefined) limit.leave(trace.slot);
+      if (trace.slot !== undefined) limit?.leave(trace.slot);
       health.counts.noteLate(ending);
       reported = reporter.endLate(trace, ending);
     });
@@ -197,8 +206,7 @@ export function createWebhookReceiver<Tx = never>(
       isDraining = true;
       const timeoutMs = drainTimeoutOf(drainOptions);
       const until = performance.now() + timeoutMs;
-      // Flushed now and once more at the end: a handler that hangs would otherwise leave no time for the
-      // completions that are already due.
+      // Flushed now and at the end: a handler that hangs would leave no time for completions that are due.
       const flushed = inFlight.isIdle() ? undefined : handling.flush(timeoutMs);
       const running = await inFlight.waitUntilIdle(timeoutMs);
       await flushed;

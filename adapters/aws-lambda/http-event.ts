@@ -48,8 +48,7 @@ export interface LambdaResult {
 const NO_BASE64 = new UnreadableBody(
   "body_consumed",
   0,
-  "The event's isBase64Encoded is true and its body is no base64: look for what changes events before" +
-    " lambdaHandler.",
+  "isBase64Encoded is true and its body is no base64: look for what changes events.",
 );
 
 /**

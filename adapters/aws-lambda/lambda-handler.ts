@@ -1,7 +1,7 @@
-import { answersByOutcome } from "../../src/answer/answer.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
-import { internalsOf, type MountableReceiver } from "../../src/options/webhook-receiver.js";
+import type { MountableReceiver } from "../../src/options/webhook-receiver.js";
 import { checkReceiver } from "../http/body-limits.js";
+import { DEFAULT_MARGIN_MS, Invocations, type LambdaContext } from "../http/invocation.js";
 import {
   httpEventOf,
   requestOf,
@@ -9,7 +9,6 @@ import {
   type LambdaEvent,
   type LambdaResult,
 } from "./http-event.js";
-import { inTime, InvocationDeadline, OpenWork, type LambdaContext } from "./invocation.js";
 
 /** Options of the Lambda adapter. */
 export interface LambdaHandlerOptions {
@@ -28,11 +27,7 @@ export interface LambdaHandlerOptions {
  */
 export type LambdaHandler = (event: LambdaEvent, context?: LambdaContext) => Promise<LambdaResult>;
 
-const TIME_IS_UP =
-  "handler_timeout: the function's time was up before the secret function, the store or a transaction had" +
-  " answered, so the gateway is told to send again. Raise the function's time-out, or lower" +
-  " dependencyTimeoutMs";
-const MARGIN = { fallback: 1_000, min: 1, max: 900_000 };
+const MARGIN = { fallback: DEFAULT_MARGIN_MS, min: 1, max: 900_000 };
 
 /**
  * Mounts a receiver on AWS Lambda: behind an HTTP API (payload format 2.0 or 1.0), a REST API, a function
@@ -54,16 +49,10 @@ export function lambdaHandler(
   checkReceiver("lambdaHandler", receiver);
   const own = ownOptions("lambdaHandler", options, ["marginMs"]);
   const marginMs = integerOption("marginMs", own.marginMs, MARGIN);
-  const timeIsUp = answersByOutcome("retry").handler_timeout.response;
+  const invocations = new Invocations(receiver, marginMs);
 
   return async (event, context) => {
-    const deadline = new InvocationDeadline(context, marginMs);
     const httpEvent = httpEventOf(event);
-    const work = new OpenWork();
-    const request = { ...requestOf(httpEvent), waitUntil: work.add, hostDeadline: deadline };
-    const answer = await inTime(receiver.receive(request), deadline.returnBy);
-    if (answer === undefined) internalsOf(receiver)?.log.error(TIME_IS_UP);
-    else await work.end(deadline);
-    return resultOf(httpEvent, answer ?? timeIsUp);
+    return resultOf(httpEvent, await invocations.receive(requestOf(httpEvent), context));
   };
 }

@@ -1,22 +1,53 @@
+import { bodyLimits, type BodyLimits, type BodyOptions } from "./body-limits.js";
 import type { FetchRequest } from "./fetch-body.js";
+import { invocationsOf, type Invocations } from "./invocation.js";
+import { isOnWorkers } from "../../src/common/runtime.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import { internalsOf, type MountableReceiver } from "../../src/options/webhook-receiver.js";
-import { type WebhookRequest, UnreadableBody } from "../../src/delivery/request.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 
 const encoder = new TextEncoder();
 const NO_BODY = { "content-length": "0" };
 
-/** Passes a request to the receiver once its body is read, and returns the answer as a `Response`. */
-export async function answerFetch(
+/** A receiver mounted on a server of the Fetch API. */
+export interface FetchMount {
+  readonly receiver: MountableReceiver;
+  readonly limits: BodyLimits;
+  /** Undefined elsewhere than on AWS Lambda. */
+  readonly invocations: Invocations | undefined;
+}
+
+/** Throws `ConfigurationError` as `bodyLimits` does. */
+export function fetchMount(
+  adapter: string,
   receiver: MountableReceiver,
+  options: BodyOptions,
+): FetchMount {
+  const limits = bodyLimits(adapter, receiver, options);
+  return { receiver, limits, invocations: invocationsOf(receiver) };
+}
+
+/**
+ * Passes a request to the receiver once its body is read, and returns the answer as a `Response`. `contexts`: what
+ * the platform has passed with the request.
+ */
+export async function answerFetch(
+  { receiver, invocations }: FetchMount,
   reading: Promise<FetchRequest>,
-  waitUntil: NonNullable<WebhookRequest["waitUntil"]>,
+  contexts: () => readonly unknown[],
 ): Promise<Response> {
   const { method, headers, body, isDisconnected, discard } = await reading;
   // The sender has hung up, but the server still expects a Response. To the gateway, 408 means "send
   // again".
   if (body === undefined) return new Response(null, { status: 408 });
-  const answer = await receiver.receive({ method, headers, body, waitUntil, isDisconnected });
+  const held = () => findContext(contexts(), "waitUntil");
+  // Elsewhere read on demand: where a context is missing, Hono throws, and that takes time.
+  const isCutOff = isOnWorkers() && held() === undefined;
+  const waitUntil = isCutOff ? undefined : (work: Promise<unknown>) => held()?.waitUntil(work);
+  const request = { method, headers, body, waitUntil, isDisconnected };
+  const answer = await (invocations === undefined || held()
+    ? receiver.receive(request)
+    : invocations.receive(request, findContext(contexts(), "getRemainingTimeInMillis")));
   const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
   if (isUnfinished) return closingResponse(answer, discard);
   if (internalsOf(receiver)?.isDraining() !== true) return completeResponse(answer);
@@ -24,18 +55,12 @@ export async function answerFetch(
   return completeResponse({ ...answer, headers: { ...answer.headers, connection: "close" } });
 }
 
-/** A platform's context that holds a request open: on Workers, Netlify and Hono. */
-interface ExecutionContext {
-  waitUntil(work: Promise<unknown>): void;
-}
-
-/** Passes `work` to the first of `contexts` that can hold the request open. */
-export function waitUntilOn(contexts: readonly unknown[], work: Promise<unknown>): void {
-  contexts.find(isExecutionContext)?.waitUntil(work);
-}
-
-function isExecutionContext(value: unknown): value is ExecutionContext {
-  return typeof (value as Partial<ExecutionContext> | null | undefined)?.waitUntil === "function";
+/** The first of `contexts` with a method: `waitUntil` is of Workers, Netlify and Hono. */
+function findContext<Method extends string>(contexts: readonly unknown[], method: Method) {
+  return contexts.find(
+    (value): value is Readonly<Record<Method, (work: Promise<unknown>) => unknown>> =>
+      typeof (value as Record<string, unknown> | null | undefined)?.[method] === "function",
+  );
 }
 
 /** Copies the headers: @hono/node-server before 2.1.2 writes a Content-Length into the object it gets. */

@@ -21,8 +21,8 @@ interface FetchBody {
 }
 
 const EMPTY = new Uint8Array(0);
-const NO_WEB_STREAM =
-  "The request's body is no ReadableStream: pass a Request of the Fetch API, not one of node-fetch.";
+const HOST_LIMIT = "Raise the host's limit (BODY_SIZE_LIMIT).";
+const NO_WEB_STREAM = "The body is no ReadableStream: pass a Request of the Fetch API.";
 
 /** Reads a `Request` within the limits. If other code has read its body, the log gives `advice`. */
 export async function readFetchRequest(
@@ -67,8 +67,12 @@ async function readBody(
       received.add(value);
     }
   } catch (error) {
-    if (!(error instanceof DeadlineError)) return { body: undefined };
-    return { body: new UnreadableBody("body_timeout", bytes) };
+    if (error instanceof DeadlineError) return { body: new UnreadableBody("body_timeout", bytes) };
+    // SvelteKit ends a stream at its own limit with an error of this status.
+    const isCutByHost = (error as { readonly status?: unknown } | undefined)?.status === 413;
+    return {
+      body: isCutByHost ? new UnreadableBody("body_too_large", bytes, HOST_LIMIT) : undefined,
+    };
   }
   return {
     body: new UnreadableBody("body_too_large", bytes),

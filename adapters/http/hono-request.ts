@@ -37,6 +37,17 @@ export function readHonoRequest(
     : readIncoming(behind, isDisconnected, limits, advice);
 }
 
+/** What the platform has passed with a request: the context of Workers, or that of a Lambda invocation. */
+export function honoContexts(c: HonoContext): readonly unknown[] {
+  const { lambdaContext, context } = Object(c.env) as Readonly<Record<string, unknown>>;
+  try {
+    return [c.executionCtx];
+  } catch {
+    // `hono/aws-lambda` names it in two ways, depending on how the answer is sent.
+    return [lambdaContext, context];
+  }
+}
+
 /** Node's request behind a `Request`, and its headers. */
 interface Behind {
   readonly incoming: NodeRequest;

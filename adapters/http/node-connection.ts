@@ -7,6 +7,8 @@ export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
   readonly rawBody?: unknown;
   /** Bytes from `express.raw()`, text from `express.text()`, or another parser's result. */
   readonly body?: unknown;
+  /** The context of a Lambda invocation, where serverless-http keeps it. */
+  readonly apiGateway?: { readonly context?: unknown } | undefined;
 };
 
 /** A response of `node:http`, `node:https` or HTTP/2's compatibility API. */

@@ -1,4 +1,5 @@
 import { bodyLimits, type BodyOptions } from "./body-limits.js";
+import { invocationsOf } from "./invocation.js";
 import { isOurs, writeAnswer, writeAnswerAndClose, writeLastAnswer } from "./node-answer.js";
 import { readNodeBody } from "./node-body.js";
 import { isGone, settled, type NodeRequest, type NodeResponse } from "./node-connection.js";
@@ -30,6 +31,7 @@ export function nodeListener(
 ): NodeListener {
   const limits = bodyLimits(adapter, receiver, options);
   const internal = internalsOf(receiver);
+  const invocations = invocationsOf(receiver);
 
   return async (req, res) => {
     const { method, headers } = req;
@@ -39,7 +41,10 @@ export function nodeListener(
       const body = method === "POST" ? await readNodeBody(req, limits, advice) : "";
       if (body !== undefined) {
         const isDisconnected = () => isGone(req, res);
-        answer = await receiver.receive({ method, headers, body, isDisconnected });
+        const request = { method, headers, body, isDisconnected };
+        answer = await (invocations === undefined
+          ? receiver.receive(request)
+          : invocations.receive(request, req.apiGateway?.context));
         // Bytes are tested for first, which is faster.
         const isUnfinished =
           !(body instanceof Uint8Array) && body instanceof UnreadableBody && body.isUnfinished;

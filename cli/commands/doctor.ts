@@ -3,15 +3,8 @@ import {
   type ConformanceCaseReport,
 } from "../../kit/conformance/run-conformance.js";
 import { createCommand } from "../command.js";
-import { causesOf } from "../doctor/causes.js";
-import {
-  describeCauses,
-  describeDropped,
-  describeObstacle,
-  describeSummary,
-  describeUnproven,
-} from "../doctor/closing-report.js";
-import { caseJson, JunitFile } from "../doctor/doctor-files.js";
+import { describeObstacle } from "../doctor/closing-report.js";
+import { JunitFile } from "../doctor/doctor-files.js";
 import {
   DOCTOR_OPTIONS,
   isFailure,
@@ -19,13 +12,11 @@ import {
   type DoctorPlan,
   type DoctorValues,
 } from "../doctor/doctor-options.js";
-import { describeCases, describeRepeatedTimestamp } from "../doctor/doctor-report.js";
-import { droppedIn } from "../doctor/dropped-deliveries.js";
-import { countTrusting, unprovenIn } from "../doctor/not-proven.js";
+import { reportRun, type DoctorRun } from "../doctor/report-run.js";
 import { slowRunNote } from "../doctor/run-time.js";
 import { watchEndpoint } from "../doctor/stopped-endpoint.js";
 import { findObstacle, type Obstacle } from "../doctor/preflight.js";
-import { probeRepeatedTimestamp } from "../doctor/repeated-timestamp.js";
+import { probeRepeatedTimestamp, type RepeatedTimestamp } from "../doctor/repeated-timestamp.js";
 import { EXIT, untilAborted } from "../exit.js";
 import { shownUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
@@ -76,49 +67,106 @@ async function examine(
   plan: DoctorPlan,
   junit: JunitFile,
 ): Promise<number> {
-  const { url, types, secret, connection, cases } = plan;
+  const { url, types, accountIds, secret, connection, cases } = plan;
+  const bar = createProgressBar(io.err, cases.length);
+  bar.show("a first delivery");
   const obstacle = await untilAborted(
     io.signal,
     findObstacle(url, {
       ...connection,
       secret,
       types,
+      accountIds,
       handled: values.handled,
       handledWithinMs: values["handled-within"],
     }),
-  );
+  ).finally(bar.end);
   if (obstacle !== undefined) return stopBefore(io, values, url, obstacle, junit);
 
   io.err.write(
     `${cases.length} ${cases.length === 1 ? "case" : "cases"} with made-up deliveries, which the endpoint may handle as real ones.\n`,
   );
-  const ends: ConformanceCaseReport[] = [];
+  const run = await runCases(io, values, plan, junit);
+  // After Ctrl-C there is little time: the report does not wait for the handler.
+  const restored = plan.restoreHandler();
+  reportRun(io.out, values, url, run);
+  await restored;
+  io.signal.throwIfAborted();
+  return run.passed ? EXIT.passed : EXIT.failed;
+}
+
+/** Runs the cases and shows progress. After Ctrl-C it resolves to what has ended by then. */
+async function runCases(
+  io: CommandIo,
+  values: DoctorValues,
+  {
+    url,
+    types: [type = "new_alarm"],
+    accountIds,
+    secret,
+    connection,
+    cases,
+    restoreHandler,
+  }: DoctorPlan,
+  junit: JunitFile,
+): Promise<DoctorRun> {
+  const { signal } = io;
+  const ended = new Map<string, ConformanceCaseReport>();
+  const running = new Set<string>();
   const bar = createProgressBar(io.err, cases.length);
-  const watched = watchEndpoint(url, cases, connection, io.signal);
+  const watched = watchEndpoint(url, cases, connection, signal);
+  const progress = (): string => {
+    const failed = [...ended.values()].filter(({ result }) => result === "failed").length;
+    return `${failed === 0 ? "" : `${failed} failed; `}${[...running].join(", ")}`;
+  };
+  let repeated: RepeatedTimestamp | undefined;
   try {
-    const onResult = (end: ConformanceCaseReport): void => {
-      ends.push(end);
-      // The end of the endpoint is one finding, and not one for each case that is left.
-      junit.addCase(end, watched.stopped() === undefined && isFailure(end, values));
-      bar.advance(end.title);
-      const note = slowRunNote(ends, cases.length);
-      if (note !== undefined) bar.say(note);
-    };
-    await untilAborted(io.signal, runConformance(watched.cases, { onResult, signal: io.signal }));
+    const all = runConformance(watched.cases, {
+      concurrency: values.concurrency,
+      signal,
+      onStart({ id }) {
+        running.add(id);
+        bar.show(progress());
+      },
+      onResult(end) {
+        if (signal.aborted) return;
+        running.delete(end.id);
+        ended.set(end.id, end);
+        // The end of the endpoint is one finding, and not one for each case that is left.
+        junit.addCase(end, watched.stopped() === undefined && isFailure(end, values));
+        bar.advance(progress());
+        const note = slowRunNote([...ended.values()], cases.length, values.concurrency);
+        if (note !== undefined) bar.say(note);
+      },
+    });
+    await untilAborted(signal, all);
+    // With --only and --group the report shows nothing but those cases.
+    if (values.only.length + values.group.length === 0 && watched.stopped() === undefined) {
+      bar.show("retries with the first timestamp");
+      repeated = await probeRepeatedTimestamp(url, {
+        ...connection,
+        secret,
+        type,
+        accountIds,
+        signal,
+      });
+    }
+  } catch (error) {
+    if (!signal.aborted) {
+      await restoreHandler();
+      throw error;
+    }
   } finally {
     bar.end();
-    await plan.restoreHandler();
-    if (!values.json) {
-      io.out.write(`${io.out.style("bold", shownUrl(url))}\n\n`);
-      const shown = values["failed-only"] ? ends.filter(({ result }) => result === "failed") : ends;
-      describeCases(io.out, shown);
-    }
   }
   const stopped = watched.stopped();
   if (stopped !== undefined) junit.addObstacle(stopped);
-  const passed = stopped === undefined && !ends.some((end) => isFailure(end, values));
-  await reportOn(io, values, plan, { ends, passed, stopped });
-  return passed ? EXIT.passed : EXIT.failed;
+  const ends = cases.flatMap(({ id }) => ended.get(id) ?? []);
+  const notRun = cases.length - ends.length;
+  const isProven = ends.some(({ result }) => result === "passed");
+  const isWhole = stopped === undefined && notRun === 0;
+  const passed = isProven && isWhole && !ends.some((end) => isFailure(end, values));
+  return { ends, passed, stopped, notRun, repeated };
 }
 
 /** Reports the one finding about a URL that cannot be tested. */
@@ -133,53 +181,4 @@ function stopBefore(
   if (json) writeJson(io.out, { url: shownUrl(url), obstacle, cases: [], passed: false });
   else describeObstacle(io.out, obstacle);
   return EXIT.failed;
-}
-
-/** How the cases of a run ended. */
-interface Run {
-  readonly ends: readonly ConformanceCaseReport[];
-  readonly passed: boolean;
-  /** Why the run ended before its end. */
-  readonly stopped: Obstacle | undefined;
-}
-
-async function reportOn(
-  { out, signal }: CommandIo,
-  { json, only, group }: DoctorValues,
-  { url, types: [type = "new_alarm"], connection, secret }: DoctorPlan,
-  { ends, passed, stopped }: Run,
-): Promise<void> {
-  // With --only and --group the report shows nothing but those cases.
-  const repeated =
-    only.length + group.length > 0 || stopped !== undefined
-      ? undefined
-      : await probeRepeatedTimestamp(url, { ...connection, secret, type, signal });
-  const [causes, dropped] = [causesOf(ends), droppedIn(ends)];
-  const unproven = stopped === undefined ? unprovenIn(ends) : [];
-  if (json) {
-    writeJson(out, {
-      url: shownUrl(url),
-      ...(stopped === undefined ? {} : { obstacle: stopped }),
-      cases: ends.map(caseJson),
-      repeatedTimestamp: repeated,
-      changeFirst: causes.map(({ change, ends: own }) => ({
-        change,
-        cases: own.map(({ id }) => id),
-      })),
-      dropped,
-      notProven: unproven,
-      passed,
-    });
-    return;
-  }
-  if (repeated !== undefined) describeRepeatedTimestamp(out, repeated);
-  describeDropped(out, dropped);
-  describeCauses(out, causes);
-  if (stopped !== undefined) {
-    describeObstacle(out, stopped, "This case and those after it are not judged.");
-    out.write("\n");
-  }
-  describeSummary(out, ends, passed);
-  if (stopped !== undefined) return;
-  describeUnproven(out, unproven, countTrusting(ends));
 }

@@ -9,6 +9,7 @@ import { createCommand } from "../command.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeJsonLine } from "../terminal/printable.js";
+import { ACCOUNT_OPTION, accountIdsOf } from "../options/shared-options.js";
 import { flag, text, whole } from "../options/option-specs.js";
 
 /** The gateway's webhook routes on this machine. */
@@ -42,6 +43,7 @@ export const gateway = createCommand({
       "HEAD",
       "none",
     ]),
+    "account-id": ACCOUNT_OPTION,
     json: flag('Writes JSON lines: { "event": "listening" | "delivery", … }.'),
   },
   examples: {
@@ -52,6 +54,7 @@ export const gateway = createCommand({
   async run(io, values) {
     const { port, host = "127.0.0.1", speed, json } = values;
     const urlCheck = values["url-check"] ?? "GET";
+    const accountIds = accountIdsOf(values["account-id"]);
     const api = createGatewayApi({
       clock: createScaledClock(speed),
       putDropsSecret: values["put-drops-secret"],
@@ -64,7 +67,9 @@ export const gateway = createCommand({
       },
     });
     const answer = (url: string, init: RequestInit): Promise<Response> =>
-      new URL(url).pathname === "/desk/deliveries" ? deliver(api, init) : api.fetch(url, init);
+      new URL(url).pathname === "/desk/deliveries"
+        ? deliver(api, init, accountIds)
+        : api.fetch(url, init);
     const server = await serveApi(answer, { port, host }).catch((error: unknown) => {
       const { code } = Object(error) as { code?: unknown };
       throw new UsageError(`port ${port} of ${host} is not available: ${String(code)}`);
@@ -90,12 +95,16 @@ function describe({ out }: CommandIo, delivery: TwinDelivery, json: boolean): vo
 }
 
 /** Starts a delivery and does not wait for its end, which may be hours away. */
-async function deliver(api: GatewayApi, init: RequestInit): Promise<Response> {
+async function deliver(
+  api: GatewayApi,
+  init: RequestInit,
+  accountIds: readonly number[],
+): Promise<Response> {
   const refused = (message: string): Response =>
     Response.json({ error: { code: "VALIDATION_ERROR", message, details: [] } }, { status: 422 });
   if (init.method !== "POST") return refused("POST { alarm }, { event } or { type }");
   const body: unknown = await new Response(init.body ?? "{}").json().catch(() => undefined);
-  const event = eventOf(body);
+  const event = eventOf(body, accountIds);
   if (event === undefined) return refused("POST { alarm }, { event } or { type }");
   // Rejects only for an invalid event.
   const started = api.twin.deliver(event).then(
@@ -109,10 +118,12 @@ async function deliver(api: GatewayApi, init: RequestInit): Promise<Response> {
   return fault === undefined ? Response.json({ accepted: true }, { status: 202 }) : refused(fault);
 }
 
-function eventOf(body: unknown): TwinEvent | undefined {
+function eventOf(body: unknown, accountIds: readonly number[]): TwinEvent | undefined {
   const { alarm, event, type } = Object(body) as Record<string, unknown>;
   const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null;
   if (isRecord(alarm) || isRecord(event)) return body as TwinEvent;
-  if (type === "delete_my_data_event") return { event: sampleOnlineDataEvent("DATA_REAPPEARED") };
-  return type === "new_alarm" ? { alarm: sampleAlarm() } : undefined;
+  if (type === "delete_my_data_event") {
+    return { event: sampleOnlineDataEvent("DATA_REAPPEARED", {}, { accountIds }) };
+  }
+  return type === "new_alarm" ? { alarm: sampleAlarm({}, { accountIds }) } : undefined;
 }

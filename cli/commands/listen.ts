@@ -1,24 +1,22 @@
 import { recordFixtures, type RecordFixturesOptions } from "../../kit/recorder/record-fixtures.js";
+import { answeredDelivery } from "../../kit/listener/delivery-fixture.js";
+import { startApi } from "../../kit/listener/listener-api.js";
+import { Forwarder } from "../../kit/listener/forwarder.js";
+import { bodyFields } from "../../kit/listener/listened-delivery.js";
+import { Listener } from "../../kit/listener/listener.js";
+import { startServer } from "../../kit/listener/local-server.js";
 import { refusalSentence } from "../../kit/recorder/fixture-refusal.js";
 import { printableLine, writeJsonLine } from "../terminal/printable.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { createCommand } from "../command.js";
 import { CONNECTION_OPTIONS, MAX_BODY_OPTION } from "../options/shared-options.js";
-import { answeredDelivery } from "../listen/answered-delivery.js";
-import { entryOf } from "../listen/delivery-entry.js";
-import { DeliveryIntake, type Intake } from "../listen/delivery-intake.js";
+import { listenerPage } from "../listen/listener-page.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
-import { Forwarder } from "../listen/forwarder.js";
-import { VerifyingReceiver } from "../listen/verifying-receiver.js";
 import { describeEntry } from "../listen/listen-report.js";
-import { startServer } from "../listen/listening-server.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { keysOf } from "../../src/signature/secrets.js";
 import { flag, list, text, whole } from "../options/option-specs.js";
-
-/** In a flood of forgeries the causes are not searched for: each search may take a second. */
-const MAX_WAITING = 20;
 
 /** A receiver on this machine that shows each request. */
 export const listen = createCommand({
@@ -55,8 +53,11 @@ export const listen = createCommand({
     "max-body-bytes": MAX_BODY_OPTION,
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
+    page: flag(
+      "Also serves a page on this machine alone: the deliveries with their findings and bodies, and keys to send them again. Prints its address with a token, which is secret.",
+    ),
     json: flag(
-      'Writes JSON lines: { "event": "listening" | "delivery" | "recorded" | "not_recorded", … }.',
+      'Writes JSON lines: { "event": "listening" | "page" | "delivery" | "recorded" | "not_recorded", … }.',
     ),
   },
   examples: {
@@ -65,6 +66,8 @@ export const listen = createCommand({
       "listen --port 4000 --forward http://127.0.0.1:3000/webhooks/gateway --record recorded",
     "Fixtures for a parser of the payload: its keys stay":
       "listen --record recorded --keep-keys 'alarm.payload.**'",
+    "In a browser, where a delivery can be edited and sent again":
+      "listen --page --forward http://127.0.0.1:3000/webhooks/gateway",
     "For a script": "listen --json --port 0 | jq .outcome",
   },
   async run(io, values) {
@@ -78,36 +81,36 @@ export const listen = createCommand({
     const recorder =
       record === undefined ? undefined : createRecorder(io, { directory: record, redact }, json);
     const url = forward === undefined ? undefined : readTargetUrl(forward);
-    const { timeout: timeoutMs, insecure: skipTlsVerification } = values;
-    const forwarder = url && new Forwarder(url, { timeoutMs, skipTlsVerification });
-    const receiver = new VerifyingReceiver({ secrets, maxBodyBytes });
-
-    // After the answer, and one at a time: the search for a cause is slow.
-    let shown = Promise.resolve();
-    let waiting = 0;
-    const onIntake = (intake: Intake): void => {
-      const delivery = answeredDelivery(intake);
-      if (delivery !== undefined) recorder?.(delivery);
-      waiting += 1;
-      const isDiagnosed = secrets.length > 0 && waiting <= MAX_WAITING;
-      shown = shown.then(async () => {
-        const entry = await entryOf(intake, {
-          secrets,
-          maxBodyBytes,
-          isDiagnosed,
-          showsBody: values["show-body"],
-        });
-        waiting -= 1;
-        if (json) writeJsonLine(io.out, { event: "delivery", ...entry });
-        else describeEntry(io.out, entry);
-      });
-    };
-    const intake = new DeliveryIntake(receiver, forwarder, onIntake);
-    const server = await startServer(intake.answer.bind(intake), port, host);
+    const forwarder = url && new Forwarder(url, values.timeout, values.insecure);
+    const listener = new Listener({
+      secrets,
+      maxBodyBytes,
+      forwarder,
+      onIntake(intake) {
+        const delivery = answeredDelivery(intake);
+        if (delivery !== undefined) recorder?.(delivery);
+      },
+      onEntry(entry, { body }) {
+        const shown = { ...entry, ...(values["show-body"] ? bodyFields(body) : {}) };
+        if (json) writeJsonLine(io.out, { event: "delivery", ...shown });
+        else describeEntry(io.out, shown);
+      },
+    });
+    const server = await startServer(listener.answer.bind(listener), port, host).catch(
+      (error: unknown) => {
+        throw new UsageError(faultOf(error as NodeJS.ErrnoException, port, host));
+      },
+    );
     if (json) writeJsonLine(io.out, { event: "listening", url: server.url });
     else {
       const forwarding = url === undefined ? "" : `, forwarding to ${shownUrl(url)}`;
       io.out.write(`${io.out.style("bold", `listening on ${server.url}`)}${forwarding}\n`);
+    }
+    const page = values.page ? await startApi(listener, await listenerPage(server.url)) : undefined;
+    if (page !== undefined) {
+      const address = `${page.url}#${page.token}`;
+      if (json) writeJsonLine(io.out, { event: "page", url: address });
+      else io.out.write(`the page: ${address}\n`);
     }
     if (secrets.length === 0) {
       io.err.write(
@@ -116,12 +119,26 @@ export const listen = createCommand({
     }
 
     await aborted(io.signal);
-    await server.close();
+    await Promise.all([server.close(), page?.close()]);
     forwarder?.close();
-    await Promise.all([shown, recorder?.flush()]);
+    await Promise.all([listener.settled(), recorder?.flush()]);
     return EXIT.passed;
   },
 });
+
+function faultOf(
+  { code = "", message }: NodeJS.ErrnoException,
+  port: number,
+  host: string,
+): string {
+  const faults: Readonly<Record<string, string>> = {
+    EADDRINUSE: `port ${port} is in use: choose another with --port, or 0 for any free port`,
+    EACCES: `port ${port} is not allowed: choose 1024 or higher with --port`,
+    ENOTFOUND: `--host ${host} is not an address of this machine`,
+    EADDRNOTAVAIL: `--host ${host} is not an address of this machine`,
+  };
+  return faults[code] ?? message;
+}
 
 async function secretsOf(
   io: CommandIo,

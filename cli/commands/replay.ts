@@ -11,7 +11,7 @@ import { createProgressBar } from "../terminal/progress-bar.js";
 import { connectionFault } from "../send/connection-fault.js";
 import { describeObstacle } from "../doctor/closing-report.js";
 import { connectionObstacle } from "../doctor/preflight.js";
-import { describeReplay } from "../print-replay.js";
+import { describeReplay, isProven } from "../print-replay.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { flag, list, text } from "../options/option-specs.js";
@@ -25,7 +25,7 @@ export const replay = createCommand({
   about: [
     "Sends fixtures one after the other: files, whole folders, or patterns. Each is signed again with your secret, under a new id and with the age that it had when it was received. A bad signature stays bad, since the endpoint must refuse that fixture.",
     "Compares the status with the fixture's expectation, and the outcome if the answer names one of this library. The answer of another receiver is as expected if the gateway does the same after it. A fixture without an expectation is shown as not judged.",
-    "Exits 0 when every fixture is answered as it expects, 1 otherwise.",
+    "Exits 0 when every fixture is answered as it expects, 1 otherwise, and also when none says what it expects.",
   ],
   options: {
     to: text("<url>", "The URL to send to. Required."),
@@ -95,9 +95,7 @@ export const replay = createCommand({
       // Also shows the results of an interrupted replay.
       if (!values.json) describeReplay(io.out, url, results, fixtures.length);
     }
-    const passed = results.every(
-      ({ result, error }) => result !== "different" && error === undefined,
-    );
+    const passed = isProven(results);
     if (values.json) writeJson(io.out, { url: shownUrl(url), results, passed });
     return passed ? EXIT.passed : EXIT.failed;
   },

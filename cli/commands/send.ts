@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { isDeliveryId } from "../../src/delivery/headers.js";
+import { madeUpDeliveryId } from "../../kit/random.js";
 import { createSender } from "../../kit/sending/sender.js";
 import { createCommand } from "../command.js";
 import { DELIVERY_OPTIONS, readContent } from "../send/delivery-source.js";
@@ -15,7 +15,7 @@ import { followRetries } from "../send/follow-retries.js";
 import { JSON_OPTION, CONNECTION_OPTIONS } from "../options/shared-options.js";
 import { writeJson } from "../terminal/printable.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
-import { describeAnswers, describeRequest } from "../send/send-report.js";
+import { describeAnswers, describeRequest, DROPPED } from "../send/send-report.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { flag, text, whole } from "../options/option-specs.js";
 
@@ -27,11 +27,11 @@ export const send = createCommand({
   positionals: { min: 1, max: 1 },
   about: [
     "Sends one signed delivery and shows the request, the status, the outcome and the time. The delivery is made up, unless --fixture or --body names one.",
-    "Exits 0 when the delivery is acknowledged (2xx). With --times, one request must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret the endpoint must refuse the delivery: exits 0 when every request is answered without a 2xx, and with --follow-retries when the last attempt is.",
+    "Exits 0 when the delivery is acknowledged (2xx), and not dropped for want of a handler (unhandled). With --times, one request must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret the endpoint must refuse the delivery: exits 0 when every request is answered without a 2xx, and with --follow-retries when the last attempt is.",
   ],
   options: {
     ...DELIVERY_OPTIONS,
-    id: text("<id>", "X-Webhook-Id. Default: a new UUID."),
+    id: text("<id>", "X-Webhook-Id. Default: a new made-up id, which begins with 7e57da7a-."),
     times: whole(
       "<n>",
       { min: 1, max: 1_000, fallback: 1 },
@@ -116,7 +116,7 @@ export const send = createCommand({
 });
 
 function idOf(given: string | undefined): string {
-  if (given === undefined) return randomUUID();
+  if (given === undefined) return madeUpDeliveryId();
   if (isDeliveryId(given)) return given;
   throw new UsageError("--id must be 1 to 128 characters of [0-9A-Za-z._-]");
 }
@@ -128,6 +128,8 @@ function hasPassed({ experiments }: Prepared, answers: readonly Exchange[]): boo
       ({ status }) => status !== undefined && readingOf(status) !== "acknowledged",
     );
   }
-  const isLost = readings.some((reading) => reading === "final" || reading === "unlisted");
+  const isLost =
+    readings.some((reading) => reading === "final" || reading === "unlisted") ||
+    answers.some(({ outcome }) => outcome === DROPPED);
   return readings.includes("acknowledged") && !isLost;
 }

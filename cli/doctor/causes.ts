@@ -36,7 +36,10 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   "Answer only statuses of the gateway's contract: 409 instead of 405, 413 or 415.": {
     codes: ["unlisted_status"],
   },
-  "Acknowledge a delivery only when it is handled, or safe in a queue.": { codes: ["not_handled"] },
+  "Acknowledge a delivery only when it is handled, or safe in a queue.": {
+    codes: ["not_handled"],
+    ids: ["ten_failures_sent_again"],
+  },
   "Claim the whole X-Webhook-Id in one atomic step before the handler runs, and remember it when it is handled.":
     { codes: ["handled_again", "taken_for_duplicate"] },
   "Keep the id claimed while its handler runs, and free it only when the handler has failed.": {
@@ -113,6 +116,7 @@ export function causesOf(ends: readonly ConformanceCaseReport[]): readonly Cause
 
 /** The fix of a case without a row is its own cause. */
 function changeFor({ id, group, code, fix }: ConformanceCaseReport): string {
+  if (code === "receiver_failed") return fix;
   const rows = Object.entries(CAUSES);
   const [change = fix] =
     rows.find(([, { codes = [] }]) => code !== undefined && codes.includes(code)) ??

@@ -58,6 +58,7 @@ export function describeSummary(
   output: Output,
   ends: readonly ConformanceCaseReport[],
   passed: boolean,
+  notRun = 0,
 ): void {
   const count = (result: ConformanceCaseReport["result"], level?: string): number =>
     ends.filter((end) => end.result === result && (level ?? end.level) === end.level).length;
@@ -66,6 +67,7 @@ export function describeSummary(
     ...(count("failed", "must") > 0 ? [`${count("failed", "must")} failed that must pass`] : []),
     ...(count("failed", "should") > 0 ? [`${count("failed", "should")} failed that should`] : []),
     ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
+    ...(notRun > 0 ? [`cut off before ${countedCases(notRun)} had ended`] : []),
   ];
   output.write(`${resultLine(output, passed, parts.join(", "))}\n`);
 }
@@ -76,22 +78,51 @@ export function describeUnproven(
   unproven: readonly Unproven[],
   trusting: number,
 ): void {
-  const { style } = output;
   const items = unproven.map(({ what, cases, proveBy }) => ({
     text: `${printableLine(what, 400)}${cases.length === 0 ? "" : ` (${countedCases(cases.length)})`}`,
-    proveBy,
+    todo: proveBy,
   }));
   if (trusting > 0) {
     items.unshift({
       text: `that your endpoint did what it answered: ${countedCases(trusting)} passed by the answer alone`,
-      proveBy: "pass --handled <url>",
+      todo: "pass --handled <url>",
     });
   }
-  const lines = items.flatMap(({ text, proveBy }) => [
-    ...hanging("  – ", text, textWidth(output)),
-    ...hanging("    ", `→ ${proveBy}`, textWidth(output)).map((line) => style("bold", line)),
+  describeItems(output, "not proven:", items);
+}
+
+/** Shows what stays behind of a run in which the endpoint acknowledged something, and how to remove it. */
+export function describeLeftBehind(output: Output, ends: readonly ConformanceCaseReport[]): void {
+  const isLeft = ends
+    .flatMap(({ exchanges }) => exchanges)
+    .some(
+      ({ received }) => "status" in received && received.status >= 200 && received.status < 300,
+    );
+  if (!isLeft) return;
+  describeItems(output, "left behind:", [
+    {
+      text: "what your handlers wrote: every delivery id of this run begins with 7e57da7a-",
+      todo: "remove it by this prefix (docs/going-live.md, Clean up)",
+    },
+    {
+      text: "in an inbox, jobs with records that no document describes: each is tried for up to four days, then it is dead",
+      todo: "give the worker a handler for unrecognized, or discard the jobs by the same prefix",
+    },
   ]);
-  output.write(`\n${style("yellow", "not proven:")}\n${lines.join("\n")}\n`);
+}
+
+/** Shows a list of facts, each with what to do about it. */
+function describeItems(
+  output: Output,
+  title: string,
+  items: readonly { readonly text: string; readonly todo: string }[],
+): void {
+  const { style } = output;
+  const lines = items.flatMap(({ text, todo }) => [
+    ...hanging("  – ", text, textWidth(output)),
+    ...hanging("    ", `→ ${todo}`, textWidth(output)).map((line) => style("bold", line)),
+  ]);
+  output.write(`\n${style("yellow", title)}\n${lines.join("\n")}\n`);
 }
 
 function countedCases(count: number): string {

@@ -5,19 +5,22 @@ import {
 } from "../../kit/conformance/conformance-case.js";
 import { HANDLED_WITHIN_MS, type OptionNames } from "../../kit/conformance/conformance-options.js";
 import { conformanceCases } from "../../kit/conformance/receiver-conformance.js";
-import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import { CONCURRENCY, type ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
 import { UsageError } from "../exit.js";
-import { hintOf } from "../options/nearest-name.js";
+import { nearestNames } from "../options/nearest-name.js";
 import { flag, list, text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import {
+  ACCOUNT_OPTION,
+  accountIdsOf,
   CONNECTION_OPTIONS,
   JSON_OPTION,
   MAX_BODY_OPTION,
   typesOf,
 } from "../options/shared-options.js";
-import { isLoopback, readTargetUrl } from "../options/target-url.js";
+import { isLoopback } from "../../src/management/call-settings.js";
+import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine } from "../terminal/printable.js";
 import { createHandledProbe, isLocalProbe } from "./handled-probe.js";
@@ -53,6 +56,7 @@ export const DOCTOR_OPTIONS = {
     "<type>",
     `A webhook type that the endpoint is registered for. Default: both, ${WEBHOOK_TYPES.join(", ")}.`,
   ),
+  "account-id": ACCOUNT_OPTION,
   "max-body-bytes": MAX_BODY_OPTION,
   only: list("<id>", "Runs only this case. May be repeated."),
   skip: list("<id>", "Skips this case. May be repeated."),
@@ -60,7 +64,15 @@ export const DOCTOR_OPTIONS = {
     "<group>",
     `Runs only this group. May be repeated. The groups are ${CONFORMANCE_GROUPS.join(", ")}.`,
   ),
-  "failed-only": flag("Shows only the cases that failed."),
+  concurrency: whole(
+    "<n>",
+    { ...CONCURRENCY, fallback: 4 },
+    "How many cases run at the same time, except those that must run alone. 1 for an endpoint that answers one request at a time.",
+  ),
+  "failed-only": flag(
+    "Shows only the cases that failed. So it is on a terminal when one fails, without --all.",
+  ),
+  all: flag("Shows every case, also on a terminal."),
   strict: flag("Also exits 1 when a case that should pass fails."),
   "require-judged": flag(
     "Also exits 1 when a case is not judged. For CI, with --handled, --while-failing-… and --while-slow-….",
@@ -88,6 +100,7 @@ export interface DoctorPlan {
   readonly url: URL;
   readonly secret: string;
   readonly types: readonly WebhookType[];
+  readonly accountIds: readonly number[];
   readonly connection: SenderOptions;
   readonly cases: readonly ConformanceCase[];
   /** Lets the handler work again when the run ends early. */
@@ -114,12 +127,14 @@ export async function readPlan(
   }
   const secret = await readOneSecret(io, values);
   const types = typesOf(values.type);
+  const accountIds = accountIdsOf(values["account-id"]);
   const cases = conformanceCases(
     {
       ...connection,
       target: url,
       secret,
       types,
+      accountIds,
       handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
       handledWithinMs: values["handled-within"],
       whileFailing: failing?.during,
@@ -132,6 +147,7 @@ export async function readPlan(
     url,
     secret,
     types,
+    accountIds,
     connection,
     cases: chosenCases(cases, values),
     async restoreHandler() {
@@ -173,6 +189,6 @@ function checkNames(given: readonly string[], known: readonly string[], what: st
   const unknown = given.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new UsageError(
-    `there is no ${what} ${printableLine(unknown, 60)}${hintOf(unknown, known) || "."} The ${what}s are ${known.join(", ")}`,
+    `there is no ${what} ${printableLine(unknown, 60)}; the nearest are ${nearestNames(unknown, known).join(", ")}`,
   );
 }

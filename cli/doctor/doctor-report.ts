@@ -12,20 +12,17 @@ const INDENT = " ".repeat(6);
 const LABEL = 10;
 /** Shows only the end of a long exchange, where the failure is. */
 const MAX_EXCHANGES = 4;
+/** A text of no more characters is repeated: a reference to it is no shorter. */
+const SHORT = 40;
 
-/** Shows how each case ended, group by group. */
+/** Shows how each case ended, group by group. A reason is said once, where it comes first. */
 export function describeCases(output: Output, ends: readonly ConformanceCaseReport[]): void {
+  const said = new Map<string, string>();
   for (const group of CONFORMANCE_GROUPS) {
     const those = ends.filter((end) => end.group === group);
     if (those.length === 0) continue;
     output.write(`${output.style("bold", group)}\n`);
-    let said: string | undefined;
-    for (const end of those) {
-      // One cause may leave a whole group unjudged: its first case says it.
-      const isSaid = end.result === "not_judged" && end.reason === said;
-      output.write(`${linesOf(output, end, isSaid).join("\n")}\n`);
-      if (end.result === "not_judged") said = end.reason;
-    }
+    for (const end of those) output.write(`${linesOf(output, end, said).join("\n")}\n`);
     output.write("\n");
   }
 }
@@ -60,16 +57,29 @@ export function receivedLine({ received }: ConformanceExchange): string {
   return `${status} ${printableLine(body, 160)} (${ms.toFixed(1)} ms)`;
 }
 
-function linesOf(output: Output, end: ConformanceCaseReport, isSaid: boolean): readonly string[] {
-  const { result, reason, title, level, id, why, fix } = end;
+/** `said`: the texts so far, each with the case that it stands at. */
+function linesOf(
+  output: Output,
+  end: ConformanceCaseReport,
+  said: Map<string, string>,
+): readonly string[] {
+  const { result, reason, need, title, level, id, why, fix } = end;
   const { style } = output;
-  const said = (label: string): readonly string[] =>
-    reason === undefined || isSaid ? [] : row(output, label, reason);
+  const once = (label: string, text = ""): readonly string[] => {
+    const first = said.get(text);
+    if (text === "" || (first !== undefined && result !== "failed")) return [];
+    if (first === undefined && text.length > SHORT) said.set(text, id);
+    return row(output, label, first === undefined ? text : `as for ${first}`);
+  };
   switch (result) {
     case "passed":
-      return [`  ${style("green", "✓")} ${title}`, ...said("note")];
+      // A tick is for what was seen. An answer alone proves nothing of what happened behind it.
+      return [
+        `  ${need === "handled" ? style("yellow", "~") : style("green", "✓")} ${title}`,
+        ...once("note", reason),
+      ];
     case "not_judged":
-      return [`  ${style("dim", "–")} ${title}`, ...said("unjudged")];
+      return [`  ${style("dim", "–")} ${title}`, ...once("unjudged", reason)];
     case "failed":
       return [
         `  ${style(level === "must" ? "red" : "yellow", `✗ ${title}`)} ${style("dim", `(${level}, ${id})`)}`,
@@ -79,9 +89,9 @@ function linesOf(output: Output, end: ConformanceCaseReport, isSaid: boolean): r
             ...row(output, "sent", sentLine(exchange)),
             ...row(output, "received", receivedLine(exchange)),
           ]),
-        ...said("result"),
-        ...row(output, "why", why),
-        ...row(output, "fix", fix),
+        ...once("result", reason),
+        ...once("why", why),
+        ...once("fix", fix),
       ];
   }
 }

@@ -3,7 +3,8 @@ import { isDeliveryId } from "../../src/delivery/headers.js";
 import { ProbeError } from "../../kit/conformance/conformance-options.js";
 import { createSender } from "../../kit/sending/sender.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
-import { isLoopback, withScheme } from "../options/target-url.js";
+import { isLoopback } from "../../src/management/call-settings.js";
+import { withScheme } from "../options/target-url.js";
 import { UsageError } from "../exit.js";
 import { sendFault } from "../send/exchange.js";
 

@@ -23,6 +23,7 @@ export interface Obstacle {
 export interface PreflightOptions extends SenderOptions {
   readonly secret: string;
   readonly types: readonly WebhookType[];
+  readonly accountIds: readonly number[];
   /** The value of `--handled`. */
   readonly handled: string | undefined;
   /** The value of `--handled-within`. */
@@ -36,13 +37,13 @@ export interface PreflightOptions extends SenderOptions {
  */
 export async function findObstacle(
   url: URL,
-  { secret, types, handled, handledWithinMs, ...connection }: PreflightOptions,
+  { secret, types, accountIds, handled, handledWithinMs, ...connection }: PreflightOptions,
 ): Promise<Obstacle | undefined> {
   const sender = createSender(url, connection);
   let first: Obstacle | undefined;
   try {
     for (const type of types) {
-      const delivery = await makeDelivery({ secret, types: [type], now: Date.now });
+      const delivery = await makeDelivery({ secret, types: [type], accountIds, now: Date.now });
       const answer = await sender.send(delivery);
       const obstacle = obstacleIn(answer, url);
       // A status for one type only is a finding of the cases about that type.

@@ -25,6 +25,7 @@ export interface ProbeOptions extends SenderOptions {
   readonly secret: string;
   /** The type of the deliveries. */
   readonly type: WebhookType;
+  readonly accountIds: readonly number[];
   readonly signal: AbortSignal;
 }
 
@@ -39,12 +40,12 @@ const TAKEN =
  */
 export async function probeRepeatedTimestamp(
   url: URL,
-  { secret, type, signal, ...connection }: ProbeOptions,
+  { secret, type, accountIds, signal, ...connection }: ProbeOptions,
 ): Promise<RepeatedTimestamp | undefined> {
   const sender = createSender(url, connection);
   try {
     return await probe((age) =>
-      makeDelivery({ secret, types: [type], now: Date.now }, { age }).then((delivery) =>
+      makeDelivery({ secret, types: [type], accountIds, now: Date.now }, { age }).then((delivery) =>
         exchange(sender, delivery, signal),
       ),
     );

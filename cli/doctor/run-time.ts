@@ -1,7 +1,10 @@
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 
-/** Measured over a whole run: many requests of a case go out one after another. */
-const ROUND_TRIPS_PER_CASE = 4.6;
+/**
+ * Measured over whole runs: many requests of a case go out one after another, and some cases run alone. The rest is
+ * shared by the cases that run at the same time.
+ */
+const ROUND_TRIPS_PER_CASE = { alone: 0.9, shared: 6.4 } as const;
 const MINUTE_MS = 60_000;
 
 /**
@@ -11,6 +14,7 @@ const MINUTE_MS = 60_000;
 export function slowRunNote(
   ends: readonly ConformanceCaseReport[],
   cases: number,
+  concurrency: number,
 ): string | undefined {
   const last = ends.at(-1);
   if (last === undefined || ends.slice(0, -1).some((end) => answerTimes(end).length > 0)) {
@@ -20,10 +24,11 @@ export function slowRunNote(
   if (times.length === 0) return undefined;
   // The quickest one: the first request to an idle endpoint may take longer than all others.
   const answerMs = Math.min(...times);
-  const minutes = (answerMs * ROUND_TRIPS_PER_CASE * cases) / MINUTE_MS;
+  const { alone, shared } = ROUND_TRIPS_PER_CASE;
+  const minutes = (answerMs * (alone + shared / concurrency) * cases) / MINUTE_MS;
   if (minutes < 1) return undefined;
   const duration = minutes < 1.5 ? "a minute" : `${Math.round(minutes)} minutes`;
-  return `The endpoint answers in about ${Math.round(answerMs)} ms, so ${cases} cases will take about ${duration}.`;
+  return `The endpoint answers in about ${Math.round(answerMs)} ms, so ${cases} cases will take about ${duration}. For a part of them pass --group or --only; --concurrency runs more of them at the same time.`;
 }
 
 function answerTimes({ exchanges }: ConformanceCaseReport): readonly number[] {

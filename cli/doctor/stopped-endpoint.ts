@@ -28,6 +28,7 @@ export function watchEndpoint(
   signal: AbortSignal,
 ): WatchedCases {
   let obstacle: Obstacle | undefined;
+  const running = new Set<string>();
   const notJudged = (reason: string, exchanges: readonly ConformanceExchange[]) => ({
     result: "not_judged" as const,
     need: "accepted_delivery" as const,
@@ -37,18 +38,21 @@ export function watchEndpoint(
 
   const run = async (one: ConformanceCase): ReturnType<ConformanceCase["run"]> => {
     if (obstacle !== undefined) return notJudged(obstacle.message, []);
+    running.add(one.id);
     const end = await one.run().catch((error: unknown) => {
       if (error instanceof ConformanceFailure) return error;
       throw error;
     });
+    const meanwhile = [...running];
+    running.delete(one.id);
     const { exchanges } = end;
     const isPassed = !(end instanceof ConformanceFailure) && end.result === "passed";
     const isSuspect = !isPassed || exchanges.some(({ received }) => "error" in received);
     if (isSuspect && (await isRefused(url, connection, signal))) {
-      obstacle = {
+      obstacle ??= {
         code: "stopped",
-        message: `the endpoint stopped answering during ${one.id} ("${one.title}"): nothing listens at ${shownUrl(url)} any more`,
-        fix: `Look into the log of the endpoint for why it ended. Start it again, and repeat this case alone with --only ${one.id}.`,
+        message: `the endpoint stopped answering during ${meanwhile.join(" or ")}: nothing listens at ${shownUrl(url)} any more`,
+        fix: `Look into the log of the endpoint for why it ended. Start it again, and repeat with --concurrency 1${meanwhile.map((id) => ` --only ${id}`).join("")}.`,
       };
       return notJudged(obstacle.message, exchanges);
     }

@@ -1,13 +1,17 @@
 import type { Output } from "../terminal/command-io.js";
-import type { DeliveryEntry } from "./delivery-entry.js";
+import type { ListenedDelivery } from "../../kit/listener/listened-delivery.js";
+import type { DeliveryEntry } from "../../kit/listener/delivery-entry.js";
 import { READINGS, readingOf } from "../send/exchange.js";
 import { wrap } from "../terminal/wrap.js";
 import { printableLine, quotedLines } from "../terminal/printable.js";
 
 const INDENT = " ".repeat(10);
 
-/** Shows an entry: one line, and the reasons below it. */
-export function describeEntry({ write, style, columns }: Output, entry: DeliveryEntry): void {
+/** Shows an entry: one line, and the reasons below it, and the body if it is given. */
+export function describeEntry(
+  { write, style, columns }: Output,
+  entry: DeliveryEntry & Pick<ListenedDelivery, "body" | "bodyBase64">,
+): void {
   const { at, outcome, status, bytes, durationMs, id, type } = entry;
   const { format } = READINGS[readingOf(status)];
   const head = [

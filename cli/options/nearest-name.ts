@@ -1,3 +1,6 @@
+/** How many names are suggested. */
+const NEAREST = 5;
+
 /** The name that is most similar to a misspelt one. Undefined when none is similar. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const wanted = given.toLowerCase();
@@ -13,6 +16,16 @@ export function nearestName(given: string, names: readonly string[]): string | u
     }
   }
   return nearest;
+}
+
+/** The names most similar to one that is none of them: first those that share a word with it. */
+export function nearestNames(given: string, names: readonly string[]): readonly string[] {
+  const words = given.toLowerCase().split(/[^a-z0-9]+/);
+  const distance = (name: string): number => {
+    const shared = name.split("_").filter((part) => words.includes(part)).length;
+    return countEdits(given.toLowerCase(), name) - NEAREST * shared;
+  };
+  return [...names].sort((one, other) => distance(one) - distance(other)).slice(0, NEAREST);
 }
 
 /** Levenshtein distance: how many letters to insert, delete or replace. */

@@ -2,7 +2,7 @@ import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
 import { UsageError } from "../exit.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import { flag, whole, type OptionSpecs, type WholeSpec } from "./option-specs.js";
+import { flag, list, whole, type OptionSpecs, type WholeSpec } from "./option-specs.js";
 
 /** The options of every command that sends requests. */
 export const CONNECTION_OPTIONS = {
@@ -20,6 +20,18 @@ export const MAX_BODY_OPTION = whole(
   INTEGER_OPTIONS.maxBodyBytes,
   "The largest body that the receiver reads.",
 ) satisfies WholeSpec;
+
+/** The option of every command that makes records up. */
+export const ACCOUNT_OPTION = list(
+  "<id>",
+  "An account of your test data that made-up records are about. May be repeated. Default: made-up accounts, from 2000000000 to 2147483647.",
+);
+
+/** The accounts that the option names. Throws `UsageError` for what is no id. */
+export function accountIdsOf(given: readonly string[]): readonly number[] {
+  if (given.every((id) => /^[0-9]{1,15}$/.test(id))) return given.map(Number);
+  throw new UsageError("--account-id must be a whole number of at most 15 digits");
+}
 
 /** The option of every command that ends with one result. */
 export const JSON_OPTION = flag(

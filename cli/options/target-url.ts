@@ -1,4 +1,3 @@
-import { isIPv4 } from "node:net";
 import { UsageError } from "../exit.js";
 
 /** `host:port`, perhaps with a path. A word without a port may be a secret that was passed by mistake. */
@@ -28,13 +27,4 @@ export function withScheme(text: string): string {
 /** The URL for display, without user, password and query, which may hold a token. */
 export function shownUrl({ origin, pathname, search }: URL): string {
   return `${origin}${pathname}${search === "" ? "" : "?…"}`;
-}
-
-/** Whether the host is this machine, judged by the name alone: a DNS answer could name another machine. */
-export function isLoopback({ hostname }: URL): boolean {
-  const host = hostname.replace(/\.$/, "").toLowerCase();
-  if (host === "localhost" || host.endsWith(".localhost")) return true;
-  // The URL parser has already normalized every form of an address.
-  if (isIPv4(host)) return host.startsWith("127.");
-  return host === "[::1]" || /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]$/.test(host);
 }

@@ -10,6 +10,7 @@ import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-even
 import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
+import { ACCOUNT_OPTION, accountIdsOf } from "../options/shared-options.js";
 import { readInput } from "../options/read-input.js";
 import { UsageError } from "../exit.js";
 
@@ -26,7 +27,12 @@ export const DELIVERY_OPTIONS = {
     "legacy",
     "standardized",
   ]),
-  seed: whole("<n>", { min: 0, max: 4_294_967_295 }, "The same seed gives the same record."),
+  seed: whole(
+    "<n>",
+    { min: 0, max: 4_294_967_295 },
+    "The same seed gives the same record, with the same id. Default: a new id.",
+  ),
+  "account-id": ACCOUNT_OPTION,
   fixture: text(
     "<file>",
     "Sends the body of a recorded fixture, signed again, with a new id and the current time.",
@@ -54,8 +60,8 @@ export async function readContent(
   }
   const { fixture, body, type } = values;
   const isMadeUp = fixture === undefined && body === undefined;
-  for (const name of ["format", "seed"] as const) {
-    if (!isMadeUp && values[name] !== undefined) {
+  for (const name of ["format", "seed", "account-id"] as const) {
+    if (!isMadeUp && [values[name]].flat()[0] !== undefined) {
       throw new UsageError(
         `--${name} is for made-up records: leave it out with --fixture and --body`,
       );
@@ -90,8 +96,9 @@ function typeOf(body: Uint8Array, given: string | undefined): string {
 
 function makeRecord(values: Values<typeof DELIVERY_OPTIONS>): Content {
   const { event, type, seed, "event-type": eventType } = values;
+  const accountIds = accountIdsOf(values["account-id"]);
   const format = values.format as "legacy" | "standardized" | undefined;
-  const options = { ...(seed === undefined ? {} : { seed }), ...(format && { format }) };
+  const options = { seed, format, accountIds };
   const isEvent =
     event !== undefined || (type === "delete_my_data_event" && eventType === undefined);
   const record = isEvent

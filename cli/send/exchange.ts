@@ -1,6 +1,6 @@
 import { resultOfStatus, type AttemptResult } from "../../kit/twin/attempt-result.js";
 import type { Format } from "../terminal/command-io.js";
-import { SendError, type Sender } from "../../kit/sending/target.js";
+import { faultText, SendError, type Sender } from "../../kit/sending/target.js";
 import { outcomeOf, type WireRequest } from "../../kit/sending/wire.js";
 import { untilAborted } from "../exit.js";
 import { printableLine } from "../terminal/printable.js";
@@ -42,19 +42,9 @@ function tenth(ms: number): number {
   return Number(ms.toFixed(1));
 }
 
-/**
- * Why no answer came, in one line. Node tries every address of a host name. Its error then has no message,
- * but a list with one error per address.
- */
+/** Why no answer came, in one line. */
 export function sendFault(error: unknown): string {
-  if (!(error instanceof Error)) return printableLine(String(error));
-  const { cause, message } = error;
-  const [first] = cause instanceof AggregateError ? (cause.errors as unknown[]) : [];
-  const reason = first ?? cause;
-  const text = reason instanceof Error && reason.message !== "" ? reason.message : message;
-  // OpenSSL's own text has a thread number, a source file and a line end.
-  const [, ssl] = /:SSL routines:[^:]*:([^:]+):/.exec(text) ?? [];
-  return printableLine(ssl === undefined ? text : `TLS failed: ${ssl}`);
+  return printableLine(faultText(error));
 }
 
 /** How the gateway reads an answer, or a missing one. */

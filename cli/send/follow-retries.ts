@@ -6,6 +6,7 @@ import { resultLine, type CommandIo, type Output } from "../terminal/command-io.
 import type { Content } from "./delivery-source.js";
 import { EXIT } from "../exit.js";
 import { READINGS } from "./exchange.js";
+import { DROPPED, DROPPED_SENTENCE } from "./send-report.js";
 import { writeJson, printableLine } from "../terminal/printable.js";
 import { shownUrl } from "../options/target-url.js";
 
@@ -53,8 +54,9 @@ export async function followRetries(io: CommandIo, following: Following): Promis
   await twin.close();
   const isAcknowledged = delivery.end === "acknowledged";
   const fault = isWrong ? faultOfWrongSecret(delivery) : undefined;
-  const passed = isWrong ? !isAcknowledged && fault === undefined : isAcknowledged;
-  const sentence = fault ?? sentenceOn(delivery, isWrong);
+  const isDropped = !isWrong && delivery.attempts.some(({ outcome }) => outcome === DROPPED);
+  const passed = isWrong ? !isAcknowledged && fault === undefined : isAcknowledged && !isDropped;
+  const sentence = isDropped ? DROPPED_SENTENCE : (fault ?? sentenceOn(delivery, isWrong));
   if (json) {
     writeJson(out, {
       url: shownUrl(url),

@@ -1,7 +1,9 @@
+import { adviceOn } from "../../kit/conformance/receiver-answer.js";
 import { resultLine, type Output } from "../terminal/command-io.js";
 import { READINGS, readingOf, type Exchange } from "./exchange.js";
 import type { Prepared } from "./experiment.js";
 import { printable, quotedLines } from "../terminal/printable.js";
+import { hanging, textWidth } from "../terminal/wrap.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { shownUrl } from "../options/target-url.js";
 
@@ -44,6 +46,10 @@ export function describeAnswers(
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
   const sentence = sentenceOn(experiments.length > 0, answers, passed);
   output.write(`${resultLine(output, passed, sentence)}\n`);
+  const advice = passed ? undefined : answers.map(({ outcome }) => adviceOn(outcome)).find(Boolean);
+  if (advice !== undefined) {
+    output.write(`${hanging("  ", advice, textWidth(output)).join("\n")}\n`);
+  }
 }
 
 /** The columns of an answer. */
@@ -65,6 +71,12 @@ function answerCells({ status, outcome, error, ms }: Exchange): readonly Cell[] 
   ];
 }
 
+/** The outcome of a receiver of this library that acknowledged a delivery, and did nothing for want of a handler. */
+export const DROPPED = "unhandled";
+/** What that means. */
+export const DROPPED_SENTENCE =
+  "acknowledged and dropped: the receiver has no handler for it, so an alarm like this would be lost";
+
 function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed: boolean): string {
   const hasNoAnswer = answers.some(({ status }) => status === undefined);
   if (isExperiment) {
@@ -72,6 +84,7 @@ function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed:
     return hasNoAnswer ? "no answer came" : "acknowledged, although it must be refused";
   }
   if (passed) return "acknowledged";
+  if (answers.some(({ outcome }) => outcome === DROPPED)) return DROPPED_SENTENCE;
   if (answers.some(({ status }) => readingOf(status) === "final")) {
     return "an alarm like this would be lost for good: this status stops the gateway's retries";
   }

@@ -3,8 +3,10 @@ import { printableLine } from "./printable.js";
 
 /** The progress of a long run. */
 export interface ProgressBar {
-  /** Counts one more step as done. `name` says which one. */
-  readonly advance: (name?: string) => void;
+  /** Replaces the text beside the bar. */
+  readonly show: (text: string) => void;
+  /** Counts one more step as done. */
+  readonly advance: (text?: string) => void;
   /** Writes a line that stays, also where no bar is shown. */
   readonly say: (line: string) => void;
   /** Removes the bar from the screen. */
@@ -14,22 +16,21 @@ export interface ProgressBar {
 const WIDTH = 24;
 /** Removes the line: carriage return, then erase line. */
 const CLEAR = "\r\u001b[2K";
+/** How often the time is renewed: in a terminal in place, in a pipe as one more line. */
+const RENEWED_MS = { terminal: 1_000, pipe: 10_000 } as const;
 
-/** A bar on standard error if that is a terminal. Shows nothing in a pipe and for a single step. */
+/** A bar on standard error if that is a terminal, and a line every ten seconds otherwise. A short single step shows nothing. */
 export function createProgressBar(output: Output, total: number): ProgressBar {
-  if (!output.isTTY || total < 2) {
-    const say = (line: string): void => {
-      output.write(`${line}\n`);
-    };
-    return { advance: () => undefined, say, end: () => undefined };
-  }
+  const startedAt = performance.now();
   let done = 0;
-  let last = "";
-  const draw = (name: string): void => {
-    last = name;
+  let shown = "";
+  const state = (): string => {
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    return [`${done}/${total}`, ...(seconds < 1 ? [] : [`${seconds} s`]), shown].join(" ");
+  };
+  const draw = (): void => {
     const filled = Math.round((WIDTH * done) / total);
-    const bar = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)}`;
-    const text = `${bar} ${done}/${total} ${printableLine(name)}`;
+    const text = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${state()}`;
     // CLEAR removes one line, so the text must not wrap.
     output.write(
       CLEAR +
@@ -38,18 +39,30 @@ export function createProgressBar(output: Output, total: number): ProgressBar {
           .join(""),
     );
   };
-  draw("");
+  const writeLine = (): void => {
+    output.write(`${state().trimEnd()}\n`);
+  };
+  const renew = output.isTTY ? draw : writeLine;
+  const isDrawn = output.isTTY && total > 1;
+  const timer = setInterval(renew, RENEWED_MS[output.isTTY ? "terminal" : "pipe"]).unref();
+  const show = (text: string): void => {
+    shown = printableLine(text);
+    if (isDrawn) draw();
+  };
+  show("");
   return {
-    advance(name = "") {
+    show,
+    advance(text = "") {
       done += 1;
-      draw(name);
+      show(text);
     },
     say(line) {
-      output.write(`${CLEAR}${line}\n`);
-      draw(last);
+      output.write(`${output.isTTY ? CLEAR : ""}${line}\n`);
+      show(shown);
     },
     end() {
-      output.write(CLEAR);
+      clearInterval(timer);
+      if (isDrawn) output.write(CLEAR);
     },
   };
 }

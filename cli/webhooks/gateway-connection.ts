@@ -8,6 +8,7 @@ import { UsageError } from "../exit.js";
 import { flag, text, whole, type OptionSpecs } from "../options/option-specs.js";
 import { readInput, readSecretive } from "../options/read-input.js";
 import type { CommandIo } from "../terminal/command-io.js";
+import { warnIfReadByOthers } from "./private-file.js";
 
 const BASE_URL = "GATEWAY_BASE_URL";
 const TOKEN = "GATEWAY_CRM_TOKEN";
@@ -15,6 +16,7 @@ const TOKEN = "GATEWAY_CRM_TOKEN";
 /** The options of every command that calls the gateway. */
 export const GATEWAY_OPTIONS = {
   "base-url": text("<url>", `The gateway's address. Default: the variable ${BASE_URL}.`),
+  "allow-http": flag("Takes an http address of another machine: all goes in clear."),
   "token-file": text("<file>", `A file that holds a CRM token. Default: the variable ${TOKEN}.`),
   "login-file": text(
     "<file>",
@@ -32,6 +34,7 @@ interface GatewayValues {
   readonly "base-url": string | undefined;
   readonly "token-file": string | undefined;
   readonly "login-file": string | undefined;
+  readonly "allow-http": boolean;
   readonly legacy: boolean;
   readonly timeout: number;
 }
@@ -46,6 +49,7 @@ export async function connectToGateway(
   const { timeout: timeoutMs, legacy } = values;
   const connection = {
     baseUrl,
+    allowHttp: values["allow-http"],
     timeoutMs,
     signal: io.signal,
     apiVersion: legacy ? (false as const) : undefined,
@@ -76,8 +80,15 @@ async function tokenOf(
   throw new UsageError(`no CRM token: set ${TOKEN}, or pass --token-file or --login-file`);
 }
 
-function readOption(io: CommandIo, option: string, path: string): Promise<Uint8Array> {
-  return path === "-" ? readInput(io, path) : readSecretive(option, path);
+async function readOption(
+  io: CommandIo,
+  option: "login-file" | "token-file",
+  path: string,
+): Promise<Uint8Array> {
+  if (path === "-") return readInput(io, path);
+  const bytes = await readSecretive(option, path);
+  await warnIfReadByOthers(io, option, path, `the ${option === "login-file" ? "login" : "token"}`);
+  return bytes;
 }
 
 function credentialsIn(bytes: Uint8Array): Record<string, unknown> {

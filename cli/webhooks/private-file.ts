@@ -18,9 +18,13 @@ export async function writePrivateFile(option: string, path: string, text: strin
     await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
     await rename(temporary, path);
   } catch (error) {
-    throw new UsageError(`--${option}: ${fileReason(error)}`);
+    const isFolder = (error as NodeJS.ErrnoException).code === "ERR_FS_EISDIR";
+    throw new UsageError(`--${option}: ${isFolder ? FOLDER_IN_THE_WAY : fileReason(error)}`);
   }
 }
+
+const FOLDER_IN_THE_WAY =
+  "there is a folder whose name is that of the file with .tmp at its end: remove it, since the file is written there first";
 
 /** The text of a file; undefined if there is none. Throws `UsageError` if it cannot be read. */
 export async function readIfThere(option: string, path: string): Promise<string | undefined> {
@@ -71,9 +75,15 @@ export async function readCurrentSecret(
   return secret;
 }
 
-async function warnIfReadByOthers({ err }: CommandIo, option: string, path: string): Promise<void> {
+/** Warns if a file of a secret, a token or a login can be read by others. */
+export async function warnIfReadByOthers(
+  { err }: CommandIo,
+  option: string,
+  path: string,
+  what = "the secret",
+): Promise<void> {
   if (!(await isReadByOthers(path))) return;
-  err.write(`--${option}: other users of this machine can read the secret: chmod 600 its file\n`);
+  err.write(`--${option}: other users of this machine can read ${what}: chmod 600 its file\n`);
 }
 
 async function isReadByOthers(path: string): Promise<boolean> {

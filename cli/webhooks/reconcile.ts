@@ -1,9 +1,10 @@
+import { stat } from "node:fs/promises";
+import { reconcileDeliveries } from "../../src/management/reconcile-deliveries.js";
 import {
-  reconcileDeliveries,
   reconcileMetrics,
   type MissingDelivery,
   type ReconcileReport,
-} from "../../src/management/reconcile-deliveries.js";
+} from "../../src/management/reconcile-report.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 import { parseGatewayTime } from "../../src/records/gateway-time.js";
 import { createCommand } from "../command.js";
@@ -15,7 +16,7 @@ import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
-import { counted, writeResult } from "./report-lines.js";
+import { counted, writeResult, writeWarning } from "./report-lines.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import {
   checkRetention,
@@ -34,7 +35,7 @@ export const reconcile = createCommand({
   usage: "<url>",
   positionals: { min: 1, max: 1 },
   about: [
-    "Lists the deliveries to the URL whose attempts were never answered 2xx, without those that you know as handled: --completed, or the module's isCompleted. The gateway does not document the fields of an attempt: --fields says where they are.",
+    "Lists the deliveries to the URL whose attempts were never answered 2xx, and those that you know as handled are left out: --completed, or the module's isCompleted. With one of these it also lists what was answered 2xx and is not among them: a proxy may have answered. The gateway does not document the fields of an attempt: --fields says where they are.",
     "With --module and --recover, your receiver handles what the gateway gave up and stores the body of: each id once, as any delivery. The module exports `receiver`, and may export `readAttempt` and `isCompleted`; it must not start a server.",
     "Exits 0 when nothing is lost and everything could be read, 1 if not. A delivery that the gateway may still send does not count as lost.",
   ],
@@ -88,7 +89,12 @@ export const reconcile = createCommand({
         since,
         readAttempt,
         signal: io.signal,
-        isCompleted: async (id) => known?.has(id) === true || (await isCompletedBy(user, id)),
+        isCompleted:
+          known === undefined && user.isCompleted === undefined
+            ? undefined
+            : async (id) => known?.ids.has(id) === true || (await isCompletedBy(user, id)),
+        completedAt: known?.madeAt,
+        receiver: isReceiver(receiver) ? receiver : undefined,
         recover:
           recover && receiver !== undefined
             ? (delivery) => recoverDelivery(receiver, delivery)
@@ -107,9 +113,12 @@ export const reconcile = createCommand({
   },
 });
 
-async function idsIn(io: CommandIo, path: string): Promise<ReadonlySet<string>> {
+/** The ids in a file, and when they were written there: deliveries of later are not in it. */
+async function idsIn(io: CommandIo, path: string) {
+  const startedAt = new Date();
   const text = new TextDecoder().decode(await readInput(io, path));
-  return new Set(text.split(/\s+/).filter((id) => id !== ""));
+  const madeAt = path === "-" ? startedAt : (await stat(path)).mtime;
+  return { ids: new Set(text.split(/\s+/).filter((id) => id !== "")), madeAt };
 }
 
 function sinceOf(given: string | undefined): Date {
@@ -152,7 +161,8 @@ function idsOf({ withoutHistory }: ReconcileReport): readonly string[] {
 }
 
 function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean): void {
-  const { missing, recovered, completed, attempts, unreadable, unreadBodies } = report;
+  const { missing, recovered, completed, attempts, unreadable, unreadBodies, acknowledged } =
+    report;
   const rows = [...missing, ...recovered];
   if (rows.length > 0) {
     const columns = [
@@ -163,10 +173,14 @@ function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean):
     ];
     out.write(`${renderTable(columns, rows.map(cellsOf), out).join("\n")}\n\n`);
   }
-  const lost = missing.filter(({ isGivenUp }) => isGivenUp).length;
+  const unknown = missing.filter(({ isAcknowledged }) => isAcknowledged).length;
+  const lost = missing.filter(({ isGivenUp }) => isGivenUp).length - unknown;
   const parts = [
     `${lost} lost`,
-    `${missing.length - lost} may come again`,
+    ...(acknowledged === undefined
+      ? []
+      : [`acknowledged at the gateway, unknown to your store: ${unknown}`]),
+    `${missing.length - lost - unknown} may come again`,
     `${recovered.length} recovered`,
     `${completed} handled before`,
     `${counted(attempts, "attempt")} read`,
@@ -177,11 +191,20 @@ function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean):
     ...idsOf(report).map((id) => `webhook ${printableLine(id)} stores no history`),
   ];
   writeResult(out, passed, parts.join(", "));
+  if (acknowledged === undefined) {
+    writeWarning(out, "Deliveries that were answered 2xx are not checked: pass --completed.");
+    return;
+  }
+  const { compared, unhandled, forgotten, later } = acknowledged;
+  const left = { "without a handler": unhandled, "older than the store": forgotten, later };
+  const texts = Object.entries(left).map(([why, count]) => `${count} ${why}`);
+  out.write(`  ${counted(compared, "acknowledged id")} compared; left out: ${texts.join(", ")}\n`);
 }
 
 function cellsOf(delivery: MissingDelivery): readonly Cell[] {
-  const { deliveryId, type, lastAt, lastStatus, isGivenUp, recovered } = delivery;
-  const result = recovered ?? `${isGivenUp ? "lost" : "retrying"} (${lastStatus ?? "–"})`;
+  const { deliveryId, type, lastAt, lastStatus, isGivenUp, isAcknowledged, recovered } = delivery;
+  const state = isAcknowledged ? "unknown" : isGivenUp ? "lost" : "retrying";
+  const result = recovered ?? `${state} (${lastStatus ?? "–"})`;
   return [
     printableLine(deliveryId),
     printableLine(type),

@@ -1,7 +1,7 @@
-import type { ManagementClient } from "../../src/management/management-client.js";
+import { pause } from "../../src/common/timers.js";
 import { rotateSecret } from "../../src/management/rotate-secret.js";
 import { proveSecret, type SecretProof } from "../../src/management/prove-secret.js";
-import { isSameUrl } from "../../src/management/webhook.js";
+import { webhooksAt } from "../../src/management/webhook.js";
 import { createCommand } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
 import { SECRET_OPTIONS } from "../options/secret-source.js";
@@ -19,9 +19,10 @@ import {
   type FailedProofWords,
 } from "./proof-options.js";
 import { writeResult, writeWarning } from "./report-lines.js";
+import { lockRotation } from "./rotation-lock.js";
 import {
-  isSwitched,
   readRotation,
+  standingOf,
   switchedState,
   writeRotation,
   type RotationState,
@@ -82,6 +83,7 @@ export const rotate = createCommand({
     for (const one of metrics) readTargetUrl(one);
     const current = await readCurrentSecret(io, values);
     const proofOptions = proofOptionsOf(io, values);
+    const types = typesOf(values.type);
     const client = await connectToGateway(io, values);
     const say = (text: string): void => {
       if (!json) io.out.write(`${text}\n`);
@@ -98,70 +100,89 @@ export const rotate = createCommand({
       return end(false, { result: "not_accepted", proof });
     };
 
-    const before = await readRotation(nextFile, url.href);
-    const { secret: next, isNew } = await secretInFile(io, "next-file", nextFile);
-    const shownFile = printableLine(nextFile);
-    say(`1/5 ${isNew ? "A new secret is" : "The new secret is"} in ${shownFile}`);
-    const ids = await webhookIds(client, url.href, typesOf(values.type), io.signal);
-    // A file that was replaced, or a webhook that was added: the state is about something else.
-    let state = before !== undefined && isSwitched(before, next, ids) ? before : undefined;
-    if (state?.finishedAtMs !== undefined) {
-      const sentence = "This rotation is finished: the old secret may be removed.";
-      conclude(true, `${sentence} Pass another --next-file for the next one.`);
-      return end(true, { result: "finished" });
-    }
-    if (state === undefined) {
-      say(`2/5 Deploy [next, current] to every replica. Waiting up to ${values.wait} s …`);
-      if (current === undefined) say("    The current secret is not given, so it is not proven.");
-      let isProven = false;
-      const result = await rotateSecret(client, {
-        ...proofOptions,
-        url: url.href,
-        next,
-        current,
-        onSwitch: ({ id, type }) => {
-          if (!isProven) say("3/5 Every replica accepts the secrets");
-          isProven = true;
-          say(`4/5 Giving webhook ${printableLine(id)} (${printableLine(type)}) the new secret`);
+    const run = async (): Promise<number> => {
+      const before = await readRotation(nextFile, url.href);
+      const { secret: next, isNew } = await secretInFile(io, "next-file", nextFile);
+      const shownFile = printableLine(nextFile);
+      say(`1/5 ${isNew ? "A new secret is" : "The new secret is"} in ${shownFile}`);
+      const standing = async (of: RotationState | undefined) =>
+        of === undefined
+          ? "void"
+          : standingOf(
+              of,
+              next,
+              webhooksAt(url.href, types, await client.webhooks.list({ signal: io.signal })),
+            );
+      const found = await standing(before);
+      let state = found === "void" ? undefined : before;
+      if (state !== undefined && found === "switched") {
+        // The watch means nothing if the new secret was lost at the receivers.
+        const proof = await proveSecret(url.href, [next], proofOptions);
+        if (proof.result !== "accepted") return refuse(proof, SWITCHED);
+        say("4/5 The gateway has the new secret since an earlier run");
+      } else {
+        say(`2/5 Deploy [next, current] to every replica. Waiting up to ${values.wait} s …`);
+        if (current === undefined) say("    The current secret is not given, so it is not proven.");
+        let isProven = false;
+        const result = await rotateSecret(client, {
+          ...proofOptions,
+          url: url.href,
+          next,
+          current,
+          onSwitch: ({ id, type }) => {
+            if (!isProven) say("3/5 Every replica accepts the secrets");
+            isProven = true;
+            say(`4/5 Giving webhook ${printableLine(id)} (${printableLine(type)}) the new secret`);
+          },
+        });
+        if (result.result === "not_accepted") return refuse(result.proof, state && SWITCHED);
+        // Given once more to be sure, it is the same rotation: what was watched still counts.
+        state = { ...switchedState(url.href, next, result.webhooks), ...state };
+        await writeRotation(nextFile, state);
+        // `updated_at` has seconds: a change in the same one could not be seen by the next run.
+        await pause(1_000, io.signal);
+      }
+      if (metrics.length === 0) {
+        say("5/5 Keep both secrets at the receivers.");
+        writeWarning(json ? io.err : io.out, NOT_PROVEN);
+        return end(true, { result: "switched", isNewSeen: false });
+      }
+
+      say(`5/5 Watching until the old secret has been quiet for ${values.quiet} s …`);
+      const switched: RotationState = state;
+      const { result, state: watched } = await watchUntilQuiet(state.watch, {
+        urls: metrics,
+        once,
+        timeoutMs,
+        signal: io.signal,
+        quietMs: values.quiet * 1_000,
+        intervalMs: values["look-every"] * 1_000,
+        onLook: (watch) => {
+          return writeRotation(nextFile, { ...switched, watch });
+        },
+        onNoMetrics: (at) => {
+          const shown = printableLine(shownUrl(readTargetUrl(at)));
+          io.err.write(`No gateway_webhook_secret_matches_total at ${shown}\n`);
         },
       });
-      if (result.result === "not_accepted") return refuse(result.proof);
-      const switched = result.webhooks.map(({ id }) => id);
-      state = switchedState(url.href, next, switched);
-      await writeRotation(nextFile, state);
-    } else {
-      // The watch means nothing if the new secret was lost at the receivers.
-      const proof = await proveSecret(url.href, [next], proofOptions);
-      if (proof.result !== "accepted") return refuse(proof, SWITCHED);
-      say("4/5 The gateway has the new secret since an earlier run");
-    }
-    if (metrics.length === 0) {
-      say("5/5 Keep both secrets at the receivers.");
-      writeWarning(json ? io.err : io.out, NOT_PROVEN);
-      return end(true, { result: "switched", isNewSeen: false });
-    }
+      // Someone else may have rotated while this one was watching.
+      const isUndone = result === "finished" && (await standing(switched)) === "void";
+      const ended = isUndone ? "webhook_changed" : result;
+      conclude(ended === "finished", SENTENCES[ended]);
+      if (ended === "finished") return end(true, { result: ended });
+      return end(false, { result: ended, watch: watched });
+    };
 
-    say(`5/5 Watching until the old secret has been quiet for ${values.quiet} s …`);
-    const switched: RotationState = state;
-    const { result, state: watched } = await watchUntilQuiet(state.watch, {
-      urls: metrics,
-      once,
-      timeoutMs,
-      signal: io.signal,
-      quietMs: values.quiet * 1_000,
-      intervalMs: values["look-every"] * 1_000,
-      onLook: (watch) => {
-        return writeRotation(nextFile, { ...switched, watch });
-      },
-      onNoMetrics: (at) => {
-        const shown = printableLine(shownUrl(readTargetUrl(at)));
-        io.err.write(`No gateway_webhook_secret_matches_total at ${shown}\n`);
-      },
-    });
-    conclude(result === "finished", SENTENCES[result]);
-    if (result !== "finished") return end(false, { result, watch: watched });
-    await writeRotation(nextFile, { ...switched, watch: watched, finishedAtMs: Date.now() });
-    return end(true, { result });
+    const unlock = await lockRotation(url.href);
+    if (unlock === undefined) {
+      conclude(false, "Another `webhooks rotate` of this URL is running: wait for it, or end it.");
+      return end(false, { result: "already_running" });
+    }
+    try {
+      return await run();
+    } finally {
+      unlock();
+    }
   },
 });
 
@@ -180,15 +201,6 @@ const SENTENCES = {
   no_metrics: "A replica gave no metrics, so the old secret may be in use. Keep both.",
   no_delivery_seen:
     "No delivery with the new secret was seen since the switch, so the gateway may not use it. Keep both, and run this again after the next delivery.",
-} as const satisfies Record<WatchResult, string>;
-
-async function webhookIds(
-  client: ManagementClient,
-  url: string,
-  types: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const listed = await client.webhooks.list({ signal });
-  const own = listed.filter((one) => types.includes(one.type) && isSameUrl(one.url, url));
-  return own.map(({ id }) => id);
-}
+  webhook_changed:
+    "A webhook at this URL was changed or added since the switch, so it may have another secret. Keep both, and run this again.",
+} as const satisfies Record<WatchResult | "webhook_changed", string>;

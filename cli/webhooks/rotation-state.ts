@@ -1,4 +1,7 @@
 import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import type { Webhook } from "../../src/management/webhook.js";
 import { jsonOf } from "../../kit/json-parts.js";
 import { UsageError } from "../exit.js";
 import type { WatchState } from "./old-secret.js";
@@ -13,46 +16,73 @@ export interface RotationState {
   readonly secretHash: string;
   /** The webhooks that have the new secret. */
   readonly webhookIds: readonly string[];
+  /** The gateway's `updated_at` of each of them after that, if it shows one. */
+  readonly updatedAt?: Readonly<Record<string, string>>;
   /** When the gateway had the new secret, in Unix milliseconds. */
   readonly switchedAtMs: number;
   readonly watch?: WatchState;
-  /** When the old secret had been quiet for long enough. */
-  readonly finishedAtMs?: number;
 }
 
 /** The state of a rotation that has just given webhooks the new secret. */
 export function switchedState(
   url: string,
   secret: string,
-  webhookIds: readonly string[],
+  webhooks: readonly Webhook[],
 ): RotationState {
-  return { version: 1, url, secretHash: hashOf(secret), webhookIds, switchedAtMs: Date.now() };
+  const entries = webhooks.flatMap((webhook) => {
+    const at = updatedAtOf(webhook);
+    return at === undefined ? [] : [[webhook.id, at] as const];
+  });
+  return {
+    version: 1,
+    url,
+    secretHash: hashOf(secret),
+    webhookIds: webhooks.map(({ id }) => id),
+    updatedAt: Object.fromEntries(entries),
+    switchedAtMs: Date.now(),
+  };
 }
 
-/** Whether the state says that all these webhooks have this secret. */
-export function isSwitched(
-  { secretHash, webhookIds }: Partial<RotationState>,
+/**
+ * What the webhooks, as the gateway lists them now, say of a state.
+ * - `switched`: none of them was changed since they got the secret.
+ * - `unknown`: the gateway shows no `updated_at`, so they may have been.
+ * - `void`: one of them was changed or added, or the state is about another secret.
+ */
+export function standingOf(
+  { secretHash, webhookIds, updatedAt = {} }: Partial<RotationState>,
   secret: string,
-  ids: readonly string[],
-): boolean {
-  return (
-    secretHash === hashOf(secret) &&
-    Array.isArray(webhookIds) &&
-    ids.length > 0 &&
-    ids.every((id) => webhookIds.includes(id))
-  );
+  webhooks: readonly Webhook[],
+): "switched" | "unknown" | "void" {
+  const isAbout = secretHash === hashOf(secret) && webhooks.length > 0;
+  if (!isAbout || !webhooks.every(({ id }) => webhookIds?.includes(id))) return "void";
+  const pairs = webhooks.map((webhook) => [updatedAt[webhook.id], updatedAtOf(webhook)] as const);
+  if (pairs.every(([then, now]) => then !== undefined && then === now)) return "switched";
+  const isChanged = pairs.some(([then, now]) => then !== now && (then ?? now) !== undefined);
+  return isChanged ? "void" : "unknown";
+}
+
+/** The document does not name the field. */
+function updatedAtOf({ raw }: Webhook): string | undefined {
+  const { updated_at: at } = raw;
+  return typeof at === "string" || typeof at === "number" ? String(at) : undefined;
 }
 
 function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
+const SUFFIX = ".state.json";
+
 /** The file beside the new secret that holds the state. */
 function stateFileOf(nextFile: string): string {
-  return `${nextFile}.state.json`;
+  return nextFile + SUFFIX;
 }
 
-/** The state of a rotation to `url`; undefined before the gateway has the new secret. Throws `UsageError`. */
+/**
+ * The state of a rotation to `url`; undefined before the gateway has the new secret, and if a later rotation of the URL
+ * has its state in the same folder. Throws `UsageError`.
+ */
 export async function readRotation(
   nextFile: string,
   url: string,
@@ -68,7 +98,20 @@ export async function readRotation(
   if (state.url !== url) {
     throw new UsageError("--next-file: it belongs to the rotation of another URL");
   }
-  return state as RotationState;
+  const { switchedAtMs } = state;
+  const others = await statesBeside(nextFile);
+  const isOver = others.some(
+    (other) => other?.url === url && (other.switchedAtMs ?? 0) > switchedAtMs,
+  );
+  return isOver ? undefined : (state as RotationState);
+}
+
+/** All states in the folder. What cannot be read is none. */
+async function statesBeside(nextFile: string) {
+  const folder = path.dirname(nextFile);
+  const names = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX));
+  const texts = names.map((name) => readFile(path.join(folder, name), "utf8").catch(() => ""));
+  return (await Promise.all(texts)).map((text) => jsonOf(text) as Partial<RotationState> | null);
 }
 
 /** Remembers the state. */

@@ -29,7 +29,10 @@ export function isReceiver(given: unknown): given is WebhookReceiver {
 }
 
 const HOUR_MS = 3_600_000;
-/** The longest time from the first attempt to the last: 9 gaps of at most 4 hours (GATEWAY.md, "Limits"). */
+/**
+ * The longest time from the first attempt to the last: 9 gaps of at most 4 hours (the gateway's document, section
+ * "Limits").
+ */
 const LONGEST_RETRIES_MS = 36 * HOUR_MS;
 
 /**

@@ -14,6 +14,7 @@ import { ProbeError, type ConformanceSettings, type HandlerOption } from "./conf
 import type { DeliveryLog } from "./delivery-log.js";
 import { NotJudged, UNMET_NEEDS } from "./needs.js";
 import {
+  adviceOn,
   answerOf,
   codeOf,
   noAnswer,
@@ -48,6 +49,9 @@ export class CaseContext {
   readonly deliver: MakeDelivery = (changes) => makeDelivery(this.settings, changes);
   /** Every request so far. */
   readonly exchanges: ConformanceExchange[] = [];
+  /** Whether the receiver refuses with 429 by choice, as this case has seen. */
+  refusesWith429 = false;
+  readonly #exchangeOf = new WeakMap<ReceiverAnswer, ConformanceExchange>();
   readonly #counted = new Set<string>();
   readonly #description: ConformanceDescription;
   readonly #sender: Sender;
@@ -81,11 +85,13 @@ export class CaseContext {
     const { method, headers, body } = request;
     const sent = { method, headers, bytes: body?.length ?? 0 };
     try {
-      const answer = await call();
-      const exchange = { sent, received: this.suite.secretWatch.record(answer) };
+      const wire = await call();
+      const exchange = { sent, received: this.suite.secretWatch.record(wire) };
       this.exchanges.push(exchange);
-      this.suite.secretWatch.look(answer, { caseId: this.#description.id, exchange });
-      return answerOf(answer);
+      this.suite.secretWatch.look(wire, { caseId: this.#description.id, exchange });
+      const answer = answerOf(wire);
+      this.#exchangeOf.set(answer, exchange);
+      return answer;
     } catch (error) {
       const failure = sendErrorOf(error);
       this.exchanges.push({ sent, received: { error: failure.message } });
@@ -107,8 +113,7 @@ export class CaseContext {
       this.#counted.add(id);
       return runs as number;
     }
-    const { handled } = this.settings.names;
-    throw this.failure("probe_failed", `${handled} must return a whole number`);
+    throw this.failure("probe_failed", `${this.settings.names.handled} must return a whole number`);
   }
 
   /** Like `runsOf`, but waits for a handler that finishes after the answer. */
@@ -146,19 +151,23 @@ export class CaseContext {
     return new NotJudged(need, reason);
   }
 
-  /** The error to throw when the receiver fails the case. */
-  failure(code: FailureCode, message: string): ConformanceFailure {
-    return new ConformanceFailure(code, message, this.#description, this.exchanges);
+  /** The error to throw when the receiver fails the case. `answer`: the wrong one, if not the last one. */
+  failure(code: FailureCode, message: string, answer?: ReceiverAnswer): ConformanceFailure {
+    const wrong = answer && this.#exchangeOf.get(answer);
+    const others = this.exchanges.filter((exchange) => exchange !== wrong);
+    const exchanges = wrong === undefined ? others : [...others, wrong];
+    const own = code === "receiver_failed" ? { fix: adviceOn(answer?.outcome) ?? "" } : {};
+    return new ConformanceFailure(code, message, { ...this.#description, ...own }, exchanges);
   }
 
   /** The error to throw when the answer to `name` is no excuse for what was seen, which `what` says. */
   failureAfter(
     code: FailureCode,
     name: string,
-    { text }: Pick<ReceiverAnswer, "text">,
+    answer: ReceiverAnswer,
     what: string,
   ): ConformanceFailure {
-    return this.failure(code, `${name}: answered ${text}, ${what}`);
+    return this.failure(code, `${name}: answered ${answer.text}, ${what}`, answer);
   }
 
   /** Throws unless the delivery `name` is acknowledged. */
@@ -174,22 +183,20 @@ export class CaseContext {
   /** The error to throw when the answer to `name` is not the expected one. */
   unexpected(name: string, expected: Expected, answer: ReceiverAnswer): ConformanceFailure {
     const message = `${name}: expected ${expected}, got ${answer.text}`;
-    return this.failure(codeOf(expected, answer), message);
+    return this.failure(codeOf(expected, answer), message, answer);
   }
 
   /** The error to throw when an option of the suite fails. */
   probeFailure(option: "handled" | HandlerOption, error: unknown): ConformanceFailure {
     const text = errorText(error);
-    const named =
-      error instanceof ProbeError ? text : `${this.settings.names[option]} failed: ${text}`;
-    return this.failure("probe_failed", named);
+    const failed = error instanceof ProbeError ? "" : `${this.settings.names[option]} failed: `;
+    return this.failure("probe_failed", failed + text);
   }
 
   /** The result of a case that did not fail. */
   result(): ConformanceResult {
-    const unseen = this.#notJudged ?? this.#note;
     const result = this.#notJudged === undefined ? "passed" : "not_judged";
-    return { result, ...unseen, exchanges: this.exchanges };
+    return { result, ...(this.#notJudged ?? this.#note), exchanges: this.exchanges };
   }
 
   /** Leaves what this case has counted out of the last case: after its failure the rest is not counted. */

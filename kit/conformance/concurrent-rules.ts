@@ -7,7 +7,8 @@ import { each, type Delivery } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
 
 /** How many different deliveries are sent at the same time. */
-const AT_ONCE = 12;
+const AT_ONCE = 64;
+const FORGERIES = 6;
 const SHARE_NOTHING =
   "Keep nothing of a request in a variable that requests share, such as one of the module or of a singleton.";
 
@@ -35,7 +36,7 @@ export const concurrentForgeryRules: ConformanceRules = {
     why: "If requests share a variable, the good signature of one lets another one in.",
     fix: SHARE_NOTHING,
     async whenAccepted(context) {
-      const genuine = await deliveriesOfAllTypes(context, AT_ONCE / 2);
+      const genuine = await deliveriesOfAllTypes(context, FORGERIES);
       const forged = await each(genuine, async () => {
         const [, request] = await wrongSecret(context.deliver);
         return request;

@@ -76,6 +76,7 @@ export type Need =
  */
 export type FailureCode =
   | "probe_failed"
+  | "receiver_failed"
   | "not_accepted"
   | "given_up"
   | "unlisted_status"
@@ -139,6 +140,13 @@ export interface ConformanceDescription {
  * @experimental
  */
 export interface ConformanceCase extends ConformanceDescription {
+  /** What the options lack for this case, known before it runs: it will be `not_judged`. Undefined if nothing is. */
+  readonly unmet?: Need | undefined;
+  /**
+   * True for a case that must not run at the same time as another one: it makes the handler fail or slow, measures
+   * what the whole receiver does, or depends on the cases before it.
+   */
+  readonly runsAlone: boolean;
   /** Runs the case. Rejects with a `ConformanceFailure` when the receiver fails it. Can be run again. */
   readonly run: () => Promise<ConformanceResult>;
 }

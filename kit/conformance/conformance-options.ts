@@ -5,6 +5,7 @@ import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { keyOf } from "../../src/signature/secrets.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
 import { checkHooks } from "../option-checks.js";
+import { checkAccountIds } from "../samples/sample-options.js";
 import { createSender } from "../sending/sender.js";
 import type { WebhookTarget } from "../sending/target.js";
 
@@ -20,6 +21,8 @@ export interface ConformanceOptions {
   readonly secret: string;
   /** The webhook types that the receiver is registered for. Default both. */
   readonly types?: readonly WebhookType[] | undefined;
+  /** Accounts of the receiver's test data, for tables that refer to accounts. Default: made-up accounts. */
+  readonly accountIds?: readonly number[] | undefined;
   /**
    * Returns how often a delivery id was handled: rows written, messages sent. A delivery that is in a queue
    * which survives the process counts as handled. Called after an answer has arrived. Without it the suite
@@ -89,6 +92,7 @@ const KNOWN = [
   "target",
   "secret",
   "types",
+  "accountIds",
   "handled",
   "whileFailing",
   "whileSlow",
@@ -124,6 +128,7 @@ export function checkConformanceOptions(given: ConformanceOptions, names: Option
     url: typeof target === "string" || target instanceof URL ? new URL(target) : undefined,
     secret,
     types: [type, ...otherTypes] as const,
+    accountIds: checkAccountIds(options.accountIds),
     handled,
     whileFailing,
     whileSlow,

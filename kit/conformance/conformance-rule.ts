@@ -39,6 +39,8 @@ interface Requirement {
   /** Default: `must`. */
   readonly level?: ConformanceLevel;
   readonly needs?: readonly RuleNeed[];
+  /** True: no other case runs meanwhile. So it is for each rule that needs a failing or a slow handler. */
+  readonly runsAlone?: true;
 }
 
 interface Why {

@@ -2,7 +2,7 @@ import type { CaseContext } from "./case-context.js";
 import { UNMET_NEEDS } from "./needs.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { headerOf, ID } from "./request-changes.js";
-import { isOfLimiter, sendGenuine, sendPastLimiter } from "./resending.js";
+import { isOfLimiter, sendAgain, sendGenuine, sendPastLimiter } from "./resending.js";
 import type { Delivery } from "./test-deliveries.js";
 
 /** A request with its name for a message. */
@@ -35,7 +35,7 @@ export async function expectAccepted(
 
 /**
  * Each delivery is genuine, but may be unknown to the receiver. It must be acknowledged and handled, or the
- * gateway must send it again.
+ * gateway must send it again, and then it must not be handled a second time.
  */
 export async function expectAcceptedOrRetried(
   context: CaseContext,
@@ -47,6 +47,7 @@ export async function expectAcceptedOrRetried(
     if (isRetried(answer)) {
       ensureNotOfLimiter(context, name, answer);
       await ensureAnswered(context, name, answer);
+      await expectNotHandledAgain(context, name, delivery, answer);
       continue;
     }
     context.expect(answer.result === "acknowledged", name, "2xx or a retryable status", answer);
@@ -79,6 +80,27 @@ export async function expectNotGivenUp(
     }
     await ensureAnswered(context, name, answer);
   }
+}
+
+/**
+ * Sends a delivery again after a 5xx, as the gateway does up to ten times. A handler that fails after its work, in
+ * the line that writes a log, would do the work each time.
+ */
+async function expectNotHandledAgain(
+  context: CaseContext,
+  name: string,
+  delivery: Delivery,
+  { wire }: ReceiverAnswer,
+): Promise<void> {
+  if (wire !== undefined && wire.status < 500) return;
+  const again = await sendPastLimiter(context, delivery, () => sendAgain(context, delivery));
+  const which = `${name}, sent again after ${wire?.status ?? "no answer"}`;
+  const runs =
+    again.result === "acknowledged"
+      ? await runsOfAcknowledged(context, which, delivery, again)
+      : await context.runsOf(delivery.id);
+  if (runs === undefined || runs <= 1) return;
+  throw context.failureAfter("handled_again", which, again, `and handled ${times(runs)}`);
 }
 
 /** How often an acknowledged delivery was handled: at least once, or undefined if that cannot be seen. */
@@ -133,7 +155,7 @@ export function ensureNotOfLimiter(
   name: string,
   answer: ReceiverAnswer,
 ): void {
-  if (!isOfLimiter(answer)) return;
+  if (!isOfLimiter(answer) || context.refusesWith429) return;
   const reason = UNMET_NEEDS.no_rate_limiter(context.settings.names);
   throw context.notJudged("no_rate_limiter", `${name}: ${reason}`);
 }

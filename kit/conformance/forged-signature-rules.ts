@@ -1,10 +1,5 @@
-import { TEST_SECRET } from "../signed-delivery.js";
-import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
-import type { Named } from "./expectations.js";
-import { headerOf, SIGNATURE, signedWith, TIMESTAMP, TYPE, withHeader } from "./request-changes.js";
-import { ofEachType } from "./rule-kinds.js";
-import type { Delivery, MakeDelivery } from "./test-deliveries.js";
+import { headerOf, SIGNATURE, withHeader } from "./request-changes.js";
 
 const PREFIX = "v1=";
 const DIGITS = 64;
@@ -16,6 +11,18 @@ const INCOMPLETE = [
   ["zeros", `${PREFIX}${"0".repeat(DIGITS)}`],
   ["the letter z for each digit", `${PREFIX}${"z".repeat(DIGITS)}`],
   ["another version", `v0=${"0".repeat(DIGITS)}`],
+  ...[
+    "none",
+    "v1=none",
+    "v0=",
+    "unsigned",
+    "null",
+    "undefined",
+    "v1=undefined",
+    "true",
+    "*",
+    "test",
+  ].map((word) => [`the text ${word}`, word] as const),
 ] as const;
 
 /** A signature that is almost the right one must be refused. */
@@ -88,104 +95,4 @@ function withChanged(mac: string, from: number, to: number): string {
   return mac.replace(/./g, (digit, at: number) =>
     at >= from && at < to ? (15 - Number.parseInt(digit, 16)).toString(16) : digit,
   );
-}
-
-/** What a secret becomes by mistake when it is not set, in several languages. */
-const UNSET_SECRETS = [
-  "",
-  " ",
-  "\t",
-  "\n",
-  '""',
-  "undefined",
-  "null",
-  "NULL",
-  "None",
-  "nil",
-  "<nil>",
-  "NaN",
-  "false",
-  "true",
-  "0",
-  "{}",
-  "[]",
-  "[object Object]",
-  "[object Promise]",
-];
-
-/** What stands in examples, and in an environment that is not filled in. */
-const PLACEHOLDERS = [
-  "v1",
-  "whsec_",
-  "secret",
-  "password",
-  "changeme",
-  "test",
-  "dev",
-  "your-webhook-secret",
-  "GATEWAY_WEBHOOK_SECRET",
-  "$GATEWAY_WEBHOOK_SECRET",
-  "${GATEWAY_WEBHOOK_SECRET}",
-];
-
-type Guess = readonly [name: string, secretFor: (delivery: Delivery) => string];
-
-/** Keys that anyone can guess. */
-const GUESSES: readonly Guess[] = [
-  ...[...UNSET_SECRETS, ...PLACEHOLDERS].map(textGuess),
-  ["the public test secret", () => TEST_SECRET],
-  ["its own id as secret", ({ id }) => id],
-  ["its own timestamp as secret", (delivery) => headerOf(delivery, TIMESTAMP)],
-  ["its own type as secret", (delivery) => headerOf(delivery, TYPE)],
-];
-
-/** Types that a JavaScript object has a member for, with the text of what is found there. */
-const INHERITED_MEMBERS = ["__proto__", "constructor", "toString"].map(
-  (type) => [type, textGuess(String(({} as Record<string, unknown>)[type]))] as const,
-);
-
-/** A delivery that is signed with a key which anyone can guess must be refused. */
-export const guessableSecretRules: ConformanceRules = {
-  guessable_secret: {
-    title: "a delivery signed with an empty, missing or public secret is refused",
-    why: 'With a list such as `[secret, process.env.OLD_SECRET ?? ""]`, or with `secrets[type] ?? ""`, anyone can sign: an unset variable is a known key.',
-    fix: "Refuse to start with an empty or undefined secret, in each place of a list, and refuse a type that has none. Use the public test secret in tests only.",
-    refuse: async (context) => {
-      const unknownType = withType(context, "x");
-      const inherited = INHERITED_MEMBERS.map(([type, guess]) =>
-        forgeries(context, withType(context, type), [guess], ` under the type ${type}`),
-      );
-      const lists = await Promise.all([
-        ofEachType(context, (deliver) => forgeries(context, deliver, GUESSES)),
-        forgeries(context, unknownType, GUESSES, " under the unknown type x"),
-        ...inherited,
-      ]);
-      return lists.flat();
-    },
-  },
-};
-
-/** A genuine delivery for each guess, signed with the guess. */
-async function forgeries(
-  { settings: { secret } }: CaseContext,
-  deliver: MakeDelivery,
-  guesses: readonly Guess[],
-  under = "",
-): Promise<readonly Named<Delivery>[]> {
-  const forged = guesses.map(async ([name, secretFor]) => {
-    const delivery = await deliver();
-    const guessed = secretFor(delivery);
-    // A receiver with this secret is right to accept it.
-    return guessed === secret ? [] : [[`${name}${under}`, signedWith(delivery, guessed)] as const];
-  });
-  return (await Promise.all(forged)).flat();
-}
-
-/** Makes genuine deliveries under another X-Webhook-Type, which the signature does not cover. */
-function withType({ deliver }: CaseContext, type: string): MakeDelivery {
-  return async (changes) => withHeader(await deliver(changes), TYPE, type);
-}
-
-function textGuess(secret: string): Guess {
-  return [`the secret ${JSON.stringify(secret)}`, () => secret];
 }

@@ -1,10 +1,28 @@
+import { forgedAfterFailureRules } from "./after-failure-rules.js";
 import type { ConformanceRules } from "./conformance-rule.js";
 import { freshnessRules, STALE_WHY } from "./freshness-rules.js";
 import { expectNotAccepted, expectStillAccepts } from "./expectations.js";
 import { sendPastLimiter } from "./resending.js";
 import { ofEachType } from "./rule-kinds.js";
 import { headerOf, ID, textOf, TIMESTAMP, TYPE, withBody, withHeader } from "./request-changes.js";
+import { each } from "./test-deliveries.js";
 import { reserializedBody } from "./unverifiable-requests.js";
+
+/** Bytes that decoders and filters drop from a text. */
+const DROPPED: readonly (readonly [name: string, ...bytes: number[]])[] = [
+  ["0xFF", 0xff],
+  ["a lone continuation byte", 0x80],
+  ["an overlong NUL", 0xc0, 0x80],
+  ["half of a character", 0xe2, 0x82],
+  ["half of a surrogate pair", 0xed, 0xa0, 0x80],
+  ["a NUL", 0x00],
+  ["a control character", 0x01],
+  ["DEL", 0x7f],
+  ["a soft hyphen", 0xc2, 0xad],
+  ["a zero-width space", 0xe2, 0x80, 0x8b],
+  ["a byte order mark", 0xef, 0xbb, 0xbf],
+  ["a letter beyond ASCII", 0xc3, 0xa9],
+];
 
 /** A genuine delivery that was changed, or captured and sent again, must be refused. */
 export const forgeryRules: ConformanceRules = {
@@ -17,6 +35,7 @@ export const forgeryRules: ConformanceRules = {
         return [["another account_id", withBody(delivery, text)]];
       }),
   },
+  ...forgedAfterFailureRules,
   other_bytes: {
     title: "the same JSON in other bytes is refused",
     why: "A receiver that re-serializes the JSON verifies something other than what it handles.",
@@ -35,7 +54,8 @@ export const forgeryRules: ConformanceRules = {
     title: "other bytes that decode to the same text are refused",
     why: "A receiver that decodes before it verifies accepts many byte strings as the signed one.",
     fix: "Verify the bytes first, then decode them.",
-    refuse: async ({ deliver }) => {
+    refuse: async (context) => {
+      const { deliver } = context;
       const encoder = new TextEncoder();
       const original = textOf(await deliver());
       // Decoders replace invalid UTF-8 with U+FFFD, drop it, or drop a byte order mark.
@@ -46,7 +66,18 @@ export const forgeryRules: ConformanceRules = {
       const text = textOf(plain);
       const added = Uint8Array.of(...plain.body.subarray(0, 2), 0xff, ...plain.body.subarray(2));
       const utf16 = withBody(plain, Buffer.from(text, "utf16le"));
+      const inside = await ofEachType(context, (deliver) =>
+        each(DROPPED, async ([name, ...added]) => {
+          const delivery = await deliver();
+          const { body } = delivery;
+          // In the first text that is no key.
+          const at = textOf(delivery).indexOf('":"') + 4;
+          const changed = Uint8Array.of(...body.subarray(0, at), ...added, ...body.subarray(at));
+          return [`${name} inside a text`, withBody(delivery, changed)] as const;
+        }),
+      );
       return [
+        ...inside,
         ["a byte that is never UTF-8", withBody(replaced, bytes)],
         ["an added byte that is never UTF-8", withBody(plain, added)],
         ["an added byte order mark", withBody(plain, `\uFEFF${text}`)],

@@ -1,8 +1,11 @@
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
 import type { Named } from "./expectations.js";
+import { deliveriesOfEachKind } from "./record-kinds.js";
+import { headerOf, TYPE } from "./request-changes.js";
 import { ofEachType } from "./rule-kinds.js";
-import type { Delivery } from "./test-deliveries.js";
+import { each, type Delivery } from "./test-deliveries.js";
+import { withTrustedHeaders } from "./trusted-headers.js";
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -42,10 +45,20 @@ export const freshnessRules: ConformanceRules = {
   stale: {
     title: "a delivery that was signed an hour to a year ago is refused",
     ...FRESHNESS,
-    refuse: (context) => {
+    refuse: async (context) => {
       const sinceEpoch = Math.floor(context.settings.now() / 1_000);
       const ages = AGES.map(([name, seconds]) => [`${name} old`, seconds] as const);
-      return signedAt(context, [...ages, ["the timestamp 0", sinceEpoch]]);
+      const plain = await signedAt(context, [...ages, ["the timestamp 0", sinceEpoch]]);
+      const kinds = await each(await deliveriesOfEachKind(context), async ([kind, delivery]) => {
+        const type = headerOf(delivery, TYPE);
+        const old = await context.deliver({ ...delivery, type, age: HOUR });
+        return [`${kind}, an hour old`, old] as const;
+      });
+      const trusted = await withTrustedHeaders(context, async (deliver) => [
+        "an hour old",
+        await deliver({ age: HOUR }),
+      ]);
+      return [...plain, ...kinds, ...trusted];
     },
   },
   future: {
@@ -64,6 +77,6 @@ function signedAt(
   ages: readonly (readonly [name: string, age: number])[],
 ): Promise<readonly Named<Delivery>[]> {
   return ofEachType(context, (deliver) =>
-    Promise.all(ages.map(async ([name, age]) => [name, await deliver({ age })] as const)),
+    each(ages, async ([name, age]) => [name, await deliver({ age })] as const),
   );
 }

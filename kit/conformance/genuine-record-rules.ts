@@ -27,25 +27,21 @@ export const genuineRecordRules: ConformanceRules = {
     title: "an alarm of every documented event_type is acknowledged",
     needs: ["new_alarm"],
     fix: "Accept every event_type and source of the gateway's document.",
-    accept: ({ deliver }) =>
-      each(ALARM_EVENT_TYPES, async (event_type) => {
-        const body = JSON.stringify({
-          alarm: sampleAlarm({ event_type }, { seed: freshSeed() }),
-        });
-        return [event_type, await deliver({ type: "new_alarm", body })] as const;
-      }),
+    accept: (context) =>
+      recordsWith(
+        context,
+        ALARM_EVENT_TYPES.map((event_type) => ["new_alarm", event_type, { event_type }]),
+      ),
   },
   event_types: {
     title: "an event of every documented type is acknowledged, with and without a site",
     needs: ["delete_my_data_event"],
     fix: "Accept every event.type of the gateway's document. The site fields may be null.",
-    accept: ({ deliver }) =>
-      each(ONLINE_DATA_EVENT_TYPES, async (type) => {
-        const body = JSON.stringify({
-          event: sampleOnlineDataEvent(type, {}, { seed: freshSeed() }),
-        });
-        return [type, await deliver({ type: "delete_my_data_event", body })] as const;
-      }),
+    accept: (context) =>
+      recordsWith(
+        context,
+        ONLINE_DATA_EVENT_TYPES.map((type) => ["delete_my_data_event", type, { type }]),
+      ),
   },
   date_formats: {
     title: "both date formats are acknowledged",

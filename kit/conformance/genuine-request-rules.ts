@@ -1,4 +1,5 @@
 import type { ConformanceRules } from "./conformance-rule.js";
+import { BIG, NON_ASCII } from "./record-kinds.js";
 import { textOf, withHeader } from "./request-changes.js";
 import { ofEachType, recordsWith } from "./rule-kinds.js";
 import { each, type Delivery } from "./test-deliveries.js";
@@ -6,8 +7,6 @@ import { each, type Delivery } from "./test-deliveries.js";
 const RAW_BODY_FIX =
   "Verify the raw bytes before any parser sees them, never JSON that was serialized again.";
 const CLOCK_FIX = "Tolerate a few minutes in both directions (Authentication, rule 7).";
-const NON_ASCII = "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u2028";
-const BIG = "x".repeat(200 * 1024);
 /** What firewalls refuse, and what templates and decoders change. */
 const HOSTILE_TEXTS = [
   "<script>alert(1)</script>",
@@ -22,6 +21,25 @@ const HOSTILE_TEXTS = [
   "&amp; &#39;",
   "C:\\new\\table\\u0041",
   "a+b",
+  "<?php system('id'); ?>",
+  '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
+  "`id` $(id) | cat /etc/passwd; rm -rf /",
+  "%00 %0d%0aSet-Cookie: a=b",
+  "https://user:pass@example.test/login.php?id=1&next=//x#top",
+  "UNION SELECT * FROM users; DROP TABLE alarms; /* xp_cmdshell */",
+  "javascript:eval(atob('YQ==')) onerror=alert(1)",
+  "cmd.exe /c powershell -enc AAAA & whoami",
+];
+/** What clients and libraries call themselves. Filters take some of them for robots. */
+const USER_AGENTS = [
+  "GuzzleHttp/7",
+  "python-requests/2.32.3",
+  "Go-http-client/1.1",
+  "Java/17.0.12",
+  "axios/1.7.2",
+  "curl/8.5.0",
+  "Symfony HttpClient/Curl",
+  "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36",
 ];
 const PROXY_HEADERS = [
   ["X-Forwarded-For", "203.0.113.7, 198.51.100.2"],
@@ -107,9 +125,12 @@ export const genuineRequestRules: ConformanceRules = {
     ],
   },
   unknown_headers: {
-    title: "a delivery with unknown headers is acknowledged",
-    fix: "Ignore headers that you do not know.",
+    title: "a delivery with unknown headers and any User-Agent is acknowledged",
+    fix: "Ignore headers that you do not know, and do not filter robots on this path.",
     accept: async ({ deliver }) => [
+      ...(await each(USER_AGENTS, async (agent) => {
+        return [`the agent ${agent}`, withHeader(await deliver(), "User-Agent", agent)] as const;
+      })),
       [
         "a trace header and a new X-Webhook header",
         withHeader(
@@ -118,6 +139,16 @@ export const genuineRequestRules: ConformanceRules = {
           "2",
         ),
       ],
+    ],
+  },
+  many_headers: {
+    level: "should",
+    title: "a delivery with 8 kB of unknown headers is acknowledged",
+    why: "Proxies and tracing add headers. A server with a small limit refuses every alarm from the day on which they do.",
+    fix: "Let the server accept 16 kB of headers, as most do by default.",
+    accept: async ({ deliver }) => [
+      ["8 kB in eight headers", withForeignHeaders(await deliver(), 8, 1_000)],
+      ["8 kB in sixty headers", withForeignHeaders(await deliver(), 60, 120)],
     ],
   },
   proxy_headers: {
@@ -154,6 +185,14 @@ export const genuineRequestRules: ConformanceRules = {
     accept: async ({ deliver }) => [["ten seconds ahead", await deliver({ age: -10 })]],
   },
 };
+
+function withForeignHeaders(delivery: Delivery, count: number, bytes: number): Delivery {
+  const added = Array.from(
+    { length: count },
+    (_, at) => [`X-Trace-${at}`, "x".repeat(bytes)] as const,
+  );
+  return { ...delivery, headers: [...delivery.headers, ...added] };
+}
 
 function renamed(delivery: Delivery, rename: (name: string) => string): Delivery {
   const headers = delivery.headers.map(([name, value]) => [rename(name), value] as const);

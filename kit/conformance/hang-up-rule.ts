@@ -2,10 +2,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
 import { expectAccepted } from "./expectations.js";
-import { whileHandler } from "./failing-and-slow-handlers.js";
+import { whileHandler } from "./failing-handlers.js";
 import { KeptConnection } from "./kept-connection.js";
-import type { ReceiverAnswer } from "./receiver-answer.js";
-import { sendUntilAcknowledged } from "./resending.js";
+import { sendAgain, sendUntilAcknowledged } from "./resending.js";
 import { each, type Delivery } from "./test-deliveries.js";
 
 /** How long after the upload the sender hangs up. A quick receiver may have answered by then. */
@@ -19,6 +18,8 @@ export const hangUpRules: ConformanceRules = {
     title: "a delivery whose sender hangs up before the answer is handled once when it comes again",
     why: "A gateway or a proxy that runs out of patience hangs up and sends the delivery again. If the id stays locked or counts as handled, the alarm is lost; if it is freed while the handler runs, it is handled twice.",
     fix: "Let the handler finish although no one waits, and keep its X-Webhook-Id claimed until then. If you cancel it, release the id after it has stopped.",
+    // It makes the handler slow, if it can.
+    runsAlone: true,
     async atUrl(context, url) {
       const deliveries = await Promise.all(HANG_UP_AFTER_MS.map(() => context.deliver()));
       await each(HANG_UP_AFTER_MS, (afterMs, at) => hangUp(context, url, deliveries[at], afterMs));
@@ -46,11 +47,6 @@ async function hangUp(
   const connection = new KeptConnection(url, context.settings);
   await context.sendBy(delivery, () => connection.sendAndHangUp(delivery, afterMs));
   connection.close();
-}
-
-/** As the gateway does: the same id and body with a new signature. */
-async function sendAgain(context: CaseContext, { id, body }: Delivery): Promise<ReceiverAnswer> {
-  return context.send(await context.deliver({ id, body }));
 }
 
 async function expectHandledWhenSentAgain(context: CaseContext, delivery: Delivery): Promise<void> {

@@ -1,24 +1,23 @@
+import { retriesAfterFailureRules } from "./after-failure-rules.js";
 import { concurrentDeliveryRules } from "./concurrent-rules.js";
 import type { ConformanceRules } from "./conformance-rule.js";
+import { expectRetriesRecognised } from "./differing-retries.js";
 import {
-  CONCURRENT_DUPLICATES,
+  expectConcurrentHandledOnce,
   expectDuplicatesByIdAlone,
-  expectHandledOnce,
+  expectDuplicatesHandledOnce,
+  expectRemembered,
   expectSimilarIdsToldApart,
   sendConcurrently,
-  sendOthers,
   sendTwice,
 } from "./duplicates.js";
 import { expectAccepted } from "./expectations.js";
-import {
-  expectFailureRetried,
-  expectLateFailureReleased,
-  expectLateSuccessCounts,
-} from "./failing-and-slow-handlers.js";
+import { expectEachFailureRetried, expectFailureRetried } from "./failing-handlers.js";
 import { hangUpRules } from "./hang-up-rule.js";
 import { refusedIdRules } from "./refused-id-rules.js";
 import { sendGenuine } from "./resending.js";
 import { sameAccountRules } from "./same-account-rule.js";
+import { expectLateFailureReleased, expectLateSuccessCounts } from "./slow-handlers.js";
 
 const TWICE =
   "A customer is warned twice about one stolen identity, or a removal is ordered twice.";
@@ -41,21 +40,15 @@ export const idempotencyRules: ConformanceRules = {
     fix: `${REMEMBER} Keep the whole id, with its letter case.`,
     async check(context) {
       await expectSimilarIdsToldApart(context);
-      for (const type of context.settings.types) {
-        const delivery = await context.deliver({ type });
-        await expectHandledOnce(context, delivery, await sendTwice(context, delivery));
-      }
+      await expectDuplicatesHandledOnce(context);
     },
   },
   retry_with_new_signature: {
-    title: "a retry with a new timestamp and signature is not handled again",
+    title:
+      "a retry with a new timestamp and signature, from another address and agent, is not handled again",
     why: `Only the id is the same in each retry. ${TWICE}`,
-    fix: `${REMEMBER} Do not use the signature or the timestamp.`,
-    async check(context) {
-      const delivery = await context.deliver({ age: 45 });
-      const retry = await context.deliver({ id: delivery.id, body: delivery.body });
-      await expectHandledOnce(context, delivery, await sendTwice(context, delivery, retry));
-    },
+    fix: `${REMEMBER} Do not use the signature, the timestamp or any other header.`,
+    check: expectRetriesRecognised,
   },
   duplicate_by_id_alone: {
     title: "a duplicate is recognised by its id, not by its body",
@@ -67,31 +60,22 @@ export const idempotencyRules: ConformanceRules = {
     title: "a duplicate is recognised a second and many deliveries later",
     why: `The gateway sends a delivery again for up to 36 hours. ${TWICE}`,
     fix: "Remember each X-Webhook-Id for 72 hours or longer, however many deliveries arrive meanwhile.",
-    async check(context) {
-      const delivery = await context.deliver();
-      const retry = await context.deliver({ id: delivery.id, body: delivery.body });
-      const answers = await sendTwice(context, delivery, retry, () => sendOthers(context));
-      await expectHandledOnce(context, retry, answers);
-    },
+    check: expectRemembered,
   },
   concurrent_duplicates: {
     title: "each of several concurrent duplicates is acknowledged or gets a retryable status",
     why: "If a duplicate in flight gets a final status and the first handler then fails, the alarm is lost.",
     fix: "Answer 409 to a duplicate of a delivery that is being handled.",
     async check(context) {
-      await sendConcurrently(context, await context.deliver());
+      for (const type of context.settings.types)
+        await sendConcurrently(context, await context.deliver({ type }));
     },
   },
   concurrent_duplicates_handled_once: {
     title: "one of several concurrent duplicates is handled",
     why: TWICE,
     fix: "Claim the X-Webhook-Id with one atomic operation before the handler runs.",
-    async check(context) {
-      for (const type of context.settings.types) {
-        const delivery = await context.deliver({ type });
-        await expectHandledOnce(context, delivery, await sendConcurrently(context, delivery));
-      }
-    },
+    check: expectConcurrentHandledOnce,
   },
   ...concurrentDeliveryRules,
   ...sameAccountRules,
@@ -115,11 +99,16 @@ export const idempotencyRules: ConformanceRules = {
     needs: ["whileFailing"],
     why: "A database that is down for a minute costs all alarms of that minute: acknowledged or given up, none is sent again.",
     fix: "Answer 500 or 503 when the handler fails, and do not remember the id as handled. Answer 409 to a duplicate of a delivery that is being handled.",
-    async whenAccepted(context) {
-      for (const type of context.settings.types) await expectFailureRetried(context, type, 1);
-      await expectFailureRetried(context, context.settings.types[0], CONCURRENT_DUPLICATES);
-    },
+    whenAccepted: expectFailureRetried,
   },
+  ten_failures_sent_again: {
+    title: "a delivery whose handler fails ten times in a row is sent again each time",
+    needs: ["whileFailing"],
+    why: "The gateway tries a delivery ten times. A receiver that acknowledges it after a few failures, as dead or because a circuit breaker is open, loses every alarm of a long failure.",
+    fix: "Count no failures towards a 2xx: answer 500 or 503 until the handler succeeds. A circuit breaker that is open answers 503.",
+    whenAccepted: expectEachFailureRetried,
+  },
+  ...retriesAfterFailureRules,
   late_handler_counts: {
     title:
       "the retries of a delivery whose handler is late do not run it again and get no early 2xx",

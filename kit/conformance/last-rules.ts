@@ -14,6 +14,7 @@ import {
 import { ID, withBody, withHeader } from "./request-changes.js";
 import { sendGenuine, sendPastLimiter } from "./resending.js";
 import { ofEachType } from "./rule-kinds.js";
+import { inPool } from "./test-deliveries.js";
 import { driftedClock, unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
 
 /** How many counts are read at the same time. */
@@ -30,13 +31,7 @@ export const lateEffectsRules: ConformanceRules = {
       await sendWhatMayComeLate(context);
       const logged = context.suite.log.take();
       await wait(context.settings.handledWithinMs);
-      const left = [...logged];
-      const countAgain = async (): Promise<void> => {
-        for (let next = left.pop(); next !== undefined; next = left.pop()) {
-          await expectNoMore(context, next);
-        }
-      };
-      await Promise.all(Array.from({ length: AT_A_TIME }, countAgain));
+      await inPool(logged, AT_A_TIME, (one) => expectNoMore(context, one));
       context.suite.log.take();
     },
   },

@@ -20,37 +20,61 @@ export const http10Rules: ConformanceRules = {
     fix: "Let the server accept HTTP/1.0, or set the proxy to HTTP/1.1 (nginx: `proxy_http_version 1.1`).",
     async atUrl(context, url) {
       const delivery = await context.deliver();
-      const answer = await sendGenuine(context, delivery, () => sendHttp10(context, url, delivery));
+      const answer = await sendGenuine(context, delivery, () => sendRaw(context, url, delivery));
       await expectAccepted(context, "HTTP/1.0", delivery.id, answer);
     },
   },
   forged_http_1_0: {
-    title: "a forged delivery over HTTP/1.0 is refused",
-    why: "Anyone who finds the URL can choose the version of HTTP, and leave out the host.",
+    title: "a forged delivery is refused over HTTP/1.0 too, and whatever its host and query are",
+    why: "Anyone who finds the URL can choose the version of HTTP, the host and the query.",
     fix: "Verify the signature of each request, however it arrives.",
     async atUrl(context, url) {
       const [, forged] = await wrongSecret(context.deliver);
-      const answer = await sendPastLimiter(context, forged, () => sendHttp10(context, url, forged));
+      const answer = await sendPastLimiter(context, forged, () => sendRaw(context, url, forged));
       await expectNotAccepted(context, "HTTP/1.0", forged.id, answer);
-      await expectHostlessNotHandled(context, url);
+      await expectQueryNotTrusted(context, url);
+      for (const host of ["", "localhost", "127.0.0.1"]) {
+        await expectOtherHostNotHandled(context, url, host);
+      }
     },
   },
 };
 
-/** Without a host another site on the server may answer, with any status. */
-async function expectHostlessNotHandled(context: CaseContext, url: URL): Promise<void> {
-  const [, forged] = await wrongSecret(context.deliver);
-  const answer = await sendPastLimiter(context, forged, () =>
-    sendHttp10(context, url, forged, { withoutHost: true }),
+/** Parameters that switch checks off in real receivers. */
+const QUERY =
+  "test debug dev dry_run mock skip skip_signature skip_verification no_verify internal admin bypass healthcheck".split(
+    " ",
   );
-  const runs = await context.runsOf(forged.id);
-  if ((runs ?? 0) > 0 || answer.outcome === "handled") {
-    const [name, what] = ["HTTP/1.0 without a host", "and the forgery was handled"];
-    throw context.failureAfter("wrongly_handled", name, answer, what);
+
+async function expectQueryNotTrusted(context: CaseContext, url: URL): Promise<void> {
+  for (const value of ["1", "true"]) {
+    const changed = new URL(url);
+    for (const name of QUERY) changed.searchParams.set(name, value);
+    const [, forged] = await wrongSecret(context.deliver);
+    const answer = await sendPastLimiter(context, forged, () =>
+      sendRaw(context, changed, forged, { version: "1.1" }),
+    );
+    await expectNotAccepted(context, `the query ${changed.search}`, forged.id, answer);
   }
 }
 
-function sendHttp10(
+/** For another host, or for none, another site on the server may answer, with any status. */
+async function expectOtherHostNotHandled(
+  context: CaseContext,
+  url: URL,
+  host: string,
+): Promise<void> {
+  const [, forged] = await wrongSecret(context.deliver);
+  const form: RawForm = { host, version: host === "" ? "1.0" : "1.1" };
+  const answer = await sendPastLimiter(context, forged, () => sendRaw(context, url, forged, form));
+  const runs = await context.runsOf(forged.id);
+  if ((runs ?? 0) > 0 || answer.outcome === "handled") {
+    const name = host === "" ? "HTTP/1.0 without a host" : `the host ${host}`;
+    throw context.failureAfter("wrongly_handled", name, answer, "and the forgery was handled");
+  }
+}
+
+function sendRaw(
   context: CaseContext,
   url: URL,
   delivery: Delivery,

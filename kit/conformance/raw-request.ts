@@ -12,8 +12,8 @@ const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})/;
 export interface RawForm {
   /** Default 1.1. */
   readonly version?: "1.0" | "1.1";
-  /** Leaves out the header `Host`, which HTTP/1.0 allows. */
-  readonly withoutHost?: boolean;
+  /** The header `Host`. Default the one of the URL. Empty leaves it out, which HTTP/1.0 allows. */
+  readonly host?: string;
 }
 
 /**
@@ -25,11 +25,11 @@ export function sendRawRequest(
   { timeoutMs, skipTlsVerification }: ConformanceSettings,
   { method, body = new Uint8Array(0) }: WireRequest,
   headerLines: readonly string[],
-  { version = "1.1", withoutHost = false }: RawForm = {},
+  { version = "1.1", host = url.host }: RawForm = {},
 ): Promise<WireAnswer> {
   const head = [
     `${method} ${url.pathname}${url.search} HTTP/${version}`,
-    ...(withoutHost ? [] : [`Host: ${url.host}`]),
+    ...(host === "" ? [] : [`Host: ${host}`]),
     "Connection: close",
     ...authorizationLines(url),
     ...headerLines,

@@ -1,3 +1,5 @@
+import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
+import { usualCauses } from "../../src/answer/outcome-causes.js";
 import type { FailureCode } from "./conformance-case.js";
 import type { SendError } from "../sending/target.js";
 import { outcomeOf, type WireAnswer } from "../sending/wire.js";
@@ -52,8 +54,24 @@ export function isRetried({ result }: ReceiverAnswer): boolean {
   return result === "retryable" || result === "network_error" || result === "timeout";
 }
 
+/**
+ * What to do if an answer names an outcome of this library whose cause is the receiver, and not the request.
+ * Undefined for any other answer.
+ */
+export function adviceOn(outcome = ""): string | undefined {
+  const isOurs = Object.hasOwn(OUTCOMES, outcome) && outcome !== "unrecognized";
+  if (!isOurs || OUTCOMES[outcome as WebhookOutcome].status < 500) return undefined;
+  const causes = usualCauses(outcome as WebhookOutcome);
+  const refused =
+    outcome === "handler_failed"
+      ? "If a table refused the record, name an account that it has: --account-id, or accountIds."
+      : "";
+  return `Look into the log of the receiver, which answers ${outcome}. ${causes} ${refused}`.trimEnd();
+}
+
 /** Why an answer is not the expected one. */
-export function codeOf(expected: Expected, { wire, result }: ReceiverAnswer): FailureCode {
+export function codeOf(expected: Expected, { wire, result, outcome }: ReceiverAnswer): FailureCode {
+  if (adviceOn(outcome) !== undefined) return "receiver_failed";
   if (result === "unlisted") return "unlisted_status";
   if (wire === undefined) return "no_answer";
   if (result === "acknowledged") return "acknowledged";

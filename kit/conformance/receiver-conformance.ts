@@ -27,6 +27,7 @@ import { http10Rules } from "./raw-request-rules.js";
 import { idempotencyRules } from "./idempotency-rules.js";
 import { UNMET_NEEDS } from "./needs.js";
 import { oddRecordRules } from "./odd-record-rules.js";
+import { rareRecordRules, rareValueRules } from "./rare-record-rules.js";
 import { retryableRefusalRules } from "./retryable-refusal-rules.js";
 import { BASELINE_RULES, checkRule, reasonsOf } from "./rule-kinds.js";
 import { runCheck } from "./run-check.js";
@@ -36,8 +37,13 @@ import { transportRules } from "./transport-rules.js";
 import { unknownContentRules } from "./unknown-content-rules.js";
 
 const RULES: Readonly<Record<ConformanceGroup, ConformanceRules>> = {
-  acceptance: { ...genuineRecordRules, ...genuineRequestRules },
-  retries: { ...retryableRefusalRules, ...unknownContentRules, ...oddRecordRules },
+  acceptance: { ...genuineRecordRules, ...rareValueRules, ...genuineRequestRules },
+  retries: {
+    ...retryableRefusalRules,
+    ...unknownContentRules,
+    ...oddRecordRules,
+    ...rareRecordRules,
+  },
   idempotency: idempotencyRules,
   forgery: { ...signatureRules, ...forgeryRules, ...concurrentForgeryRules },
   headers: headerRules,
@@ -57,7 +63,7 @@ const LAST_RULES: readonly (readonly [ConformanceGroup, ConformanceRules])[] = [
  * only requests and answers, so they work for a receiver in any language, behind any proxy.
  *
  * Each case sends synthetic deliveries with new ids. The receiver handles the genuine ones as if they were
- * real, about 300 in a whole run.
+ * real, about 850 in a whole run.
  *
  * A case whose result the options do not show ends as `not_judged`: `runOrSkip` skips its test.
  * Pass `handled`, `whileFailing` and `whileSlow` to see more, and read each `result` of `runConformance` once.
@@ -111,10 +117,16 @@ function bind(
       throw error;
     }
   };
+  const isLast = LAST_RULES.some(([, rules]) => rules[id] === rule);
+  const changesHandler = rule.needs?.some(
+    (need) => need === "whileFailing" || need === "whileSlow",
+  );
+  const unmet = unmetNeed(rule, settings);
   return {
     ...description,
+    unmet,
+    runsAlone: rule.runsAlone ?? (changesHandler === true || isLast || BASELINE_RULES.includes(id)),
     async run() {
-      const unmet = unmetNeed(rule, settings);
       if (unmet !== undefined) {
         const reason = UNMET_NEEDS[unmet](names);
         return { result: "not_judged", need: unmet, reason, exchanges: [] };

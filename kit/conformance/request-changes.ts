@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { WireRequest } from "../sending/wire.js";
 
-/** The webhook headers (GATEWAY.md, "Events"). */
+/** The webhook headers (the gateway's document, section "Events"). */
 export const ID = "X-Webhook-Id";
 export const TIMESTAMP = "X-Webhook-Timestamp";
 export const TYPE = "X-Webhook-Type";

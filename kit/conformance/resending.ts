@@ -2,10 +2,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { WireRequest } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
+import { signedWith, TIMESTAMP, withHeader } from "./request-changes.js";
 import type { Delivery } from "./test-deliveries.js";
 
 /** How often a request is sent that a rate limiter or a proxy answers. */
 const MAX_SENDS = 5;
+/** How often a request gets 429, and a genuine delivery before it is acknowledged, until that is no chance. */
+const SENDS_TO_CHOICE = 3;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 1_000;
 /** Retryable statuses of the receiver itself. The others come from a rate limiter or a proxy. */
@@ -24,15 +27,35 @@ export function sendGenuine(
 }
 
 /** Sends a request of any kind. Sends it again when a rate limiter answers instead of the receiver. */
-export function sendPastLimiter(
+export async function sendPastLimiter(
   context: CaseContext,
   request: WireRequest,
   send: () => Promise<ReceiverAnswer> = () => context.send(request),
 ): Promise<ReceiverAnswer> {
-  return sendWhile(isOfLimiter, send);
+  const answer = await send();
+  if (!isOfLimiter(answer) || context.refusesWith429) return answer;
+  return (await sendBetweenGenuine(context, send)) ?? sendWhile(isOfLimiter, send);
 }
 
-/** Whether a rate limiter answered. It answers 429 to anything, so 429 says nothing about the request. */
+/**
+ * Sends a request that got 429, each time after a genuine delivery. A limiter answers 429 to anything, but a receiver
+ * that acknowledges each of them refuses the request. Undefined when a genuine delivery gets 429 too.
+ */
+async function sendBetweenGenuine(
+  context: CaseContext,
+  send: () => Promise<ReceiverAnswer>,
+): Promise<ReceiverAnswer | undefined> {
+  for (let sends = 1; ; sends++) {
+    const { result } = await context.send(await context.deliver());
+    if (result !== "acknowledged") return undefined;
+    const answer = await send();
+    if (!isOfLimiter(answer)) return answer;
+    context.refusesWith429 = sends === SENDS_TO_CHOICE;
+    if (context.refusesWith429) return answer;
+  }
+}
+
+/** Whether the status is 429. From a rate limiter it says nothing about the request. */
 export function isOfLimiter({ wire }: ReceiverAnswer): boolean {
   return wire?.status === 429;
 }
@@ -54,6 +77,13 @@ async function sendWhile(
 export function saysLater({ result, wire }: ReceiverAnswer): boolean {
   if (result !== "retryable" || wire === undefined) return false;
   return "retry-after" in wire.headers || !RECEIVER_STATUSES.includes(wire.status);
+}
+
+/** Sends a delivery as the gateway sends it again: with a new timestamp and signature. */
+export function sendAgain(context: CaseContext, delivery: Delivery): Promise<ReceiverAnswer> {
+  const { secret, now } = context.settings;
+  const timed = withHeader(delivery, TIMESTAMP, String(Math.floor(now() / 1_000)));
+  return context.send(signedWith(timed, secret));
 }
 
 /**

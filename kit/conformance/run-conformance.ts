@@ -1,3 +1,4 @@
+import { integerOption } from "../../src/common/option-checks.js";
 import { NEVER_PROVEN, type NeverProven } from "./never-proven.js";
 import {
   CONFORMANCE_GROUPS,
@@ -66,14 +67,24 @@ export interface ConformanceReport extends ConformanceCounts {
  * @experimental
  */
 export interface RunConformanceOptions {
-  /** Called after each case, to show progress. */
+  /** Called before each case, to show progress. */
+  readonly onStart?: ((started: ConformanceCase) => unknown) | undefined;
+  /** Called after each case, in the order in which they end. */
   readonly onResult?: ((result: ConformanceCaseReport) => unknown) | undefined;
+  /**
+   * How many cases run at the same time, except those that must run alone. More than 1 saves time with a slow
+   * receiver. Whole number from 1 to 100, default 1.
+   */
+  readonly concurrency?: number | undefined;
   /** When it aborts, the run ends before the next case. The report has the cases that have run. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Bounds and default of `concurrency`. The command line has another default. */
+export const CONCURRENCY = { min: 1, max: 100, fallback: 1 } as const;
+
 /**
- * Runs conformance cases one after another, without a test runner, and returns a report.
+ * Runs conformance cases without a test runner, and returns a report.
  *
  * Rejects when a case throws anything but a `ConformanceFailure`. That is a bug of this library.
  *
@@ -84,15 +95,26 @@ export interface RunConformanceOptions {
  */
 export async function runConformance(
   cases: readonly ConformanceCase[],
-  { onResult, signal }: RunConformanceOptions = {},
+  { onStart, onResult, concurrency, signal }: RunConformanceOptions = {},
 ): Promise<ConformanceReport> {
-  const results: ConformanceCaseReport[] = [];
-  for (const one of cases) {
+  const atOnce = integerOption("concurrency", concurrency, CONCURRENCY);
+  const ended: ConformanceCaseReport[] = [];
+  const running = new Set<Promise<void>>();
+  for (const [at, one] of cases.entries()) {
+    while (running.size >= (one.runsAlone ? 1 : atOnce)) await Promise.race(running);
     if (signal?.aborted === true) break;
-    const report = await runCase(one);
-    results.push(report);
-    onResult?.(report);
+    onStart?.(one);
+    const work = runCase(one).then((report) => {
+      running.delete(work);
+      ended[at] = report;
+      onResult?.(report);
+    });
+    running.add(work);
+    if (one.runsAlone) await work;
   }
+  await Promise.all(running);
+  // Leaves out the places of cases that have not run.
+  const results = ended.flat();
   const failed = results.filter(({ result }) => result === "failed");
   return {
     results,
@@ -106,16 +128,18 @@ export async function runConformance(
   };
 }
 
-async function runCase({ run, ...description }: ConformanceCase): Promise<ConformanceCaseReport> {
+async function runCase(one: ConformanceCase): Promise<ConformanceCaseReport> {
+  const { id, level, group, title, why, fix } = one;
+  const description = { id, level, group, title, why, fix };
   const startedAt = performance.now();
   try {
-    const ended = await run();
+    const ended = await one.run();
     return { ...description, ...ended, ms: performance.now() - startedAt };
   } catch (error) {
     if (!(error instanceof ConformanceFailure)) throw error;
-    const { message: reason, failureCode: code, exchanges } = error;
+    const { message: reason, failureCode: code, fix: ownFix, exchanges } = error;
     const ms = performance.now() - startedAt;
-    return { ...description, result: "failed", reason, code, exchanges, ms };
+    return { ...description, fix: ownFix, result: "failed", reason, code, exchanges, ms };
   }
 }
 

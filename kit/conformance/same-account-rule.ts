@@ -44,7 +44,7 @@ function similarAlarms(): readonly Record<string, unknown>[] {
   const second = { ...alarm, id, original_event_id, text: `${text} (second)` };
   // The last one shares the dates alone.
   const { date, checked_at, created_at, updated_at } = alarm;
-  const sameDates = { ...other, id: id + 1, date, checked_at, created_at, updated_at };
+  const sameDates = { ...other, id: sampleAlarm().id, date, checked_at, created_at, updated_at };
   return [{ ...alarm }, second, sameDates];
 }
 

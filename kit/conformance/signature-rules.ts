@@ -1,21 +1,25 @@
 import { createHash } from "node:crypto";
-import { changedSignatureRules, guessableSecretRules } from "./forged-signature-rules.js";
+import { gzipSync } from "node:zlib";
+import type { CaseContext } from "./case-context.js";
+import { changedSignatureRules } from "./forged-signature-rules.js";
+import { guessableSecretRules } from "./guessable-secret-rule.js";
 import type { ConformanceRules } from "./conformance-rule.js";
 import type { Named } from "./expectations.js";
 import { leakedSignatureRules } from "./leaked-signature-rule.js";
-import { headerOf, ID, macOf, SIGNATURE, TIMESTAMP, withHeader } from "./request-changes.js";
+import {
+  headerOf,
+  ID,
+  macOf,
+  SIGNATURE,
+  TIMESTAMP,
+  withBody,
+  withHeader,
+} from "./request-changes.js";
 import { sendPastLimiter } from "./resending.js";
 import { ofEachType } from "./rule-kinds.js";
 import type { Delivery, MakeDelivery } from "./test-deliveries.js";
+import { withTrustedHeaders } from "./trusted-headers.js";
 import { unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
-
-/** What a proxy says of a request from inside. Anyone can send these headers. */
-const INTERNAL_HEADERS = [
-  ["X-Forwarded-For", "127.0.0.1"],
-  ["X-Real-IP", "127.0.0.1"],
-  ["Forwarded", "for=127.0.0.1;host=localhost;proto=https"],
-  ["X-Forwarded-Host", "localhost"],
-] as const;
 
 /** A delivery with a wrong signature must be refused. */
 export const signatureRules: ConformanceRules = {
@@ -26,7 +30,7 @@ export const signatureRules: ConformanceRules = {
       await sendPastLimiter(context, await context.deliver());
       return [
         ...(await ofEachType(context, async (deliver) => [await wrongSecret(deliver)])),
-        ...(await inOtherForms(context.deliver, wrongSecret)),
+        ...(await inOtherForms(context, wrongSecret)),
       ];
     },
   },
@@ -38,7 +42,7 @@ export const signatureRules: ConformanceRules = {
         await unsignedRequest(deliver),
         ["an empty signature", withHeader(await deliver(), SIGNATURE, "")],
       ])),
-      ...(await inOtherForms(context.deliver, unsignedRequest)),
+      ...(await inOtherForms(context, unsignedRequest)),
     ],
   },
   ...changedSignatureRules,
@@ -77,19 +81,19 @@ export const signatureRules: ConformanceRules = {
 
 /** The same forgery in forms for which a receiver may skip its check. */
 async function inOtherForms(
-  deliver: MakeDelivery,
+  context: CaseContext,
   forge: (deliver: MakeDelivery) => Promise<Named<Delivery>>,
 ): Promise<readonly Named<Delivery>[]> {
+  const { deliver } = context;
   const [, plain] = await forge(deliver);
-  const trusted = INTERNAL_HEADERS.map(
-    ([name, value]) => [`with ${name}: ${value}`, withHeader(plain, name, value)] as const,
-  );
+  const gzipped = withBody(plain, gzipSync(plain.body));
   const [, unknown] = await forge((changes) => deliver({ type: "account_closed", ...changes }));
   const [, chunked] = await forge(deliver);
   return [
     ["with the content type text/plain", withHeader(plain, "Content-Type", "text/plain")],
     ["with an unknown X-Webhook-Type", unknown],
-    ...trusted,
+    ["compressed", withHeader(gzipped, "Content-Encoding", "gzip")],
+    ...(await withTrustedHeaders(context, forge)),
     ["without Content-Length", { ...chunked, chunked: true }],
   ];
 }

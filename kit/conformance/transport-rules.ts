@@ -13,6 +13,7 @@ import { KeptConnection } from "./kept-connection.js";
 import { isRetried } from "./receiver-answer.js";
 import { signedWith, withBody } from "./request-changes.js";
 import { saysLater, sendGenuine } from "./resending.js";
+import { stalledUploadRules } from "./stalled-upload-rules.js";
 import { sampleText, type Delivery } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
 
@@ -99,6 +100,7 @@ export const transportRules: ConformanceRules = {
     title: "uploads that arrive at the same time are told apart",
     why: "If requests share a buffer, the alarms of slow connections are mixed up, and each of them is refused or lost.",
     fix: "Keep the bytes of a body in a variable of its own request.",
+    runsAlone: true,
     onConnection: expectUploadsToldApart,
   },
   unlimited_body: {
@@ -106,6 +108,7 @@ export const transportRules: ConformanceRules = {
     title: "a body of many megabytes is refused, also without Content-Length",
     why: "Without a limit a few requests can fill the receiver's memory. Anyone who finds the URL can send them.",
     fix: "Count the bytes while you read, and answer 409 at a limit. Content-Length is not enough: a chunked body has none.",
+    runsAlone: true,
     onConnection: async (context) => {
       const delivery = await context.deliver();
       const padding = new Uint8Array(2 * context.settings.maxBodyBytes + BEYOND_BYTES).fill(0x20);
@@ -118,6 +121,7 @@ export const transportRules: ConformanceRules = {
       await expectStillAccepts(context, "a body of many megabytes");
     },
   },
+  ...stalledUploadRules,
   ...invalidHeaderRules,
 };
 

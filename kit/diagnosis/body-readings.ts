@@ -63,10 +63,17 @@ function extraBytes({ contentLength = 0 }: CapturedBody): Changes<CapturedBody> 
   };
 }
 
-/** Offset of the first difference of two bodies, and their lengths. */
-function differenceOf(captured: Uint8Array, signed: Uint8Array) {
+/** Where two bodies differ: the offset of the first difference, how many captured bytes differ, and both lengths. */
+export function differenceOf(captured: Uint8Array, signed: Uint8Array) {
   const shorter = Math.min(captured.length, signed.length);
   let offsetBytes = 0;
   while (offsetBytes < shorter && captured[offsetBytes] === signed[offsetBytes]) offsetBytes++;
-  return { offsetBytes, capturedBytes: captured.length, expectedBytes: signed.length };
+  let same = 0;
+  while (same < shorter - offsetBytes && captured.at(-1 - same) === signed.at(-1 - same)) same++;
+  return {
+    offsetBytes,
+    differingBytes: captured.length - offsetBytes - same,
+    capturedBytes: captured.length,
+    expectedBytes: signed.length,
+  };
 }

@@ -65,12 +65,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
   v: "\v",
 };
 /**
- * A part of a command: a line that goes on (\\ in a shell, ^ in cmd.exe, ` in PowerShell), quoted text, blanks, the
+ * A part of a command: a line that goes on (\\ in a shell, ` in PowerShell), an escape of cmd.exe, quoted text, blanks, the
  * end (what follows is another command, or a file for the output), or one character. Between single quotes a
  * backslash is an ordinary character.
  */
 const PART =
-  /[\\^`]\r?\n|\$'(?<ansi>[^'\\]*(?:\\.[^'\\]*)*)'|'(?<single>[^']*)'|"(?<double>[^"\\]*(?:\\.[^"\\]*)*)"|(?<open>["'])|(?<blanks>[ \t\r]+)|(?<end>[\n;|&<>])|\\(?<escaped>.?)|(?<plain>.)/gsy;
+  /[\\`]\r?\n|(?<caret>\^["\r\n])|\$'(?<ansi>[^'\\]*(?:\\.[^'\\]*)*)'|'(?<single>[^']*)'|"(?<double>[^"\\]*(?:\\.[^"\\]*)*)"|(?<open>["'])|(?<blanks>[ \t\r]+)|(?<end>[\n;|&<>])|\\(?<escaped>.?)|(?<plain>.)/gsy;
 
 /**
  * The words of the first command in a text, with the quotes of a POSIX shell removed. Each character
@@ -79,7 +79,13 @@ const PART =
 function shellWords(text: string): readonly string[] {
   const words: (string | undefined)[] = [undefined];
   for (const { groups = {} } of text.matchAll(PART)) {
-    const { ansi, single, double, open, blanks, end, escaped, plain } = groups;
+    const { ansi, single, double, open, blanks, end, escaped, plain, caret } = groups;
+    if (caret !== undefined) {
+      throw new CaptureError(
+        "invalid_command",
+        'the curl command is written for cmd.exe, with ^ at the end of lines, which changes the body: choose "Copy as cURL (bash)"',
+      );
+    }
     if (end !== undefined) break;
     if (open !== undefined) {
       throw new CaptureError("invalid_command", "the curl command has a quote that is not closed");

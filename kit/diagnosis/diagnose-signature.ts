@@ -89,7 +89,8 @@ const OPTION_NAMES = [
 const TOLERANCE = { fallback: 300_000, min: 0, max: 604_800_000 };
 
 /**
- * Explains why the signature of a captured delivery does not match (GATEWAY.md, "Authentication", rule 7), or
+ * Explains why the signature of a captured delivery does not match (the gateway's document, section "Authentication",
+ * rule 7), or
  * why a receiver refuses the delivery although it matches. It undoes the usual damage to secrets, headers and
  * bodies, one or two changes at a time, until a secret gives exactly the signature. So a proven finding is not
  * a guess. The work is bounded: a body of 1 MB gets some hundred attempts, a small one thousands. A secret of

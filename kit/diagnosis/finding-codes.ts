@@ -7,7 +7,7 @@ const PROXY =
 const READ_SECRET =
   "Configure exactly the secret that was chosen at webhook registration. If the wrong one was registered, register the webhook again.";
 const STUB =
-  "The gateway does not sign like this (GATEWAY.md, Authentication, rule 7): sign with signDelivery, or find out who sent this.";
+  "The gateway does not sign like this (the gateway's document, section Authentication, rule 7): sign with signDelivery, or find out who sent this.";
 
 /** Every cause that a diagnosis can name, and how to fix it. */
 export const SIGNATURE_FINDINGS = {
@@ -89,7 +89,7 @@ export const SIGNATURE_FINDINGS = {
     "A receiver reads at most maxBodyBytes. If such a delivery is expected, raise maxBodyBytes, also in the diagnosis.",
   body_signed_empty: "The sender signed before it had the body: sign the bytes that are sent.",
   body_unrecognized:
-    "Compare the body with GATEWAY.md, Events. If the gateway sent it, update the library or give handlers.unrecognized; otherwise find out who signed it.",
+    "Compare the body with the gateway's document, section Events. If the gateway sent it, update the library or give handlers.unrecognized; otherwise find out who signed it.",
   unexplained: CAPTURE,
 };
 

@@ -26,6 +26,8 @@ export interface FindingDetails {
   readonly secretType?: WebhookType;
   /** Offset in the captured body, in bytes, of the fault or of the first difference from the signed body. */
   readonly offsetBytes?: number;
+  /** How many bytes of the captured body, from that offset, differ from the signed body. 0: some are missing there. */
+  readonly differingBytes?: number;
   /** Length of the captured body in bytes. */
   readonly capturedBytes?: number;
   /** Length in bytes of the signed body, or the length that Content-Length declares. */
@@ -35,7 +37,7 @@ export interface FindingDetails {
 }
 
 /**
- * The headers of a delivery (GATEWAY.md, "Events").
+ * The headers of a delivery (the gateway's document, section "Events").
  *
  * @experimental
  */

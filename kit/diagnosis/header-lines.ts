@@ -17,7 +17,7 @@ export type GivenLine = readonly [name: string, value: string | number];
 
 /**
  * The header lines of any captured form: `Headers`, a `Map`, a record in any letter case with strings,
- * numbers or lists, pairs, `{ name, value }` entries, or Node's `rawHeaders`. Another value, or one that
+ * numbers or lists, pairs, `{ name, value }` or `{ key, value }` entries, or Node's `rawHeaders`. Another value, or one that
  * throws while it is read, has no lines.
  */
 export function givenLinesOf(headers: unknown): readonly GivenLine[] {
@@ -70,7 +70,7 @@ function* entriesOfList(list: Iterable<unknown>): Generator<Entry> {
     if (Array.isArray(item)) {
       yield [item[0], item[1]];
     } else if (typeof item === "object" && item !== null) {
-      const { name, value } = item as { name?: unknown; value?: unknown };
+      const { key, name = key, value } = item as Readonly<Record<string, unknown>>;
       yield [name, value];
     } else if (typeof item === "string") {
       // rawHeaders alternates names and values.

@@ -10,10 +10,12 @@ type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a fixture, an AWS API Gateway event, a HAR file, a request of the APIs of ngrok and webhook.site or
- * their lists, or CGI variables.
+ * their lists, CGI variables, or any JSON that holds such a request deeper inside: a line of a log, an export of
+ * Postman or Insomnia, an event of Pipedream or Azure.
  */
 export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
-  const json = jsonOf(textOfUtf8(bytes)?.replace(/^\uFEFF/, "") ?? "");
+  const text = textOfUtf8(bytes)?.replace(/^\uFEFF/, "") ?? "";
+  const json = jsonOf(text) ?? deliveryWithin(text.split("\n", MAX_LOG_LINES).map(jsonOf));
   if (json === undefined) {
     // Without the parse error as cause: its message quotes the text.
     throw new CaptureError(
@@ -21,7 +23,7 @@ export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
       "the capture begins like JSON but is not JSON; a body alone is not a capture: put the headers and a blank line before it",
     );
   }
-  const capture = recordIn(json);
+  const capture = recordIn(json) ?? deliveryWithin(json);
   if (capture === undefined) throw missingHeaders();
   const { log, requests, data } = capture;
   if (log !== undefined) return readRequest(deliveryIn(recordIn(log)?.["entries"], "the HAR file"));
@@ -32,10 +34,9 @@ export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
 
 function readRequest(capture: Json): CapturedRequest {
   const request = recordIn(capture["request"]);
-  if (request !== undefined) {
-    return typeof request["raw"] === "string"
-      ? readNgrok(capture, request["raw"])
-      : readHarEntry(capture, request);
+  if (typeof request?.["raw"] === "string") return readNgrok(capture, request["raw"]);
+  if (request !== undefined && headerLinesOf(request["headers"]).length > 0) {
+    return "body" in request ? readEvent(request) : readHarEntry(capture, request);
   }
   const hasHeaders = linesOfEvent(capture).length > 0;
   if (!hasHeaders && hasCgiHeaders(capture)) {
@@ -43,7 +44,24 @@ function readRequest(capture: Json): CapturedRequest {
     const { body = null } = capture;
     return requestOfVariables(capture, bytesOf(body, false, "body"));
   }
-  return readEvent(capture);
+  return readEvent(hasHeaders ? capture : (deliveryWithin(capture) ?? capture));
+}
+
+/** More is no log of one request. */
+const MAX_LOG_LINES = 10_000;
+const MAX_DEPTH = 12;
+
+/** The first object in a JSON value that has webhook headers of its own. */
+function deliveryWithin(value: unknown, depth = 0): Json | undefined {
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return undefined;
+  const own = recordIn(value);
+  if (own !== undefined && linesOfEvent(own).some(([name]) => /^x-webhook-/i.test(name)))
+    return own;
+  for (const inner of Object.values(value)) {
+    const found = deliveryWithin(inner, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** The first entry of a list that has webhook headers, or the only entry. */
@@ -67,7 +85,6 @@ function readNgrok(capture: Json, raw: string): CapturedRequest {
 
 function readHarEntry(entry: Json, request: Json): CapturedRequest {
   const lines = headerLinesOf(request["headers"]);
-  if (lines.length === 0) throw missingHeaders();
   const postData = recordIn(request["postData"]);
   if (postData === undefined) {
     throw new CaptureError("missing_body", "the request in the HAR entry has no postData");
@@ -84,7 +101,13 @@ function readHarEntry(entry: Json, request: Json): CapturedRequest {
 function readEvent(event: Json): CapturedRequest {
   const lines = linesOfEvent(event);
   if (lines.length === 0) throw missingHeaders();
-  const { content, body = content, bodyBase64, isBase64Encoded, method, httpMethod } = event;
+  const { content, isBase64Encoded, method, httpMethod } = event;
+  const { body_b64, bodyBase64 = body_b64 } = event;
+  // The bytes as they came, beside the parsed body.
+  const { body: parsed = content, rawBody, bodyRaw = rawBody, raw_body = bodyRaw } = event;
+  const { raw, text = raw } = recordIn(parsed) ?? {};
+  // Postman has the body as `body.raw`, and Insomnia as `body.text`.
+  const body = raw_body ?? (typeof text === "string" ? text : parsed);
   const context = recordIn(event["requestContext"]);
   const http = recordIn(context?.["http"]);
   if (body === undefined && bodyBase64 === undefined) {
@@ -107,10 +130,15 @@ function readEvent(event: Json): CapturedRequest {
   };
 }
 
-/** Prefers `multiValueHeaders`: unlike `headers` it shows a header that was sent twice. */
-function linesOfEvent({ headers, multiValueHeaders }: Json): readonly HeaderLine[] {
-  const several = headerLinesOf(multiValueHeaders);
-  return several.length > 0 ? several : headerLinesOf(headers);
+/**
+ * Prefers `multiValueHeaders` and `rawHeaders`: unlike `headers` they show a header that was sent twice. Postman calls
+ * the list `header`.
+ */
+function linesOfEvent(event: Json): readonly HeaderLine[] {
+  const lists = ["multiValueHeaders", "rawHeaders", "headers", "header"].map((name) =>
+    headerLinesOf(event[name]),
+  );
+  return lists.find(({ length }) => length > 0) ?? [];
 }
 
 function bytesOf(value: unknown, isBase64: boolean, field: string): Uint8Array {
@@ -144,6 +172,6 @@ function momentOf(value: unknown): Date | undefined {
 function missingHeaders(): CaptureError {
   return new CaptureError(
     "missing_headers",
-    "the JSON has no headers: it must be { headers, body }, a serverless event, HAR, a request of ngrok or webhook.site, or CGI variables",
+    "the JSON has no headers: it must be { headers, body }, a serverless event, HAR, a request of ngrok or webhook.site, CGI variables, a line of a log, or an export of Postman or Insomnia",
   );
 }

@@ -15,12 +15,15 @@ const byText: Compare = (one, other) => Number(one > other) - Number(one < other
 const byLength: Compare = (one, other) => one.length - other.length || byText(one, other);
 
 export const JSON_KEY_ORDERS: readonly JsonKeyOrder[] = [
-  { how: "in the order of GATEWAY.md, which the captured ones have lost", among: asDocumented },
+  {
+    how: "in the order of the gateway's document, which the captured ones have lost",
+    among: asDocumented,
+  },
   { how: "sorted", among: () => byText },
   { how: "sorted by length, as PostgreSQL's jsonb and MySQL store them", among: () => byLength },
 ];
 
-/** The fields in the order of GATEWAY.md, "Alarm" and "Online Data event". */
+/** The fields in the order of the gateway's document, section "Alarm" and "Online Data event". */
 const ALARM_FIELDS = quotedFields(DOCUMENTED_FIELDS.alarm);
 const EVENT_FIELDS = quotedFields(DOCUMENTED_FIELDS.event);
 

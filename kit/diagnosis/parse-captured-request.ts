@@ -3,13 +3,15 @@ import { isCgiDump, parseCgiDump } from "./cgi-capture.js";
 import { isCurlCommand, parseCurlCommand } from "./curl-command.js";
 import { parseHttpCapture } from "./http-capture.js";
 import { parseJsonCapture } from "./json-capture.js";
+import { parsePrintedCapture } from "./printed-capture.js";
 
 /**
  * Reads a captured request. Accepts HTTP/1.1 as sent over a socket (with or without the request line, with LF
  * or CRLF), the output of `curl -v` followed by the body, a `curl` command, a fixture file, a HAR file or one
  * of its entries, an AWS API Gateway event, a request or a list of requests of the APIs of ngrok and
  * webhook.site, and CGI variables (lines of `HTTP_X_WEBHOOK_ID=…` or PHP's `$_SERVER` printed, a blank line and the
- * body; or their JSON). The body is kept byte for byte; only chunked Transfer-Encoding, base64 and shell quotes
+ * body; or their JSON), a line of a log in JSON, an export of Postman or Insomnia, an event of Pipedream or Azure, and
+ * headers as Node, PHP, Python or PowerShell print them, followed by the body. The body is kept byte for byte; only chunked Transfer-Encoding, base64 and shell quotes
  * are undone, if the capture has them. At most 1 000 header lines are read. Pass bytes if you have them: a
  * body does not have to be UTF-8.
  *
@@ -21,9 +23,25 @@ export function parseCapturedRequest(capture: Uint8Array | string): CapturedRequ
   const first = bytes.find((byte) => byte > SPACE);
   if (first === undefined) throw new CaptureError("empty_capture", "the capture is empty");
   if (isCgiDump(bytes)) return parseCgiDump(bytes);
-  if (first === BRACE || first === BRACKET) return parseJsonCapture(bytes);
-  return isCurlCommand(bytes) ? parseCurlCommand(bytes) : parseHttpCapture(bytes);
+  if (isCurlCommand(bytes)) return parseCurlCommand(bytes);
+  const isJson = first === BRACE || first === BRACKET;
+  try {
+    return isJson ? parseJsonCapture(bytes) : parseHttpCapture(bytes);
+  } catch (error) {
+    const isUnknown = error instanceof CaptureError && NOT_OF_FORM.includes(error.code);
+    const printed = isUnknown ? parsePrintedCapture(bytes) : undefined;
+    if (printed === undefined) throw error;
+    return printed;
+  }
 }
+
+/** The text is neither JSON nor HTTP, or its JSON holds nothing but headers. */
+const NOT_OF_FORM: readonly string[] = [
+  "invalid_json",
+  "invalid_header_line",
+  "missing_headers",
+  "missing_blank_line",
+];
 
 const SPACE = 0x20;
 const BRACE = 0x7b;

@@ -1,3 +1,4 @@
+import { jsonOf } from "../json-parts.js";
 import { percentDecoded, percentEncoded, type Changes } from "./changes.js";
 
 const ENDS = ["\n", "\r\n", " ", "\r", "\t"];
@@ -21,6 +22,8 @@ export const SECRET_SPELLINGS: Changes<string> = {
         ` ${s}`,
         ` ${s} `,
       ],
+    "has an invisible character in it, such as a zero-width space": (s) =>
+      s.replaceAll(/[\p{Cf}\p{Zs}]/gu, ""),
   },
   secret_quoted: {
     "is given with quotes around it": unquote,
@@ -28,6 +31,8 @@ export const SECRET_SPELLINGS: Changes<string> = {
   },
   secret_assignment: {
     "is given with the name of its variable before it": afterEquals,
+    "is given with a semicolon or a comma after it": (s) => s.trim().replace(/[;,]$/, ""),
+    "is the JSON of a store of secrets, and one of its values is the signing secret": valuesOfJson,
     "was registered with the name of a variable before it": (s) =>
       VARIABLES.map((name) => `${name}=${s.trim()}`),
   },
@@ -94,6 +99,12 @@ function afterEquals(secret: string): readonly (string | undefined)[] {
     .trim()
     .replace(/[,;]$/, "");
   return [value, unquote(value), bare, unquote(bare)];
+}
+
+function valuesOfJson(secret: string): readonly string[] {
+  const json = jsonOf(secret);
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return [];
+  return Object.values(json).filter((value) => typeof value === "string");
 }
 
 /** The part that the whole text repeats, two to four times in a row, or between separators. */

@@ -11,7 +11,7 @@ export interface TextReading {
 /** The readings of each webhook header, the unchanged text first. An empty list means that the header is missing. */
 export type WebhookHeaderTexts = Readonly<Record<DeliveryHeaderName, readonly TextReading[]>>;
 
-/** The names in the order of GATEWAY.md, "Events". */
+/** The names in the order of the gateway's document, section "Events". */
 export const WEBHOOK_HEADER_NAMES: readonly DeliveryHeaderName[] = [
   "X-Webhook-Type",
   "X-Webhook-Id",
@@ -91,19 +91,30 @@ function partsOf(header: DeliveryHeaderName, value: string): readonly string[] {
   return parts.length > 1 && parts.every((part) => isDeliveryId(part)) ? parts : [value];
 }
 
-/** The unchanged text, then the text without white space and quotes around it. */
+/** The unchanged text, then the text without white space and quotes around it, then without any. */
 function cleaned(
   header: DeliveryHeaderName,
   value: string,
   clues: readonly Clue[],
 ): readonly TextReading[] {
-  const readings: TextReading[] = [{ text: value, clues }];
   const bare = value
     .trim()
     .replace(/^(["'])(.*)\1$/s, "$2")
     .trim();
-  if (bare === value) return readings;
-  const what = "has white space or quotes around its value";
-  const clue = headerClue("header_whitespace", header, what);
-  return [...readings, { text: bare, clues: [...clues, clue] }];
+  const around = headerClue(
+    "header_whitespace",
+    header,
+    "has white space or quotes around its value",
+  );
+  const inside = headerClue(
+    "header_whitespace",
+    header,
+    "has white space or quotes inside its value: a folded line leaves a space",
+  );
+  const readings: readonly TextReading[] = [
+    { text: value, clues },
+    { text: bare, clues: [...clues, around] },
+    { text: bare.replaceAll(/[\s"']/g, ""), clues: [...clues, inside] },
+  ];
+  return readings.filter(({ text }, at) => readings.findIndex((one) => one.text === text) === at);
 }

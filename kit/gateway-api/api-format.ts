@@ -1,9 +1,11 @@
 import type { ErrorDetail } from "../../src/management/management-error.js";
 
-/** The answers of the gateway in one of its two formats (GATEWAY.md, "Versioning", rules 2 and 3). */
+/**
+ * The answers of the gateway in one of its two formats (the gateway's document, section "Versioning", rules 2 and 3).
+ */
 export interface ApiFormat {
   readonly isStandard: boolean;
-  readonly boolean: (value: boolean) => boolean | number;
+  readonly boolean: (value: boolean) => boolean | number | string;
   readonly date: (ms: number) => string;
 }
 
@@ -32,9 +34,12 @@ const LEGACY: ApiFormat = {
   date: (ms) => new Date(ms).toISOString().slice(0, 19).replace("T", " "),
 };
 
+const LEGACY_STRINGS: ApiFormat = { ...LEGACY, boolean: (value) => (value ? "1" : "0") };
+
 /** The format that a request asks for. */
-export function formatOf(request: Request): ApiFormat {
-  return request.headers.get("x-api-version") === "2026-06-12" ? STANDARD : LEGACY;
+export function formatOf(request: Request, legacyBooleans: "numbers" | "strings"): ApiFormat {
+  if (request.headers.get("x-api-version") === "2026-06-12") return STANDARD;
+  return legacyBooleans === "strings" ? LEGACY_STRINGS : LEGACY;
 }
 
 /** An answer with a JSON body. */

@@ -36,6 +36,14 @@ export interface GatewayApiOptions extends CommonTwinOptions {
   readonly webhooksEnabled?: boolean | undefined;
   /** Whether a PUT without the secret removes the secret. The document does not say. Default false. */
   readonly putDropsSecret?: boolean | undefined;
+  /** Whether a PUT replaces the record: fields that it leaves out are missing. The document does not say. Default false. */
+  readonly putReplaces?: boolean | undefined;
+  /** Whether throttling names a delay in `Retry-After`. The document does not say. Default true. */
+  readonly retryAfter?: boolean | undefined;
+  /** How a URL that another webhook of the type has is refused. The document does not say. Default 422. */
+  readonly takenUrlStatus?: 409 | 422 | undefined;
+  /** Booleans of the legacy format: 1 and 0, or "1" and "0". The document allows both. Default `"numbers"`. */
+  readonly legacyBooleans?: "numbers" | "strings" | undefined;
   /** Whether throttling is answered 409 to every client, as to those without `X-API-Version`. Default false. */
   readonly legacyThrottling?: boolean | undefined;
   /** Whether attempts are stored for webhooks with `enable_requests_history`. Default true. */
@@ -48,7 +56,22 @@ export interface GatewayApiOptions extends CommonTwinOptions {
   readonly attemptRecord?: ((attempt: StoredAttempt) => unknown) | undefined;
 }
 
-const SWITCHES = ["webhooksEnabled", "putDropsSecret", "legacyThrottling", "history"] as const;
+/** The options that are true or false, with their defaults. */
+const SWITCHES = {
+  webhooksEnabled: true,
+  putDropsSecret: false,
+  putReplaces: false,
+  retryAfter: true,
+  legacyThrottling: false,
+  history: true,
+};
+/** The options that are one of some values, the default first. */
+const CHOICES = {
+  urlCheck: ["GET", "HEAD", false],
+  lists: ["data", "bare"],
+  takenUrlStatus: [422, 409],
+  legacyBooleans: ["numbers", "strings"],
+} as const;
 
 /**
  * Checks the options and adds the defaults.
@@ -56,29 +79,33 @@ const SWITCHES = ["webhooksEnabled", "putDropsSecret", "legacyThrottling", "hist
  * @throws ConfigurationError for an unknown or invalid option.
  */
 export function checkApiOptions(given: GatewayApiOptions) {
-  const own = ["login", ...SWITCHES, "urlCheck", "lists", "attemptRecord"];
+  const own = ["login", "attemptRecord", ...Object.keys(SWITCHES), ...Object.keys(CHOICES)];
   const options = ownOptions("createGatewayApi", given, [...COMMON_TWIN_OPTIONS, ...own]);
-  const { login = () => true, urlCheck = "GET", lists = "data", attemptRecord } = options;
-  const { webhooksEnabled = true, putDropsSecret = false } = options;
-  const { legacyThrottling = false, history = true } = options;
-  for (const name of SWITCHES) {
-    checkOption(typeof (options[name] ?? true) === "boolean", `${name} must be a boolean`);
+  const { login = () => true, attemptRecord } = options;
+  const { urlCheck = "GET", lists = "data" } = options;
+  const { takenUrlStatus = 422, legacyBooleans = "numbers" } = options;
+  const choices = { urlCheck, lists, takenUrlStatus, legacyBooleans };
+  for (const [name, values] of Object.entries(CHOICES)) {
+    const isKnown = (values as readonly unknown[]).includes(choices[name as keyof typeof choices]);
+    checkOption(
+      isKnown,
+      `${name} must be one of ${values.map((one) => JSON.stringify(one)).join(", ")}`,
+    );
   }
-  const isCheck = [false, "GET", "HEAD"].includes(urlCheck);
-  checkOption(isCheck, 'urlCheck must be "GET", "HEAD" or false');
-  checkOption(["data", "bare"].includes(lists), 'lists must be "data" or "bare"');
+  const switches = { ...SWITCHES };
+  for (const name of Object.keys(SWITCHES) as (keyof typeof SWITCHES)[]) {
+    const value = options[name] ?? SWITCHES[name];
+    checkOption(typeof value === "boolean", `${name} must be a boolean`);
+    switches[name] = value;
+  }
   const twin = Object.fromEntries(
     Object.entries(options).filter(([name]) => COMMON_TWIN_OPTIONS.includes(name)),
   );
   return {
+    ...switches,
+    ...choices,
     login,
-    urlCheck,
-    lists,
     attemptRecord,
-    webhooksEnabled,
-    putDropsSecret,
-    legacyThrottling,
-    history,
     twin: checkTwinOptions({ ...(twin as CommonTwinOptions), webhooks: [] }),
   };
 }

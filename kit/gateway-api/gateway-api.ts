@@ -92,7 +92,7 @@ class ApiRoutes {
   }
 
   async answer(request: Request): Promise<Response> {
-    const format = formatOf(request);
+    const format = formatOf(request, this.#settings.legacyBooleans);
     try {
       return await this.#route(request, format);
     } catch (error) {
@@ -110,7 +110,8 @@ class ApiRoutes {
       this.throttled -= 1;
       const status = format.isStandard && !this.#settings.legacyThrottling ? 429 : 409;
       const code = status === 429 ? "RATE_LIMITED" : "CONFLICT";
-      const headers = { "retry-after": "1" };
+      const { retryAfter } = this.#settings;
+      const headers: Record<string, string> = retryAfter ? { "retry-after": "1" } : {};
       throw new ApiError(status, code, "Too many attempts.", [], headers);
     }
     if (route === "POST crm/auth/login") return this.#login(await bodyOf(request));

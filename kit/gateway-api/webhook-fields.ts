@@ -3,7 +3,7 @@ import type { ErrorDetail } from "../../src/management/management-error.js";
 import { secretFault } from "../../src/signature/secrets.js";
 import { ApiError } from "./api-format.js";
 
-/** The fields that a caller sets (GATEWAY.md, "Webhook"). */
+/** The fields that a caller sets (the gateway's document, section "Webhook"). */
 export interface WebhookFields {
   readonly title: string;
   readonly url: string;

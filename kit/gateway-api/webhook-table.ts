@@ -57,12 +57,16 @@ export class WebhookTable {
     return webhook;
   }
 
-  /** A PUT. Fields that are left out keep their value, except for the secret with `putDropsSecret`. */
+  /**
+   * A PUT. Fields that are left out keep their value; with `putDropsSecret` all but the secret, with
+   * `putReplaces` none.
+   */
   async update(id: string, body: Readonly<Record<string, unknown>>): Promise<RegisteredWebhook> {
     const webhook = this.get(id);
     const { secret, ...known } = webhook.fields;
-    const kept = this.#settings.putDropsSecret ? known : { ...known, secret };
-    const fields = readWebhookFields({ ...kept, ...body });
+    const { putReplaces, putDropsSecret } = this.#settings;
+    const kept = putDropsSecret ? known : { ...known, secret };
+    const fields = readWebhookFields(putReplaces ? body : { ...kept, ...body });
     this.#checkUnique(fields, id);
     if (fields.url !== known.url) await this.#checkReachable(fields);
     webhook.update(fields);
@@ -110,7 +114,9 @@ export class WebhookTable {
       ({ id, fields }) => id !== exceptId && fields.url === url && fields.type === type,
     );
     if (!isTaken) return;
-    throw invalidFields([{ field: "url", issue: "has already been taken for this type" }]);
+    const details = [{ field: "url", issue: "has already been taken for this type" }];
+    if (this.#settings.takenUrlStatus === 422) throw invalidFields(details);
+    throw new ApiError(409, "CONFLICT", "The webhook exists.", details);
   }
 
   async #checkReachable({ url, skip_ssl_verification: skips }: WebhookFields): Promise<void> {

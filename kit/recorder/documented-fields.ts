@@ -13,7 +13,7 @@ import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js"
  */
 export type FieldRule = "date" | "payload" | "shape" | ReadonlySet<string>;
 
-/** The documented fields of an alarm (GATEWAY.md, "Alarm"). */
+/** The documented fields of an alarm (the gateway's document, section "Alarm"). */
 const ALARM: Readonly<Record<string, FieldRule>> = {
   id: "shape",
   text: "shape",
@@ -31,7 +31,7 @@ const ALARM: Readonly<Record<string, FieldRule>> = {
   updated_at: "date",
 };
 
-/** The documented fields of an event (GATEWAY.md, "Online Data event"). */
+/** The documented fields of an event (the gateway's document, section "Online Data event"). */
 const EVENT: Readonly<Record<string, FieldRule>> = {
   type: new Set<string>(ONLINE_DATA_EVENT_TYPES),
   severity: EVENT_SEVERITIES,

@@ -3,7 +3,7 @@ const MAX_EXPONENT_DIGITS = 3;
 
 /**
  * A number of the same shape as a JSON number or a text of digits. It has as many digits and the same sign, and
- * it stays whole, safe or finite, because the receiver checks that. All digits are nines: no day or month begins
+ * it stays whole, finite, safe or within 32 bits, because the receiver or its table checks that. All digits are nines: no day or month begins
  * with 99, and 13 to 19 nines are not a card number. An exponent of at most three digits stays.
  */
 export function placeholderOfNumber(text: string): string {
@@ -15,13 +15,19 @@ export function placeholderOfNumber(text: string): string {
   // 9999999999999999 is not a safe integer, but most numbers of 16 digits are.
   const eight = `8${nines.slice(1)}`;
   const kind = kindOf(text);
-  const similar = [nines, eight].map((digits) => sign + digits + tail);
+  const similar = [nines, eight, ...(kind === "narrow" ? [MAX_32_BITS] : [])].map(
+    (digits) => sign + digits + tail,
+  );
   return similar.find((candidate) => kindOf(candidate) === kind) ?? sign + FALLBACKS[kind];
 }
 
+/** Also the largest number of ten digits that fits. It begins with no day or month either. */
+const MAX_32_BITS = "2147483647";
+
 /** If shape and kind do not fit, as in 1.50e1, which is whole, the kind decides. */
 const FALLBACKS = {
-  safe: "9",
+  narrow: "9",
+  safe: "9".repeat(11),
   unsafe: "9".repeat(17),
   fractional: "9.9",
   infinite: "9e999",
@@ -31,5 +37,6 @@ function kindOf(text: string): keyof typeof FALLBACKS {
   const number = Number(text);
   if (!Number.isFinite(number)) return "infinite";
   if (!Number.isInteger(number)) return "fractional";
+  if (Math.abs(number) < 2 ** 31) return "narrow";
   return Number.isSafeInteger(number) ? "safe" : "unsafe";
 }

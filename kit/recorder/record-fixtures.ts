@@ -11,7 +11,7 @@ import { type FixtureRefusal, createRefusalWarning } from "./fixture-refusal.js"
 import { inspectFixture } from "./inspect-fixture.js";
 import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.js";
 import { createRecordingQueue } from "./recording-queue.js";
-import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
+import { checkRedactionRules, type Place, type RedactionRules } from "./redaction-rules.js";
 
 /**
  * Options of `recordFixtures`.
@@ -54,9 +54,10 @@ const OPTIONS = ["directory", "redact", "onRefused", "onRecorded", "secret"];
  * - Documented enum values, gateway dates in documented date fields, the header timestamp, `null`, white
  *   space, escapes and the order of keys stay. All other values are replaced: texts by as many `x` (outside ASCII
  *   by symbols of as many bytes), numbers and digit strings by as many nines, booleans by `false`, dates by one
- *   fixed day in the same format. The JSON inside a payload is redacted in the same way.
- * - Keys that GATEWAY.md does not name are dropped with their values, unless `redact` keeps them. That includes all
- *   keys of a payload. Of a list only the first 1 000 elements stay.
+ *   fixed day in the same format. The JSON inside a payload is redacted in the same way. Equal texts and numbers stay
+ *   equal, and different ones differ in their last letters or digits (9999, 9998).
+ * - Keys that the gateway's document does not name are dropped with their values, unless `redact` keeps them. That
+ *   includes all keys of a payload. Of a list only the first 1 000 elements stay.
  * - A body that is not JSON or not UTF-8 becomes as many bytes of the same kind. An undocumented X-Webhook-Type
  *   becomes `unknown_type`. Of the other headers only a documented Content-Type stays. The id is new; duplicates
  *   share it with the delivery that was handled.
@@ -84,8 +85,8 @@ export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
   };
 
   const write = async ({ type }: CapturedDelivery, recorded: RecordedFixture): Promise<void> => {
-    const { stem, fixture, text } = recorded;
-    const findings = inspectFixture(inspectedText(recorded), text, rules);
+    const { stem, fixture } = recorded;
+    const findings = personalDataIn(recorded, rules);
     if (findings.length > 0) {
       refuse({ type, reason: "personal_data", findings });
       return;
@@ -130,6 +131,11 @@ export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
   };
 
   return Object.assign(observe, { flush: queue.flush });
+}
+
+/** What still looks personal in a redacted fixture. */
+export function personalDataIn(recorded: RecordedFixture, rules: Place) {
+  return inspectFixture(inspectedText(recorded), recorded.text, rules);
 }
 
 /**

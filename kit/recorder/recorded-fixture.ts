@@ -6,6 +6,7 @@ import { answerOf } from "../plain-receiver.js";
 import type { CapturedDelivery } from "./captured-delivery.js";
 import { documentedEvent } from "./documented-fields.js";
 import { createRecordedIds } from "./recorded-ids.js";
+import { DistinctPlaceholders } from "./distinct-placeholders.js";
 import { redactBody } from "./redact-body.js";
 import type { Place } from "./redaction-rules.js";
 
@@ -24,9 +25,10 @@ export function createRecordedFixture(
   rules: Place,
 ): (delivery: CapturedDelivery) => Promise<RecordedFixture> {
   const idOf = createRecordedIds();
+  const made = new DistinctPlaceholders();
 
   return async ({ timestamp, type, contentType, receivedAt, ...delivery }) => {
-    const { bytes, text, dropped } = redactBody(delivery.body, rules);
+    const { bytes, text, dropped } = redactBody(delivery.body, rules, made);
     const id = idOf(delivery.id, delivery.outcome);
     const headers = {
       ...(contentType === undefined ? {} : { "Content-Type": contentType }),

@@ -1,13 +1,13 @@
-import { createHmac, randomBytes, randomUUID } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { WebhookOutcome } from "../../src/answer/outcome.js";
-import { uuidOf } from "../random.js";
+import { madeUpDeliveryId } from "../random.js";
 
 /** Maximum number of handled ids that are remembered. */
 const MAX_HANDLED = 100_000;
 
 /**
- * The X-Webhook-Id of each attempt in its fixture: a UUID, never the original id.
+ * The X-Webhook-Id of each attempt in its fixture: a made-up one, never the original.
  *
  * A handled delivery and its duplicates share an id, so that a replay in the same order sees duplicates too. All
  * other attempts get their own id, because a replay has other handlers: an attempt that failed would succeed
@@ -21,12 +21,12 @@ export function createRecordedIds(): (id: string, outcome: WebhookOutcome) => st
   const handled = new LRUCache<string, true>({ max: MAX_HANDLED });
   return (id, outcome) => {
     if (outcome !== "handled" && outcome !== "discarded" && outcome !== "duplicate") {
-      return randomUUID();
+      return madeUpDeliveryId();
     }
-    const shared = uuidOf(createHmac("sha256", key).update(id).digest());
+    const shared = madeUpDeliveryId(createHmac("sha256", key).update(id).digest());
     if (outcome === "duplicate") return shared;
     // Handled twice: by two receivers, or by a receiver whose store forgot the id.
-    if (handled.has(shared)) return randomUUID();
+    if (handled.has(shared)) return madeUpDeliveryId();
     handled.set(shared, true);
     return shared;
   };

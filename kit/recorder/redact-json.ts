@@ -1,4 +1,5 @@
 import { isJson, jsonParts, type JsonPart } from "../json-parts.js";
+import { DistinctPlaceholders } from "./distinct-placeholders.js";
 import { encodeLike, placeholderOfText } from "./placeholder-text.js";
 import { redactLeaf } from "./redact-leaf.js";
 import { elementOf, fieldRuleOf, keepsValue, memberOf, type Place } from "./redaction-rules.js";
@@ -16,9 +17,13 @@ export interface RedactedJson {
 /**
  * Redacts JSON as text. White space, escapes, the order of keys and repeated keys stay, since such details are a
  * reason to record a delivery. `JSON.parse` would lose them, and would treat a `__proto__` key specially. `text`
- * must be JSON.
+ * must be JSON. `made`: the placeholders that other texts already have.
  */
-export function redactJson(text: string, root: Place): RedactedJson {
+export function redactJson(
+  text: string,
+  root: Place,
+  made = new DistinctPlaceholders(),
+): RedactedJson {
   const out: string[] = [];
   /** By depth: the place of the current value, and whether its container has kept an item. */
   const places: Place[] = [root];
@@ -51,7 +56,7 @@ export function redactJson(text: string, root: Place): RedactedJson {
     }
     if (kind === "{" || kind === "[") hasKept[depth + 1] = false;
     const isLeaf = role !== "key" && (kind === "string" || kind === "scalar");
-    const leaf = isLeaf ? redactValue(part, places[depth] ?? []) : undefined;
+    const leaf = isLeaf ? redactValue(part, places[depth] ?? [], made) : undefined;
     dropped += leaf?.dropped ?? 0;
     // A comma is written before the next item that stays.
     out.push(text.slice(behind, part.start), kind === "," ? "" : (leaf?.text ?? part.text));
@@ -67,9 +72,13 @@ function placeOfItem({ role, text, index }: JsonPart, container: Place): Place {
     : elementOf(container, index);
 }
 
-function redactValue({ kind, text: json }: JsonPart, place: Place): RedactedJson {
+function redactValue(
+  { kind, text: json }: JsonPart,
+  place: Place,
+  made: DistinctPlaceholders,
+): RedactedJson {
   if (kind !== "string" || fieldRuleOf(place) !== "payload") {
-    return { text: redactLeaf(json, place), dropped: 0 };
+    return { text: redactLeaf(json, place, made), dropped: 0 };
   }
   const text = JSON.parse(json) as string;
   if (!isJson(text)) {
@@ -78,6 +87,6 @@ function redactValue({ kind, text: json }: JsonPart, place: Place): RedactedJson
   }
   // The payload's rule does not apply inside it: JSON in a text of the payload is only a text.
   const inside = place.map((rule) => ({ ...rule, field: undefined }));
-  const redacted = redactJson(text, inside);
+  const redacted = redactJson(text, inside, made);
   return { ...redacted, text: encodeLike(json, redacted.text) };
 }

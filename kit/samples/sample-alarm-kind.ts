@@ -6,7 +6,7 @@ import type { SampleSubject } from "./sample-subject.js";
 export interface SampleAlarmKind {
   readonly event_type: AlarmEventType;
   readonly source: AlarmSource;
-  /** From 1 to 7 (GATEWAY.md, "Alarm"). */
+  /** From 1 to 7 (the gateway's document, section "Alarm"). */
   readonly category_id: number;
   readonly severity: AlarmSeverity;
   /** Makes text and payload. `payload` becomes the alarm's JSON text; its shape depends on vendor and type. */

@@ -18,13 +18,11 @@ export const ALARM_EVENT_TYPES: readonly AlarmEventType[] = KINDS.map(
   ({ event_type }) => event_type,
 );
 
-/** The id of the sample with seed 0. The seed is added to it. */
-const FIRST_ID = 1_000;
-
 /**
- * A synthetic alarm as the gateway could send it (GATEWAY.md, "Alarm"). Text, `payload`, `severity` and
- * `category_id` fit its `event_type`. Each seed gives another `id` and `original_event_id`, and one of the
- * documented event types.
+ * A synthetic alarm as the gateway could send it (the gateway's document, section "Alarm"). Text, `payload`,
+ * `severity` and
+ * `category_id` fit its `event_type`. Each call without a seed gives another `id` and `original_event_id`; so does each
+ * seed, with one of the documented event types. A made-up `id` or `account_id` is from 2 000 000 000 to 2 147 483 647.
  *
  * ```ts
  * sampleAlarm({ event_type: "iban_hacked", account_id: 42 }, { seed: 7 });
@@ -37,7 +35,7 @@ const FIRST_ID = 1_000;
  * @throws ConfigurationError for an option that cannot work.
  */
 export function sampleAlarm(overrides: Partial<Alarm> = {}, options: SampleOptions = {}): Alarm {
-  const { seed, format = "legacy" } = checkSampleOptions("sampleAlarm", options);
+  const { seed, format = "legacy", id, accountOf } = checkSampleOptions("sampleAlarm", options);
   const random = createRandom(seed);
   const kind = kindOf(overrides, random);
   const { text, payload } = kind.describe(sampleSubject(random), random);
@@ -45,15 +43,15 @@ export function sampleAlarm(overrides: Partial<Alarm> = {}, options: SampleOptio
   const checked = secondsBefore(created, 1 + random.below(60));
   const createdAt = writeTime(created, format);
   return {
-    id: FIRST_ID + seed,
+    id,
     text,
-    account_id: 1 + random.below(100_000),
+    account_id: accountOf(random.below(100_000)),
     severity: kind.severity,
     // The gateway sends a webhook when it creates an alarm, so the alarm is never closed.
     status: "NEW",
     ...namesOf(overrides, kind),
     category_id: kind.category_id,
-    original_event_id: `sample-${String(seed)}`,
+    original_event_id: `sample-${String(overrides.id ?? id)}`,
     payload: JSON.stringify(payload),
     date: writeTime(secondsBefore(checked, random.below(86_400)), format),
     checked_at: writeTime(checked, format),

@@ -87,7 +87,7 @@ const ROWS: readonly BreachRow[] = [
   },
 ];
 
-/** The alarms of the breach database (GATEWAY.md, "Alarm"), one kind per `event_type`. */
+/** The alarms of the breach database (the gateway's document, section "Alarm"), one kind per `event_type`. */
 export const BREACH_KINDS: readonly SampleAlarmKind[] = ROWS.map(
   ({ event_type, category_id, severity, what, matched, exposed }) => ({
     event_type,

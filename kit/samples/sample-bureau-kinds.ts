@@ -82,7 +82,9 @@ const ROWS: readonly BureauRow[] = [
   },
 ];
 
-/** The alarms of the bureaus (GATEWAY.md, "Alarm"): `source` and `event_type` have the same value. */
+/**
+ * The alarms of the bureaus (the gateway's document, section "Alarm"): `source` and `event_type` have the same value.
+ */
 export const BUREAU_KINDS: readonly SampleAlarmKind[] = ROWS.map((row) => ({
   ...row,
   event_type: row.source,

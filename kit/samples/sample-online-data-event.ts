@@ -20,7 +20,7 @@ export type OnlineDataEventOf<T extends OnlineDataEventType> = Extract<
   { type: T }
 >;
 
-/** The severity of each type (GATEWAY.md, "delete_my_data_event"). */
+/** The severity of each type (the gateway's document, section "delete_my_data_event"). */
 const SEVERITIES: Readonly<Record<OnlineDataEventType, OnlineDataSeverity>> = {
   DELETION_REQUEST_SENT: "SUCCESS",
   USER_MANUAL_INSTRUCTIONS_SENT: "INFO",
@@ -39,9 +39,11 @@ const SITES = [
 const NO_SITE = { site_id: null, site_name: null, site_base_url: null };
 
 /**
- * A synthetic Online Data event as the gateway could send it (GATEWAY.md, "Online Data event"), with the severity
- * of its type and with site fields or null, as the type requires. Each seed gives another `account_id`. Overrides
- * appear in the record unchanged.
+ * A synthetic Online Data event as the gateway could send it (the gateway's document, section "Online Data event"),
+ * with the severity
+ * of its type and with site fields or null, as the type requires. Each seed gives another `account_id`, from
+ * 2 000 000 000 to 2 147 483 647. Without a seed each call gives another `occurred_at`. Overrides appear in the record
+ * unchanged.
  *
  * ```ts
  * sampleOnlineDataEvent("DATA_REAPPEARED", { account_id: 42 }).site_id; // number
@@ -56,14 +58,14 @@ export function sampleOnlineDataEvent<T extends OnlineDataEventType>(
 ): OnlineDataEventOf<T> {
   const rule = `type must be one of ${ONLINE_DATA_EVENT_TYPES.join(", ")}`;
   checkOption(isOnlineDataEventType(type), rule);
-  const { seed, format } = checkSampleOptions("sampleOnlineDataEvent", options);
+  const { seed, format, id, accountOf } = checkSampleOptions("sampleOnlineDataEvent", options);
   const random = createRandom(seed);
   const site = { site_id: 1 + random.below(500), ...random.pick(SITES) };
-  const occurred = sampleMoment(random);
+  const occurred = sampleMoment(createRandom(id));
   return {
     type,
     severity: SEVERITIES[type],
-    account_id: 1 + seed,
+    account_id: accountOf(seed),
     client_id: "partner-example",
     ...(type === "POWER_OF_ATTORNEY_SIGNED" ? NO_SITE : site),
     occurred_at: format === undefined ? writeTimeAt(occurred, 2) : writeTime(occurred, format),

@@ -1,7 +1,7 @@
 import type { Random } from "../random.js";
 import type { DateFormat } from "./sample-options.js";
 
-/** 2026-07-08: the gateway sends webhooks since that day (GATEWAY.md, "Versioning", rule 7). */
+/** 2026-07-08: the gateway sends webhooks since that day (the gateway's document, section "Versioning", rule 7). */
 const FIRST_MS = Date.UTC(2026, 6, 8);
 const SECONDS_IN_90_DAYS = 90 * 86_400;
 

@@ -30,7 +30,10 @@ export function createSender(
   const limit = { fallback: 30_000, min: 1, max: MAX_TIMER_MS };
   const timeoutMs = integerOption("timeoutMs", options.timeoutMs, limit);
   if (typeof target === "string" || target instanceof URL) {
-    const client = new HttpClient(urlOf(target), options.skipTlsVerification ?? false);
+    const client = new HttpClient(
+      httpUrl("the target", target),
+      options.skipTlsVerification ?? false,
+    );
     return {
       send: timed(callingUrl(client, maxBodyBytes), timeoutMs),
       close: () => {
@@ -43,10 +46,11 @@ export function createSender(
   return { send: timed(call, timeoutMs), close: () => undefined };
 }
 
-function urlOf(target: string | URL): URL {
-  const url = URL.canParse(String(target)) ? new URL(target) : undefined;
+/** Throws `ConfigurationError` for another URL than http or https. */
+export function httpUrl(name: string, given: string | URL): URL {
+  const url = URL.canParse(String(given)) ? new URL(given) : undefined;
   const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
-  checkOption(isHttp, "the target must be an http or https URL");
+  checkOption(isHttp, `${name} must be an http or https URL`);
   return url;
 }
 

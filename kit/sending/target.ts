@@ -35,7 +35,8 @@ export interface Sender {
 }
 
 /**
- * No answer arrived: `"timeout"`, or `"network"` when the connection failed or the target threw.
+ * No answer arrived: `"timeout"`, or `"network"` when the connection failed or the target threw. `next` of a listener
+ * rejects with `"timeout"` when no delivery arrives that fits.
  *
  * @experimental
  */
@@ -63,4 +64,19 @@ function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return "";
   if (error.message !== "") return error.message;
   return error instanceof AggregateError ? messageOf(error.errors[0]) : "";
+}
+
+/**
+ * Why no answer came: the first of several reasons. Node tries every address of a host name; its error then has no
+ * message, but a list with one error per address.
+ */
+export function faultText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause, message } = error;
+  const several = [cause, error].find((one) => one instanceof AggregateError);
+  const reason: unknown = several?.errors[0] ?? cause;
+  const text = reason instanceof Error && reason.message !== "" ? reason.message : message;
+  // OpenSSL's own text has a thread number, a source file and a line end.
+  const [, ssl] = /:SSL routines:[^:]*:([^:]+):/.exec(text) ?? [];
+  return ssl === undefined ? text : `TLS failed: ${ssl}`;
 }

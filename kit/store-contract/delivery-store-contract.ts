@@ -21,7 +21,15 @@ export interface DeliveryStoreContractOptions {
    * before it fails.
    */
   readonly leaseMs?: number | undefined;
+  /**
+   * How much later than its end a lease ends for other owners, as with `clockSkewMs` of `dynamoStore`. The lease of
+   * the cases is at least ten times as long. Milliseconds, from 0 to 60 000, default 0.
+   */
+  readonly marginMs?: number | undefined;
 }
+
+/** A lease of this many margins is judged by the same parts of it as one without a margin. */
+const MARGINS_IN_LEASE = 10;
 
 /**
  * Every rule of `DeliveryStore` as cases for any test runner. Each case makes an empty store of its own
@@ -42,10 +50,14 @@ export function deliveryStoreContract(
   makeStore: MakeStore,
   options: DeliveryStoreContractOptions = {},
 ): readonly ContractCase[] {
-  const own = ownOptions("deliveryStoreContract", options, ["leaseMs"]);
+  const own = ownOptions("deliveryStoreContract", options, ["leaseMs", "marginMs"]);
   checkMakeStore(makeStore);
   const bounds = { fallback: 1_000, min: 100, max: 60_000 };
-  const leaseMs = integerOption("leaseMs", own.leaseMs, bounds);
+  const marginMs = integerOption("marginMs", own.marginMs, { fallback: 0, min: 0, max: 60_000 });
+  const leaseMs = Math.max(
+    integerOption("leaseMs", own.leaseMs, bounds),
+    MARGINS_IN_LEASE * marginMs,
+  );
   const checks = {
     ...leaseChecks,
     ...completionChecks,

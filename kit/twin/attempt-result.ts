@@ -1,8 +1,8 @@
-/** Statuses after which the gateway sends the delivery again (GATEWAY.md, "Events", rule 2). */
+/** Statuses after which the gateway sends the delivery again (the gateway's document, section "Events", rule 2). */
 export const RETRYABLE_STATUSES: readonly number[] = [408, 409, 429, 500, 502, 503, 504];
 
 /**
- * Statuses after which the gateway gives the delivery up for good (GATEWAY.md, "Events", rule 2).
+ * Statuses after which the gateway gives the delivery up for good (the gateway's document, section "Events", rule 2).
  */
 export const FINAL_STATUSES: readonly number[] = [400, 401, 403, 404, 422];
 

@@ -1,5 +1,5 @@
 import { sign } from "../../src/signature/signature.js";
-import { uuidOf, type Random } from "../random.js";
+import { madeUpDeliveryId, type Random } from "../random.js";
 import type { HeaderLine, WireRequest } from "../sending/wire.js";
 import type { EventBody } from "./twin-event.js";
 import type { ActiveWebhook } from "./twin-webhook.js";
@@ -11,7 +11,9 @@ export interface UnsentDelivery extends EventBody {
   readonly webhook: ActiveWebhook;
 }
 
-/** Builds the request of a delivery at `now` (GATEWAY.md, "Events" and "Authentication", rule 7). */
+/**
+ * Builds the request of a delivery at `now` (the gateway's document, section "Events" and "Authentication", rule 7).
+ */
 export async function buildRequest(
   { id, type, body, webhook }: UnsentDelivery,
   now: number,
@@ -29,8 +31,8 @@ export async function buildRequest(
   return { method: "POST", headers, body };
 }
 
-/** A UUID of version 4, as X-Webhook-Id is (GATEWAY.md, "Events"). The same seed gives the same UUID. */
+/** A made-up X-Webhook-Id. The same seed gives the same id. */
 export function drawDeliveryId(random: Random): string {
   const word = (): string => random.below(4_294_967_296).toString(16).padStart(8, "0");
-  return uuidOf(Buffer.from(word() + word() + word() + word(), "hex"));
+  return madeUpDeliveryId(Buffer.from(word() + word() + word() + word(), "hex"));
 }

@@ -59,7 +59,8 @@ export interface GatewayTwin<Delivered = TwinDelivery> {
 
 /**
  * Makes a twin of the gateway's sender. It makes the same requests, sends again or gives up after the same
- * statuses and follows the same schedule as the gateway (GATEWAY.md, "Events", rules 1 to 3). It ignores
+ * statuses and follows the same schedule as the gateway (the gateway's document, section "Events", rules 1 to 3). It
+ * ignores
  * `Retry-After`, since the document does not say that the gateway obeys it.
  *
  * @example

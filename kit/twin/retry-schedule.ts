@@ -3,7 +3,8 @@ import type { Random } from "../random.js";
 import { checkOption, numberOption } from "../option-checks.js";
 
 /**
- * When a delivery is sent again (GATEWAY.md, "Events", rule 3). The document names neither factor nor
+ * When a delivery is sent again (the gateway's document, section "Events", rule 3). The document names neither factor
+ * nor
  * jitter.
  *
  * @experimental

@@ -7,7 +7,7 @@ import { createSender } from "../sending/sender.js";
 import type { Sender, WebhookTarget } from "../sending/target.js";
 
 /**
- * A webhook as it is registered at the gateway (GATEWAY.md, "Webhook").
+ * A webhook as it is registered at the gateway (the gateway's document, section "Webhook").
  *
  * @experimental
  */

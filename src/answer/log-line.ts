@@ -69,7 +69,8 @@ function shortened(text: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`;
 }
 
-function escapeUnprintable(line: string): string {
+/** Escapes what breaks a line or changes how a terminal shows it, as JSON does: `\u001b`. */
+export function escapeUnprintable(line: string): string {
   return line.replaceAll(
     UNPRINTABLE,
     (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,

@@ -108,11 +108,11 @@ export const OUTCOME_CAUSES: Readonly<Record<WebhookOutcome, OutcomeCauses>> = {
     command: `${COMMAND} listen`,
   },
   handler_failed: {
-    causes: ["a bug in the handler, or something that it needs is down: see the error"],
+    causes: ["a bug in the handler, or what it needs is down: see the error"],
   },
   handler_timeout: {
     causes: [
-      "the handler waits for something slow or for a lock; it keeps running, and a later success still counts",
+      "the handler waits for something slow or for a lock",
       "the work is long: raise handlerTimeoutMs, or use an inbox, which acknowledges as soon as the delivery is in a queue",
     ],
   },
@@ -120,7 +120,8 @@ export const OUTCOME_CAUSES: Readonly<Record<WebhookOutcome, OutcomeCauses>> = {
   overloaded: {
     causes: [
       "more deliveries at once than maxConcurrentDeliveries allows: make the handler faster, raise the option, or use an inbox, which acknowledges as soon as the delivery is in a queue",
-      "handlers wait for something that is down: fix that first, then the gateway's retries succeed",
+      "with a transactional store, no connection became free in time, or too many deliveries wait for one: make the handler faster or the pool larger",
+      "handlers wait for something that is down: fix that first",
     ],
   },
   store_unavailable: {

@@ -51,7 +51,7 @@ export type WebhookOutcome =
 /**
  * Every outcome that a request can have, and how it is answered.
  *
- * The gateway gives up a delivery for good on 400, 401, 403, 404 and 422 (GATEWAY.md, "Events",
+ * The gateway gives up a delivery for good on 400, 401, 403, 404 and 422 (the gateway's document, section "Events",
  * rule 2), so the `status` column has none of them: a wrong secret in a deploy, a drifting clock or a
  * body parser mounted in front would lose alarms. A 5xx is answered only to authentic traffic, or if the
  * cause is on our side.
@@ -113,7 +113,7 @@ export const OUTCOMES: Readonly<Record<WebhookOutcome, OutcomeRule>> = {
     rejectStatus: 413,
     log: "warn",
     rateLimit: "by_outcome",
-    message: "The body is larger than maxBodyBytes.",
+    message: "The body is larger than the limit allows.",
   },
   body_timeout: {
     status: 408,

@@ -1,5 +1,6 @@
 import { isLastAttempt, LAST_ATTEMPT } from "../records/delivery-lag.js";
 import { ignoreFailure } from "../common/promises.js";
+import { isOnWorkers } from "../common/runtime.js";
 import { holdOpen } from "../delivery/request.js";
 import { answersByOutcome, delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
 import { LogRateLimit } from "./log-rate-limit.js";
@@ -22,7 +23,7 @@ export interface ReporterOptions {
 
 /** Counts how requests end. */
 interface RequestTally {
-  count(trace: Trace, outcome: WebhookOutcome, status: number): void;
+  count(trace: Trace, outcome: WebhookOutcome): void;
   countLate(trace: Trace, outcome: WebhookOutcome): void;
   readonly events: { lastAttemptsRefused: number };
 }
@@ -60,11 +61,11 @@ export class Reporter {
     const isRefused = response.status >= 300;
     const isProbe = isRefused && isSecretProbe(trace, outcome);
     if (!isProbe) {
-      this.#options.tally.count(trace, outcome, response.status);
+      this.#options.tally.count(trace, outcome);
       if (isRefused && trace.record !== undefined) this.#logLastAttempt(trace, outcome);
     }
     const level = logger === false || isProbe ? undefined : answer.rule.log;
-    const line = level === undefined ? undefined : this.#lineOf(ending, answer.rule, trace.id);
+    const line = level === undefined ? undefined : this.#lineOf(ending, answer.rule, trace);
     const { observation } = trace;
     // Most requests need no report: they are handled, and there is no observer.
     if (onOutcome !== undefined || line !== undefined || observation !== undefined) {
@@ -113,14 +114,25 @@ export class Reporter {
 
   /** The log line of a request; undefined if the rate limit holds it back. */
   #lineOf(
-    { outcome, advice, fact }: Ending,
+    { outcome, advice, fact, late }: Ending,
     rule: OutcomeRule,
-    id: string | undefined,
+    trace: Trace,
   ): string | undefined {
-    const heldBack = this.#admit(outcome, rule, id);
+    const heldBack = this.#admit(outcome, rule, trace.id);
     if (heldBack === undefined) return undefined;
     const more = heldBack === 0 ? "" : `(and ${String(heldBack)} more since the last such line)`;
-    const parts = [rule.message, textOf(fact), advice, more, causesAndCommand(outcome)];
+    const isCutOff = trace.waitUntil === undefined && isOnWorkers();
+    const goesOn = isCutOff
+      ? "Workers cut it off: pass on (request, env, ctx)."
+      : "It keeps running.";
+    const parts = [
+      rule.message,
+      late && goesOn,
+      textOf(fact),
+      advice,
+      more,
+      causesAndCommand(outcome),
+    ];
     return `${outcome}: ${parts.filter((part) => part !== undefined && part !== "").join(" ")}`;
   }
 

@@ -1,4 +1,5 @@
 import type { Slot } from "../common/concurrency-limit.js";
+import type { TypeLabel } from "../delivery/headers.js";
 import type { HostDeadline } from "../delivery/request.js";
 import type { WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
@@ -17,6 +18,11 @@ export interface Trace {
   id: string | undefined;
   /** X-Webhook-Type, which is not signed. Undefined until the signature is good. */
   type: string | undefined;
+  /**
+   * The type that a refused request claims, if the gateway may have sent it: its signature, or all other headers,
+   * are well-formed. Undefined for all others.
+   */
+  claimed: TypeLabel | undefined;
   /** X-Webhook-Timestamp in Unix milliseconds. NaN if it is not known. */
   timestampMs: number;
   /** The receiver's clock when the signature was good, in Unix milliseconds. NaN until then. */
@@ -50,6 +56,7 @@ export function beginTrace(request: WebhookRequest, recovered: boolean): Trace {
     bytes: 0,
     id: undefined,
     type: undefined,
+    claimed: undefined,
     timestampMs: Number.NaN,
     checkedAtMs: Number.NaN,
     secretIndex: undefined,
@@ -69,16 +76,25 @@ export function beginTrace(request: WebhookRequest, recovered: boolean): Trace {
  * asked once: asking twice took 3 % of a delivery over HTTP.
  */
 export function hasHungUp(trace: Trace): boolean {
-  if (trace.hungUp !== undefined) return trace.hungUp;
+  return (trace.hungUp ??= isDisconnected(trace));
+}
+
+/** Whether the sender has hung up by now. */
+export function isDisconnected({ request }: Trace): boolean {
   try {
-    return (trace.hungUp = trace.request.isDisconnected?.() === true);
+    return request.isDisconnected?.() === true;
   } catch {
-    return (trace.hungUp = false);
+    return false;
   }
 }
 
 /** What the id of a probe of `/management` begins with. The gateway's own ids are UUIDs. */
 export const PROBE_ID_PREFIX = "probe-";
+
+/** Whether a request is a probe, or a stranger's who says so: none of the gateway's. */
+export function isProbeId(id: string | undefined): boolean {
+  return id?.startsWith(PROBE_ID_PREFIX) === true;
+}
 
 /**
  * Whether a request only asked whether its secret is known here. Its signature was good. It is no delivery, so no
@@ -86,7 +102,7 @@ export const PROBE_ID_PREFIX = "probe-";
  */
 export function isSecretProbe({ id }: Trace, outcome: WebhookOutcome): boolean {
   const isRefused = outcome === "stale" || outcome === "type_mismatch";
-  return isRefused && id?.startsWith(PROBE_ID_PREFIX) === true;
+  return isRefused && isProbeId(id);
 }
 
 /** How a request ended. */

@@ -27,6 +27,17 @@ export function environmentVariable(name: string): string | undefined {
   }
 }
 
+/** Whether an environment variable has a value. */
+export function isVariableSet(name: string): boolean {
+  return (environmentVariable(name) ?? "") !== "";
+}
+
+/** Whether this is Cloudflare Workers, which end the context of a request with its answer. */
+export function isOnWorkers(): boolean {
+  const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: string } };
+  return navigator?.userAgent === "Cloudflare-Workers";
+}
+
 /** Whether this process is a worker of `node:cluster`. */
 export function isClusterWorker(): boolean {
   // Not by the variable NODE_UNIQUE_ID: Node removes it before the application starts.

@@ -1,5 +1,11 @@
 import type { WebhookHeaders } from "./header-values.js";
-import { isDeliveryId, isDeliveryTimestamp, isSignature } from "./headers.js";
+import {
+  isDeliveryId,
+  isDeliveryTimestamp,
+  isSignature,
+  typeLabel,
+  type TypeLabel,
+} from "./headers.js";
 
 /** The four webhook headers, and the log's text for a value that breaks the grammar. */
 const RULES: readonly (readonly [string, string, (text: string) => boolean])[] = [
@@ -29,6 +35,26 @@ export function headerFaults(headers: WebhookHeaders | null | undefined): string
   // Without a signature a delivery is unsigned, not malformed.
   const named = faults.filter((fault, at) => fault !== undefined && (at < 3 || isSigned));
   return `${named.join("; ")}.`;
+}
+
+/**
+ * The type that a malformed request claims if its signature is well-formed: the gateway may have sent it, and a
+ * proxy in front changed its headers. Undefined for any other request, and for headers that cannot be read twice.
+ */
+export function claimedType(headers: WebhookHeaders | null | undefined): TypeLabel | undefined {
+  try {
+    if (!isSignature(firstOf(headers, "X-Webhook-Signature"))) return undefined;
+    const type = firstOf(headers, "X-Webhook-Type");
+    return typeLabel(isDeliveryId(type) ? type : undefined);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first value of a header, also of several that are joined with a comma. */
+function firstOf(headers: WebhookHeaders | null | undefined, name: string): string {
+  const [value] = valuesOf(headers, name);
+  return typeof value === "string" ? (value.split(",", 1)[0] ?? "").trim() : "";
 }
 
 function faultOf(

@@ -1,6 +1,6 @@
 import { findTexts, type WebhookHeaders } from "./header-values.js";
 
-/** The webhook types of the gateway (GATEWAY.md, "Events"). */
+/** The webhook types of the gateway (the gateway's document, section "Events"). */
 export const WEBHOOK_TYPES = ["new_alarm", "delete_my_data_event"] as const;
 
 /** `new_alarm` carries an alarm, `delete_my_data_event` an Online Data event. */
@@ -11,7 +11,18 @@ export function isWebhookType(type: string): type is WebhookType {
   return (WEBHOOK_TYPES as readonly string[]).includes(type);
 }
 
-/** The headers that the signature covers, and the signature (GATEWAY.md, "Authentication", rule 7). */
+/** A type as metrics name it: of a closed set, because a stranger may send any. */
+export type TypeLabel = WebhookType | "other" | "none";
+
+/** `other` for a type that is not documented, `none` for no type. */
+export function typeLabel(type: string | undefined): TypeLabel {
+  if (type === undefined) return "none";
+  return (WEBHOOK_TYPES as readonly string[]).includes(type) ? (type as WebhookType) : "other";
+}
+
+/**
+ * The headers that the signature covers, and the signature (the gateway's document, section "Authentication", rule 7).
+ */
 export interface SignedHeaders {
   /** X-Webhook-Id. */
   id: string;
@@ -23,7 +34,7 @@ export interface SignedHeaders {
   signature: string | undefined;
 }
 
-/** The four webhook headers (GATEWAY.md, "Events"). */
+/** The four webhook headers (the gateway's document, section "Events"). */
 export interface DeliveryHeaders extends SignedHeaders {
   /** X-Webhook-Type. Not signed, so it is only a claim until the signed body agrees with it. */
   type: string;

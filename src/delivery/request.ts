@@ -11,14 +11,17 @@ export interface WebhookRequest {
   readonly body: Uint8Array | string | UnreadableBody;
   /**
    * Receives a promise for all work that continues after the answer: a handler that passed
-   * `handlerTimeoutMs`, writes that the store has not completed, and what your `onOutcome` and
+   * `handlerTimeoutMs`, writes that the store has not taken, and what your `onOutcome` and
    * `onAuthenticDelivery` return. Needed where the platform ends a request's context with its answer,
    * as Workers do: `(work) => ctx.waitUntil(work)`. The promises never reject. Default: none.
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
-  /** Whether the sender has hung up. Called when the report is made. Default: unknown, not reported. */
+  /**
+   * Whether the sender has hung up. Called when the report is made, and while the delivery waits for a
+   * connection of a `TransactionalStore`. Default: unknown, not reported.
+   */
   readonly isDisconnected?: (() => boolean) | undefined;
-  /** Until when the platform lets the request run. The AWS Lambda adapter sets it. Default: no limit. */
+  /** Until when the platform lets the request run. Adapters set it on AWS Lambda. Default: no limit. */
   readonly hostDeadline?: HostDeadline | undefined;
 }
 

@@ -1,42 +1,68 @@
+import { GatewayWebhookError } from "../common/errors.js";
 import type { Log } from "../answer/logger.js";
+import { DeadlineError } from "../common/timers.js";
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
-import { DeadlineError, within } from "../common/timers.js";
 import type { StoreCalls } from "../telemetry/store-calls.js";
 import type { HostDeadline } from "../delivery/request.js";
-import type {
-  ClaimOptions,
-  ClaimResult,
-  CompleteOptions,
-  DeliveryStore,
-  RenewOptions,
+import {
+  inFlight,
+  type ClaimOptions,
+  type ClaimResult,
+  type DeliveryStore,
+  type RenewOptions,
 } from "../stores/delivery-store.js";
-import { COMPLETED, OwnerNames, readClaim, unavailable } from "./claim.js";
 import type { Claim, ClaimTimes, Unfinished } from "./claim.js";
-import { CompletionBacklog } from "./completion-backlog.js";
 import { LeaseRenewals } from "./lease-renewals.js";
+import { Settlements } from "./settlements.js";
+
+/** The claim of a delivery that is known to be handled. */
+const COMPLETED: Claim = { state: "completed" };
+
+/** The claim of a store that failed, or that answered something its contract does not allow. */
+function unavailable(error: unknown): Claim {
+  return { state: "unavailable", error };
+}
+
+/** Reads a store's answer. Users write stores too, so it is checked as strictly as a request. */
+function readClaim(result: ClaimResult | undefined, owner: string): Claim {
+  try {
+    switch (result?.state) {
+      case "claimed":
+        return { state: "claimed", owner, takeover: (result.takeover as unknown) === true };
+      // Copied: another member of the store's object, such as `then`, must not be taken for ours.
+      case "in_flight":
+        return inFlight(result.retryAfterMs);
+      case "completed":
+        return COMPLETED;
+      default:
+        return unavailable(
+          new GatewayWebhookError("unexpected_result", "store.claim returned no claim result"),
+        );
+    }
+  } catch (error) {
+    return unavailable(error);
+  }
+}
 
 type Deadline = HostDeadline | undefined;
 
 /**
- * The store as the receiver uses it: every call is bounded, and none throws or rejects. Code that waits
- * for a promise is in a separate method, so that a synchronous store costs no closure.
+ * Claims and leases as the receiver uses them: every call of the store is bounded, and none throws or
+ * rejects. Code that waits for a promise is in a separate method, so that a synchronous store costs no
+ * closure.
  */
 export class Claims {
   readonly #store: DeliveryStore;
-  readonly #log: Log;
   readonly #calls: StoreCalls;
   // Made once, not for each delivery.
   readonly #claimOptions: ClaimOptions;
   readonly #renewOptions: RenewOptions;
-  readonly #completeOptions: CompleteOptions;
-  readonly #timeoutMs: number;
   readonly #claimTimeoutMs: number;
   readonly #renewTimeoutMs: number;
-  readonly #owners = new OwnerNames();
-  /** Completions that the store has not taken yet. */
-  readonly backlog: CompletionBacklog;
-  /** Ids that were handled here and whose completion is on its way to the store. */
-  readonly #completing = new Set<string>();
+  /** Owners are unique: a random part for this receiver, and a counter. */
+  #ownerPrefix: string | undefined;
+  #ownerCount = 0;
+  readonly settlements: Settlements;
   /**
    * The leases whose handlers run here. While a lease is renewed here, its redeliveries are `in_flight`
    * even if the store has ended the lease, during a long pause of the process or during an outage.
@@ -46,24 +72,14 @@ export class Claims {
   constructor(store: DeliveryStore, times: ClaimTimes, log: Log, calls: StoreCalls) {
     const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
     this.#store = store;
-    this.#log = log;
     this.#calls = calls;
     this.#claimOptions = { leaseMs, retentionMs };
     this.#renewOptions = { leaseMs };
-    this.#completeOptions = { retentionMs };
-    this.#timeoutMs = dependencyTimeoutMs;
     // A longer claim could end its lease before the first renewal.
     this.#claimTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 2);
     // If the answer to a renewal is lost, there must be time for the next one before the lease ends.
     this.#renewTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 3);
-    this.backlog = new CompletionBacklog({
-      complete: (id, owner) => this.#completeAgain(id, owner),
-      onGivenUp: (id) => {
-        log.error("completion given up: too many wait for the store; it may be handled again", {
-          id,
-        });
-      },
-    });
+    this.settlements = new Settlements(store, times, log, calls);
     this.renewals = new LeaseRenewals({
       leaseMs,
       renew: (id, owner) => this.#renew(id, owner),
@@ -80,7 +96,10 @@ export class Claims {
     if (overdue !== undefined) return overdue.then(() => this.claim(id, deadline));
     const known = this.#knownHere(id, deadline);
     if (known !== undefined) return known;
-    const owner = this.#owners.next();
+    // Made at the first claim: Cloudflare Workers give no random numbers while a module loads.
+    this.#ownerPrefix ??= `${crypto.randomUUID()}-`;
+    this.#ownerCount += 1;
+    const owner = this.#ownerPrefix + String(this.#ownerCount);
     try {
       const claiming = this.#store.claim(id, owner, this.#claimOptions);
       return isPromise(claiming)
@@ -92,42 +111,8 @@ export class Claims {
     }
   }
 
-  /** Remembers `id` as handled. If the store fails, the call is retried in the background. */
-  complete(id: string, owner: string, deadline: Deadline): ValueOrPromise<Unfinished | undefined> {
-    try {
-      const completed = this.#store.complete(id, owner, this.#completeOptions);
-      if (isPromise(completed)) return this.#completeLater(id, owner, completed, deadline);
-    } catch (error) {
-      this.#calls.failed("complete");
-      return this.#retryCompletion(id, owner, error);
-    }
-  }
-
-  /** Releases the lease on `id`. If the store fails, the lease ends by itself. */
-  release(id: string, owner: string): ValueOrPromise<void> {
-    try {
-      const released = this.#store.release(id, owner);
-      if (isPromise(released)) return this.#releaseLater(id, released);
-    } catch (error) {
-      this.#calls.failed("release");
-      this.#logFailedRelease(id, error);
-    }
-  }
-
-  /**
-   * Retries completions that the store has not taken, for the shorter of `timeoutMs` and
-   * `dependencyTimeoutMs`.
-   */
-  async flush(timeoutMs: number): Promise<void> {
-    const flushMs = Math.min(timeoutMs, this.#timeoutMs);
-    // A shutdown does not wait for a store that is down.
-    await within(flushMs, "the last completions", this.backlog.flush()).catch(() => undefined);
-  }
-
   #knownHere(id: string, deadline: Deadline): Claim | undefined {
-    if ((this.#completing.size > 0 && this.#completing.has(id)) || this.backlog.has(id)) {
-      return COMPLETED;
-    }
+    if (this.settlements.isHandled(id)) return COMPLETED;
     const lease = this.renewals.find(id);
     if (lease !== undefined) {
       return { state: "in_flight", retryAfterMs: lease.endsAt - performance.now() };
@@ -149,71 +134,49 @@ export class Claims {
     try {
       const timeoutMs = deadline?.handlerMs(this.#claimTimeoutMs) ?? this.#claimTimeoutMs;
       claim = await this.#calls.within(timeoutMs, "claim", claimed);
+      // After a pause of the process, the answer can be read before the timer is called.
+      const isOver = performance.now() - leasedAt >= this.#claimOptions.leaseMs;
+      if (isOver && claim.state === "claimed") {
+        throw new DeadlineError("store.claim", timeoutMs);
+      }
     } catch (error) {
-      // The gateway sends the delivery again. A late claim that stayed would refuse the redelivery.
-      const isLate = error instanceof DeadlineError;
-      const unfinished = isLate ? this.#releaseLateClaim(id, owner, claimed) : undefined;
-      return { state: "unavailable", error, unfinished };
+      return {
+        state: "unavailable",
+        error,
+        unfinished: this.#releaseLost(id, owner, claimed, leasedAt),
+      };
     }
     if (claim.state !== "claimed") return claim;
     const known = this.#knownHere(id, deadline);
     if (known === undefined) return { ...claim, leasedAt };
-    await this.release(id, owner);
+    await this.settlements.settle("release", id, owner, deadline);
     return known;
   }
 
-  #releaseLateClaim(id: string, owner: string, claimed: Promise<Claim>): Promise<void> {
-    return claimed.then(
-      (late) => (late.state === "claimed" ? this.release(id, owner) : undefined),
-      () => undefined,
-    );
+  /**
+   * The gateway sends the delivery again, and a claim that no one waits for would refuse it. If its answer is
+   * lost, the store may have granted it, or grant it after its release, so the release is repeated.
+   */
+  async #releaseLost(
+    id: string,
+    owner: string,
+    claimed: Promise<Claim>,
+    leasedAt: number,
+  ): Promise<void> {
+    let unfinished: Unfinished | undefined;
+    try {
+      if ((await claimed).state === "claimed") {
+        unfinished = await this.settlements.settle("release", id, owner, undefined);
+      }
+    } catch {
+      const until = leasedAt + this.#claimOptions.leaseMs;
+      unfinished = { work: this.settlements.repeat("release", id, owner, until) };
+    }
+    await unfinished?.work;
   }
 
   #renew(id: string, owner: string): Promise<boolean> {
     const renew = () => this.#store.renew(id, owner, this.#renewOptions);
     return this.#calls.run(this.#renewTimeoutMs, "renew", renew);
-  }
-
-  #completeLater(
-    id: string,
-    owner: string,
-    completed: PromiseLike<void>,
-    deadline: Deadline,
-  ): Promise<Unfinished | undefined> {
-    this.#completing.add(id);
-    const timeoutMs = deadline?.storeMs(this.#timeoutMs) ?? this.#timeoutMs;
-    return this.#calls.within(timeoutMs, "complete", completed).then(
-      () => {
-        this.#completing.delete(id);
-        return undefined;
-      },
-      (error: unknown) => {
-        const unfinished = this.#retryCompletion(id, owner, error);
-        this.#completing.delete(id);
-        return unfinished;
-      },
-    );
-  }
-
-  #completeAgain(id: string, owner: string): Promise<void> {
-    const complete = () => this.#store.complete(id, owner, this.#completeOptions);
-    return this.#calls.run(this.#timeoutMs, "complete", complete);
-  }
-
-  #retryCompletion(id: string, owner: string, error: unknown): Unfinished {
-    const line = "completion failed: the delivery is handled, and the completion is retried";
-    this.#log.error(line, { id, error });
-    return { work: this.backlog.add(id, owner) };
-  }
-
-  #releaseLater(id: string, released: PromiseLike<void>): Promise<void> {
-    return this.#calls.within(this.#timeoutMs, "release", released).catch((error: unknown) => {
-      this.#logFailedRelease(id, error);
-    });
-  }
-
-  #logFailedRelease(id: string, error: unknown): void {
-    const line = "release failed: the next attempt waits until the lease ends";
-    this.#log.error(line, { id, error });
   }
 }

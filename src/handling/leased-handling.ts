@@ -39,11 +39,11 @@ export class LeasedHandling implements Handling {
   }
 
   flush(timeoutMs: number): Promise<void> {
-    return this.#claims.flush(timeoutMs);
+    return this.#claims.settlements.flush(timeoutMs);
   }
 
   completionsPending(): number {
-    return this.#claims.backlog.size();
+    return this.#claims.settlements.completions.size();
   }
 
   #handleLater(delivery: Delivery, claiming: Promise<Claim>): Promise<Ending> {
@@ -55,7 +55,10 @@ export class LeasedHandling implements Handling {
     const { headers, rawBody, trace } = delivery;
     const { id, type, timestampMs } = headers;
     const { takeover, owner } = claim;
-    if (takeover) trace.takeover = true;
+    if (takeover) {
+      trace.takeover = true;
+      this.#log.warn("taken over: it may have run twice", { id, type });
+    }
     const signal = new LazySignal();
     const timestamp = new Date(timestampMs);
     const context = createContext(id, type, timestamp, rawBody, takeover, signal);

@@ -29,6 +29,8 @@ export class LeasedRun {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopHandlerTimers: (() => void) | undefined;
   #state: RunState = "answering";
+  /** Another run may have taken the lease over. */
+  #isLost = false;
   #answer: ((ending: Ending) => void) | undefined;
   #reportLate: ((ending: Ending) => void) | undefined;
 
@@ -50,6 +52,7 @@ export class LeasedRun {
     this.#lease = claims.renewals.add(delivery.headers.id, owner, leasedAt, () => {
       // The store also refuses a renewal after the completion, but then the handler is done.
       if (this.#state === "settled") return;
+      this.#isLost = true;
       const message = "the lease on this delivery is lost: another process may be handling it";
       LazySignal.abort(signal, new GatewayWebhookError("lease_lost", message));
     });
@@ -107,7 +110,7 @@ export class LeasedRun {
     this.#end("answering", { outcome: "handler_timeout", error, late });
   }
 
-  /** Not released: the handler may still be at work, so the next attempt waits for the lease's end. */
+  /** Released only if the handler settles: it may still be at work, so the next attempt waits for the lease's end. */
   #giveUp(error: DeadlineError): void {
     const state = this.#state;
     const { trace } = this.#delivery;
@@ -121,12 +124,13 @@ export class LeasedRun {
   /** The handler has settled. `state`: the one before. */
   #settle(result: HandlerResult, state: RunState): void {
     const { headers, trace } = this.#delivery;
-    const isTooLate = state === "given_up" && trace.deadline !== undefined;
+    const isTooLate = state === "given_up";
+    this.#isLost ||= performance.now() >= this.#lease.endsAt;
     this.#state = "settled";
     clearTimeout(this.#timer);
     this.#stopHandlerTimers?.();
-    // The platform freezes a store call that begins now, and the lease may be another owner's later.
-    if (isTooLate && !isDone(result)) {
+    // Nothing is left to release, and a platform may freeze a store call that begins now.
+    if (isTooLate && this.#isLost && !isDone(result)) {
       this.#end(state, result);
       return;
     }
@@ -150,11 +154,11 @@ export class LeasedRun {
   #end(state: RunState, ending: Ending): void {
     if (state === "answering") this.#answer?.(ending);
     else if (state === "late") this.#reportLate?.(ending);
-    else {
-      const { id, type } = this.#delivery.headers;
-      const line = `${ending.outcome}, but after it was given up: it may have run twice`;
-      this.#log.warn(line, { id, type, error: ending.error });
-    }
+    if (this.#state !== "settled" || (state !== "given_up" && !this.#isLost)) return;
+    const { id, type } = this.#delivery.headers;
+    const when = state === "given_up" ? ", but after it was given up" : "";
+    const fate = this.#isLost ? "it may have run twice" : "it has stopped";
+    this.#log.warn(ending.outcome + when + ": " + fate, { id, type, error: ending.error });
   }
 }
 
@@ -174,14 +178,15 @@ export function settleClaim(
   result: HandlerResult,
   deadline: HostDeadline | undefined,
 ): ValueOrPromise<Ending> {
-  if (!isDone(result)) {
-    const released = claims.release(id, owner);
-    return released === undefined ? result : released.then(() => result);
-  }
-  const completed = claims.complete(id, owner, deadline);
-  if (completed === undefined) return result;
-  if (!("then" in completed)) return { ...result, unfinished: completed.work };
-  return completed.then((unfinished) =>
+  const settled = claims.settlements.settle(
+    isDone(result) ? "complete" : "release",
+    id,
+    owner,
+    deadline,
+  );
+  if (settled === undefined) return result;
+  if (!("then" in settled)) return { ...result, unfinished: settled.work };
+  return settled.then((unfinished) =>
     unfinished === undefined ? result : { ...result, unfinished: unfinished.work },
   );
 }

@@ -7,6 +7,7 @@ import type { TransactionalStore } from "../stores/transactional-store.js";
 import { StoreCalls } from "../telemetry/store-calls.js";
 import type { Tally } from "../telemetry/tally.js";
 import { holdOpen } from "../delivery/request.js";
+import { ConnectionQueue } from "./connection-queue.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import { limitsOf, startHandlerTimers } from "./handler-timers.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
@@ -23,12 +24,22 @@ export class TransactionalHandling implements Handling {
   readonly #times: HandlingTimes;
   readonly #log: Log;
   readonly #calls: StoreCalls;
-  /** Ids that are being processed here. Their redeliveries are refused without taking a connection. */
+  readonly #queue: ConnectionQueue;
+  /**
+   * Ids that are being processed here or wait for a connection. Their redeliveries are refused without
+   * taking one.
+   */
   readonly #inProgress = new Map<string, Heartbeat>();
 
-  constructor(store: TransactionalStore<unknown>, times: HandlingTimes, log: Log, tally: Tally) {
+  constructor(
+    store: TransactionalStore<unknown>,
+    times: HandlingTimes & { readonly maxConcurrentDeliveries: number },
+    log: Log,
+    tally: Tally,
+  ) {
     this.#store = store;
     this.#times = times;
+    this.#queue = new ConnectionQueue(times.maxConcurrentDeliveries, times);
     this.#log = log;
     this.#calls = new StoreCalls(tally);
   }
@@ -52,8 +63,9 @@ export class TransactionalHandling implements Handling {
     });
   }
 
-  /** Nothing is left to flush: what a handler did is committed with its delivery, or not at all. */
+  /** Nothing is left for the store: what a handler did is committed with its delivery, or not at all. */
   flush(): Promise<void> {
+    this.#queue.close();
     return Promise.resolve();
   }
 
@@ -65,9 +77,28 @@ export class TransactionalHandling implements Handling {
     const { id } = delivery.headers;
     const heartbeat = new Heartbeat(this.#times.leaseMs);
     this.#inProgress.set(id, heartbeat);
+    const entered = this.#queue.enter(delivery);
+    const slot = "then" in entered ? await entered : entered;
+    let ending: Ending;
+    if ("outcome" in slot) ending = slot;
+    else {
+      ending = await this.#processNow(delivery, onTimeout);
+      this.#queue.leave(slot);
+    }
+    heartbeat.stop();
+    if (this.#inProgress.get(id) === heartbeat) this.#inProgress.delete(id);
+    return ending;
+  }
+
+  /** Processes a delivery that has a connection. */
+  async #processNow(
+    delivery: Delivery,
+    onTimeout: (error: DeadlineError) => void,
+  ): Promise<Ending> {
+    const { id } = delivery.headers;
     const signal = new LazySignal();
     let runs = 0;
-    let ending = await this.#transact({
+    const ending = await this.#transact({
       id,
       run: (tx, takeover) => {
         runs += 1;
@@ -77,10 +108,7 @@ export class TransactionalHandling implements Handling {
       signal,
       handlerUntil: delivery.trace.deadline?.handlerUntil,
     });
-    if (ending.outcome === "discarded") ending = await this.#remember(id, ending);
-    heartbeat.stop();
-    if (this.#inProgress.get(id) === heartbeat) this.#inProgress.delete(id);
-    return ending;
+    return ending.outcome === "discarded" ? this.#remember(id, ending) : ending;
   }
 
   async #transact(work: TransactionWork): Promise<Ending> {

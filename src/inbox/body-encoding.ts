@@ -12,12 +12,13 @@ const encoder = new TextEncoder();
 /** Bytes per call of `String.fromCharCode`. A whole body as arguments would overflow the stack. */
 const CHUNK_BYTES = 8_192;
 
-/** Encodes bytes as readable text if they are UTF-8, otherwise as base64. */
+/** Encodes bytes as readable text if they are UTF-8 and no longer so than as base64; otherwise as base64. */
 export function encodeBody(bytes: Uint8Array): EncodedBody {
   try {
     const body = decoder.decode(bytes);
+    const escapes = JSON.stringify(body).length - body.length - 2;
     // PostgreSQL's jsonb refuses U+0000.
-    if (!body.includes("\0")) return { encoding: "utf-8", body };
+    if (!body.includes("\0") && escapes <= bytes.length / 3) return { encoding: "utf-8", body };
   } catch {
     // Not UTF-8.
   }

@@ -36,7 +36,7 @@ export interface Replayed {
 
 /** What `discard` did with each id. */
 export interface Discarded {
-  /** Will never be handled. The id stays known as long as that of a handled delivery. */
+  /** Gone, with its body. Only the store of the receiver still knows the id. */
   readonly discarded: readonly string[];
   /** Not dead: unknown, handled, replayed, or discarded by another call. */
   readonly notFound: readonly string[];
@@ -50,9 +50,8 @@ export interface DeadDeliveries {
   /** Lists dead deliveries, the oldest first. */
   list(options?: ListOptions): Promise<DeadDelivery[]>;
   /**
-   * Runs deliveries again, with all attempts and with `context.takeover`, because an earlier run may have
-   * had its effect. `"all"` means all that are dead now. If two calls name the same delivery at the same
-   * time, one of them replays it and the other has it in `notFound`.
+   * Runs deliveries again, with all attempts. `"all"` means all that are dead now. If two calls name the same
+   * delivery at the same time, one of them replays it and the other has it in `notFound`.
    */
   replay(ids: readonly string[] | "all"): Promise<Replayed>;
   /** Gives up deliveries for good and removes their bodies. */

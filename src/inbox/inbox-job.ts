@@ -2,7 +2,7 @@ import { GatewayWebhookError } from "../common/errors.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { isDeliveryId } from "../delivery/headers.js";
 import type { TraceCarrier } from "../telemetry/telemetry.js";
-import { decodeBody, encodeBody, type EncodedBody } from "./body-encoding.js";
+import { decodeBody, encodeBody } from "./body-encoding.js";
 
 /**
  * The data of a job in the queue: one authentic delivery, as JSON.
@@ -11,7 +11,7 @@ import { decodeBody, encodeBody, type EncodedBody } from "./body-encoding.js";
  * engine tries it again, so a newer worker can take it. New fields may appear without a new version;
  * ignore those you do not know. `body` holds personal data: anyone who can read the queue can read it.
  */
-export interface InboxJob extends EncodedBody {
+export interface InboxJob {
   /** The version of this shape. */
   readonly version: 1;
   /** X-Webhook-Id. */
@@ -20,9 +20,12 @@ export interface InboxJob extends EncodedBody {
   readonly type: string;
   /** X-Webhook-Timestamp: Unix time in seconds. */
   readonly timestamp: number;
-  /** How `body` was made from the signed bytes: `base64` if they are not UTF-8 or contain a zero byte. */
-  readonly encoding: "utf-8" | "base64";
-  /** The exact bytes that were signed, in `encoding`. */
+  /**
+   * How `body` was made from the signed bytes: `base64` if they are not UTF-8, contain a zero byte, or would be
+   * longer as JSON text; `overflow` if the option `overflow` has them.
+   */
+  readonly encoding: "utf-8" | "base64" | "overflow";
+  /** The exact bytes that were signed, in `encoding`; with `overflow` the key of the body there. */
   readonly body: string;
   /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   readonly recovered?: true;
@@ -35,26 +38,13 @@ export interface QueuedDelivery {
   readonly id: string;
   readonly type: string;
   readonly timestamp: Date;
+  /** Empty with `overflowKey`. */
   readonly rawBody: Uint8Array;
+  /** Where the option `overflow` has the body. */
+  readonly overflowKey?: string;
   readonly recovered?: true;
   /** Empty if the job has no trace. */
   readonly carrier: Readonly<TraceCarrier>;
-}
-
-/** How a finished delivery ended. */
-export type FinishedOutcome = "handled" | "discarded";
-
-/**
- * What replaces the data of a finished job: enough to recognize a redelivery, and nothing of the body.
- * It also records that the handler has finished. If a worker crashes before it completes the job, the
- * next worker completes it without calling the handler again.
- */
-export interface FinishedJob {
-  readonly version: 1;
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp: number;
-  readonly done: FinishedOutcome;
 }
 
 const VERSION = 1;
@@ -79,18 +69,6 @@ export function inboxJobOf(
   };
 }
 
-/** Makes the data of a finished job. Throws `unreadable_job` if the inbox did not make the job. */
-export function finishedJobOf(data: unknown, done: FinishedOutcome): FinishedJob {
-  const { id, type, timestamp } = readHead(data);
-  return { version: VERSION, id, type, timestamp, done };
-}
-
-/** How the delivery ended if its handler has already finished; otherwise undefined. */
-export function finishedOutcomeOf(data: unknown): FinishedOutcome | undefined {
-  const { done } = Object(data) as { readonly done?: unknown };
-  return done === "handled" || done === "discarded" ? done : undefined;
-}
-
 /** Delivery id and type of a job, each undefined if it cannot be read. */
 export function jobNameOf(data: unknown): { id: string | undefined; type: string | undefined } {
   const { id, type } = Object(data) as Record<string, unknown>;
@@ -108,15 +86,13 @@ export function isRecoveredJob(data: unknown): boolean {
 /** Reads the data of a job. Throws `unreadable_job`, whose message holds no part of the data. */
 export function readInboxJob(data: unknown): QueuedDelivery {
   const { id, type, timestamp, encoding, body } = readHead(data);
-  if (encoding !== "utf-8" && encoding !== "base64") {
-    throw unreadableJob('"utf-8" or "base64" in encoding');
-  }
   if (typeof body !== "string") throw unreadableJob("a string in body");
   return {
     id,
     type,
     timestamp: new Date(timestamp * 1000),
-    rawBody: readBody({ encoding, body }),
+    rawBody: encoding === "overflow" ? new Uint8Array() : readBody(encoding, body),
+    ...(encoding === "overflow" ? { overflowKey: body } : {}),
     ...(isRecoveredJob(data) ? { recovered: true } : {}),
     carrier: readCarrier((data as Partial<InboxJob>).trace),
   };
@@ -152,9 +128,12 @@ function isTimestamp(value: unknown): value is number {
   );
 }
 
-function readBody(encoded: EncodedBody): Uint8Array {
+function readBody(encoding: unknown, body: string): Uint8Array {
+  if (encoding !== "utf-8" && encoding !== "base64") {
+    throw unreadableJob('"utf-8" or "base64" in encoding');
+  }
   try {
-    return decodeBody(encoded);
+    return decodeBody({ encoding, body });
   } catch {
     // Not kept as the cause: on some platforms the message quotes the body.
     throw unreadableJob("base64 in body");

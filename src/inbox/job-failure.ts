@@ -9,17 +9,13 @@ import { QueueError, wordsOf } from "./queue-error.js";
  * the body.
  */
 export class JobFailure extends GatewayWebhookError<"job_failed"> {
-  /** Milliseconds until the next run, if the handler threw `RetryLater` with `afterMs`. */
-  readonly retryAfterMs: number | undefined;
-
   /**
    * `thrown` is what the handler threw, which may be anything. The engine does not get it: engines act on
    * the names and messages of their own errors, and a handler that uses the same engine must not trigger
    * that by accident.
    */
-  constructor(thrown: unknown, retryAfterMs?: number) {
+  constructor(thrown: unknown) {
     super("job_failed", describe(thrown));
-    this.retryAfterMs = retryAfterMs;
     this.stack = [this.message, ...framesOf(thrown)].join("\n");
   }
 }

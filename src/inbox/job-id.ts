@@ -11,16 +11,36 @@ const UUID = new RegExp(CANONICAL_UUID, "i");
  */
 export async function pgBossJobId(id: string): Promise<string> {
   if (CANONICAL_UUID.test(id)) return id;
-  const text = new TextEncoder().encode(NAMESPACE + id);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
-  const hex = Array.from(digest.subarray(0, 16), (byte, at) => {
-    if (at === 6) return (byte & 0x0f) | 0x80;
-    if (at === 8) return (byte & 0x3f) | 0x80;
-    return byte;
-  })
-    .map((byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
+  const digest = await digestOf(id);
+  const hex = hexOf(
+    digest.subarray(0, 16).map((byte, at) => {
+      if (at === 6) return (byte & 0x0f) | 0x80;
+      if (at === 8) return (byte & 0x3f) | 0x80;
+      return byte;
+    }),
+  );
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+async function digestOf(id: string): Promise<Uint8Array> {
+  const text = new TextEncoder().encode(NAMESPACE + id);
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", text));
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The longest key of a store. */
+const MAX_KEY_LENGTH = 128;
+
+/**
+ * The key under which a worker claims a delivery. A receiver with the same store completes the delivery id itself as
+ * soon as the job is put, so the worker needs another key.
+ */
+export async function jobKeyOf(id: string): Promise<string> {
+  const key = `job.${id}`;
+  return key.length <= MAX_KEY_LENGTH ? key : `job.${hexOf(await digestOf(id))}`;
 }
 
 /**

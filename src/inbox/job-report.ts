@@ -1,10 +1,12 @@
-import { invalidOption } from "../common/errors.js";
+import { GatewayWebhookError, invalidOption } from "../common/errors.js";
 import { ignoreFailure } from "../common/promises.js";
 import type { Observation } from "../telemetry/observation.js";
 import type { JobReport } from "../telemetry/telemetry.js";
 
 export type { JobReport } from "../telemetry/telemetry.js";
 import type { Log } from "../answer/logger.js";
+import { jobNameOf } from "./inbox-job.js";
+import { wordsOfText } from "./queue-error.js";
 
 /** Receives the report of every run of a job. Its errors and rejections are ignored. */
 export type OnJob = (report: JobReport) => unknown;
@@ -93,6 +95,29 @@ export class JobReporter {
     const report: JobReport = { ...run, outcome: isDead ? "dead" : outcome, lastAttempt };
     observation?.end(report);
     if (onJob !== undefined) void ignoreFailure(() => onJob(report));
+  }
+
+  /**
+   * Reports a job that the engine gave up although no handler of this process failed. `data`: of the job, or
+   * what names its delivery. `reason`: the text that the engine has stored of its last error.
+   */
+  reportGivenUp(
+    job: { readonly id: string; readonly data: unknown; readonly attempt: number },
+    reason: unknown,
+    observation: Observation | undefined,
+  ): void {
+    const { id = job.id, type } = jobNameOf(job.data);
+    const message = wordsOfText(reason) || "the engine gave up the job";
+    this.report("given_up", "dead", observation, {
+      attempt: job.attempt,
+      lastAttempt: true,
+      id,
+      type,
+      durationMs: 0,
+      waitedMs: 0,
+      takeover: true,
+      error: new GatewayWebhookError("dead_job", message),
+    });
   }
 
   #logDead(failure: string, run: Omit<JobReport, "outcome">): void {

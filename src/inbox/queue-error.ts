@@ -72,3 +72,21 @@ function read(error: unknown): Record<string, unknown> {
 function matchOf(pattern: RegExp, text: unknown): string | undefined {
   return typeof text === "string" ? pattern.exec(text.slice(0, MAX_LENGTH))?.[0] : undefined;
 }
+
+/** Clients report each failed attempt to connect. The same error is logged once per minute. */
+const SAME_ERROR_MS = 60_000;
+
+/** Tells new errors from repetitions of the last one. */
+export class RepetitionFilter {
+  #message = "";
+  #at = Number.NEGATIVE_INFINITY;
+
+  /** False for the same message within a minute. */
+  isNew({ message }: Error): boolean {
+    const now = performance.now();
+    if (message === this.#message && now - this.#at < SAME_ERROR_MS) return false;
+    this.#message = message;
+    this.#at = now;
+    return true;
+  }
+}

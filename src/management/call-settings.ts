@@ -2,7 +2,7 @@ import { invalidOption } from "../common/errors.js";
 import { integerOption, integerOptions } from "../common/option-checks.js";
 import { MAX_TIMER_MS } from "../common/timers.js";
 
-/** The date that opts into standardized responses (GATEWAY.md, "Versioning", rule 2). */
+/** The date that opts into standardized responses (the gateway's document, section "Versioning", rule 2). */
 const STANDARD_VERSION = "2026-06-12";
 
 /**
@@ -12,10 +12,15 @@ const STANDARD_VERSION = "2026-06-12";
  */
 export interface ConnectionOptions {
   /**
-   * The gateway's address, `{base_url}` of its document: `https://gateway.example` or a URL with a path. An `http`
-   * or `https` URL without user, password and query.
+   * The gateway's address, `{base_url}` of its document: `https://gateway.example` or a URL with a path. An `https`
+   * URL without user, password and query, or an `http` URL of this machine.
    */
   readonly baseUrl: string;
+  /**
+   * Takes a `baseUrl` with `http` of another machine too. Tokens, passwords and new secrets then go in clear. Default
+   * false.
+   */
+  readonly allowHttp?: boolean | undefined;
   /**
    * The header `X-API-Version`. Default `"2026-06-12"`, the standardized format; `false` sends none. Both formats are
    * read in any case.
@@ -56,6 +61,7 @@ const INTEGER_OPTIONS = {
 export const CONNECTION_OPTION_NAMES = [
   ...Object.keys(INTEGER_OPTIONS),
   "baseUrl",
+  "allowHttp",
   "apiVersion",
   "signal",
   "fetch",
@@ -73,7 +79,7 @@ export function checkConnection(options: ConnectionOptions) {
   }
   return {
     ...integerOptions(options, INTEGER_OPTIONS),
-    baseUrl: baseUrlOf(options.baseUrl),
+    baseUrl: baseUrlOf(options),
     apiVersion: apiVersion === false ? undefined : apiVersion,
     signal,
     // Called as a plain function: the global one refuses another `this`.
@@ -96,9 +102,22 @@ export function httpUrlOf(name: string, given: string): URL {
   return url;
 }
 
+/** Whether the host is this machine, judged by the name alone: a DNS answer could name another machine. */
+export function isLoopback({ hostname }: URL): boolean {
+  const host = hostname.replace(/\.$/, "").toLowerCase();
+  if (host === "localhost" || host.endsWith(".localhost")) return true;
+  // The URL parser has already normalized every form of an address.
+  return /^(?:127\.[0-9.]+|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\])$/.test(host);
+}
+
 /** Ends with a slash, so that paths are resolved below it. */
-function baseUrlOf(given: string): URL {
-  const url = httpUrlOf("baseUrl", given);
+function baseUrlOf({ baseUrl, allowHttp = false }: ConnectionOptions): URL {
+  const url = httpUrlOf("baseUrl", baseUrl);
+  if (url.protocol === "http:" && !isLoopback(url) && (allowHttp as unknown) !== true) {
+    throw invalidOption(
+      "baseUrl must be an https URL: over http the token and new secrets go in clear. allowHttp takes it all the same",
+    );
+  }
   if (url.search !== "" || url.hash !== "") throw invalidOption("baseUrl must have no query");
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   return url;

@@ -1,7 +1,11 @@
 import { pause } from "../common/timers.js";
 import { readAnswerBody, type AnswerBody } from "./answer-body.js";
-import { codeOfStatus, readGatewayError } from "./gateway-errors.js";
-import { hiding } from "./hidden-texts.js";
+import {
+  codeOfStatus,
+  readGatewayError,
+  shownError,
+  type GatewayErrorBody,
+} from "./gateway-errors.js";
 import { ManagementError } from "./management-error.js";
 import { retryDelayMs, retryAfterMsOf } from "./retry-delay.js";
 import type { CallSettings } from "./call-settings.js";
@@ -13,8 +17,8 @@ export interface GatewayCall {
   /** The path below the base URL, or a full URL of the same origin. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Texts of the body that no error may show. */
-  readonly secrets?: readonly (string | undefined)[];
+  /** Texts of the body that no error may show in any spelling. */
+  readonly secrets?: readonly string[];
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -81,7 +85,7 @@ export class GatewayCalls {
     try {
       const response = await this.#send(call, token, AbortSignal.any([signal, timeout.signal]));
       const body = await readAnswerBody(response);
-      return valueOrError(what, response, body, hiding([token, ...(call.secrets ?? [])]));
+      return valueOrError(what, response, body, (read) => shownError(read, call, token));
     } catch (error) {
       if (signal.aborted) return new ManagementError("aborted", `${what} was aborted`);
       if (timeout.signal.aborted) {
@@ -119,7 +123,7 @@ function valueOrError(
   what: string,
   { status, headers }: Response,
   body: AnswerBody,
-  hide: (text: string) => string,
+  show: (read: GatewayErrorBody) => GatewayErrorBody,
 ): GoodAnswer | ManagementError {
   const retryAfterMs = retryAfterMsOf(headers.get("retry-after"));
   if (status >= 200 && status <= 299) {
@@ -136,16 +140,12 @@ function valueOrError(
     return notTheApi(what, status);
   }
   const read = readGatewayError(body.kind === "json" ? body.value : undefined);
-  const details = read.details.map(({ field, issue }) => ({
-    field: hide(field),
-    issue: hide(issue),
-  }));
-  const gatewayCode = read.code === undefined ? undefined : hide(read.code);
-  const said = [read.message, ...details.map(describeDetail)].filter((text) => text !== undefined);
+  const { code: gatewayCode, message: text, details } = show(read);
+  const said = [text, ...details.map(describeDetail)].filter((one) => one !== undefined);
   const message = [
     `${what} was answered ${String(status)}`,
     gatewayCode === undefined ? "" : ` ${gatewayCode}`,
-    said.length === 0 ? "" : `: ${hide(said.join("; "))}`,
+    said.length === 0 ? "" : `: ${said.join("; ")}`,
     retryAfterMs === undefined ? "" : `; try again in ${String(Math.ceil(retryAfterMs / 1000))} s`,
   ].join("");
   const code = codeOfStatus(status, read, retryAfterMs !== undefined);
@@ -168,7 +168,7 @@ function describeDetail({ field, issue }: { field: string; issue: string }): str
 }
 
 /** Only codes such as ECONNREFUSED: the message of a foreign error may quote headers. */
-function networkReason(error: unknown): string {
+export function networkReason(error: unknown): string {
   const { code, cause } = Object(error) as Record<string, unknown>;
   const inner = (Object(cause) as Record<string, unknown>)["code"];
   const known = [inner, code].find(

@@ -9,7 +9,8 @@ export interface GatewayErrorBody {
 }
 
 /**
- * Reads the five shapes of an error (GATEWAY.md, "Errors"): the standard envelope `{ error: { code, message,
+ * Reads the five shapes of an error (the gateway's document, section "Errors"): the standard envelope `{ error: {
+ * code, message,
  * details } }`, and the legacy `{ errors: [...] }`, `{ errors: { field: [...] } }`, `{ error: "…" }` and
  * `{ message: "…" }`. Any other body says nothing.
  */
@@ -30,6 +31,44 @@ export function readGatewayError(body: unknown): GatewayErrorBody {
     details: Array.isArray(errors)
       ? (errors as unknown[]).map(detailOf).filter((detail) => detail !== undefined)
       : detailsByField(errors),
+  };
+}
+
+/** The form of the gateway's codes. No encoding of a secret has it, and a secret that has it is compared. */
+const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
+/** A word that may be a token, whole, cut or encoded. Names of fields and routes are of small letters. */
+const LONG_WORD = /[^\s]{16,}/g;
+const PLAIN_WORD = /^[a-z_.,:;/()'"-]+$/;
+
+/**
+ * The part of an error that may be shown: a gateway may quote what it refuses, in any spelling. After a call with a
+ * secret that is the code and the names of fields that were sent, after any other all but long words.
+ */
+export function shownError(
+  { code, message, details }: GatewayErrorBody,
+  { secrets = [], body = {} }: { readonly secrets?: readonly string[]; readonly body?: object },
+  token = "",
+): GatewayErrorBody {
+  const kept = [token, ...secrets].map((text) => text.toUpperCase()).filter((text) => text !== "");
+  const isQuote = (text: string) => kept.some((one) => one.includes(text) || text.includes(one));
+  const shownCode = code !== undefined && CODE.test(code) && !isQuote(code) ? code : undefined;
+  if (secrets.length === 0) {
+    const hide = (text: string) =>
+      text.replaceAll(LONG_WORD, (word) => (PLAIN_WORD.test(word) ? word : "[hidden]"));
+    return {
+      code: shownCode,
+      message: message === undefined ? undefined : hide(message),
+      details: details.map(({ field, issue }) => ({ field: hide(field), issue: hide(issue) })),
+    };
+  }
+  const names = details.flatMap(({ field }) => {
+    const name = field.split(/[/.]/).at(-1) ?? "";
+    return Object.hasOwn(body, name) ? [name] : [];
+  });
+  return {
+    code: shownCode,
+    message: undefined,
+    details: names.map((field) => ({ field, issue: "was refused" })),
   };
 }
 

@@ -27,10 +27,10 @@ export {
 export { attemptReader, type AttemptReader, type DeliveryAttempt } from "./attempt-reader.js";
 export { recoverDelivery } from "./recover-delivery.js";
 export type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
+export { reconcileDeliveries, type ReconcileOptions } from "./reconcile-deliveries.js";
 export {
-  reconcileDeliveries,
   reconcileMetrics,
   type MissingDelivery,
-  type ReconcileOptions,
   type ReconcileReport,
-} from "./reconcile-deliveries.js";
+} from "./reconcile-report.js";
+export { heartbeat } from "./heartbeat.js";

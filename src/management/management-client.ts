@@ -8,6 +8,7 @@ import {
 } from "./call-settings.js";
 import { GatewayCalls } from "./gateway-calls.js";
 import { listAll, type NextPage } from "./list-pages.js";
+import { ManagementError } from "./management-error.js";
 import { TokenSource, type TokenOption } from "./token-source.js";
 import { definedOf, getWebhook, updateWebhook, type UpdateOptions } from "./update-webhook.js";
 import {
@@ -78,7 +79,8 @@ export interface ManagementClient {
 }
 
 /**
- * Makes a client of the gateway's webhook routes (GATEWAY.md, "Webhook management"). It uses `fetch` alone.
+ * Makes a client of the gateway's webhook routes (the gateway's document, section "Webhook management"). It uses
+ * `fetch` alone.
  *
  * @example
  * const client = createManagementClient({
@@ -112,7 +114,13 @@ export function createManagementClient(options: ManagementClientOptions): Manage
         };
         const body = { ...defaults, ...definedOf(given) };
         const path = "api/v1/webhook";
-        const made = await calls.call({ method: "POST", path, body, secrets: [secret], signal });
+        const made = await calls.call({
+          method: "POST",
+          path,
+          body,
+          secrets: secret === undefined ? [] : [secret],
+          signal,
+        });
         return readWebhook(made, `POST ${path}`);
       },
       async list(callOptions) {
@@ -161,6 +169,12 @@ function segmentOf(name: string, id: string | number): string {
   // A dot segment would name another route.
   if (/^\.{0,2}$/.test(text)) {
     throw invalidOption(`${name} must be an id of the gateway`);
+  }
+  if (/\p{Surrogate}/u.test(text)) {
+    throw new ManagementError(
+      "not_found",
+      `${name} has half of a surrogate pair, so no webhook has it`,
+    );
   }
   return encodeURIComponent(text);
 }

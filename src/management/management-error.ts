@@ -1,4 +1,6 @@
+import { escapeUnprintable } from "../answer/log-line.js";
 import { GatewayWebhookError, brandErrors } from "../common/errors.js";
+
 /**
  * The stable codes of `ManagementError`, one per cause. A minor version may add codes, so code that branches on
  * them needs a default.
@@ -53,9 +55,25 @@ export interface ManagementErrorFacts {
   readonly retryAfterMs?: number | undefined;
 }
 
+/** After these errors the gateway may have done what it was asked for. */
+const IN_DOUBT: readonly ManagementErrorCode[] = [
+  ...(["network", "timeout", "aborted", "server_error", "unexpected_answer"] as const),
+];
+
+/** Whether a call that failed may have changed something all the same. */
+export function isInDoubt({ code }: ManagementError): boolean {
+  return IN_DOUBT.includes(code);
+}
+
+/** The same error with a piece of advice. */
+export function advised(error: ManagementError, advice: string): ManagementError {
+  return new ManagementError(error.code, `${error.message}; ${advice}`, error);
+}
+
 /**
- * A call of the gateway's management routes failed. It holds no token and no secret, and has no `cause`: an error
- * of `fetch` may hold the headers of its request.
+ * A call of the gateway's management routes failed. It holds no token and no secret: after a call with a secret only
+ * the gateway's code and the names of the fields are shown. It has no `cause`: an error of `fetch` may hold the headers
+ * of its request.
  *
  * @experimental
  */
@@ -66,7 +84,10 @@ export class ManagementError extends GatewayWebhookError<ManagementErrorCode> {
 
   /** HTTP status of the answer. Undefined if none arrived. */
   readonly status: number | undefined;
-  /** The gateway's own code, such as `VALIDATION_ERROR`. Undefined in its legacy formats. */
+  /**
+   * The gateway's own code, such as `VALIDATION_ERROR`. Undefined in its legacy formats, and for another text than
+   * capital letters, digits and underscores.
+   */
   readonly gatewayCode: string | undefined;
   /** What the gateway says of single fields. Empty if nothing. */
   readonly details: readonly ErrorDetail[];
@@ -78,7 +99,7 @@ export class ManagementError extends GatewayWebhookError<ManagementErrorCode> {
     message: string,
     { status, gatewayCode, details = [], retryAfterMs }: ManagementErrorFacts = {},
   ) {
-    super(code, message);
+    super(code, escapeUnprintable(message));
     this.status = status;
     this.gatewayCode = gatewayCode;
     this.details = details;

@@ -62,7 +62,7 @@ export function isOldSecretQuiet(
   return nowMs - quietSinceMs >= quietMs;
 }
 
-const SAMPLE = /^gateway_webhook_secret_matches_total\{([^}]*)\}\s+([0-9.eE+]+)/gm;
+const SAMPLE = /^gateway_webhook_secret_matches_total\{([^}\n]*)\}[ \t]+([0-9.eE+]+)/gm;
 
 /**
  * How often the secrets after the first have matched, read from the metrics of a receiver in the text format of

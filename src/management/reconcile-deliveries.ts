@@ -6,9 +6,12 @@ import type { WebhookOutcome } from "../answer/outcome.js";
 import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { AttemptReader } from "./attempt-reader.js";
 import type { ManagementClient } from "./management-client.js";
-import { failedDeliveries, type FailedDelivery } from "./failed-deliveries.js";
+import { attemptedDeliveries } from "./attempted-deliveries.js";
+import { internalsOf, type WebhookReceiver } from "../options/webhook-receiver.js";
 import { ManagementError, type ManagementErrorCode } from "./management-error.js";
-import { isSameUrl, type Webhook } from "./webhook.js";
+import type { MissingDelivery, ReconcileReport } from "./reconcile-report.js";
+import { isUnhandled } from "./recover-delivery.js";
+import { isSameUrl } from "./webhook.js";
 
 /**
  * Options of `reconcileDeliveries`.
@@ -23,10 +26,18 @@ export interface ReconcileOptions {
   /** Reads the stored attempts. */
   readonly readAttempt: AttemptReader;
   /**
-   * Whether a delivery was handled although its last attempt failed, for example after `handler_timeout`. Not needed with
-   * `recover`, which asks the store itself. Default none: every failed delivery is listed.
+   * Whether your store knows a delivery as handled. With it, deliveries that were answered 2xx are checked too: a proxy
+   * may have answered in your place. Without it they are not, and each failed delivery is listed, unless `recover` finds
+   * it in the store.
    */
   readonly isCompleted?: ((deliveryId: string) => MaybePromise<boolean>) | undefined;
+  /** When the list behind `isCompleted` was made: what was answered 2xx later is not compared. Default just now. */
+  readonly completedAt?: Date | undefined;
+  /**
+   * Your receiver. Ids that its store never holds (`unhandled`), or has forgotten (`retentionMs`), are not compared.
+   * Default none: a store that remembers for 7 days.
+   */
+  readonly receiver?: WebhookReceiver | undefined;
   /**
    * Handles the deliveries whose body is stored: `(delivery) => recoverDelivery(receiver, delivery)`. Default none, nothing is handled. A delivery that the
    * gateway may still send is left to it. The receiver needs the durable store that it has in production, and `since` must
@@ -40,51 +51,27 @@ export interface ReconcileOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * A delivery that was not handled.
- *
- * @experimental
- */
-export interface MissingDelivery extends Omit<FailedDelivery, "body" | "attemptId"> {
-  /** Whether a stored attempt has the body, so that `recover` can handle it. */
-  readonly hasBody: boolean;
-  /** What `recover` returned. Undefined if it was not called, or failed. */
-  readonly recovered?: WebhookOutcome | undefined;
-  /** What `recover` threw, if it is a function of yours. `recoverDelivery` never rejects. */
-  readonly error?: unknown;
-}
-
-/**
- * The result of a reconciliation. It holds no body.
- *
- * @experimental
- */
-export interface ReconcileReport {
-  /** Deliveries that were not handled, and are not now. */
-  readonly missing: readonly MissingDelivery[];
-  /** Deliveries that `recover` has handled now. */
-  readonly recovered: readonly MissingDelivery[];
-  /** Failed deliveries that the store knew as handled. */
-  readonly completed: number;
-  /** Number of attempts that were read, each once although two pages of the list may have it. */
-  readonly attempts: number;
-  /** Attempts that `readAttempt` could not read: their deliveries are unknown. */
-  readonly unreadable: number;
-  /** Deliveries in `missing` whose body could not be read: the call for it failed, or its record is unreadable. */
-  readonly unreadBodies: number;
-  /** Webhooks whose history is off: nothing is known of their deliveries. */
-  readonly withoutHistory: readonly Webhook[];
-}
-
-const OPTION_NAMES = ["url", "since", "readAttempt", "isCompleted", "recover", "now", "signal"];
+const OPTION_NAMES = [
+  "url",
+  "since",
+  "readAttempt",
+  "isCompleted",
+  "completedAt",
+  "receiver",
+  "recover",
+  "now",
+  "signal",
+];
+/** The default of the receiver's option. */
+const RETENTION_MS = 7 * 86_400_000;
 /** After these outcomes of `recover` nothing is missing. `unhandled` is none: no handler has run. */
 const DONE: readonly WebhookOutcome[] = ["handled", "discarded"];
 /** After these no further call can succeed. Any other failure concerns one attempt. */
 const FATAL: readonly ManagementErrorCode[] = ["aborted", "no_token", "unauthorized", "network"];
 
 /**
- * Finds the deliveries that the gateway gave up or still tries, and the store does not know as handled; with `recover` it
- * handles those that were given up. It can be repeated: what was recovered is found as completed.
+ * Finds the deliveries that the gateway gave up, still tries, or got a 2xx for, and the store does not know as handled;
+ * with `recover` it handles those that do not come again. It can be repeated: what was recovered is found as completed.
  *
  * Rejects with a `ManagementError`, `not_found` if no webhook has the URL, with a `ConfigurationError` for an invalid
  * option, and with what `isCompleted` throws.
@@ -97,6 +84,8 @@ export async function reconcileDeliveries(
 ): Promise<ReconcileReport> {
   const own = ownOptions("reconcileDeliveries", options, OPTION_NAMES);
   const { url, since, readAttempt, recover, isCompleted, now = Date.now, signal } = own;
+  const internals = own.receiver && internalsOf(own.receiver);
+  const rememberedMs = internals?.retentionMs ?? RETENTION_MS;
   if (!(since instanceof Date) || Number.isNaN(since.getTime())) {
     throw invalidOption("since must be a Date");
   }
@@ -115,6 +104,7 @@ export async function reconcileDeliveries(
   const missing: MissingDelivery[] = [];
   const recovered: MissingDelivery[] = [];
   let [completed, attempts, unreadable, unreadBodies] = [0, 0, 0, 0];
+  const acknowledged = { compared: 0, unhandled: 0, forgotten: 0, later: 0 };
   const storedBody = async (webhookId: string, attemptId: string): Promise<string | undefined> => {
     try {
       const attempt = readAttempt(await client.attempts.get(webhookId, attemptId, { signal }));
@@ -129,18 +119,31 @@ export async function reconcileDeliveries(
   for (const webhook of webhooks) {
     if (withoutHistory.includes(webhook)) continue;
     const records = await client.attempts.list(webhook.id, { signal });
-    const found = failedDeliveries(webhook, records, { since, readAttempt, nowMs: now() });
+    const found = attemptedDeliveries(webhook, records, { since, readAttempt, nowMs: now() });
     attempts += found.attempts;
     unreadable += found.unreadable;
-    for (const { attemptId, body: listedBody, ...delivery } of found.failed) {
+    for (const { attemptId, body: listedBody, firstAt, ...delivery } of found.deliveries) {
       if (signal?.aborted === true) throw new ManagementError("aborted", "reconcile was aborted");
-      const { deliveryId: id, type, isGivenUp } = delivery;
+      const { deliveryId: id, type, isGivenUp, isAcknowledged, lastAt } = delivery;
+      if (isAcknowledged) {
+        const isLater = own.completedAt !== undefined && lastAt >= own.completedAt;
+        const isForgotten = now() - firstAt.getTime() >= rememberedMs;
+        if (isCompleted === undefined) continue;
+        acknowledged[isForgotten ? "forgotten" : isLater ? "later" : "compared"] += 1;
+        if (isForgotten || isLater) continue;
+      }
       if ((await isCompleted?.(id)) === true) {
-        completed += 1;
+        if (!isAcknowledged) completed += 1;
         continue;
       }
-      const readsBody = recover !== undefined && isGivenUp && attemptId !== undefined;
+      const wantsBody = recover !== undefined || (isAcknowledged && internals !== undefined);
+      const readsBody = wantsBody && isGivenUp && attemptId !== undefined;
       const body = listedBody ?? (readsBody ? await storedBody(webhook.id, attemptId) : undefined);
+      if (isAcknowledged && body !== undefined && (await isUnhandled(internals, type, body))) {
+        acknowledged.compared -= 1;
+        acknowledged.unhandled += 1;
+        continue;
+      }
       const entry = { ...delivery, hasBody: body !== undefined };
       if (recover === undefined || body === undefined || !isGivenUp) {
         missing.push(entry);
@@ -154,42 +157,20 @@ export async function reconcileDeliveries(
         missing.push({ ...entry, error });
         continue;
       }
-      if (outcome === "duplicate") completed += 1;
+      if (outcome === "duplicate") completed += isAcknowledged ? 0 : 1;
       else if (DONE.includes(outcome)) recovered.push({ ...entry, recovered: outcome });
       else missing.push({ ...entry, recovered: outcome });
     }
   }
-  return { missing, recovered, completed, attempts, unreadable, unreadBodies, withoutHistory };
-}
-
-/**
- * The report as metrics, in the text format of Prometheus, for a textfile collector.
- *
- * @experimental
- */
-export function reconcileMetrics(report: ReconcileReport): string {
-  const { missing, recovered, unreadable, withoutHistory } = report;
-  const givenUp = missing.filter(({ isGivenUp }) => isGivenUp).length;
-  const gauge = (name: string, help: string, counts: Readonly<Record<string, number>>) => [
-    `# HELP gateway_webhook_reconcile_${name} ${help}`,
-    `# TYPE gateway_webhook_reconcile_${name} gauge`,
-    ...Object.entries(counts).map(
-      ([labels, count]) => `gateway_webhook_reconcile_${name}${labels} ${String(count)}`,
-    ),
-  ];
-  return [
-    ...gauge(
-      "missing_deliveries",
-      "Deliveries that were not handled, by whether the gateway gave them up",
-      { '{state="given_up"}': givenUp, '{state="retrying"}': missing.length - givenUp },
-    ),
-    ...gauge("recovered_deliveries", "Deliveries that this run has recovered", {
-      "": recovered.length,
-    }),
-    ...gauge("unreadable_attempts", "Stored attempts that could not be read", { "": unreadable }),
-    ...gauge("webhooks_without_history", "Webhooks whose attempts are not stored", {
-      "": withoutHistory.length,
-    }),
-    "",
-  ].join("\n");
+  const checked = isCompleted === undefined ? undefined : acknowledged;
+  return {
+    missing,
+    recovered,
+    completed,
+    acknowledged: checked,
+    attempts,
+    unreadable,
+    unreadBodies,
+    withoutHistory,
+  };
 }

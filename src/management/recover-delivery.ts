@@ -1,7 +1,12 @@
 import type { WebhookResponse } from "../answer/answer.js";
 import { ConfigurationError } from "../common/errors.js";
 import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
-import { internalsOf, type WebhookReceiver } from "../options/webhook-receiver.js";
+import { decode } from "../records/decode.js";
+import {
+  internalsOf,
+  type ReceiverInternals,
+  type WebhookReceiver,
+} from "../options/webhook-receiver.js";
 
 /**
  * Handles a delivery that was lost, from the gateway's history of attempts: decodes it, claims its id, runs its handler.
@@ -24,4 +29,15 @@ export function recoverDelivery(
     );
   }
   return internal.recover(delivery);
+}
+
+/** Whether the receiver has no handler for a delivery. */
+export async function isUnhandled(
+  internals: ReceiverInternals | undefined,
+  type: string,
+  body: string,
+): Promise<boolean> {
+  const decoded = await decode(new TextEncoder().encode(body), type);
+  if (internals === undefined || decoded.kind === "type_mismatch") return false;
+  return internals.routes.find(decoded, type).kind === "unhandled";
 }

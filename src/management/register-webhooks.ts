@@ -2,7 +2,7 @@ import { ownOptions } from "../common/option-checks.js";
 import type { WebhookType } from "../delivery/headers.js";
 import { findingsOfType } from "./check-webhooks.js";
 import type { ManagementClient } from "./management-client.js";
-import { ManagementError } from "./management-error.js";
+import { isInDoubt, ManagementError } from "./management-error.js";
 import { statusOfGet } from "./probe-receiver.js";
 import {
   checkProof,
@@ -51,8 +51,6 @@ export type RegisterResult =
   /** The receiver does not accept the secret, or accepts any. Nothing was created. */
   | { readonly result: "secret_not_accepted"; readonly proof: SecretProof };
 
-/** After these errors of a creation the webhook may exist. */
-const IN_DOUBT: readonly string[] = ["network", "timeout", "server_error", "unexpected_answer"];
 /** The refusals of a URL that has a webhook of the type. The gateway does not document which of them it is. */
 const TAKEN: readonly string[] = ["conflict", "validation_failed"];
 
@@ -109,7 +107,7 @@ async function createOnce(
     // A creation that was done may be answered 503 by a proxy: the client repeats it, and the gateway refuses the second.
     // So the webhook is our own, or was made by someone else since we looked. Nothing tells which.
     const isTaken = TAKEN.includes(error.code);
-    if (!isTaken && !IN_DOUBT.includes(error.code)) throw error;
+    if (!isTaken && !isInDoubt(error)) throw error;
     const { type, url } = webhook;
     const listed = await client.webhooks.list({ signal });
     const [found] = webhooksAt(url, [type], listed);

@@ -1,7 +1,7 @@
 import { invalidOption } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import type { ManagementClient } from "./management-client.js";
-import { ManagementError } from "./management-error.js";
+import { advised, ManagementError } from "./management-error.js";
 import {
   checkProof,
   PROOF_OPTION_NAMES,
@@ -79,7 +79,13 @@ export async function rotateSecret(
   for (const webhook of webhooks) {
     onSwitch?.(webhook);
     // Whether an earlier run has done it cannot be seen: the gateway never shows a secret. Twice does no harm.
-    switched.push(await client.webhooks.update(webhook.id, { secret: next }, { signal }));
+    try {
+      switched.push(await client.webhooks.update(webhook.id, { secret: next }, { signal }));
+    } catch (error) {
+      if (!(error instanceof ManagementError) || switched.length === 0) throw error;
+      const ids = switched.map(({ id }) => id).join(", ");
+      throw advised(error, `webhook ${ids} has the new secret: keep both, and start again`);
+    }
   }
   return { result: "switched", webhooks: switched, proof };
 }

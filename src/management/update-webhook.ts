@@ -1,6 +1,6 @@
 import { ownOptions } from "../common/option-checks.js";
 import type { GatewayCalls } from "./gateway-calls.js";
-import { ManagementError, type ErrorDetail } from "./management-error.js";
+import { advised, isInDoubt, ManagementError, type ErrorDetail } from "./management-error.js";
 import {
   isSameUrl,
   NEW_WEBHOOK_NAMES,
@@ -25,6 +25,9 @@ export interface UpdateOptions {
   /** Ends the calls when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
+
+const IN_DOUBT =
+  "the gateway may have the new secret: keep both secrets at the receivers, and start again";
 
 /** Reads one webhook. */
 export async function getWebhook(
@@ -61,8 +64,17 @@ export async function updateWebhook(
   }
   const wanted = { ...fieldsOf(before), ...definedOf(own) };
   const body = { ...writableOf(before.raw), ...wanted };
-  await calls.call({ method: "PUT", path, body, secrets: [own.secret], signal });
-  const after = await getWebhook(calls, path, signal);
+  const secrets = own.secret === undefined ? [] : [own.secret];
+  let after: Webhook;
+  let isSent = false;
+  try {
+    await calls.call({ method: "PUT", path, body, secrets, signal });
+    isSent = true;
+    after = await getWebhook(calls, path, signal);
+  } catch (error) {
+    const mayHaveIt = error instanceof ManagementError && (isSent || isInDoubt(error));
+    throw own.secret !== undefined && mayHaveIt ? advised(error, IN_DOUBT) : error;
+  }
   const wantsSecret = own.secret !== undefined || before.has_secret === true;
   const differences = [
     ...WEBHOOK_FIELDS.flatMap((field) => differenceOf(field, wanted[field], after[field])),

@@ -3,7 +3,7 @@ import { isObject } from "./answer-body.js";
 import { ManagementError } from "./management-error.js";
 
 /**
- * A webhook as the gateway returns it (GATEWAY.md, "Webhook"), whichever format the gateway uses.
+ * A webhook as the gateway returns it (the gateway's document, section "Webhook"), whichever format the gateway uses.
  *
  * @experimental
  */

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 /** Default and bounds of every option that is a whole number. Rules between options are in settings.ts. */
 export const INTEGER_OPTIONS = {
   timestampToleranceMs: { fallback: 300_000, min: 1_000, max: Number.MAX_SAFE_INTEGER },
-  // 10 attempts with gaps of up to 4 h span up to 36 h (GATEWAY.md, "Limits"); 72 h leave room for jitter.
+  // 10 attempts with gaps of up to 4 h span up to 36 h (the gateway's document, section "Limits"); 72 h leave room for jitter.
   retentionMs: { fallback: 168 * HOUR_MS, min: 72 * HOUR_MS, max: Number.MAX_SAFE_INTEGER },
   leaseMs: { fallback: 30_000, min: 1_000, max: MAX_TIMER_MS },
   handlerTimeoutMs: { fallback: 20_000, min: 1, max: MAX_TIMER_MS },
@@ -63,12 +63,14 @@ interface BaseOptions<Tx> {
   handlerMaxMs?: number | undefined;
   /**
    * How many handlers run at once. More deliveries are answered 503 (`overloaded`) with a `Retry-After`
-   * of 10 to 40 seconds. From 1 to 1 000 000, default 1 000, or the number that the `TransactionalStore` names.
+   * of 10 to 40 seconds. With a `TransactionalStore` they first wait for a connection: first come, first
+   * served, for at most half of `dependencyTimeoutMs`, at most 1 000 of them with 64 MiB of bodies. From 1 to
+   * 1 000 000, default 1 000, and never more than the `TransactionalStore` names.
    */
   maxConcurrentDeliveries?: number | undefined;
   /**
    * Bounds the secret function and every call of the store. A claim is also bounded by half of `leaseMs`,
-   * a renewal by a third. With a `TransactionalStore` it bounds the wait until the transaction begins,
+   * a renewal by a third. With a `TransactionalStore` it bounds the time until the transaction begins,
    * and until it ends after the handler. Milliseconds, from 1 to 2 147 483 647, default 5 000.
    */
   dependencyTimeoutMs?: number | undefined;

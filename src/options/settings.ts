@@ -68,9 +68,12 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   // Only handlers of a `TransactionalStore` expect `context.tx`, and `TransactionalHandling` adds it.
   const handlers = options.handlers as WebhookHandlers;
   checkHandlers(handlers);
+  checkLargestBody(handlers, integers.maxBodyBytes);
   const weakSecretCheck = new WeakSecretCheck(new Log(logger));
-  const maxConcurrentDeliveries =
-    options.maxConcurrentDeliveries ?? ownLimitOf(store) ?? integers.maxConcurrentDeliveries;
+  const maxConcurrentDeliveries = Math.min(
+    options.maxConcurrentDeliveries ?? Infinity,
+    ownLimitOf(store) ?? integers.maxConcurrentDeliveries,
+  );
   return {
     ...integers,
     maxConcurrentDeliveries,
@@ -142,7 +145,7 @@ function checkSecret(
   return keyringOf(given as SecretOption, dependencyTimeoutMs, weakSecretCheck);
 }
 
-function checkStore(store: Settings["store"] | undefined): Settings["store"] {
+export function checkStore(store: Settings["store"] | undefined): Settings["store"] {
   if (store === undefined) return defaultStore();
   if (missingMethod(store, ["process"]) === undefined) {
     if (missingMethod(store, ["claim"]) !== undefined) return store;
@@ -161,8 +164,23 @@ function checkStore(store: Settings["store"] | undefined): Settings["store"] {
   return store;
 }
 
+/** A body that a handler can never take must be found now, not after the gateway's last attempt. */
+function checkLargestBody(handlers: WebhookHandlers, maxBodyBytes: number): void {
+  const functions = Object.values(handlers).flatMap((given: object | undefined): unknown[] =>
+    typeof given === "object" ? Object.values(given) : [given],
+  ) as ({ readonly maxBodyBytes?: unknown } | undefined)[];
+  for (const handler of functions) {
+    const own = handler !== undefined && Object.hasOwn(handler, "maxBodyBytes");
+    const limit = own ? handler.maxBodyBytes : undefined;
+    if (typeof limit !== "number" || maxBodyBytes <= limit) continue;
+    throw invalidOption(
+      `maxBodyBytes must be at most ${String(limit)}, the largest body whose job the queue surely takes; or give inbox the option overflow`,
+    );
+  }
+}
+
 /** The limit that a transactional store names. Users write stores too, so it is checked. */
-function ownLimitOf(store: Settings["store"]): number | undefined {
+export function ownLimitOf(store: Settings["store"]): number | undefined {
   const limit = "process" in store ? store.maxConcurrentDeliveries : undefined;
   return Number.isInteger(limit) && Number(limit) >= 1 ? limit : undefined;
 }

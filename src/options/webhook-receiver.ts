@@ -2,6 +2,7 @@ import type { WebhookResponse } from "../answer/answer.js";
 import type { Log } from "../answer/logger.js";
 import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { WebhookRequest } from "../delivery/request.js";
+import type { Routes } from "../handling/routes.js";
 import type { HealthOptions, ReceiverHealth } from "../telemetry/health.js";
 import type { MeasuredReceiver } from "../telemetry/tally.js";
 import type { DrainOptions, DrainResult } from "./options.js";
@@ -53,6 +54,8 @@ export interface ReceiverInternals extends MeasuredReceiver {
   ) => void;
   /** `receive` for a delivery that no signature and no age is asked of. */
   readonly recover: (delivery: RecoverableDelivery) => Promise<WebhookResponse>;
+  /** Its handlers. What has none is answered 200, and the store never holds its id. */
+  readonly routes: Routes;
 }
 
 /** Undefined for an object that a user wrote. Its type is not public, so that a release can change it. */

@@ -1,10 +1,13 @@
-/** The documented severities of an alarm (GATEWAY.md, "Alarm"). */
+/** The documented severities of an alarm (the gateway's document, section "Alarm"). */
 export type AlarmSeverity = "Low" | "Medium" | "High" | "Info";
 
-/** The documented statuses of an alarm (GATEWAY.md, "Alarm status"). */
+/** The documented statuses of an alarm (the gateway's document, section "Alarm status"). */
 export type AlarmStatus = "NEW" | "CLOSED";
 
-/** The documented sources of a bureau's alarm, which has the same value in `event_type` (GATEWAY.md, "Alarm"). */
+/**
+ * The documented sources of a bureau's alarm, which has the same value in `event_type` (the gateway's document, section
+ * "Alarm").
+ */
 export type BureauSource =
   | "BureauIdentity"
   | "BureauCreditA"
@@ -12,10 +15,13 @@ export type BureauSource =
   | "BureauCreditAEnquiry"
   | "BureauCreditB";
 
-/** The documented sources of an alarm: the breach database, or a bureau (GATEWAY.md, "Alarm"). */
+/** The documented sources of an alarm: the breach database, or a bureau (the gateway's document, section "Alarm"). */
 export type AlarmSource = "BreachDb" | BureauSource;
 
-/** The documented event types of an alarm: the breached item, or the bureau's value (GATEWAY.md, "Alarm"). */
+/**
+ * The documented event types of an alarm: the breached item, or the bureau's value (the gateway's document, section
+ * "Alarm").
+ */
 export type AlarmEventType =
   | "email_hacked"
   | "phone_hacked"
@@ -28,38 +34,59 @@ export type AlarmEventType =
   | BureauSource;
 
 /**
- * An alarm record, the content of a `new_alarm` delivery (GATEWAY.md, "Alarm"). Every documented field
+ * An alarm record, the content of a `new_alarm` delivery (the gateway's document, section "Alarm"). Every documented
+ * field
  * is present and none is null. An enum field also takes values that the gateway adds later. Fields
  * beyond these: `extraFields(alarm)`.
  */
 export interface Alarm {
-  /** Id of the alarm, an integer (GATEWAY.md, "Alarm"). */
+  /** Id of the alarm, an integer (the gateway's document, section "Alarm"). */
   readonly id: number;
-  /** Human-readable summary. Personal data (GATEWAY.md, "Alarm"). */
+  /** Human-readable summary. Personal data (the gateway's document, section "Alarm"). */
   readonly text: string;
-  /** Gateway account that the alarm is about, an integer (GATEWAY.md, "Alarm"). */
+  /** Gateway account that the alarm is about, an integer (the gateway's document, section "Alarm"). */
   readonly account_id: number;
-  /** `Low`, `Medium`, `High`, `Info`, or a value added later (GATEWAY.md, "Alarm"). */
+  /** `Low`, `Medium`, `High`, `Info`, or a value added later (the gateway's document, section "Alarm"). */
   readonly severity: AlarmSeverity | (string & {});
-  /** `NEW` when the alarm is created; `CLOSED` after it is closed (GATEWAY.md, "Alarm status"). */
+  /** `NEW` when the alarm is created; `CLOSED` after it is closed (the gateway's document, section "Alarm status"). */
   readonly status: AlarmStatus | (string & {});
-  /** `BreachDb`, a bureau, or a value added later (GATEWAY.md, "Alarm"). */
+  /** `BreachDb`, a bureau, or a value added later (the gateway's document, section "Alarm"). */
   readonly source: AlarmSource | (string & {});
-  /** What was found, such as `email_hacked`; equal to `source` for a bureau (GATEWAY.md, "Alarm"). */
+  /**
+   * What was found, such as `email_hacked`; equal to `source` for a bureau (the gateway's document, section "Alarm").
+   */
   readonly event_type: AlarmEventType | (string & {});
-  /** 1 identity, 2 financial, 3 darkweb, 4 credit card, 5 company, 6 passport, 7 driver's license (GATEWAY.md, "Alarm"). */
+  /**
+   * 1 identity, 2 financial, 3 darkweb, 4 credit card, 5 company, 6 passport, 7 driver's license (the gateway's
+   * document, section "Alarm").
+   */
   readonly category_id: number;
-  /** Id of the upstream event, free text (GATEWAY.md, "Alarm"). */
+  /** Id of the upstream event, free text (the gateway's document, section "Alarm"). */
   readonly original_event_id: string;
-  /** Vendor data, a JSON document in a string; read it with `parseAlarmPayload`. Personal data (GATEWAY.md, "Alarm"). */
+  /**
+   * Vendor data, a JSON document in a string; read it with `parseAlarmPayload`. Personal data (the gateway's document,
+   * section "Alarm").
+   */
   readonly payload: string;
-  /** Date of the finding, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (GATEWAY.md, "Alarm"). */
+  /**
+   * Date of the finding, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (the gateway's
+   * document, section "Alarm").
+   */
   readonly date: string;
-  /** Time of the check, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (GATEWAY.md, "Alarm"). */
+  /**
+   * Time of the check, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (the gateway's
+   * document, section "Alarm").
+   */
   readonly checked_at: string;
-  /** Time of creation, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (GATEWAY.md, "Alarm"). */
+  /**
+   * Time of creation, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (the gateway's document,
+   * section "Alarm").
+   */
   readonly created_at: string;
-  /** Time of the last change, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (GATEWAY.md, "Alarm"). */
+  /**
+   * Time of the last change, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (the gateway's
+   * document, section "Alarm").
+   */
   readonly updated_at: string;
 }
 

@@ -8,7 +8,7 @@ export interface DeliveryLag {
   readonly attempt: number | undefined;
 }
 
-/** The gateway tries a delivery 10 times (GATEWAY.md, "Events", rule 3). */
+/** The gateway tries a delivery 10 times (the gateway's document, section "Events", rule 3). */
 export const LAST_ATTEMPT = 10;
 
 /**

@@ -7,16 +7,16 @@ function namesOf<Name extends string>(values: Record<Name, true>): ReadonlySet<s
   return new Set(Object.keys(values));
 }
 
-/** The documented values of `alarm.severity` (GATEWAY.md, "Alarm"). */
+/** The documented values of `alarm.severity` (the gateway's document, section "Alarm"). */
 export const ALARM_SEVERITIES = namesOf<AlarmSeverity>({
   Low: true,
   Medium: true,
   High: true,
   Info: true,
 });
-/** The documented values of `alarm.status` (GATEWAY.md, "Alarm status"). */
+/** The documented values of `alarm.status` (the gateway's document, section "Alarm status"). */
 export const ALARM_STATUSES = namesOf<AlarmStatus>({ NEW: true, CLOSED: true });
-/** The documented values of `alarm.source` (GATEWAY.md, "Alarm"). */
+/** The documented values of `alarm.source` (the gateway's document, section "Alarm"). */
 export const ALARM_SOURCES = namesOf<AlarmSource>({
   BreachDb: true,
   BureauIdentity: true,
@@ -25,7 +25,7 @@ export const ALARM_SOURCES = namesOf<AlarmSource>({
   BureauCreditAEnquiry: true,
   BureauCreditB: true,
 });
-/** The documented values of `alarm.event_type` (GATEWAY.md, "Alarm"). */
+/** The documented values of `alarm.event_type` (the gateway's document, section "Alarm"). */
 export const ALARM_EVENT_TYPES = namesOf<AlarmEventType>({
   email_hacked: true,
   phone_hacked: true,
@@ -41,11 +41,11 @@ export const ALARM_EVENT_TYPES = namesOf<AlarmEventType>({
   BureauCreditAEnquiry: true,
   BureauCreditB: true,
 });
-/** The documented values of `event.severity` (GATEWAY.md, "Online Data event"). */
+/** The documented values of `event.severity` (the gateway's document, section "Online Data event"). */
 export const EVENT_SEVERITIES = namesOf<OnlineDataSeverity>({
   INFO: true,
   SUCCESS: true,
   WARNING: true,
 });
-/** The documented values of `alarm.category_id` (GATEWAY.md, "Alarm"). */
+/** The documented values of `alarm.category_id` (the gateway's document, section "Alarm"). */
 export const ALARM_CATEGORY_IDS: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7]);

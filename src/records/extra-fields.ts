@@ -2,7 +2,7 @@ import { ALARM_FIELDS, type Alarm } from "./alarm.js";
 import { ONLINE_DATA_EVENT_FIELDS, type OnlineDataEvent } from "./online-data-event.js";
 
 /**
- * The fields of a record that GATEWAY.md does not document: the gateway may add some at any time. Each
+ * The fields of a record that the gateway's document does not list: the gateway may add some at any time. Each
  * has the value that was sent; nothing in it is checked or converted, so an object or a list is whole.
  * Pass the whole record: fields beside it in the body (`{ alarm, added }`) are in `context.rawBody`.
  *

@@ -1,85 +1,102 @@
-/** The documented severities of an Online Data event (GATEWAY.md, "Online Data event"). */
+/** The documented severities of an Online Data event (the gateway's document, section "Online Data event"). */
 export type OnlineDataSeverity = "INFO" | "SUCCESS" | "WARNING";
 
 /** The fields that every Online Data event has with the same type. */
 interface OnlineDataEventFields {
-  /** `INFO`, `SUCCESS`, `WARNING`, or a value added later (GATEWAY.md, "Online Data event"). */
+  /** `INFO`, `SUCCESS`, `WARNING`, or a value added later (the gateway's document, section "Online Data event"). */
   readonly severity: OnlineDataSeverity | (string & {});
-  /** Gateway account that the event is about, an integer (GATEWAY.md, "Online Data event"). */
+  /** Gateway account that the event is about, an integer (the gateway's document, section "Online Data event"). */
   readonly account_id: number;
-  /** The partner's client id (GATEWAY.md, "Online Data event"). */
+  /** The partner's client id (the gateway's document, section "Online Data event"). */
   readonly client_id: string;
-  /** Time of the event, ISO 8601 with an offset; read it with `parseGatewayTime` (GATEWAY.md, "Online Data event"). */
+  /**
+   * Time of the event, ISO 8601 with an offset; read it with `parseGatewayTime` (the gateway's document, section
+   * "Online Data event").
+   */
   readonly occurred_at: string;
 }
 
 /** The fields of an event about one broker site. */
 interface SiteEventFields extends OnlineDataEventFields {
-  /** Id of the broker site, an integer; never null on this type (GATEWAY.md, "delete_my_data_event"). */
+  /**
+   * Id of the broker site, an integer; never null on this type (the gateway's document, section
+   * "delete_my_data_event").
+   */
   readonly site_id: number;
-  /** Name of the broker site; never null on this type (GATEWAY.md, "delete_my_data_event"). */
+  /** Name of the broker site; never null on this type (the gateway's document, section "delete_my_data_event"). */
   readonly site_name: string;
-  /** Base URL of the broker site; never null on this type (GATEWAY.md, "delete_my_data_event"). */
+  /** Base URL of the broker site; never null on this type (the gateway's document, section "delete_my_data_event"). */
   readonly site_base_url: string;
 }
 
-/** A removal request was sent to the broker (GATEWAY.md, "delete_my_data_event"). */
+/** A removal request was sent to the broker (the gateway's document, section "delete_my_data_event"). */
 export interface DeletionRequestSentEvent extends SiteEventFields {
-  /** Always `DELETION_REQUEST_SENT` (GATEWAY.md, "delete_my_data_event"). */
+  /** Always `DELETION_REQUEST_SENT` (the gateway's document, section "delete_my_data_event"). */
   readonly type: "DELETION_REQUEST_SENT";
 }
 
-/** Manual removal instructions were sent to the user (GATEWAY.md, "delete_my_data_event"). */
+/** Manual removal instructions were sent to the user (the gateway's document, section "delete_my_data_event"). */
 export interface UserManualInstructionsSentEvent extends SiteEventFields {
-  /** Always `USER_MANUAL_INSTRUCTIONS_SENT` (GATEWAY.md, "delete_my_data_event"). */
+  /** Always `USER_MANUAL_INSTRUCTIONS_SENT` (the gateway's document, section "delete_my_data_event"). */
   readonly type: "USER_MANUAL_INSTRUCTIONS_SENT";
 }
 
-/** The broker confirmed removal (GATEWAY.md, "delete_my_data_event"). */
+/** The broker confirmed removal (the gateway's document, section "delete_my_data_event"). */
 export interface DataDeletedEvent extends SiteEventFields {
-  /** Always `DATA_DELETED` (GATEWAY.md, "delete_my_data_event"). */
+  /** Always `DATA_DELETED` (the gateway's document, section "delete_my_data_event"). */
   readonly type: "DATA_DELETED";
 }
 
-/** A new scan found removed data again (GATEWAY.md, "delete_my_data_event"). */
+/** A new scan found removed data again (the gateway's document, section "delete_my_data_event"). */
 export interface DataReappearedEvent extends SiteEventFields {
-  /** Always `DATA_REAPPEARED` (GATEWAY.md, "delete_my_data_event"). */
+  /** Always `DATA_REAPPEARED` (the gateway's document, section "delete_my_data_event"). */
   readonly type: "DATA_REAPPEARED";
 }
 
-/** A completed scan of one site matched the user's profile (GATEWAY.md, "delete_my_data_event"). */
+/**
+ * A completed scan of one site matched the user's profile (the gateway's document, section "delete_my_data_event").
+ */
 export interface PersonalDataFoundEvent extends SiteEventFields {
-  /** Always `PERSONAL_DATA_FOUND` (GATEWAY.md, "delete_my_data_event"). */
+  /** Always `PERSONAL_DATA_FOUND` (the gateway's document, section "delete_my_data_event"). */
   readonly type: "PERSONAL_DATA_FOUND";
 }
 
-/** A completed scan of one site found no match (GATEWAY.md, "delete_my_data_event"). */
+/** A completed scan of one site found no match (the gateway's document, section "delete_my_data_event"). */
 export interface PersonalDataNotFoundEvent extends SiteEventFields {
-  /** Always `PERSONAL_DATA_NOT_FOUND` (GATEWAY.md, "delete_my_data_event"). */
+  /** Always `PERSONAL_DATA_NOT_FOUND` (the gateway's document, section "delete_my_data_event"). */
   readonly type: "PERSONAL_DATA_NOT_FOUND";
 }
 
-/** The end user signed the power of attorney (GATEWAY.md, "delete_my_data_event"). */
+/** The end user signed the power of attorney (the gateway's document, section "delete_my_data_event"). */
 export interface PowerOfAttorneySignedEvent extends OnlineDataEventFields {
-  /** Always `POWER_OF_ATTORNEY_SIGNED` (GATEWAY.md, "delete_my_data_event"). */
+  /** Always `POWER_OF_ATTORNEY_SIGNED` (the gateway's document, section "delete_my_data_event"). */
   readonly type: "POWER_OF_ATTORNEY_SIGNED";
-  /** Always null: this type is about no site (GATEWAY.md, "delete_my_data_event"). */
+  /** Always null: this type is about no site (the gateway's document, section "delete_my_data_event"). */
   readonly site_id: null;
-  /** Always null: this type is about no site (GATEWAY.md, "delete_my_data_event"). */
+  /** Always null: this type is about no site (the gateway's document, section "delete_my_data_event"). */
   readonly site_name: null;
-  /** Always null: this type is about no site (GATEWAY.md, "delete_my_data_event"). */
+  /** Always null: this type is about no site (the gateway's document, section "delete_my_data_event"). */
   readonly site_base_url: null;
 }
 
-/** An event of a type that GATEWAY.md does not list: the gateway may add types at any time. */
+/** An event of a type that the gateway's document does not list: the gateway may add types at any time. */
 export interface UnknownOnlineDataEvent extends OnlineDataEventFields {
-  /** A type that is not documented (GATEWAY.md, "delete_my_data_event"). */
+  /** A type that is not documented (the gateway's document, section "delete_my_data_event"). */
   readonly type: string & {};
-  /** Id of the broker site, an integer; null when the event is about no site (GATEWAY.md, "Online Data event"). */
+  /**
+   * Id of the broker site, an integer; null when the event is about no site (the gateway's document, section "Online
+   * Data event").
+   */
   readonly site_id: number | null;
-  /** Name of the broker site; null when the event is about no site (GATEWAY.md, "Online Data event"). */
+  /**
+   * Name of the broker site; null when the event is about no site (the gateway's document, section "Online Data
+   * event").
+   */
   readonly site_name: string | null;
-  /** Base URL of the broker site; null when the event is about no site (GATEWAY.md, "Online Data event"). */
+  /**
+   * Base URL of the broker site; null when the event is about no site (the gateway's document, section "Online Data
+   * event").
+   */
   readonly site_base_url: string | null;
 }
 
@@ -94,16 +111,17 @@ export type KnownOnlineDataEvent =
   | PowerOfAttorneySignedEvent;
 
 /**
- * An Online Data event record, the content of a `delete_my_data_event` delivery (GATEWAY.md, "Online
+ * An Online Data event record, the content of a `delete_my_data_event` delivery (the gateway's document, section
+ * "Online
  * Data event"). `isKnownOnlineDataEvent` narrows it to the documented types, after which `event.type`
  * decides whether the site fields are null. Fields beyond the documented ones: `extraFields(event)`.
  */
 export type OnlineDataEvent = KnownOnlineDataEvent | UnknownOnlineDataEvent;
 
-/** The documented values of `event.type` (GATEWAY.md, "delete_my_data_event"). */
+/** The documented values of `event.type` (the gateway's document, section "delete_my_data_event"). */
 export type OnlineDataEventType = KnownOnlineDataEvent["type"];
 
-/** The documented event types, in the order of GATEWAY.md, and whether an event of each has a site. */
+/** The documented event types, in the order of the gateway's document, and whether an event of each has a site. */
 const HAS_SITE: Readonly<Record<OnlineDataEventType, boolean>> = {
   DELETION_REQUEST_SENT: true,
   USER_MANUAL_INSTRUCTIONS_SENT: true,
@@ -114,7 +132,7 @@ const HAS_SITE: Readonly<Record<OnlineDataEventType, boolean>> = {
   POWER_OF_ATTORNEY_SIGNED: false,
 };
 
-/** The documented event types, in the order of GATEWAY.md. */
+/** The documented event types, in the order of the gateway's document. */
 export const ONLINE_DATA_EVENT_TYPES = Object.keys(HAS_SITE) as readonly OnlineDataEventType[];
 
 /** The documented fields of an Online Data event. */
@@ -133,7 +151,7 @@ export const ONLINE_DATA_EVENT_FIELDS: readonly string[] = Object.keys({
 const knownTypes = new Set<unknown>(ONLINE_DATA_EVENT_TYPES);
 const siteTypes = new Set<unknown>(ONLINE_DATA_EVENT_TYPES.filter((type) => HAS_SITE[type]));
 
-/** Whether GATEWAY.md documents this event type. */
+/** Whether the gateway's document lists this event type. */
 export function isOnlineDataEventType(type: string): type is OnlineDataEventType {
   return knownTypes.has(type);
 }
@@ -153,7 +171,7 @@ export function eventTypeOf(record: unknown): OnlineDataEventType | "other" | un
   }
 }
 
-/** Whether GATEWAY.md documents this event type with its site fields set. */
+/** Whether the gateway's document lists this event type with its site fields set. */
 export function isSiteEventType(type: unknown): boolean {
   return siteTypes.has(type);
 }

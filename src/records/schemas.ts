@@ -49,7 +49,7 @@ const alarmFields = {
   updated_at: text(),
 };
 
-/** An alarm record (GATEWAY.md, "Alarm"). Unknown fields stay, unknown enum values pass. */
+/** An alarm record (the gateway's document, section "Alarm"). Unknown fields stay, unknown enum values pass. */
 export const alarmSchema = z.looseObject(alarmFields, OBJECT);
 
 const eventFields = {
@@ -103,7 +103,8 @@ const unknownOnlineDataEventSchema = z.looseObject(
 );
 
 /**
- * An Online Data event record (GATEWAY.md, "Online Data event"): site fields are set on site events
+ * An Online Data event record (the gateway's document, section "Online Data event"): site fields are set on site
+ * events
  * and null on `POWER_OF_ATTORNEY_SIGNED`. Unknown fields stay, unknown event types pass.
  */
 export const onlineDataEventSchema = z.union(

@@ -7,7 +7,8 @@ import type { StandardSchema } from "./standard-schema.js";
 export type { StandardSchema } from "./standard-schema.js";
 
 /**
- * An alarm record (GATEWAY.md, "Alarm"), as a Standard Schema. It accepts what the receiver accepts:
+ * An alarm record (the gateway's document, section "Alarm"), as a Standard Schema. It accepts what the receiver
+ * accepts:
  * digits for an integer and a number for a string are converted, unknown fields stay, unknown enum
  * values pass. The input is not changed. Validation is synchronous and issues hold no values.
  *
@@ -18,15 +19,20 @@ export type { StandardSchema } from "./standard-schema.js";
 export const alarmSchema: StandardSchema<Alarm> = schemas.alarmSchema;
 
 /**
- * An Online Data event record (GATEWAY.md, "Online Data event"), as a Standard Schema like
+ * An Online Data event record (the gateway's document, section "Online Data event"), as a Standard Schema like
  * `alarmSchema`. The site fields are required on site events and null on `POWER_OF_ATTORNEY_SIGNED`;
  * an event type that is not documented passes with either.
  */
 export const onlineDataEventSchema: StandardSchema<OnlineDataEvent> = schemas.onlineDataEventSchema;
 
-/** The body of a `new_alarm` delivery, `{ alarm }` (GATEWAY.md, "new_alarm"), as a Standard Schema. */
+/**
+ * The body of a `new_alarm` delivery, `{ alarm }` (the gateway's document, section "new_alarm"), as a Standard Schema.
+ */
 export const newAlarmSchema: StandardSchema<{ readonly alarm: Alarm }> = schemas.newAlarmSchema;
 
-/** The body of a `delete_my_data_event` delivery, `{ event }` (GATEWAY.md, "delete_my_data_event"), as a Standard Schema. */
+/**
+ * The body of a `delete_my_data_event` delivery, `{ event }` (the gateway's document, section "delete_my_data_event"),
+ * as a Standard Schema.
+ */
 export const deleteMyDataEventSchema: StandardSchema<{ readonly event: OnlineDataEvent }> =
   schemas.deleteMyDataEventSchema;

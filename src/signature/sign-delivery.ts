@@ -18,7 +18,7 @@ export interface SignDeliveryOptions {
 
 /**
  * The value of X-Webhook-Signature, `v1=` and 64 lower-case hexadecimal digits, as the gateway
- * makes it (GATEWAY.md, "Authentication", rule 7). For tests and tools that take the gateway's
+ * makes it (the gateway's document, section "Authentication", rule 7). For tests and tools that take the gateway's
  * place.
  *
  * Rejects with a `ConfigurationError` for a value that cannot be a secret, and with the code

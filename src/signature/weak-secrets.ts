@@ -17,10 +17,20 @@ const PLACEHOLDERS = new Set(
 /** The public secret of this package's fixtures, examples and tests. */
 const PUBLIC_TEST_SECRET = "whsec_test_0123456789abcdef";
 
-/**
- * Why the secret should be replaced. Undefined if there is no reason. Never contains the secret.
- */
+const REPLACE =
+  ": register a random one of at least 32 characters at the gateway, for example from openssl rand -hex 32, and set it here";
+const IN_QUOTES =
+  "is in quotation marks, and they count as a part of it: remove them where it is set. docker run --env-file keeps those of its file";
+
+/** What is wrong with the secret, and what to do. Undefined if nothing is. Never contains the secret. */
 function weaknessOf(secret: string): string | undefined {
+  if (/^(["'`]).*\1$/s.test(secret)) return IN_QUOTES;
+  const weakness = guessabilityOf(secret);
+  return weakness === undefined ? undefined : weakness + REPLACE;
+}
+
+/** Why a secret can be guessed. */
+function guessabilityOf(secret: string): string | undefined {
   if (PLACEHOLDERS.has(secret.toLowerCase().replaceAll(/[^0-9a-z]/g, ""))) {
     return "is a placeholder of a template";
   }
@@ -47,8 +57,6 @@ export class WeakSecretCheck {
     const weakness = this.#hasWarned ? undefined : weaknessOf(secret);
     if (weakness === undefined) return;
     this.#hasWarned = true;
-    this.#log.warn(
-      `the webhook secret ${weakness}: register a random one of at least 32 characters at the gateway, for example from openssl rand -hex 32, and set it here`,
-    );
+    this.#log.warn(`the webhook secret ${weakness}`);
   }
 }

@@ -22,19 +22,22 @@ export function latestDeadline(calls: readonly KeyedCall[]): Deadline {
     .reduce((one, other) => (one.remainingMs() < other.remainingMs() ? other : one));
 }
 
+/** How long a call waits for a row that another transaction has. `long` is until the deadline of the call. */
+export type LockWait = "none" | "brief" | "long";
+
 /** One verb of a store, such as claim. */
 export interface GroupedVerb<Call extends KeyedCall, Result> {
   /**
-   * Runs two or more calls in one transaction, which fails soon if another transaction has the row of one
-   * of them. Their keys differ and ascend. Resolves to the results in the order of the calls; undefined for
-   * a call that another change overtook.
+   * Runs two or more calls in one transaction, which fails if another transaction has the row of one of them
+   * for longer than `wait`. Their keys differ and ascend. Resolves to the results in the order of the calls;
+   * undefined for a call that another change overtook.
    */
-  readonly together: (calls: readonly Call[]) => Promise<readonly (Result | undefined)[]>;
-  /**
-   * Runs one call, and retries what can be retried. A patient call waits for its row until its deadline.
-   * Any other fails soon if another transaction has the row.
-   */
-  readonly alone: (call: Call, isPatient: boolean) => Promise<Result>;
+  readonly together: (
+    calls: readonly Call[],
+    wait: LockWait,
+  ) => Promise<readonly (Result | undefined)[]>;
+  /** Runs one call, and retries what can be retried. */
+  readonly alone: (call: Call, wait: LockWait) => Promise<Result>;
   /** Whether a call failed with `error` because another transaction has its row. */
   readonly isLocked: (error: unknown) => boolean;
 }
@@ -65,6 +68,8 @@ export class CallGroups<Call extends KeyedCall, Result> {
   // Two limits, so that calls whose rows are locked delay none of the others.
   readonly #singles = new Semaphore(MAX_ALONE);
   readonly #locked = new Semaphore(MAX_ALONE);
+  /** How many calls wait for a locked row. While there are some, the others find out without a wait. */
+  #lockedCalls = 0;
 
   constructor(verb: GroupedVerb<Call, Result>) {
     this.#verb = verb;
@@ -120,45 +125,48 @@ export class CallGroups<Call extends KeyedCall, Result> {
     return group.sort((one, other) => (one.call.key < other.call.key ? -1 : 1));
   }
 
+  get #wait(): LockWait {
+    return this.#lockedCalls > 0 ? "none" : "brief";
+  }
+
   /** Resolves when the group is back. Calls that are then sent on their own may still be on their way. */
   async #run(group: readonly Sent<Call, Result>[]): Promise<void> {
     const [first] = group;
-    if (first !== undefined && group.length === 1) return this.#runAlone(first);
+    if (first !== undefined && group.length === 1) return this.#runAlone(first, this.#wait);
     try {
-      const results = await this.#verb.together(group.map(({ call }) => call));
+      const calls = group.map(({ call }) => call);
+      const results = await this.#verb.together(calls, this.#wait);
       group.forEach((sent, index) => {
         const result = results[index];
-        if (result === undefined) this.#runAloneSoon(sent);
+        if (result === undefined) this.#runAloneSoon(sent, this.#wait);
         else this.#resolve(sent, result);
       });
     } catch (error) {
       for (const sent of group) {
         // The time of all of them is over if the server has not answered.
         if (sent.call.deadline.isOver()) this.#reject(sent, error);
-        else this.#runAloneSoon(sent);
+        else this.#runAloneSoon(sent, "none");
       }
     }
   }
 
-  #runAloneSoon(sent: Sent<Call, Result>): void {
-    void this.#singles.run(() => this.#runAlone(sent));
+  #runAloneSoon(sent: Sent<Call, Result>, wait: LockWait): void {
+    void this.#singles.run(() => this.#runAlone(sent, wait));
   }
 
-  async #runAlone(sent: Sent<Call, Result>): Promise<void> {
+  async #runAlone(sent: Sent<Call, Result>, wait: LockWait): Promise<void> {
     try {
-      this.#resolve(sent, await this.#verb.alone(sent.call, false));
+      this.#resolve(sent, await this.#verb.alone(sent.call, wait));
     } catch (error) {
-      if (this.#verb.isLocked(error)) void this.#locked.run(() => this.#waitForRow(sent));
-      else this.#reject(sent, error);
+      if (wait === "long" || !this.#verb.isLocked(error)) this.#reject(sent, error);
+      else void this.#waitForRow(sent);
     }
   }
 
   async #waitForRow(sent: Sent<Call, Result>): Promise<void> {
-    try {
-      this.#resolve(sent, await this.#verb.alone(sent.call, true));
-    } catch (error) {
-      this.#reject(sent, error);
-    }
+    this.#lockedCalls += 1;
+    await this.#locked.run(() => this.#runAlone(sent, "long"));
+    this.#lockedCalls -= 1;
   }
 
   #resolve(sent: Sent<Call, Result>, result: Result): void {

@@ -1,4 +1,4 @@
-import { environmentVariable, isClusterWorker } from "../common/runtime.js";
+import { isClusterWorker, isVariableSet } from "../common/runtime.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
 
@@ -16,8 +16,8 @@ export function defaultStore(): DeliveryStore {
       store.connectReceiver?.(receiver);
       receiver.warn(
         `no store is given, so handled ids are kept in this process only, and this is ${platform}: a ` +
-          "duplicate that reaches another process runs again. Pass a store that all processes share: " +
-          "redisStore, postgresStore, mysqlStore or sqliteStore (on one host); or memoryStore() to accept it",
+          "duplicate that reaches another process runs again. Pass a store that all processes share " +
+          "(docs/stores.md), or memoryStore()",
       );
     },
   };
@@ -36,7 +36,7 @@ const PLATFORM_BY_VARIABLE = {
 function findPlatform(): string | undefined {
   if (isClusterWorker()) return "a worker of node:cluster";
   for (const [variable, platform] of Object.entries(PLATFORM_BY_VARIABLE)) {
-    if ((environmentVariable(variable) ?? "") !== "") return platform;
+    if (isVariableSet(variable)) return platform;
   }
   return undefined;
 }

@@ -36,6 +36,8 @@ export interface CompleteOptions {
 export interface StoreConnection {
   /** Writes a line to the receiver's log. Never throws. */
   warn(message: string): void;
+  /** Counts in `gateway_webhook.store.forgets` that ids are, or may be, forgotten within their retention. Never throws. */
+  noteForgets(): void;
   /** The receiver's option: after it, the receiver no longer waits for a call. Milliseconds. */
   readonly dependencyTimeoutMs: number;
 }
@@ -46,7 +48,7 @@ export interface StoreConnection {
  *
  * Every method is one atomic operation by the store's own clock, and may be sync or async. If `claim`
  * throws or rejects, or takes longer than `dependencyTimeoutMs`, the receiver answers 503
- * `store_unavailable`. `key` is the delivery id: 1 to 128 characters of `[0-9A-Za-z._-]`. `owner` is a
+ * `store_unavailable`, and releases the claim, since it may have been granted. `key` is the delivery id: 1 to 128 characters of `[0-9A-Za-z._-]`. `owner` is a
  * string that is unique to one claim.
  *
  * Test a store of your own with `deliveryStoreContract` of `identity-gateway-webhooks/testing`.

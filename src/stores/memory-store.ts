@@ -18,7 +18,10 @@ export interface MemoryStoreOptions {
    * the receiver logs one warning. Each id takes about 140 bytes once it arrives.
    */
   maxEntries?: number | undefined;
-  /** The store's clock in milliseconds. Default `performance.now`, which ignores changes of the system clock. */
+  /**
+   * The store's clock in milliseconds, read once when the store is made. Default `performance.now`, which
+   * ignores changes of the system clock.
+   */
   now?: (() => number) | undefined;
 }
 
@@ -40,7 +43,7 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
   const options = ownOptions("memoryStore", given, ["maxEntries", "now"]);
   const maxEntries = integerOption("maxEntries", options.maxEntries, MAX_ENTRIES);
   const { now = () => performance.now() } = options;
-  if (typeof now !== "function") {
+  if (typeof now !== "function" || !Number.isFinite(now())) {
     throw invalidOption("now must be a function that returns milliseconds");
   }
   /** Undefined until a receiver uses the store, and again after the one warning. */
@@ -50,6 +53,7 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
       `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
         "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process",
     );
+    receiver?.noteForgets();
     receiver = undefined;
   });
   const leases = new Leases();

@@ -1,4 +1,4 @@
-import type { HistogramMetric } from "./metrics.js";
+import type { HistogramMetric } from "./histogram-metrics.js";
 
 /** The counts of a histogram. */
 interface Buckets {

@@ -18,8 +18,11 @@ import {
 
 /** Bounds the memory and the log, should the gateway name fields after values. */
 const MAX_NAMES = 100;
-/** Other names are not written: the name of a field could be a value, such as an e-mail address. */
-const HARMLESS_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+/**
+ * Words in lower case, each with at most three digits, as in all names of the gateway. Other names are not
+ * written: they could be values, such as an e-mail address, an account number or a person's name.
+ */
+const FIELD_NAME = /^(?=.{1,40}$)_*[a-z]+\d{0,3}(?:_[a-z]*\d{0,3})*$/;
 /** A body may have a million fields. */
 const MAX_FIELDS = 100;
 const ADVICE = "Update this library, or read the field with extraFields. This is logged once";
@@ -58,7 +61,7 @@ export class DriftWatch {
 }
 
 /**
- * What a decoded delivery has that GATEWAY.md does not list, one sentence each: "alarm.new_field is not
+ * What a decoded delivery has that the gateway's document does not list, one sentence each: "alarm.new_field is not
  * documented", "alarm.severity has a value that is not documented". Names fields, never a value. Names at most
  * 100 fields of one delivery. `claimedType` is X-Webhook-Type.
  */
@@ -137,7 +140,7 @@ function unknownFields(owner: string, record: object, known: readonly string[]):
     .filter((name) => !known.includes(name))
     .slice(0, MAX_FIELDS)
     .map((name) =>
-      HARMLESS_NAME.test(name)
+      FIELD_NAME.test(name)
         ? `${owner}.${name} is not documented`
         : `${owner} has a field with an unusual name, which is not documented`,
     );

@@ -1,26 +1,33 @@
 import { isSecretProbe, type Ending, type Trace } from "../answer/trace.js";
+import { typeLabel } from "../delivery/headers.js";
 import { MinuteRing } from "./minute-ring.js";
-import { OUTCOME_FACTS, RUNS, type Run } from "./outcome-facts.js";
+import { HEALTH_REASONS } from "./health-reasons.js";
+import {
+  bitOf,
+  OUTCOME_FACTS,
+  REFUSALS_ENDED,
+  RUNS,
+  type RefusedType,
+  type Run,
+} from "./outcome-facts.js";
 import { TOTALS, type Tally, type TotalName } from "./tally.js";
 
-/** The times that are remembered. Those of runs follow. */
-const TIMES = ["started", "authentic", "new_alarm", "delete_my_data_event"] as const;
-const MORE_TIMES = ["storeError", "pending", "unhandled", "drifted"] as const;
-const NAMES = [...TIMES, ...MORE_TIMES, ...RUNS] as const;
-
-/** A time that is remembered: of the first of a run, of the last of anything else. */
-export type TimeName = (typeof NAMES)[number];
+/** A failure that is counted in a row. */
+interface RunCount {
+  /** How many there were, up to now; 0 once one request has shown that they are over. */
+  count: number;
+  /** When the first of them came, in Unix milliseconds. */
+  firstMs: number;
+  /** When the last one came, also of a run that is over; NaN for never. */
+  lastMs: number;
+}
 
 /** What is counted since the start, or since a day without any. */
 type DailyName = "unhandled" | "drifted";
 
-const AT = Object.fromEntries(NAMES.map((name, index) => [name, index])) as Record<
-  TimeName,
-  number
->;
 /** Most requests, so it is looked up once. */
 const HANDLED = OUTCOME_FACTS.handled;
-const STORE = RUNS.indexOf("store");
+const STORE = bitOf("store");
 const DAY_MS = 86_400_000;
 /** The largest time of a `Date`. */
 const MAX_MS = 8.64e15;
@@ -40,11 +47,14 @@ export interface HealthCountsOptions {
  */
 export class HealthCounts {
   readonly ring: MinuteRing<TotalName>;
+  readonly tally: Tally;
   readonly #options: HealthCountsOptions;
   readonly #slowMs: number;
-  /** NaN for what has not happened. */
-  readonly #times = new Float64Array(NAMES.length).fill(Number.NaN);
-  readonly #runs = new Uint32Array(RUNS.length);
+  /** When each happened, the first of `pending`, the last of the daily ones. NaN for what has not. */
+  readonly #times = { started: NaN, pending: NaN, unhandled: NaN, drifted: NaN };
+  readonly #runs = Object.fromEntries(
+    RUNS.map((run): [Run, RunCount] => [run, { count: 0, firstMs: NaN, lastMs: NaN }]),
+  ) as Record<Run, RunCount>;
   /** A bit for each run that is not 0. */
   #running = 0;
   #nowMs = 0;
@@ -57,7 +67,8 @@ export class HealthCounts {
 
   constructor(options: HealthCountsOptions) {
     this.#options = options;
-    this.ring = new MinuteRing(TOTALS, (name) => options.tally.total(name));
+    this.tally = options.tally;
+    this.ring = new MinuteRing(TOTALS, (name) => this.tally.total(name));
     this.#slowMs = options.handlerTimeoutMs / 2;
     this.readClock();
   }
@@ -65,29 +76,33 @@ export class HealthCounts {
   /** Called once per request, when its outcome is known, and before the tally counts it. */
   note(trace: Trace, { outcome, unfinished }: Ending): void {
     const facts = outcome === "handled" ? HANDLED : OUTCOME_FACTS[outcome];
+    const { slot, checkedAtMs, type, recovered, claimed } = trace;
+    const label = typeLabel(type);
     if (!facts.isDone && isSecretProbe(trace, outcome)) {
       // It only shows that the secret is right.
-      this.#endRuns(OUTCOME_FACTS.stale.ends);
+      this.#endRuns(OUTCOME_FACTS.stale.ends | REFUSALS_ENDED[label]);
       return;
     }
-    const { slot, checkedAtMs, type, recovered } = trace;
     // A request that did not wait has just read the clock, which takes 1 % of a delivery.
     const nowMs =
       slot === undefined && checkedAtMs > 0 ? this.#seen(checkedAtMs) : this.readClock();
-    if (facts.isAuthentic && !recovered) this.#times[AT.authentic] = nowMs;
-    const isSent = facts.isDone && !recovered;
-    if (isSent && (type === "new_alarm" || type === "delete_my_data_event")) {
-      this.#times[AT[type]] = nowMs;
+    let { ends } = facts;
+    if (facts.isAuthentic && !recovered) {
+      const tally = this.tally.byType[label];
+      tally.lastAuthenticMs = nowMs;
+      if (facts.isDone) tally.lastAcknowledgedMs = nowMs;
+      ends |= REFUSALS_ENDED[label];
     }
     const isSlow = slot !== undefined && nowMs - checkedAtMs > this.#slowMs;
     if (isSlow && facts.ranHandler && outcome !== "handler_timeout") {
-      this.#options.tally.events.slowHandlers += 1;
+      this.tally.events.slowHandlers += 1;
     }
     if (outcome === "unhandled") this.#noteTotal("unhandled", nowMs);
     // The store has granted the claim, but not taken the completion.
-    const ends = unfinished === undefined ? facts.ends : facts.ends & ~(1 << STORE);
+    if (unfinished !== undefined) ends &= ~STORE;
     if ((this.#running & ends) !== 0) this.#endRuns(ends);
-    if (facts.prolongs >= 0) this.#prolong(facts.prolongs, nowMs);
+    if (facts.prolongs !== undefined) this.#prolong(facts.prolongs, nowMs);
+    if (claimed !== undefined && claimed !== "other") this.#prolong(claimed, nowMs);
     if (unfinished !== undefined && facts.isDone) this.#noteFailedCompletion(unfinished, nowMs);
   }
 
@@ -113,22 +128,26 @@ export class HealthCounts {
     }
   }
 
-  /** Undefined for what has not happened. */
-  timeOf(name: TimeName): number | undefined {
-    const time = this.#times[AT[name]];
-    return time === undefined || Number.isNaN(time) ? undefined : time;
+  /** NaN for what has not happened. */
+  timeOf(name: "started" | "pending"): number {
+    return this.#times[name];
   }
 
-  /** How many there were in a row, up to now. */
-  runOf(run: Run): number {
-    return this.#runs[RUNS.indexOf(run)] ?? 0;
+  /** From the first to the last refused request of a type since its last authentic one; 0 below the count of the reason. */
+  refusedMs(type: RefusedType): number {
+    const { count, firstMs, lastMs } = this.#runs[type];
+    return count >= HEALTH_REASONS.all_refused.min ? lastMs - firstMs : 0;
+  }
+
+  /** A failure, as often as it came in a row, up to now. */
+  runOf(run: Run): Readonly<RunCount> {
+    return this.#runs[run];
   }
 
   /** How many there were since the start, or since a day without any; 0 a day after the last. */
   totalOf(name: DailyName): number {
-    const last = this.timeOf(name);
-    const isOver = last === undefined || this.#nowMs - last > DAY_MS;
-    return isOver ? 0 : this.#options.tally.total(name) - this.#before[name];
+    const isRecent = this.#nowMs - this.#times[name] <= DAY_MS;
+    return isRecent ? this.tally.total(name) - this.#before[name] : 0;
   }
 
   /** `nowMs` comes from the user's clock: it may be no time, or earlier than before. */
@@ -142,44 +161,52 @@ export class HealthCounts {
   }
 
   #turn(nowMs: number): void {
-    if (Number.isNaN(this.#times[AT.started])) this.#times[AT.started] = nowMs;
+    if (Number.isNaN(this.#times.started)) this.#times.started = nowMs;
     this.onTurn(nowMs);
   }
 
   #setBack(nowMs: number): void {
     // NaN stays NaN.
-    this.#times.forEach((time, at) => (this.#times[at] = Math.min(time, nowMs)));
+    const clamp = <Name extends string>(times: Record<Name, number>, ...names: Name[]): void => {
+      for (const name of names) times[name] = Math.min(times[name], nowMs);
+    };
+    clamp(this.#times, "started", "pending", "unhandled", "drifted");
+    for (const run of Object.values(this.#runs)) clamp(run, "firstMs", "lastMs");
+    for (const tally of Object.values(this.tally.byType)) {
+      clamp(tally, "lastAuthenticMs", "lastAcknowledgedMs");
+    }
     this.onSetBack(nowMs);
   }
 
   #noteTotal(name: DailyName, nowMs: number): void {
-    if (this.totalOf(name) === 0) this.#before[name] = this.#options.tally.total(name);
-    this.#times[AT[name]] = nowMs;
+    if (this.totalOf(name) === 0) this.#before[name] = this.tally.total(name);
+    this.#times[name] = nowMs;
   }
 
-  #prolong(run: number, nowMs: number): void {
-    if (this.#runs[run] === 0) this.#times[AT.mismatch + run] = nowMs;
-    if (run === STORE) this.#times[AT.storeError] = nowMs;
-    this.#runs[run] = (this.#runs[run] ?? 0) + 1;
-    this.#running |= 1 << run;
+  #prolong(name: Run, nowMs: number): void {
+    const run = this.#runs[name];
+    if (run.count === 0) run.firstMs = nowMs;
+    run.lastMs = nowMs;
+    run.count += 1;
+    this.#running |= bitOf(name);
   }
 
   #endRuns(ends: number): void {
     this.#running &= ~ends;
-    for (let run = 0; run < RUNS.length; run += 1) {
-      if ((ends & (1 << run)) !== 0) this.#runs[run] = 0;
+    for (const run of RUNS) {
+      if ((ends & bitOf(run)) !== 0) this.#runs[run].count = 0;
     }
   }
 
   #noteFailedCompletion(unfinished: Promise<void>, nowMs: number): void {
-    this.#options.tally.events.completionsFailed += 1;
-    this.#prolong(STORE, nowMs);
-    if (Number.isNaN(this.#times[AT.pending])) this.#times[AT.pending] = nowMs;
+    this.tally.events.completionsFailed += 1;
+    this.#prolong("store", nowMs);
+    if (Number.isNaN(this.#times.pending)) this.#times.pending = nowMs;
     void unfinished.then(() => {
       if (this.#options.completionsPending() > 0) return;
-      this.#times[AT.pending] = Number.NaN;
+      this.#times.pending = Number.NaN;
       // The store has taken them all.
-      this.#endRuns(1 << STORE);
+      this.#endRuns(STORE);
     });
   }
 }

@@ -1,14 +1,14 @@
 import type { ExpectedEvery } from "./expect-every.js";
 import type { HealthCounts } from "./health-counts.js";
 import { HEALTH_REASONS, type HealthReasonCode } from "./health-reasons.js";
-import { AUTHENTIC, DONE, RAN, type Run } from "./outcome-facts.js";
+import { AUTHENTIC, DONE, RAN, REFUSALS, type Run } from "./outcome-facts.js";
 import type { TotalName } from "./tally.js";
 
 /** One reason as it is now. A count of 0 means that it does not apply. */
 export interface Measured {
   readonly count: number;
   /** When it began, in Unix milliseconds; undefined if the counts do not tell. */
-  readonly sinceMs?: number | undefined;
+  readonly sinceMs?: number;
 }
 
 /** What the counts do not know. */
@@ -26,13 +26,14 @@ interface Share {
   readonly run?: Run;
 }
 
-const MISMATCHES = ["unsigned", "signature_mismatch"] as const;
-const VERIFIED = [...MISMATCHES, ...AUTHENTIC];
+const VERIFIED = ["notAuthentic", ...AUTHENTIC] as const;
 const PENDING_MS = 60_000;
+/** A burst of a stranger is shorter. */
+const REFUSED_MS = 900_000;
 
 /** The reasons that apply to a part of the requests: the part, and the whole. */
 const SHARES = {
-  mismatch_ratio: { part: MISMATCHES, whole: VERIFIED, run: "mismatch" },
+  mismatch_ratio: { part: ["notAuthentic"], whole: VERIFIED },
   stale: { part: ["stale"], whole: AUTHENTIC, run: "stale" },
   body_consumed: { part: ["body_consumed"], whole: ["body_consumed", ...VERIFIED], run: "body" },
   secret_unavailable: {
@@ -64,18 +65,16 @@ export function measure(
   facts: HealthFacts,
 ): Measured {
   const { min } = HEALTH_REASONS[code];
-  const atLeast = (count: number, sinceMs?: number): Measured =>
-    count >= min ? { count, sinceMs } : { count: 0 };
-  const isNew = counts.timeOf("authentic") === undefined;
+  const atLeast = (count: number): Measured => ({ count: count >= min ? count : 0 });
   switch (code) {
-    case "only_mismatches":
-      return atLeast(isNew ? counts.runOf("mismatch") : 0, counts.timeOf("mismatch"));
+    case "all_refused":
+      return allRefused(counts);
     case "silence":
       return silence(counts, facts);
     case "completions_pending": {
       const sinceMs = counts.timeOf("pending");
-      const isOld = sinceMs !== undefined && facts.nowMs - sinceMs >= PENDING_MS;
-      return atLeast(isOld ? facts.completionsPending : 0, sinceMs);
+      const isOld = facts.nowMs - sinceMs >= PENDING_MS;
+      return isOld ? { count: facts.completionsPending, sinceMs } : { count: 0 };
     }
     case "dead_jobs":
       return atLeast(facts.deadJobs);
@@ -83,9 +82,6 @@ export function measure(
       return atLeast(counts.totalOf("unhandled"));
     case "schema_drift":
       return atLeast(counts.totalOf("drifted"));
-    case "mismatch_ratio":
-      // Before the first authentic request it is `only_mismatches`.
-      return isNew ? { count: 0 } : measureShare(code, counts);
     default:
       return measureShare(code, counts);
   }
@@ -103,19 +99,31 @@ function measureShare(code: ShareCode, counts: HealthCounts): Measured {
   const { min, share = 0, inRow = Infinity } = HEALTH_REASONS[code];
   const count = counts.ring.sum(part);
   const isPart = count >= min && count > share * counts.ring.sum(whole);
-  const row = run === undefined ? 0 : counts.runOf(run);
-  if (!isPart && row < inRow) return { count: 0 };
-  const firstAt = isPart ? (counts.ring.firstAt(part) ?? Infinity) : Infinity;
-  const rowSince = run !== undefined && row >= inRow ? counts.timeOf(run) : undefined;
-  return { count: Math.max(count, row), sinceMs: Math.min(firstAt, rowSince ?? Infinity) };
+  const row = run === undefined ? undefined : counts.runOf(run);
+  const isRow = row !== undefined && row.count >= inRow;
+  if (!isPart && !isRow) return { count: 0 };
+  const firstAt = isPart ? counts.ring.firstAt(part) : undefined;
+  const sinceMs = Math.min(firstAt ?? Infinity, isRow ? row.firstMs : Infinity);
+  return { count: Math.max(count, row?.count ?? 0), sinceMs };
+}
+
+/** Refused requests of the types of which no delivery was authentic since the first of them. */
+function allRefused(counts: HealthCounts): Measured {
+  const lasting = REFUSALS.filter((type) => counts.refusedMs(type) >= REFUSED_MS).map((run) =>
+    counts.runOf(run),
+  );
+  return {
+    count: lasting.reduce((sum, { count }) => sum + count, 0),
+    sinceMs: Math.min(...lasting.map(({ firstMs }) => firstMs)),
+  };
 }
 
 /** The number of types that are silent for too long, and since when the first of them is. */
 function silence(counts: HealthCounts, { nowMs, expectEvery }: HealthFacts): Measured {
   const since: number[] = [];
   for (const [type, everyMs] of expectEvery) {
-    const last = counts.timeOf(type) ?? counts.timeOf("started");
-    if (last !== undefined && nowMs - last > everyMs) since.push(last + everyMs);
+    const last = counts.tally.byType[type].lastAcknowledgedMs || counts.timeOf("started");
+    if (nowMs - last > everyMs) since.push(last + everyMs);
   }
   return { count: since.length, sinceMs: Math.min(...since) };
 }

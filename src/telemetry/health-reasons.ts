@@ -16,7 +16,7 @@ export interface ReasonRule {
 
 /** The stable codes of reasons. A minor version may add members. */
 export type HealthReasonCode =
-  | "only_mismatches"
+  | "all_refused"
   | "mismatch_ratio"
   | "stale"
   | "silence"
@@ -36,17 +36,16 @@ export type HealthReasonCode =
 
 /** Every reason. `docs/monitoring.md` explains what each counts. */
 export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
-  only_mismatches: {
+  all_refused: {
     status: "failing",
     min: 5,
     advice:
-      "Compare the secret here with the one at the gateway, and check that no proxy or parser in front changes the body.",
+      "Run webhooks check: if the gateway's own deliveries fail, compare the secret here with the one there, and look for a proxy or parser in front that changes the body or a header; if they do not, a stranger sends these requests.",
   },
   mismatch_ratio: {
     status: "degraded",
     min: 5,
     share: 0.2,
-    inRow: 5,
     advice:
       "If the gateway sends these requests, its secret was changed or removed: set secret to [new, old], the new one first; otherwise someone sends forgeries, which are refused.",
   },
@@ -72,7 +71,7 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     advice: "Mount the receiver before body parsers.",
   },
   secret_unavailable: {
-    status: "failing",
+    status: "degraded",
     min: 3,
     share: 0.2,
     inRow: 3,
@@ -109,7 +108,8 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     status: "degraded",
     min: 5,
     share: 0.05,
-    advice: "Make the handler faster, raise maxConcurrentDeliveries, or use an inbox.",
+    advice:
+      "Make the handler faster, raise maxConcurrentDeliveries (or the pool of a transactional store), or use an inbox.",
   },
   duplicates: {
     status: "degraded",

@@ -113,15 +113,18 @@ export class Health {
     this.#deadJobs = wholeNumber(options?.deadJobs);
     const reasons = this.#judge(nowMs);
     const { completionsPending, inFlight, isDraining } = this.#sources;
+    const { byType } = this.#sources.tally;
+    const types = Object.values(byType);
+    const store = this.counts.runOf("store");
     const statuses = reasons.map(({ code }) => HEALTH_REASONS[code].status);
     const status = statuses.includes("failing") ? "failing" : (statuses[0] ?? "ok");
     return {
       status,
       reasons,
-      lastAuthenticAt: this.#isoOf("authentic"),
+      lastAuthenticAt: isoOf(Math.max(...types.map(({ lastAuthenticMs }) => lastAuthenticMs))),
       lastAcknowledgedAt: {
-        new_alarm: this.#isoOf("new_alarm"),
-        delete_my_data_event: this.#isoOf("delete_my_data_event"),
+        new_alarm: isoOf(byType.new_alarm.lastAcknowledgedMs),
+        delete_my_data_event: isoOf(byType.delete_my_data_event.lastAcknowledgedMs),
       },
       ratios: {
         mismatches: ratioOf("mismatch_ratio", this.counts),
@@ -132,7 +135,7 @@ export class Health {
         duplicates: ratioOf("duplicates", this.counts),
         disconnects: ratioOf("disconnects", this.counts),
       },
-      store: { ok: this.counts.runOf("store") === 0, lastErrorAt: this.#isoOf("storeError") },
+      store: { ok: store.count === 0, lastErrorAt: isoOf(store.lastMs) },
       completionsPending: completionsPending(),
       inFlight: inFlight(),
       draining: isDraining(),
@@ -157,25 +160,22 @@ export class Health {
         this.#since.delete(code);
         return [];
       }
-      const started = this.counts.timeOf("started") ?? nowMs;
+      const started = this.counts.timeOf("started") || nowMs;
       const known = this.#since.get(code) ?? Math.max(started, Math.min(sinceMs, nowMs));
       this.#since.set(code, known);
-      return [{ code, since: isoOf(known), count, advice: HEALTH_REASONS[code].advice }];
+      const since = new Date(known).toISOString();
+      return [{ code, since, count, advice: HEALTH_REASONS[code].advice }];
     });
   }
 
   #setBack(nowMs: number): void {
     for (const [code, since] of this.#since) this.#since.set(code, Math.min(since, nowMs));
   }
-
-  #isoOf(name: Parameters<HealthCounts["timeOf"]>[0]): string | null {
-    const time = this.counts.timeOf(name);
-    return time === undefined ? null : isoOf(time);
-  }
 }
 
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
+/** Null for never: 0 or NaN. */
+function isoOf(ms: number): string | null {
+  return ms > 0 ? new Date(ms).toISOString() : null;
 }
 
 /** 0 for any other value: a health check must not fail for a wrong argument. */

@@ -3,7 +3,8 @@ import type { WebhookResponse } from "../answer/answer.js";
 import type { DurationName } from "../answer/observers.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import { BucketHistogram } from "./bucket-histogram.js";
-import { forHistograms, RECEIVER_METRICS } from "./metrics.js";
+import { forHistograms } from "./histogram-metrics.js";
+import { RECEIVER_METRICS } from "./metrics.js";
 import type { MeasuredReceiver, Tally } from "./tally.js";
 
 /** A receiver, as far as `metricsText` names it. */

@@ -1,6 +1,5 @@
-import type { DurationName } from "../answer/observers.js";
-import type { WebhookOutcome } from "../answer/outcome.js";
-import { STORE_CALLS, TALLIED_TYPES, type MeasuredReceiver, type TypeTally } from "./tally.js";
+import { AUTHENTIC, REFUSALS } from "./outcome-facts.js";
+import { TYPE_LABELS, type MeasuredReceiver, type TypeTally } from "./tally.js";
 
 /** One series of a metric. Attributes are from closed sets: no id, and nothing of a body. */
 export interface Series {
@@ -22,24 +21,9 @@ export interface Metric {
   readonly read: (receiver: MeasuredReceiver) => readonly Series[];
 }
 
-/** Outcomes of requests that are not authentic, so that they have no type. */
-const WITHOUT_TYPE: ReadonlySet<string> = new Set<WebhookOutcome>([
-  "reachable",
-  "method_not_allowed",
-  "malformed",
-  "unsigned",
-  "signature_mismatch",
-  "body_too_large",
-  "body_timeout",
-  "body_consumed",
-  "secret_unavailable",
-  "draining",
-  "internal_error",
-]);
-
 function seriesByType(read: (tally: TypeTally, type: string) => Iterable<Series>) {
   return ({ tally: { byType } }: MeasuredReceiver): readonly Series[] =>
-    TALLIED_TYPES.flatMap((type) =>
+    TYPE_LABELS.flatMap((type) =>
       [...read(byType[type], type)].map(({ attributes, value }) => ({
         attributes: { ...attributes, type },
         value,
@@ -63,12 +47,29 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     // A series at 0 only where the outcome can occur.
     read: seriesByType(({ requests }, type) =>
       seriesOf("outcome", requests).filter(
-        ({ attributes: { outcome = "" }, value }) =>
+        ({ attributes: { outcome }, value }) =>
           value > 0 ||
-          (type === "none") === WITHOUT_TYPE.has(outcome) ||
+          (type !== "none") === AUTHENTIC.some((one) => one === outcome) ||
           (type !== "none" && outcome === "internal_error"),
       ),
     ),
+  },
+  {
+    name: "gateway_webhook.not_authentic",
+    kind: "counter",
+    unit: "{request}",
+    description: "Refused requests that may be the gateway's, by reason and the type they claim",
+    read: seriesByType(({ notAuthentic }) => seriesOf("reason", notAuthentic)),
+  },
+  {
+    name: "gateway_webhook.all_refused",
+    kind: "gauge",
+    unit: "s",
+    combine: "max",
+    description:
+      "How long each request that claims the type has been refused, from the first to the last; 0 below five",
+    read: ({ refusedMs }) =>
+      REFUSALS.map((type) => ({ attributes: { type }, value: refusedMs(type) / 1000 })),
   },
   {
     name: "gateway_webhook.late_endings",
@@ -102,10 +103,18 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     unit: "s",
     combine: "max",
     description:
-      "When the last delivery was answered 2xx, in Unix seconds; 0: none since the start",
+      "When the last delivery was handled, discarded or a duplicate, in Unix seconds; 0: never",
     read: seriesByType(({ lastAcknowledgedMs }, type) =>
       type === "none" ? [] : single(lastAcknowledgedMs / 1000),
     ),
+  },
+  {
+    name: "gateway_webhook.started",
+    kind: "gauge",
+    unit: "s",
+    combine: "max",
+    description: "When the receiver was made, in Unix seconds: it changes with each restart",
+    read: ({ startedAtMs }) => single(startedAtMs() / 1000),
   },
   {
     name: "gateway_webhook.in_flight",
@@ -159,6 +168,13 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     read: ({ tally }) => seriesOf("operation", tally.storeFailures),
   },
   {
+    name: "gateway_webhook.store.forgets",
+    kind: "counter",
+    unit: "{warning}",
+    description: "Warnings of a store that forgets handled ids within their retention, or may",
+    read: ({ tally }) => single(tally.events.storeForgets),
+  },
+  {
     name: "gateway_webhook.drift",
     kind: "counter",
     unit: "{delivery}",
@@ -166,53 +182,3 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     read: ({ tally }) => single(tally.events.drifted),
   },
 ];
-
-/** A histogram of durations in seconds. */
-export interface HistogramMetric {
-  readonly name: string;
-  readonly description: string;
-  /** Upper bounds of the buckets. */
-  readonly bounds: readonly number[];
-  /** The attributes of its series; undefined if it has none. */
-  readonly series?: readonly Readonly<Record<string, string>>[];
-}
-
-const DURATION_BOUNDS = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 300, 900,
-];
-
-/** The histograms. They have no attributes but `operation`: one attribute costs 0.5 µs a record in the SDK. */
-export const HISTOGRAMS: Readonly<Record<DurationName, HistogramMetric>> = {
-  receive: {
-    name: "gateway_webhook.receive.duration",
-    bounds: DURATION_BOUNDS,
-    description: "From the arrival of an authentic delivery to its answer",
-  },
-  handler: {
-    name: "gateway_webhook.handler.duration",
-    bounds: DURATION_BOUNDS,
-    description: "From the call of a handler until it settled",
-  },
-  lag: {
-    name: "gateway_webhook.delivery.lag",
-    description: "From created_at of an alarm to the signed timestamp",
-    // Between the attempts of the gateway's schedule, and its limits of 4, 12, 24 and 36 hours.
-    bounds: [
-      5, 10, 35, 100, 260, 630, 1_600, 3_900, 9_700, 14_400, 24_000, 43_200, 86_400, 129_600,
-    ],
-  },
-  store: {
-    name: "gateway_webhook.store.duration",
-    bounds: DURATION_BOUNDS,
-    description: "Asynchronous calls of the store, by operation",
-    series: STORE_CALLS.map((operation) => ({ operation })),
-  },
-};
-
-/** Makes one thing for each histogram. */
-export function forHistograms<Made>(
-  make: (metric: HistogramMetric) => Made,
-): Readonly<Record<DurationName, Made>> {
-  const { receive, handler, lag, store } = HISTOGRAMS;
-  return { receive: make(receive), handler: make(handler), lag: make(lag), store: make(store) };
-}

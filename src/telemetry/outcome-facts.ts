@@ -1,7 +1,11 @@
 import { OUTCOMES, type WebhookOutcome } from "../answer/outcome.js";
+import { WEBHOOK_TYPES, type TypeLabel } from "../delivery/headers.js";
 
-/** The failures that are also counted in a row, until one request shows that they are over. */
-export const RUNS = ["mismatch", "stale", "store", "handler", "body", "secret"] as const;
+/** Refused requests that may be the gateway's, by the documented type that they claim. */
+export const REFUSALS = [...WEBHOOK_TYPES, "none"] as const;
+export type RefusedType = (typeof REFUSALS)[number];
+/** The failures that are counted in a row, until one request shows that they are over. */
+export const RUNS = ["stale", "store", "handler", "body", "secret", ...REFUSALS] as const;
 
 /** One of the failures that are counted in a row. */
 export type Run = (typeof RUNS)[number];
@@ -12,24 +16,22 @@ export interface OutcomeFacts {
   /** Whether the delivery is handled, now or before, or discarded: it needs no further attempt. */
   readonly isDone: boolean;
   readonly ranHandler: boolean;
-  /** The run that it prolongs: an index of `RUNS`, -1 for none. */
-  readonly prolongs: number;
+  /** The run that it prolongs. */
+  readonly prolongs: Run | undefined;
   /** The runs that it ends: a bit for each index of `RUNS`. */
   readonly ends: number;
 }
 
-const VERIFIED: readonly Run[] = ["mismatch", "body", "secret"];
+const VERIFIED: readonly Run[] = ["body", "secret"];
 const FRESH: readonly Run[] = [...VERIFIED, "stale"];
 const CLAIMED: readonly Run[] = [...FRESH, "store"];
 
-/** Which run an outcome prolongs, and which it ends. Others say nothing. */
-const EFFECTS: Partial<
+/** Which run an outcome prolongs, and which it ends. */
+type Effects = Partial<
   Record<WebhookOutcome, { readonly prolongs?: Run; readonly ends?: readonly Run[] }>
-> = {
-  unsigned: { prolongs: "mismatch", ends: ["body"] },
-  signature_mismatch: { prolongs: "mismatch", ends: ["body", "secret"] },
-  body_consumed: { prolongs: "body" },
-  secret_unavailable: { prolongs: "secret", ends: ["body"] },
+>;
+
+const OF_AUTHENTIC: Effects = {
   stale: { prolongs: "stale", ends: VERIFIED },
   type_mismatch: { ends: FRESH },
   unrecognized: { ends: FRESH },
@@ -45,10 +47,19 @@ const EFFECTS: Partial<
   discarded: { ends: [...CLAIMED, "handler"] },
 };
 
+/** Others say nothing. */
+const EFFECTS: Effects = {
+  ...OF_AUTHENTIC,
+  unsigned: { ends: ["body"] },
+  signature_mismatch: { ends: VERIFIED },
+  body_consumed: { prolongs: "body" },
+  secret_unavailable: { prolongs: "secret", ends: ["body"] },
+};
+
 const NAMES = Object.keys(OUTCOMES) as readonly WebhookOutcome[];
 
 /** The outcomes of authentic requests. */
-export const AUTHENTIC = NAMES.filter((name) => EFFECTS[name]?.ends?.includes("mismatch"));
+export const AUTHENTIC = NAMES.filter((name) => name in OF_AUTHENTIC);
 /** The outcomes of deliveries that need no further attempt. */
 export const DONE: readonly WebhookOutcome[] = ["handled", "discarded", "duplicate"];
 /** The outcomes of deliveries whose handler ran. */
@@ -60,6 +71,23 @@ export const RAN: readonly WebhookOutcome[] = [
   "retry_later",
 ];
 
+function bitsOf(runs: readonly Run[]): number {
+  return runs.reduce((bits, run) => bits | bitOf(run), 0);
+}
+
+/** The bit of a run. */
+export function bitOf(run: Run): number {
+  return 1 << RUNS.indexOf(run);
+}
+
+/** The refusals that an authentic delivery of a type ends, as bits. */
+export const REFUSALS_ENDED: Readonly<Record<TypeLabel, number>> = {
+  new_alarm: bitsOf(["new_alarm", "none"]),
+  delete_my_data_event: bitsOf(["delete_my_data_event", "none"]),
+  other: bitOf("none"),
+  none: 0,
+};
+
 /** The facts of every outcome. */
 export const OUTCOME_FACTS = Object.fromEntries(
   NAMES.map((outcome): [WebhookOutcome, OutcomeFacts] => {
@@ -70,8 +98,8 @@ export const OUTCOME_FACTS = Object.fromEntries(
         isAuthentic: AUTHENTIC.includes(outcome),
         isDone: DONE.includes(outcome),
         ranHandler: RAN.includes(outcome),
-        prolongs: prolongs === undefined ? -1 : RUNS.indexOf(prolongs),
-        ends: ends.reduce((bits, run) => bits | (1 << RUNS.indexOf(run)), 0),
+        prolongs,
+        ends: bitsOf(ends),
       },
     ];
   }),

@@ -2,29 +2,32 @@ import type { DurationRecorder } from "../answer/observers.js";
 import type { WebhookOutcome } from "../answer/outcome.js";
 import { OUTCOMES } from "../answer/outcome.js";
 import { hasHungUp, type Trace } from "../answer/trace.js";
-import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
+import { typeLabel, WEBHOOK_TYPES, type TypeLabel, type WebhookType } from "../delivery/headers.js";
+import type { RefusedType } from "./outcome-facts.js";
 import { lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
 
-/** The webhook type of a request, as metrics name it. A request that is not authentic has none. */
-export type TalliedType = WebhookType | "other" | "none";
+/** The types, in the order of the exported series. A request that is not authentic has none. */
+export const TYPE_LABELS: readonly TypeLabel[] = [...WEBHOOK_TYPES, "other", "none"];
 
-/** The types, in the order of the exported series. */
-export const TALLIED_TYPES: readonly TalliedType[] = [...WEBHOOK_TYPES, "other", "none"];
+/** Why a request that may be the gateway's is not authentic. */
+export const NOT_AUTHENTIC = ["unsigned", "signature_mismatch", "malformed_signed"] as const;
 
 /** What is counted for each type. */
 export interface TypeTally {
   /** Requests by outcome. */
   readonly requests: Record<WebhookOutcome, number>;
+  /** Requests that claim the type and are not authentic, but may be the gateway's. */
+  readonly notAuthentic: Record<(typeof NOT_AUTHENTIC)[number], number>;
   /** How handlers ended after their `handler_timeout`, by outcome. */
   readonly late: Record<LateOutcome, number>;
   /** Handlers that threw or timed out, by the type of the event; alarms count as `none`. */
   readonly handlerFailures: Record<string, number>;
   /** How often the secret of each index matched. */
   readonly secretMatches: number[];
-  /** When the last authentic delivery came, by the receiver's clock in Unix milliseconds; 0 for never. */
+  /** When the last authentic delivery came, in Unix milliseconds; 0 for never. `HealthCounts` sets both times. */
   lastAuthenticMs: number;
-  /** When the last delivery came that was answered 2xx, in Unix milliseconds; 0 for never. */
+  /** When the last delivery was handled, discarded or a duplicate, in Unix milliseconds; 0 for never. */
   lastAcknowledgedMs: number;
 }
 
@@ -33,6 +36,8 @@ export const STORE_CALLS = ["claim", "renew", "complete", "release", "process"] 
 export type StoreCall = (typeof STORE_CALLS)[number];
 
 const EVENTS = [
+  // The sum of what is counted as `notAuthentic` of each type.
+  "notAuthentic",
   // Requests whose sender had hung up before the answer.
   "disconnected",
   // Those of them that the gateway had sent.
@@ -47,6 +52,8 @@ const EVENTS = [
   "slowHandlers",
   // Deliveries that are done, but whose completion the store did not take at once.
   "completionsFailed",
+  // Warnings of a store that forgets ids within their retention, or may.
+  "storeForgets",
 ] as const;
 type TalliedEvent = (typeof EVENTS)[number];
 
@@ -64,7 +71,7 @@ type LateOutcome = (typeof LATE_OUTCOMES)[number];
  * from the first `attach` on. It holds no id and nothing of a body.
  */
 export class Tally {
-  readonly byType: Readonly<Record<TalliedType, TypeTally>>;
+  readonly byType: Readonly<Record<TypeLabel, TypeTally>>;
   /** Where durations go; undefined until someone wants them. */
   durations: DurationRecorder | undefined;
   /** What is counted beside the outcomes. */
@@ -86,19 +93,18 @@ export class Tally {
   }
 
   /** Counts a request that is about to be answered. */
-  count(trace: Trace, outcome: WebhookOutcome, status: number): void {
+  count(trace: Trace, outcome: WebhookOutcome): void {
     const { type, secretIndex } = trace;
-    const tally = this.byType[talliedType(type)];
+    const tally = this.byType[typeLabel(type)];
     tally.requests[outcome] += 1;
     if (hasHungUp(trace)) this.events.disconnected += 1;
-    if (type === undefined) return;
+    if (type === undefined) {
+      this.#countNotAuthentic(trace, outcome);
+      return;
+    }
     // A delivery that was recovered does not show that the gateway can reach this receiver.
     if (trace.recovered) this.events.recovered += 1;
-    else {
-      tally.lastAuthenticMs = trace.checkedAtMs;
-      if (status < 300) tally.lastAcknowledgedMs = trace.checkedAtMs;
-      if (hasHungUp(trace)) this.events.authenticDisconnected += 1;
-    }
+    else if (hasHungUp(trace)) this.events.authenticDisconnected += 1;
     if (secretIndex !== undefined) {
       tally.secretMatches[secretIndex] = (tally.secretMatches[secretIndex] ?? 0) + 1;
     }
@@ -110,17 +116,30 @@ export class Tally {
     if (this.durations !== undefined) measure(this.durations, trace);
   }
 
+  #countNotAuthentic({ claimed }: Trace, outcome: WebhookOutcome): void {
+    const name = outcome === "malformed" ? "malformed_signed" : outcome;
+    const reason = NOT_AUTHENTIC.find((one) => one === name);
+    if (claimed === undefined || reason === undefined) return;
+    this.byType[claimed].notAuthentic[reason] += 1;
+    this.events.notAuthentic += 1;
+  }
+
   /** Counts how a handler ended after its `handler_timeout`. */
   countLate({ type }: Trace, outcome: WebhookOutcome): void {
-    const { late } = this.byType[talliedType(type)];
+    const { late } = this.byType[typeLabel(type)];
     const known = LATE_OUTCOMES.find((one) => one === outcome) ?? "handler_failed";
     late[known] += 1;
+  }
+
+  /** Counts a warning of the store that it forgets ids within their retention, or may. */
+  noteForgets(): void {
+    this.events.storeForgets += 1;
   }
 
   /** How much was counted under a name, of all types together. */
   total(name: TotalName): number {
     if (!isOutcome(name)) return this.events[name];
-    return TALLIED_TYPES.reduce((sum, type) => sum + this.byType[type].requests[name], 0);
+    return TYPE_LABELS.reduce((sum, type) => sum + this.byType[type].requests[name], 0);
   }
 
   /** Measures durations from now on, and records them there too. */
@@ -138,6 +157,10 @@ export class Tally {
 /** The numbers of a receiver, as metrics read them. */
 export interface MeasuredReceiver {
   readonly tally: Tally;
+  /** When the receiver was made, in Unix milliseconds; 0 while its clock gives no time. */
+  readonly startedAtMs: () => number;
+  /** From the first to the last of five and more requests that claim a type, all refused; 0 otherwise. */
+  readonly refusedMs: (type: RefusedType) => number;
   /** Requests that are being received, and handlers that go on after `handler_timeout`. */
   readonly inFlight: () => number;
   /** Completions that the store has not taken yet. */
@@ -155,18 +178,13 @@ function isOutcome(name: TotalName): name is WebhookOutcome {
 function emptyTally(eventTypes: readonly string[], secrets: number): TypeTally {
   return {
     requests: zeros(OUTCOME_NAMES),
+    notAuthentic: zeros(NOT_AUTHENTIC),
     late: zeros(LATE_OUTCOMES),
     handlerFailures: zeros(eventTypes),
     secretMatches: Array.from({ length: secrets }, () => 0),
     lastAuthenticMs: 0,
     lastAcknowledgedMs: 0,
   };
-}
-
-/** A type that is not documented is `other`: anyone who knows a secret may send any. */
-export function talliedType(type: string | undefined): TalliedType {
-  if (type === undefined) return "none";
-  return isWebhookType(type) ? type : "other";
 }
 
 function measure(

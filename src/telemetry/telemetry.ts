@@ -48,11 +48,15 @@ export interface InternalTelemetry {
   readonly seesDeliveries: boolean;
 }
 
-/** A queue that jobs are written to, as far as metrics read it. */
+/** A queue that jobs are written to, as far as metrics read it. Of a number that it does not know it says nothing. */
 export interface MeasuredQueue {
-  readonly queueName?: string | undefined;
-  /** How long the oldest job that is due has waited for a worker, in milliseconds; 0 if none waits. */
-  readonly oldestWaitMs?: (() => PromiseLike<number>) | undefined;
+  readonly name?: string | undefined;
+  waiting?(): PromiseLike<{
+    readonly count?: number | undefined;
+    /** How long the oldest job that is due has waited for a worker, in milliseconds; 0 if none waits. */
+    readonly oldestMs?: number | undefined;
+    readonly dead?: number | undefined;
+  }>;
 }
 
 /** What a handler is about to do. Holds nothing of a body. */
@@ -65,7 +69,7 @@ export interface SentJob {
   readonly id: string;
   /** X-Webhook-Type. */
   readonly type: string;
-  /** The queue's name; undefined for an `enqueue` of your own. */
+  /** The queue's name; undefined for a driver without a name. */
   readonly queueName: string | undefined;
   /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   readonly recovered?: true;
@@ -91,7 +95,7 @@ export interface StartedJob {
   readonly id: string;
   /** X-Webhook-Type. */
   readonly type: string;
-  /** The queue's name; undefined for `inboxWorker`. */
+  /** The queue's name; undefined for a driver without a name. */
   readonly queueName: string | undefined;
   /** The number of this attempt, from 1. */
   readonly attempt: number;
@@ -118,7 +122,7 @@ export interface JobReport {
    * - `handler_failed`: the handler threw, or the job could not be read; the engine runs the job again.
    * - `dead`: the engine does not run the job again. Replaces `retry_later` and `handler_failed` on the
    *   last attempt. Also reported for a job that the engine gave up because its workers crashed or took
-   *   too long. `pgBossDeadDeliveries` lists such a job and runs it again.
+   *   too long. `list` and `replay` of the driver show such a job and run it again.
    */
   readonly outcome: "handled" | "discarded" | "retry_later" | "handler_failed" | "dead";
   /**

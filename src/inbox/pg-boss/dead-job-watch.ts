@@ -1,6 +1,12 @@
 import { within } from "../../common/timers.js";
-import type { JobRunner } from "../job-runner.js";
-import { DELIVERY_NAME, ERROR_MESSAGE, isDeadLetterOf, type PgBossQueue } from "./sql.js";
+import type { ReceiveOptions } from "../queue-driver.js";
+import {
+  ATTEMPTS,
+  DELIVERY_NAME,
+  ERROR_MESSAGE,
+  isDeadLetterOf,
+  type PgBossTables,
+} from "./sql.js";
 
 /** How long a worker may take to report a dead job. After that another worker reports it. */
 export const REPORT_CLAIM_SECONDS = 60;
@@ -10,27 +16,34 @@ const BATCH_SIZE = 100;
 
 /**
  * Finds and reports dead jobs that no worker has reported. Rejects if the database does. A worker reports
- * the failures that it writes itself. But a job that expires on its last attempt is failed by pg-boss's
+ * the failures that it settles itself. But a job that expires on its last attempt is failed by pg-boss's
  * maintenance, in any process. Whether a dead job has been reported is stored in its dead letter, so that
  * all workers of the queue know it.
  */
-export async function reportMissed(queue: PgBossQueue, runner: JobRunner): Promise<void> {
+export async function reportMissed(
+  tables: PgBossTables,
+  options: Pick<ReceiveOptions, "onBuried">,
+): Promise<void> {
   for (;;) {
-    const claiming = queue.run(claimStatement(queue.schema), REPORT_CLAIM_SECONDS);
+    const claiming = tables.run(claimStatement(tables.schema), REPORT_CLAIM_SECONDS);
     const rows = await within(TIMEOUT_MS, "pg-boss", claiming);
     if (rows.length === 0) return;
     for (const { letter, name, attempts, message } of rows) {
-      runner.reportGivenUp(name, String(letter), Number(attempts), message);
+      const reason = typeof message === "string" ? message : undefined;
+      options.onBuried({ id: String(letter), data: name, attempt: Number(attempts) }, reason);
     }
     const letters = rows.map(({ letter }) => letter);
-    await markReported(queue, letters);
+    await markReported(tables, letters);
     if (rows.length < BATCH_SIZE) return;
   }
 }
 
 /** Stores that these dead letters have been reported. Rejects if the database does. */
-export async function markReported(queue: PgBossQueue, letters: readonly unknown[]): Promise<void> {
-  await within(TIMEOUT_MS, "pg-boss", queue.run(markStatement(queue.schema), letters));
+export async function markReported(
+  tables: PgBossTables,
+  letters: readonly unknown[],
+): Promise<void> {
+  await within(TIMEOUT_MS, "pg-boss", tables.run(markStatement(tables.schema), letters));
 }
 
 /** Takes on the report of unreported dead letters, each for one worker. */
@@ -47,7 +60,7 @@ function claimStatement(schema: string): string {
       ORDER BY created_on LIMIT ${String(BATCH_SIZE)}
       FOR UPDATE SKIP LOCKED)
     RETURNING id AS letter, ${DELIVERY_NAME} AS name,
-      retry_limit + 1 AS attempts, ${ERROR_MESSAGE} AS message`;
+      ${ATTEMPTS} AS attempts, ${ERROR_MESSAGE} AS message`;
 }
 
 function markStatement(schema: string): string {

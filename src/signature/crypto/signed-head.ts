@@ -7,7 +7,8 @@ export interface SignedHead {
 }
 
 /**
- * The signed string up to the body: `v1:` timestamp `:` id `:` (GATEWAY.md, "Authentication", rule 7).
+ * The signed string up to the body: `v1:` timestamp `:` id `:` (the gateway's document, section "Authentication", rule
+ * 7).
  * Both texts must have passed the header grammar, which has no colon.
  */
 export function headText({ timestamp, id }: SignedHead): string {

@@ -1,6 +1,6 @@
 import { GatewayWebhookError, invalidOption } from "../../common/errors.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
-import type { ClaimOptions, ClaimResult, DeliveryStore } from "../delivery-store.js";
+import type { DeliveryStore } from "../delivery-store.js";
 import { ConditionalWrites, type Condition } from "./conditional-writes.js";
 import {
   KEY_ATTRIBUTE,
@@ -68,52 +68,27 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
   }
   const writes = new ConditionalWrites(client, tableName(own.table));
 
-  const claim = async (
-    key: string,
-    owner: string,
-    { leaseMs, retentionMs }: ClaimOptions,
-  ): Promise<ClaimResult> => {
-    // Read once: the receiver counts its lease from the call, and not from its last attempt.
-    const calledAt = now();
-    const leaseEndsAt = calledAt + leaseMs;
-    let held: DeliveryState | undefined;
-    for (let attempt = 1; attempt <= MAX_CLAIM_ATTEMPTS; attempt++) {
-      const result = claimResult(held, { owner, leaseMs, now: calledAt, clockSkewMs });
-      if (result.state !== "claimed") return result;
-      // The answer to our own write was lost, and the SDK has sent it again.
-      if (isLease(held, owner) && held.leaseEndsAt === leaseEndsAt) return result;
-      const lease = { heldBy: owner, leaseEndsAt, takeover: result.takeover };
-      const item = itemOf(key, lease, leaseEndsAt + retentionMs);
-      const wrote = await writes.put(key, item, unchanged(held));
-      if (wrote.written) return result;
-      held = wrote.state;
-    }
-    throw new GatewayWebhookError("unexpected_result", "DynamoDB refused each attempt of a claim");
-  };
-
-  const release = async (key: string, owner: string): Promise<void> => {
-    const values = { ":owner": { S: owner } };
-    const released = await writes.delete(key, {
-      expression: "heldBy = :owner AND attribute_not_exists(takeover)",
-      values,
-    });
-    if (released.written || !isLease(released.state, owner)) return;
-    // A takeover stays, and any host may take it over at once.
-    await writes.update(key, "SET leaseEndsAt = :released", {
-      expression: "heldBy = :owner",
-      values: { ...values, ":released": number(0) },
-    });
-  };
-
   const store: DeliveryStore = {
-    async claim(key, owner, times) {
-      try {
-        return await claim(key, owner, times);
-      } catch (error) {
-        // The claim may have been granted, although no delivery runs under its lease.
-        if (isUnanswered(error)) await release(key, owner).catch(() => undefined);
-        throw error;
+    async claim(key, owner, { leaseMs, retentionMs }) {
+      // Read once: the receiver counts its lease from the call, and not from its last attempt.
+      const calledAt = now();
+      const leaseEndsAt = calledAt + leaseMs;
+      let held: DeliveryState | undefined;
+      for (let attempt = 1; attempt <= MAX_CLAIM_ATTEMPTS; attempt++) {
+        const result = claimResult(held, { owner, leaseMs, now: calledAt, clockSkewMs });
+        if (result.state !== "claimed") return result;
+        // The answer to our own write was lost, and the SDK has sent it again.
+        if (isLease(held, owner) && held.leaseEndsAt === leaseEndsAt) return result;
+        const lease = { heldBy: owner, leaseEndsAt, takeover: result.takeover };
+        const item = itemOf(key, lease, leaseEndsAt + retentionMs);
+        const wrote = await writes.put(key, item, unchanged(held));
+        if (wrote.written) return result;
+        held = wrote.state;
       }
+      throw new GatewayWebhookError(
+        "unexpected_result",
+        "DynamoDB refused each attempt of a claim",
+      );
     },
 
     async renew(key, owner, { leaseMs }) {
@@ -146,7 +121,19 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
       });
     },
 
-    release,
+    async release(key, owner) {
+      const values = { ":owner": { S: owner } };
+      const released = await writes.delete(key, {
+        expression: "heldBy = :owner AND attribute_not_exists(takeover)",
+        values,
+      });
+      if (released.written || !isLease(released.state, owner)) return;
+      // A takeover stays, and any host may take it over at once.
+      await writes.update(key, "SET leaseEndsAt = :released", {
+        expression: "heldBy = :owner",
+        values: { ...values, ":released": number(0) },
+      });
+    },
 
     connectReceiver({ dependencyTimeoutMs }) {
       writes.limits.allow(dependencyTimeoutMs);
@@ -176,11 +163,4 @@ function isLease(
   owner: string,
 ): state is Extract<DeliveryState, { heldBy: string }> {
   return state !== undefined && "heldBy" in state && state.heldBy === owner;
-}
-
-/** Whether DynamoDB may have carried out a write that failed: no answer came, or an error of the server. */
-function isUnanswered(error: unknown): boolean {
-  const { $metadata } = Object(error) as { $metadata?: { httpStatusCode?: unknown } };
-  const { httpStatusCode: status } = Object($metadata) as { httpStatusCode?: unknown };
-  return typeof status !== "number" || status >= 500;
 }

@@ -34,8 +34,8 @@ export function runCall<T>(
 }
 
 /**
- * Runs `work`, whose statements each commit by themselves, on one connection. The first one must return no
- * rows. The server ends each statement at the deadline.
+ * Runs `work`, whose statements each commit by themselves, on one connection. At least one of them must
+ * return no rows: only its result tells whether a transaction is open. The server ends each statement at the deadline.
  *
  * Rejects if a statement was not committed, and with an error with the code `lost_answer` if that is unknown; then the
  * connection is closed.

@@ -17,8 +17,7 @@ export function errnoOf(error: unknown): unknown {
 
 /** Whether the server has undone the statement, so that the connection is still good. */
 export function isWaitOver(error: unknown): boolean {
-  const errno = errnoOf(error);
-  return errno === ERRNO.lockWaitTimeout || errno === ERRNO.statementTimeout;
+  return isLockWaitOver(error) || errnoOf(error) === ERRNO.statementTimeout;
 }
 
 /** Whether the server has rolled the transaction back to end a deadlock. */
@@ -26,9 +25,10 @@ export function isDeadlock(error: unknown): boolean {
   return errnoOf(error) === ERRNO.deadlock;
 }
 
-/** Whether a statement waited too long for a lock. It undoes only that statement. */
+/** Whether a statement waited too long for a lock, or was not to wait. It undoes only that statement. */
 export function isLockWaitOver(error: unknown): boolean {
-  return errnoOf(error) === ERRNO.lockWaitTimeout;
+  const errno = errnoOf(error);
+  return errno === ERRNO.lockWaitTimeout || errno === ERRNO.lockedNow;
 }
 
 /**

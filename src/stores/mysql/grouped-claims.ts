@@ -7,8 +7,6 @@ import { NOW_MS, fromNow, literal } from "./sql-text.js";
 /** A claim of `mysqlStore`. */
 export interface Claim extends KeyedCall, ClaimOptions {
   readonly owner: string;
-  /** Set once a statement may have granted it: if a later one fails, the claim must be released. */
-  mayBeGranted: boolean;
 }
 
 /**
@@ -26,13 +24,12 @@ export async function claimOne(
   const { insert, restart, look, take } = statementsOf(table, claim);
   const startedAt = performance.now();
   if ((await run(insert)).affectedRows > 0) {
-    claim.mayBeGranted = true;
     if (!isSlow(startedAt)) return CLAIMED;
     return (await run(restart)).affectedRows > 0 ? CLAIMED : undefined;
   }
   const [known] = readKnown((await run(look)).rows);
   if (known !== undefined && known.state !== "claimed") return known;
-  if ((await run(take)).affectedRows > 0) claim.mayBeGranted = true;
+  await run(take);
   // Not by the number of rows: by default mysql2 counts found rows, changed or not.
   return readKnown((await run(look)).rows)[0];
 }
@@ -48,7 +45,6 @@ export async function claimTogether(
 ): Promise<(ClaimResult | undefined)[]> {
   const startedAt = performance.now();
   const { affectedRows } = await run(insertStatement(table, claims));
-  if (affectedRows > 0) for (const claim of claims) claim.mayBeGranted = true;
   const mayBeShort = isSlow(startedAt);
   if (affectedRows === claims.length && !mayBeShort) return claims.map(() => CLAIMED);
   const known = readKnown((await run(lookStatement(table, claims))).rows);

@@ -1,5 +1,4 @@
-import { hasCode } from "../../common/errors.js";
-import { CallGroups, latestDeadline, type KeyedCall } from "../call-groups.js";
+import { CallGroups, latestDeadline, type KeyedCall, type LockWait } from "../call-groups.js";
 import { CallLimits } from "../call-limits.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { runCall, runOnce, type Run } from "./autocommit.js";
@@ -14,8 +13,8 @@ import { poolOptions, quotedTable } from "./mysql-options.js";
 import { NOW_MS, fromNow, literal } from "./sql-text.js";
 
 /**
- * How long a group waits for a row that another transaction has, in milliseconds: MySQL limits such a wait
- * in whole seconds. Then the call for that row waits without the others.
+ * How long a group waits for a row that another transaction has, in milliseconds, if it does not know of
+ * locked rows. Then the call for that row waits without the others.
  */
 const GROUP_LOCK_MS = 1_000;
 
@@ -68,6 +67,19 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   const call = <T>(work: (run: Run) => Promise<T | undefined>): Promise<T> =>
     runCall(pool, { deadline: limits.deadline() }, work);
 
+  /** Rejects at once if another transaction has one of the rows: MySQL limits a wait in whole seconds. */
+  const checkLocks = async (
+    calls: readonly KeyedCall[],
+    wait: LockWait,
+    run: Run,
+  ): Promise<void> => {
+    if (wait !== "none") return;
+    const keys = calls.map(({ key }) => literal(key)).join();
+    // By the index: in a small table MySQL would read, and so lock, every row.
+    await run(`SELECT 1 FROM ${table} FORCE INDEX (PRIMARY)
+      WHERE \`key\` IN (${keys}) FOR UPDATE NOWAIT`);
+  };
+
   /** Runs a verb in groups. */
   const grouped = <Call extends KeyedCall, Result>(
     one: (table: string, call: Call, run: Run) => Promise<Result | undefined>,
@@ -78,13 +90,17 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     ) => Promise<readonly (Result | undefined)[]>,
   ) =>
     new CallGroups<Call, Result>({
-      together: (calls) =>
-        runOnce(pool, { deadline: latestDeadline(calls), lockMs: GROUP_LOCK_MS }, (run) =>
-          together(table, calls, run),
-        ),
-      alone(call, isPatient) {
-        const options = { deadline: call.deadline, lockMs: isPatient ? undefined : GROUP_LOCK_MS };
-        return runCall(pool, options, (run) => one(table, call, run));
+      together: (calls, wait) =>
+        runOnce(pool, { deadline: latestDeadline(calls), lockMs: GROUP_LOCK_MS }, async (run) => {
+          await checkLocks(calls, wait, run);
+          return together(table, calls, run);
+        }),
+      alone(call, wait) {
+        const lockMs = wait === "long" ? undefined : GROUP_LOCK_MS;
+        return runCall(pool, { deadline: call.deadline, lockMs }, async (run) => {
+          await checkLocks([call], wait, run);
+          return one(table, call, run);
+        });
       },
       isLocked: isLockWaitOver,
     });
@@ -92,32 +108,12 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   const claims = grouped<Claim, ClaimResult>(claimOne, claimTogether);
   const completions = grouped<Completion, true>(completeOne, completeTogether);
 
-  const release = (key: string, owner: string): Promise<unknown> => {
-    const mine = `\`key\` = ${literal(key)} AND owner = ${literal(owner)}`;
-    return call(async (run) => {
-      const deleted = await run(`DELETE FROM ${table} WHERE ${mine} AND takeover IS NOT TRUE`);
-      // A takeover keeps its row and only its lease ends, so that the next claim is a takeover too: an
-      // earlier run may have had its effect, however many later runs failed.
-      return deleted.affectedRows > 0
-        ? deleted
-        : run(`UPDATE ${table} SET lease_until = ${NOW_MS} WHERE ${mine} AND takeover IS TRUE`);
-    });
-  };
-
   const store: MysqlStore = {
     async claim(key, owner, { leaseMs, retentionMs }) {
       const deadline = limits.deadline();
-      const claim = { key, owner, leaseMs, retentionMs, deadline, mayBeGranted: false };
-      try {
-        const result = await claims.send(claim);
-        durability.check();
-        return result;
-      } catch (error) {
-        // No delivery would run under its lease.
-        const mayBeGranted = claim.mayBeGranted || hasCode(error, "lost_answer");
-        if (mayBeGranted) await release(key, owner).catch(() => undefined);
-        throw error;
-      }
+      const result = await claims.send({ key, owner, leaseMs, retentionMs, deadline });
+      durability.check();
+      return result;
     },
 
     renew(key, owner, { leaseMs }) {
@@ -139,7 +135,15 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     },
 
     async release(key, owner) {
-      await release(key, owner);
+      const mine = `\`key\` = ${literal(key)} AND owner = ${literal(owner)}`;
+      await call(async (run) => {
+        const deleted = await run(`DELETE FROM ${table} WHERE ${mine} AND takeover IS NOT TRUE`);
+        // A takeover keeps its row and only its lease ends, so that the next claim is a takeover too: an
+        // earlier run may have had its effect, however many later runs failed.
+        return deleted.affectedRows > 0
+          ? deleted
+          : run(`UPDATE ${table} SET lease_until = ${NOW_MS} WHERE ${mine} AND takeover IS TRUE`);
+      });
     },
 
     connectReceiver(receiver) {

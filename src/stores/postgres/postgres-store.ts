@@ -1,5 +1,4 @@
-import { hasCode } from "../../common/errors.js";
-import { CallGroups, latestDeadline, type KeyedCall } from "../call-groups.js";
+import { CallGroups, latestDeadline, type KeyedCall, type LockWait } from "../call-groups.js";
 import type { Deadline } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
@@ -17,6 +16,9 @@ import { StatementLimits } from "./statement-limits.js";
  * row waits without the others.
  */
 const GROUP_LOCK_MS = 100;
+/** How long a call waits for a row if it knows of locked rows. PostgreSQL takes 0 for no limit. */
+const KNOWN_LOCK_MS = 5;
+const LOCK_MS = { none: KNOWN_LOCK_MS, brief: GROUP_LOCK_MS, long: undefined };
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
@@ -81,11 +83,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const grouped = <Call extends KeyedCall, Result>(
     verb: (calls: readonly Call[], lockMs?: number) => Promise<readonly (Result | undefined)[]>,
   ): ((call: Call) => Promise<Result>) => {
-    const alone = (call: Call, isPatient: boolean) =>
-      retried(async () => (await verb([call], isPatient ? undefined : GROUP_LOCK_MS))[0]);
-    if (!isPool(pool)) return (call) => alone(call, true);
+    const alone = (call: Call, wait: LockWait) =>
+      retried(async () => (await verb([call], LOCK_MS[wait]))[0]);
+    if (!isPool(pool)) return (call) => alone(call, "long");
     const groups = new CallGroups<Call, Result>({
-      together: (calls) => verb(calls, GROUP_LOCK_MS),
+      together: (calls, wait) => verb(calls, LOCK_MS[wait]),
       alone,
       isLocked: (error) => sqlStateOf(error) === SQLSTATE.lockNotAvailable,
     });
@@ -114,21 +116,9 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     return calls.map(() => true);
   });
 
-  const release = async (key: string, owner: string): Promise<void> => {
-    const deadline = limits.deadline();
-    await retried(() => run(deadline, statements.release, [key, owner]));
-  };
-
   const store: PostgresStore = {
-    async claim(key, owner, { leaseMs, retentionMs }) {
-      try {
-        return await claim({ key, owner, leaseMs, retentionMs, deadline: limits.deadline() });
-      } catch (error) {
-        // The claim may have been granted, although no delivery runs under its lease.
-        if (hasCode(error, "lost_answer")) await release(key, owner).catch(() => undefined);
-        throw error;
-      }
-    },
+    claim: (key, owner, { leaseMs, retentionMs }) =>
+      claim({ key, owner, leaseMs, retentionMs, deadline: limits.deadline() }),
 
     async renew(key, owner, { leaseMs }) {
       const deadline = limits.deadline();
@@ -140,7 +130,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       await complete({ key, retentionMs, deadline: limits.deadline() });
     },
 
-    release,
+    async release(key, owner) {
+      const deadline = limits.deadline();
+      await retried(() => run(deadline, statements.release, [key, owner]));
+    },
 
     connectReceiver({ dependencyTimeoutMs }) {
       limits.allow(dependencyTimeoutMs);

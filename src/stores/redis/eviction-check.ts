@@ -1,4 +1,5 @@
 import { ignoreFailure } from "../../common/promises.js";
+import type { StoreConnection } from "../delivery-store.js";
 import { ANSWER, type RedisScript } from "./redis-scripts.js";
 import { serverErrorCode, type ScriptRunner } from "./script-runner.js";
 
@@ -36,7 +37,7 @@ const UNKNOWN =
  */
 export class EvictionCheck {
   #isDue = true;
-
+  readonly #receivers: StoreConnection[] = [];
   readonly #scripts: ScriptRunner;
   readonly #logger: RedisStoreLogger | false;
 
@@ -45,14 +46,21 @@ export class EvictionCheck {
     this.#logger = logger;
   }
 
+  /** Tells this receiver too if the server can evict handled ids. */
+  connect(receiver: StoreConnection): void {
+    this.#receivers.push(receiver);
+  }
+
   /** Starts the check if it has not run yet. `key`: any key of the store. */
   start(key: string): void {
     if (!this.#isDue || this.#logger === false) return;
     this.#isDue = false;
     this.#scripts.run(EVICTION_POLICY, key, []).then(
       (policy) => {
-        if (policy === POLICY_CODES.evicts) this.#warn(EVICTS);
-        else if (policy !== POLICY_CODES.keeps) this.#warn(UNKNOWN);
+        if (policy === POLICY_CODES.evicts) {
+          for (const receiver of this.#receivers) receiver.noteForgets();
+          this.#warn(EVICTS);
+        } else if (policy !== POLICY_CODES.keeps) this.#warn(UNKNOWN);
       },
       (error: unknown) => {
         if (serverErrorCode(error) === undefined) this.#isDue = true;

@@ -1,5 +1,6 @@
 import type { ClaimOptions } from "../delivery-store.js";
 import { NOW } from "../sqlite-table.js";
+import { DatabaseFile } from "./database-file.js";
 import type { SqliteDatabase, SqliteStatement } from "./sqlite-database.js";
 
 /** A delivery that the table remembers. */
@@ -19,6 +20,7 @@ const SWEPT = 8;
 
 /** The statements on the table. None of them begins or ends a transaction. */
 export class DeliveriesTable {
+  readonly #file: DatabaseFile;
   readonly #find: SqliteStatement;
   readonly #lease: SqliteStatement;
   readonly #renew: SqliteStatement;
@@ -29,6 +31,7 @@ export class DeliveriesTable {
 
   /** Prepares the statements. Throws if the table is missing. */
   constructor(database: SqliteDatabase, table: string) {
+    this.#file = new DatabaseFile(database);
     // `?` without a number: better-sqlite3 takes `?1` for a name.
     const rows = `"${table}"`;
     this.#find = database.prepare(
@@ -67,8 +70,12 @@ export class DeliveriesTable {
     );
   }
 
-  /** What is remembered of `key`; undefined for nothing, and once the retention has ended. */
+  /**
+   * What is remembered of `key`; undefined for nothing, and once the retention has ended. Throws `file_lost` if the
+   * file was deleted, replaced or emptied.
+   */
   find(key: string): KnownDelivery | undefined {
+    this.#file.check();
     const row = this.#find.get(key);
     if (row === undefined || row === null) return undefined;
     // By position and through Number: a handle may be set to return arrays, and BigInt for integers.

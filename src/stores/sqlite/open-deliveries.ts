@@ -15,6 +15,8 @@ export interface Deliveries {
 
 /** How long opening waits for the lock if the table is missing, or the file is not in WAL mode yet. */
 const OPENING_TIMEOUT_MS = 5_000;
+/** To what the `-wal` file shrinks after a long reader has let it grow. SQLite's own checkpoints keep it at 4 MB. */
+const WAL_BYTES = 2 ** 23;
 /** The value of PRAGMA synchronous that does more than FULL. */
 const EXTRA = 3;
 /** By handle: a connection has one transaction, even if several stores share it. */
@@ -49,6 +51,9 @@ function prepareFile(database: SqliteDatabase, name: string): DeliveriesTable {
   if (pragma(database, "journal_mode") !== "wal") enterWal(database);
   // Set even if it reads FULL: better-sqlite3 is compiled to fall back to NORMAL in WAL unless it is set.
   if (Number(pragma(database, "synchronous")) !== EXTRA) database.exec("PRAGMA synchronous = FULL");
+  if (Number(pragma(database, "journal_size_limit")) < 0) {
+    database.exec(`PRAGMA journal_size_limit = ${WAL_BYTES}`);
+  }
   if (!isUsableTable(database, name)) database.exec(createTableSql(name));
   return prepareStatements(database, name);
 }
@@ -78,7 +83,7 @@ function enterWal(database: SqliteDatabase): void {
   database.exec("PRAGMA journal_mode = WAL");
   if (pragma(database, "journal_mode") !== "wal") {
     throw invalidOption(
-      "database cannot be set to WAL: open a file on a local disk, or use memoryStore for memory",
+      "database cannot be set to WAL: open a file on a local disk (in a test, a file in a temporary folder), or use memoryStore for memory",
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import { talliedType } from "../tally.js";
+import { typeLabel } from "../../delivery/headers.js";
 
 /**
  * Every attribute that a span may have, with its name in OpenTelemetry. Nothing else is exported: no body,
@@ -60,5 +60,5 @@ export function attributesOf(values: { readonly [Key in keyof Values]: Values[Ke
 
 /** A type as spans name it: anyone who knows a secret may send any, so only documented ones are named. */
 export function typeAttribute(type: string | undefined): string {
-  return type === undefined ? "other" : talliedType(type);
+  return type === undefined ? "other" : typeLabel(type);
 }

@@ -1,6 +1,7 @@
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
 import type { JobReport, MeasuredQueue } from "../telemetry.js";
-import { forHistograms, RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
+import { forHistograms } from "../histogram-metrics.js";
+import { RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
 import type { MeasuredReceiver } from "../tally.js";
 import type { DurationRecorder } from "../../answer/observers.js";
 import { JOB_METRICS, JobTally, QUEUE_METRIC, QueueAges } from "./job-metrics.js";

@@ -1,7 +1,7 @@
 import { within } from "../../common/timers.js";
 import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import type { Series } from "../metrics.js";
-import { talliedType } from "../tally.js";
+import { typeLabel } from "../../delivery/headers.js";
 
 const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
 const JOB_TYPES = ["new_alarm", "delete_my_data_event", "other"] as const;
@@ -16,7 +16,7 @@ export class JobTally {
   );
 
   count({ outcome, type = "other" }: Pick<JobReport, "outcome" | "type">): void {
-    const counts = this.#counts.get(talliedType(type));
+    const counts = this.#counts.get(typeLabel(type));
     counts?.set(outcome, (counts.get(outcome) ?? 0) + 1);
   }
 
@@ -60,20 +60,21 @@ const QUERY_TIMEOUT_MS = 5_000;
 
 /** Asks the engines of queues how long their oldest job has waited. */
 export class QueueAges {
-  readonly #queues = new Map<string, () => PromiseLike<number>>();
+  readonly #queues = new Map<string, MeasuredQueue>();
 
   /** A queue that cannot tell is left out. Of two queues with one name the later is asked. */
-  add({ queueName = "queue", oldestWaitMs }: MeasuredQueue): void {
-    if (oldestWaitMs !== undefined) this.#queues.set(queueName, oldestWaitMs);
+  add(queue: MeasuredQueue): void {
+    if (queue.waiting !== undefined) this.#queues.set(queue.name ?? "queue", queue);
   }
 
   /** A queue whose engine does not answer has no series. Never rejects. */
   async series(): Promise<readonly Series[]> {
-    const asked = [...this.#queues].map(async ([queue, oldestWaitMs]): Promise<Series[]> => {
+    const asked = [...this.#queues].map(async ([queue, measured]): Promise<Series[]> => {
       try {
-        const query = Promise.resolve(oldestWaitMs());
-        const ms = await within(QUERY_TIMEOUT_MS, "the age of the oldest job", query);
-        return [{ attributes: { queue }, value: ms / 1000 }];
+        const query = (async () => measured.waiting?.())();
+        const state = await within(QUERY_TIMEOUT_MS, "the age of the oldest job", query);
+        const ms = state?.oldestMs;
+        return ms === undefined ? [] : [{ attributes: { queue }, value: ms / 1000 }];
       } catch {
         return [];
       }

@@ -1,0 +1,137 @@
+import { answersByOutcome, type WebhookResponse } from "../../src/answer/answer.js";
+import { isVariableSet } from "../../src/common/runtime.js";
+import { DeadlineError, within } from "../../src/common/timers.js";
+import type { HostDeadline, WebhookRequest } from "../../src/delivery/request.js";
+import { internalsOf, type MountableReceiver } from "../../src/options/webhook-receiver.js";
+
+/** What is read of the `context` of an invocation. */
+export interface LambdaContext {
+  /** Milliseconds until the function's time-out, when Lambda ends the process. */
+  readonly getRemainingTimeInMillis: () => number;
+}
+
+const TIME_IS_UP =
+  "handler_timeout: the function's time was up before the secret function, the store or a transaction had" +
+  " answered";
+const TIME_UNKNOWN =
+  "the remaining time of an invocation is not known: handlerMaxMs takes its place";
+
+/** How long before the function's time-out a handler is given up. Milliseconds. */
+export const DEFAULT_MARGIN_MS = 1_000;
+/** The longest time-out of a function. Used without a context that works, as in a call of one's own. */
+const LONGEST_MS = 900_000;
+/** How long writes that go on after the answer are waited for. A late 200 would reach no one. */
+const MAX_WAIT_MS = 5_000;
+
+/**
+ * The invocations of a Lambda function. Lambda freezes the process when the function has answered, so an answer
+ * waits for the handler and its claim until shortly before the function's time-out.
+ */
+export class Invocations {
+  readonly #receiver: MountableReceiver;
+  readonly #marginMs: number;
+  #hasWarned = !isOnLambda();
+
+  constructor(receiver: MountableReceiver, marginMs = DEFAULT_MARGIN_MS) {
+    this.#receiver = receiver;
+    this.#marginMs = marginMs;
+  }
+
+  /** The answer to a request. `context`: that of its invocation, if it is known. */
+  async receive(request: WebhookRequest, context: unknown): Promise<WebhookResponse> {
+    const leftMs = remainingMs(context as Partial<LambdaContext> | null | undefined);
+    const log = internalsOf(this.#receiver)?.log;
+    if (leftMs === undefined && !this.#hasWarned) {
+      this.#hasWarned = true;
+      log?.warn(TIME_UNKNOWN);
+    }
+    const hostDeadline = new InvocationDeadline(leftMs ?? LONGEST_MS, this.#marginMs);
+    const work = new OpenWork();
+    const given = { ...request, waitUntil: work.add, hostDeadline };
+    const answer = await inTime(this.#receiver.receive(given), hostDeadline.returnBy);
+    if (answer === undefined) log?.error(TIME_IS_UP);
+    else await work.end(hostDeadline);
+    return answer ?? answersByOutcome("retry").handler_timeout.response;
+  }
+}
+
+/** For an adapter of a framework. Undefined elsewhere than on AWS Lambda. */
+export function invocationsOf(receiver: MountableReceiver): Invocations | undefined {
+  return isOnLambda() ? new Invocations(receiver) : undefined;
+}
+
+const isOnLambda = (): boolean => isVariableSet("AWS_LAMBDA_FUNCTION_NAME");
+
+/** The deadline of an invocation. Its times are by `performance.now()`. */
+class InvocationDeadline implements HostDeadline {
+  readonly handlerUntil: number;
+  /** Half of the margin is for store calls that are on their way. */
+  readonly storeUntil: number;
+  /** The function must return by then, whatever still runs. */
+  readonly returnBy: number;
+
+  constructor(leftMs: number, marginMs: number) {
+    const endsAt = performance.now() + leftMs;
+    // A larger margin would give the handler less time than the answer.
+    const margin = Math.min(marginMs, leftMs / 2);
+    this.handlerUntil = endsAt - margin;
+    this.storeUntil = endsAt - margin / 2;
+    this.returnBy = endsAt - margin / 4;
+  }
+
+  handlerMs(ms: number): number {
+    return Math.max(0, Math.min(ms, Math.ceil(this.handlerUntil - performance.now())));
+  }
+
+  /** A process that was frozen goes on after the deadline; then the call has all of its time. */
+  storeMs(ms: number): number {
+    const leftMs = this.storeUntil - performance.now();
+    return leftMs > 0 ? Math.min(ms, leftMs) : ms;
+  }
+}
+
+/** Undefined if it is not known. */
+function remainingMs(context: Partial<LambdaContext> | null | undefined): number | undefined {
+  try {
+    const remaining: unknown = context?.getRemainingTimeInMillis?.();
+    if (Number.isFinite(remaining)) return Math.min(Math.max(Number(remaining), 0), LONGEST_MS);
+  } catch {
+    // Not known either.
+  }
+}
+
+/** The value of `work`, or undefined if it takes until `until`, by `performance.now()`. */
+async function inTime<Value>(work: Promise<Value>, until: number): Promise<Value | undefined> {
+  try {
+    return await within(Math.max(0, until - performance.now()), "the invocation", work);
+  } catch (error) {
+    if (!(error instanceof DeadlineError)) throw error;
+  }
+}
+
+/** What goes on after the answer: passed to `waitUntil`, and waited for before the function returns. */
+class OpenWork {
+  readonly #open = new Set<Promise<unknown>>();
+
+  readonly add = (work: Promise<unknown>): void => {
+    // A failure has been reported where it happened. Here it would fail the invocation.
+    const settled = work
+      .catch(() => undefined)
+      .then(() => {
+        this.#open.delete(settled);
+      });
+    this.#open.add(settled);
+  };
+
+  /** Resolves when nothing is open any more, after 5 s, or at the deadline. */
+  async end({ handlerUntil, storeUntil }: InvocationDeadline): Promise<void> {
+    const now = performance.now();
+    // One turn, so that a handler that succeeds as soon as its signal aborts can be remembered.
+    if (now >= handlerUntil) await new Promise((resolve) => setImmediate(resolve));
+    if (this.#open.size > 0) await inTime(this.#allDone(), Math.min(storeUntil, now + MAX_WAIT_MS));
+  }
+
+  async #allDone(): Promise<void> {
+    while (this.#open.size > 0) await Promise.all(this.#open);
+  }
+}

@@ -1,0 +1,75 @@
+import type { CaseContext } from "./case-context.js";
+import type { Named } from "./expectations.js";
+import { withHeader } from "./request-changes.js";
+import { each, type Delivery, type MakeDelivery } from "./test-deliveries.js";
+
+const ADDRESS =
+  "X-Forwarded-For X-Real-IP X-Client-IP X-Cluster-Client-IP X-Remote-IP X-Remote-Addr X-Originating-IP True-Client-IP CF-Connecting-IP Fastly-Client-IP";
+const SWITCH =
+  "X-Test X-Test-Mode X-Testing X-Debug X-Debug-Mode X-Dev X-Dry-Run X-Mock X-Sandbox X-Internal X-Internal-Request X-Trusted X-Admin X-Bypass X-Skip-Auth X-Skip-Verification X-Skip-Signature X-No-Verify X-Health-Check X-Healthcheck X-Monitoring X-Simulated X-Webhook-Test X-Webhook-Debug X-Webhook-Replay X-Replay X-Smoke-Test X-CI";
+const VERDICT =
+  "X-Verified X-Signature-Verified X-Signature-Valid X-Webhook-Verified X-Authenticated X-Webhook-Retry X-Retry X-Is-Retry X-Redelivery";
+const ATTEMPT = "X-Webhook-Attempt X-Attempt X-Delivery-Attempt X-Retry-Count";
+const ENVIRONMENT = "X-Environment X-Env X-Stage X-App-Env";
+
+/**
+ * Headers for which real receivers switch a check off, and which anyone can send. A line is one request. Between bars
+ * stand names that have the value after the colon in common.
+ */
+const SETS = `
+Authorization: Bearer 0123456789abcdef | X-Api-Key X-Auth-Token: 0123456789abcdef | Cookie: session=1; admin=1
+Authorization: Basic YWRtaW46YWRtaW4= | X-Remote-User X-Forwarded-User X-Authenticated-User: admin
+X-SSL-Client-Verify X-Client-Verify SSL-Client-Verify X-Client-Cert-Verified: SUCCESS
+User-Agent: kube-probe/1.29
+User-Agent: ELB-HealthChecker/2.0
+User-Agent: GoogleHC/1.0
+User-Agent: Mozilla/5.0 (compatible; UptimeRobot/2.0; Pingdom.com_bot; StatusCake)
+User-Agent: curl/8.5.0
+User-Agent: PostmanRuntime/7.39.0 | Postman-Token: 0
+User-Agent: Identity-Gateway-Webhooks/1.0 (gateway)
+${ADDRESS}: 127.0.0.1 | Forwarded: for=127.0.0.1;host=localhost;proto=https | X-Forwarded-Host: localhost
+${ADDRESS}: 10.0.0.7 | Forwarded: for=10.0.0.7
+${ADDRESS}: 192.168.1.7 | Forwarded: for=192.168.1.7
+${ADDRESS}: 172.17.0.1 | Forwarded: for=172.17.0.1
+${ADDRESS}: ::1 | Forwarded: for="[::1]"
+${SWITCH}: 1
+${SWITCH}: true
+${VERDICT}: true | ${ATTEMPT}: 2
+${ENVIRONMENT}: test
+${ENVIRONMENT}: development
+X-Webhook-Event X-GitHub-Event X-Event-Type: ping | X-Signature-Algorithm: none | X-Webhook-Version: v0
+Origin: http://localhost:3000 | Referer: http://localhost:3000/docs | X-Requested-With: XMLHttpRequest
+Content-Encoding: gzip
+Content-Encoding: identity
+Date X-Date X-Request-Date X-Timestamp X-Received-At: NOW`;
+
+/** A request for each set of headers. The types take turns. */
+export function withTrustedHeaders(
+  { deliver, settings: { types, now } }: CaseContext,
+  make: (deliver: MakeDelivery) => Promise<Named<Delivery>>,
+): Promise<readonly Named<Delivery>[]> {
+  const sets = SETS.replace("NOW", new Date(now()).toUTCString()).trim().split("\n");
+  return each(sets, async (set, at) => {
+    const [what, request] = await make((changes) =>
+      deliver({ type: types[at % types.length], ...changes }),
+    );
+    const lines = set.split(" | ").map(readLine);
+    const [name] = set.split(/[ :]/, 1);
+    return [`${what}, with ${name}: ${lines[0]?.value}`, lines.reduce(withHeaders, request)];
+  });
+}
+
+/** Headers that have the same value. */
+interface Line {
+  readonly names: readonly string[];
+  readonly value: string;
+}
+
+function readLine(line: string): Line {
+  const end = line.indexOf(": ");
+  return { names: line.slice(0, end).split(" "), value: line.slice(end + 2) };
+}
+
+function withHeaders(request: Delivery, { names, value }: Line): Delivery {
+  return names.reduce((sent, name) => withHeader(sent, name, value), request);
+}

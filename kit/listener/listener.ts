@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
+import { sampleAlarm } from "../samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
+import { linesOf } from "../sending/wire.js";
+import { signedDelivery, TEST_SECRET } from "../signed-delivery.js";
+import { entryOf, type DeliveryEntry } from "./delivery-entry.js";
+import { DeliveryIntake, type Intake } from "./delivery-intake.js";
+import { DeliveryLog } from "./delivery-log.js";
+import type { Forwarder } from "./forwarder.js";
+import { bodyOf, headerOf, listenedDelivery, type ListenedDelivery } from "./listened-delivery.js";
+import { VerifyingReceiver } from "./verifying-receiver.js";
+
+/** In a flood of forgeries the causes are not searched for: each search may take a second. */
+const MAX_WAITING = 20;
+
+/** Options of `Listener`. */
+export interface ListenerOptions {
+  /** Empty: unsigned deliveries are accepted. */
+  readonly secrets: readonly string[];
+  /** The largest body that is read. */
+  readonly maxBodyBytes: number;
+  readonly forwarder: Forwarder | undefined;
+  /** Called for each request as soon as it is answered. */
+  readonly onIntake?: (intake: Intake) => void;
+  /** Called for each request when its cause is known. */
+  readonly onEntry?: (entry: DeliveryEntry, intake: Intake) => void;
+}
+
+/** What `Listener.send` sends. */
+export type Sending =
+  | { readonly sample: string }
+  | {
+      /** `seq` of the delivery to send again. */
+      readonly again: number;
+      /** Signs it anew, under a new id. */
+      readonly sign: boolean;
+      /** A body in place of its own. */
+      readonly body?: string;
+    };
+
+/** Receives deliveries, remembers the last ones, and sends some again. */
+export class Listener {
+  readonly log = new DeliveryLog();
+  readonly #options: ListenerOptions;
+  readonly #intake: DeliveryIntake;
+  /** After the answer, and one at a time: the search for a cause is slow. */
+  #logged: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #count = 0;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    const { forwarder } = options;
+    this.#intake = new DeliveryIntake(new VerifyingReceiver(options), forwarder, (intake) =>
+      this.#add(intake),
+    );
+  }
+
+  answer(req: IncomingMessage, res: ServerResponse): void {
+    this.#intake.answer(req, res);
+  }
+
+  failNext(...failure: Parameters<DeliveryIntake["failNext"]>): void {
+    this.#intake.failNext(...failure);
+  }
+
+  /** Resolves when every request so far is in the log. */
+  async settled(): Promise<void> {
+    await this.#logged;
+  }
+
+  /** Undefined if the delivery to send again is forgotten, had no body, or the sample is not known. */
+  async send(sending: Sending): Promise<ListenedDelivery | undefined> {
+    if ("sample" in sending) return this.#sendSample(sending.sample);
+    const { again, sign, body: text } = sending;
+    const given = this.log.all.find(({ seq }) => seq === again);
+    const original = given && bodyOf(given);
+    if (given === undefined || original === undefined) return undefined;
+    const body = text === undefined ? original : Buffer.from(text);
+    if (!sign) return this.#take(given.headers, body, text === undefined ? undefined : original);
+    return this.#sign(body, headerOf(given.headers, "x-webhook-type") ?? "new_alarm");
+  }
+
+  async #sendSample(name: string): Promise<ListenedDelivery | undefined> {
+    const seed = randomBytes(4).readUInt32LE();
+    const event = ONLINE_DATA_EVENT_TYPES.find((one) => one === name);
+    if (event !== undefined) {
+      const record = { event: sampleOnlineDataEvent(event, {}, { seed }) };
+      return this.#sign(Buffer.from(JSON.stringify(record)), "delete_my_data_event");
+    }
+    const record = { alarm: sampleAlarm({ event_type: name }, { seed }) };
+    return this.#sign(Buffer.from(JSON.stringify(record)), "new_alarm");
+  }
+
+  async #sign(body: Uint8Array, type: string): Promise<ListenedDelivery> {
+    const [secret = TEST_SECRET] = this.#options.secrets;
+    const { headers } = await signedDelivery({ type, body, secret });
+    return this.#take(linesOf(headers), body, undefined);
+  }
+
+  async #take(...request: Parameters<DeliveryIntake["send"]>): Promise<ListenedDelivery> {
+    return this.#add(await this.#intake.send(...request));
+  }
+
+  #add(intake: Intake): Promise<ListenedDelivery> {
+    const { secrets, maxBodyBytes, onIntake, onEntry } = this.#options;
+    onIntake?.(intake);
+    this.#waiting += 1;
+    const isDiagnosed = secrets.length > 0 && this.#waiting <= MAX_WAITING;
+    const logged = this.#logged.then(async () => {
+      const { entry, differs } = await entryOf(intake, { secrets, maxBodyBytes, isDiagnosed });
+      this.#waiting -= 1;
+      this.#count += 1;
+      const place = { seq: this.#count, earlier: this.log.all };
+      const delivery = listenedDelivery(intake, entry, differs, place);
+      this.log.add(delivery);
+      onEntry?.(entry, intake);
+      return delivery;
+    });
+    this.#logged = logged;
+    return logged;
+  }
+}

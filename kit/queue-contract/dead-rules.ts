@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from "node:util";
+import type { InboxJob } from "../../src/inbox/inbox-job.js";
+import { ensure, type QueueClient, type QueueClients, type QueueRule } from "./queue-clients.js";
+
+const error = new Error("a made-up failure");
+const isJudged: QueueRule["isJudged"] = ({ driver }) =>
+  driver.list === undefined ? "the driver lists no dead jobs" : undefined;
+
+/** Puts a job and lets it die. */
+async function buried(clients: QueueClients): Promise<{ job: InboxJob; first: QueueClient }> {
+  const job = await clients.put();
+  const first = clients.first();
+  const message = await first.next("a job that is put must come");
+  ensure(await first.settle(message, { result: "dead", error }), "dead must be taken");
+  return { job, first };
+}
+
+async function idsOf({ made }: QueueClients): Promise<readonly string[]> {
+  return ((await made.driver.list?.()) ?? []).map(({ id }) => id);
+}
+
+/** What becomes of dead jobs. */
+export const deadRules: Readonly<Record<string, QueueRule>> = {
+  dead: {
+    title: "a dead job does not come again",
+    async check(clients) {
+      const { first } = await buried(clients);
+      await clients.quiet(first, 3, "a dead job must not come again");
+    },
+  },
+  "dead-listed": {
+    title: "a dead job is listed with its id, type, attempts and error, and without its body",
+    isJudged,
+    async check(clients) {
+      const { job } = await buried(clients);
+      const listed = (await clients.made.driver.list?.()) ?? [];
+      const [dead] = listed;
+      ensure(listed.length === 1 && dead?.id === job.id, "the dead job must be listed", listed);
+      ensure(dead?.type === job.type, "its type must be listed", dead?.type);
+      ensure(dead?.attempts === 1, "its attempts must be listed", dead?.attempts);
+      ensure(String(dead?.error).includes("made-up"), "its error must be listed", dead?.error);
+      ensure(!JSON.stringify(listed).includes(job.body), "its body must not be listed");
+    },
+  },
+  "dead-replay": {
+    title: "a replayed job comes whole, with all its attempts, and is replayed once",
+    isJudged,
+    async check(clients) {
+      const { job, first } = await buried(clients);
+      const { replayed = [] } = (await clients.made.driver.replay?.([job.id])) ?? {};
+      ensure(replayed.includes(job.id), "a dead job can be replayed", replayed);
+      const again = await clients.made.driver.replay?.([job.id]);
+      ensure(again?.notFound.includes(job.id) === true, "it is replayed once", again);
+      const message = await first.next("a replayed job must come");
+      ensure(isDeepStrictEqual(message.data, job), "a replayed job must come out whole");
+      ensure(message.attempt === 1, "a replayed job has all its attempts", message.attempt);
+      ensure((await idsOf(clients)).length === 0, "a replayed job is not dead any more");
+    },
+  },
+  "dead-discard": {
+    title: "a discarded job is gone",
+    isJudged,
+    async check(clients) {
+      const { job, first } = await buried(clients);
+      const { discarded = [] } = (await clients.made.driver.discard?.([job.id])) ?? {};
+      ensure(discarded.includes(job.id), "a dead job can be discarded", discarded);
+      ensure((await idsOf(clients)).length === 0, "a discarded job is not dead any more");
+      await clients.quiet(first, 2, "a discarded job must not come again");
+    },
+  },
+  "dead-live": {
+    title: "replay and discard touch no job that runs",
+    isJudged,
+    async check(clients) {
+      const { id } = await clients.put();
+      const { driver } = clients.made;
+      const first = clients.first();
+      const message = await first.next("a job that is put must come");
+      const [replay, discard] = [await driver.replay?.([id]), await driver.discard?.([id])];
+      const isUntouched = replay?.replayed.length === 0 && discard?.discarded.length === 0;
+      ensure(isUntouched, "a job that runs is not dead", [replay, discard]);
+      await clients.hold(message, 1 / 4, "a message is held for a while");
+      ensure(first.received.length === 1, "a job that runs must not come again");
+      ensure(await first.settle(message, { result: "done" }), "done must be taken");
+    },
+  },
+};

@@ -1,0 +1,196 @@
+import { isDeepStrictEqual } from "node:util";
+import { ensure, madeJob, type QueueRule, type QueueUnderTest } from "./queue-clients.js";
+
+const error = new Error("a made-up failure");
+const needsKill = ({ kill }: QueueUnderTest): string | undefined =>
+  kill === undefined ? "the queue has no kill" : undefined;
+const needsExtend = ({ driver }: QueueUnderTest): string | undefined =>
+  driver.extends === "message" ? undefined : "messages are not extended by calls";
+const DEFAULT_BYTES = 100_000;
+
+/** What becomes of a job and its message. */
+export const messageRules: Readonly<Record<string, QueueRule>> = {
+  put: {
+    title: "a job that is put comes out as it was, through another client",
+    async check(clients) {
+      const job = await clients.put();
+      const other = clients.other();
+      const message = await other.next("a job that is put must come");
+      ensure(isDeepStrictEqual(message.data, job), "data must be the job", message.data);
+      ensure(message.attempt === 1, "the first attempt is 1", message.attempt);
+      ensure(await other.settle(message, { result: "done" }), "done must be taken");
+    },
+  },
+  "put-largest": {
+    title: "a job of maxJobBytes comes out whole",
+    async check(clients) {
+      const most = clients.made.driver.maxJobBytes ?? DEFAULT_BYTES;
+      const small = madeJob(60);
+      const room = most - Buffer.byteLength(JSON.stringify(small));
+      const job = await clients.put({ ...small, body: small.body + "x".repeat(room) });
+      const { data } = await clients.other().next("a job of the stated size must come");
+      ensure(isDeepStrictEqual(data, job), "a job of the stated size must come out whole");
+    },
+  },
+  "put-too-large": {
+    title: "a job over maxJobBytes is refused, or comes out whole",
+    async check(clients) {
+      const { maxJobBytes } = clients.made.driver;
+      if (maxJobBytes === undefined) return;
+      let job;
+      try {
+        job = await clients.put(madeJob(maxJobBytes + 1_000));
+      } catch {
+        return;
+      }
+      const { data } = await clients.other().next("a job that was taken must come");
+      ensure(isDeepStrictEqual(data, job), "a job that was taken must come out whole");
+    },
+  },
+  "put-crash": {
+    title: "a job is kept if the process ends as soon as put resolves",
+    isJudged: needsKill,
+    async check(clients) {
+      await clients.put();
+      await clients.made.kill?.();
+      await clients.other().next("put must resolve when the job is kept");
+    },
+  },
+  "put-same": {
+    title: "a second job of one delivery is taken too",
+    async check(clients) {
+      const job = await clients.put();
+      try {
+        await clients.put(job);
+      } catch {
+        ensure(false, "a second put of a delivery must resolve");
+      }
+      await clients.other().next("the job of a delivery that was put twice must come");
+    },
+  },
+  done: {
+    title: "a message that is done does not come again",
+    async check(clients) {
+      await clients.put();
+      const first = clients.first();
+      const message = await first.next("a job that is put must come");
+      ensure(await first.settle(message, { result: "done" }), "done must be taken");
+      await clients.quiet(first, 3, "a message that is done must not come again");
+    },
+  },
+  apart: {
+    title: "of five messages each is settled for itself",
+    async check(clients) {
+      for (let n = 0; n < 5; n += 1) await clients.put();
+      const first = clients.first();
+      const rule = "every job must come";
+      const messages = [];
+      for (let n = 0; n < 5; n += 1) messages.push(await first.next(rule));
+      const again = messages[2];
+      for (const message of messages) {
+        const isAgain = message === again;
+        const settlement = { result: "retry", afterMs: 1, error } as const;
+        await first.settle(message, isAgain ? settlement : { result: "done" });
+      }
+      const message = await first.next("the one message that is to run again must come");
+      const isSame = isDeepStrictEqual(message.data, again?.data);
+      ensure(isSame, "only the message that is to run again may come", message.id);
+      await first.settle(message, { result: "done" });
+      await clients.quiet(first, 2, "the other four must not come again");
+    },
+  },
+  exclusive: {
+    title: "no other client gets a message while it is held",
+    async check(clients) {
+      await clients.put();
+      const message = await clients.first().next("a job that is put must come");
+      const other = clients.other();
+      await clients.hold(message, 1 / 2, "a message is held for a while");
+      ensure(other.received.length === 0, "a message that is held must not come elsewhere");
+    },
+  },
+  "extend-holds": {
+    title: "a message that is extended, or whose connection lives, stays ours beyond its hold",
+    isJudged: ({ driver }) => (driver.extends === "never" ? "nothing extends it" : undefined),
+    async check(clients) {
+      await clients.put();
+      const first = clients.first();
+      const message = await first.next("a job that is put must come");
+      const other = clients.other();
+      await clients.hold(message, 3, "a message can be extended");
+      ensure(other.received.length === 0, "an extended message must not come elsewhere");
+      ensure(await first.settle(message, { result: "done" }), "done must be taken");
+      await clients.quiet(other, 2, "a message that is done must not come elsewhere");
+    },
+  },
+  crash: {
+    title: "the message of a process that ended comes again",
+    isJudged: needsKill,
+    async check(clients) {
+      await clients.put();
+      await clients.first().next("a job that is put must come");
+      await clients.made.kill?.();
+      await clients.other().next("a message of a killed process must come again");
+    },
+  },
+  lost: {
+    title: "a message that went to another client says that it is lost",
+    isJudged: needsExtend,
+    async check(clients) {
+      await clients.put();
+      const message = await clients.first(1).next("a job that is put must come");
+      await clients.other().next("a message that is not extended must come elsewhere");
+      const isHeld = message.lost?.aborted !== true && (await message.extend?.(clients.holdMs));
+      ensure(isHeld !== true, "the extension of a lost message must be false, or lost be aborted");
+    },
+  },
+  "lost-settle": {
+    title: "a client that has lost a message can neither delay nor bury the run of another",
+    isJudged: needsExtend,
+    async check(clients) {
+      await clients.put();
+      const message = await clients.first(1).next("a job that is put must come");
+      const other = clients.other();
+      const taken = await other.next("a message that is not extended must come elsewhere");
+      const isTaken = await message.settle({ result: "dead", error });
+      ensure(!isTaken, "the settlement of a lost message must be false");
+      ensure(
+        await other.settle(taken, { result: "done" }),
+        "the holder's settlement must be taken",
+      );
+    },
+  },
+  "retry-waits": {
+    title: "a message that is to run again waits as long as it was told, and counts its attempt",
+    async check(clients) {
+      await clients.put();
+      const first = clients.first();
+      const message = await first.next("a job that is put must come");
+      const afterMs = 3 * clients.holdMs;
+      const since = performance.now();
+      await first.settle(message, { result: "retry", afterMs, error });
+      const again = await first.next("a message that is to run again must come");
+      const waitedMs = performance.now() - since;
+      // A timer may fire up to a millisecond early.
+      ensure(waitedMs >= afterMs - 1, `a retry after ${afterMs} ms must wait as long`, waitedMs);
+      ensure(again.attempt === 2, "the second attempt is 2", again.attempt);
+      await first.settle(again, { result: "retry", afterMs: 1, error });
+      const { attempt } = await first.next("a message that is to run again must come");
+      ensure(attempt === 3, "the third attempt is 3", attempt);
+    },
+  },
+  postponed: {
+    title: "a run that did not fail is no attempt, and never buries its job",
+    async check(clients) {
+      await clients.put();
+      const first = clients.first();
+      for (let n = 0; n < 8; n += 1) {
+        const message = await first.next("a postponed message must come again");
+        const { attempt, maxAttempts = Infinity } = message;
+        ensure(attempt === 1, "a run that did not fail must not count", attempt);
+        ensure(attempt <= maxAttempts, "a postponed message must not be given up");
+        await first.settle(message, { result: "retry", afterMs: 1 });
+      }
+    },
+  },
+};

@@ -1,0 +1,71 @@
+import { deadDeliveriesOf, type DeadDeliveries, type DeadDelivery } from "../dead-deliveries.js";
+import { jobNameOf } from "../inbox-job.js";
+import { bullmqJobId, deliveryIdOfBullmqJob } from "../job-id.js";
+import { queueErrorOf, wordsOfText } from "../queue-error.js";
+import type { BullmqQueue, BullmqStoredJob } from "./client.js";
+
+/** The failed jobs of a queue. BullMQ keeps them, with their bodies, until they are replayed or discarded. */
+export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
+  const find = async (id: string): Promise<BullmqStoredJob | undefined> => {
+    // A job that the inbox did not make is listed under its own id.
+    const job = (await queue.getJob(bullmqJobId(id))) ?? (await queue.getJob(id));
+    return job !== undefined && (await job.isFailed()) ? job : undefined;
+  };
+  const forEach = (
+    ids: readonly string[],
+    act: (job: BullmqStoredJob) => PromiseLike<unknown>,
+  ): Promise<ReadonlySet<string>> =>
+    withSafeErrors(async () => {
+      const found = new Set<string>();
+      for (const id of ids) {
+        const job = await find(id);
+        if (job !== undefined && (await isDone(job, act))) found.add(id);
+      }
+      return found;
+    });
+
+  return deadDeliveriesOf({
+    list: (limit, offset) =>
+      withSafeErrors(async () => {
+        const jobs = await queue.getJobs(["failed"], offset, offset + limit - 1, true);
+        // A job that was removed after its id was read is undefined.
+        return jobs.filter((job) => job !== undefined).map(deadDeliveryOf);
+      }),
+    replay: (ids) => forEach(ids, (job) => job.retry("failed", { resetAttemptsMade: true })),
+    discard: (ids) => forEach(ids, (job) => job.remove()),
+  });
+}
+
+/** False if another call was faster, so that the job is no longer among the failed ones. */
+async function isDone(
+  job: BullmqStoredJob,
+  act: (job: BullmqStoredJob) => PromiseLike<unknown>,
+): Promise<boolean> {
+  try {
+    await act(job);
+    return true;
+  } catch (error) {
+    if (await job.isFailed()) throw error;
+    return false;
+  }
+}
+
+function deadDeliveryOf(job: BullmqStoredJob): DeadDelivery {
+  const { id = deliveryIdOfBullmqJob(job.id ?? ""), type } = jobNameOf(job.data);
+  return {
+    id,
+    type,
+    attempts: job.attemptsMade,
+    failedAt: new Date(job.finishedOn ?? 0),
+    error: wordsOfText(job.failedReason),
+  };
+}
+
+/** Replaces errors of BullMQ, which may quote a body. */
+async function withSafeErrors<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw queueErrorOf("BullMQ", error);
+  }
+}

@@ -1,0 +1,72 @@
+import { invalidOption } from "../common/errors.js";
+import { missingMethod } from "../common/option-checks.js";
+import type { DeliveryContext } from "../handling/delivery-context.js";
+import { within } from "../common/timers.js";
+import type { InboxJob, QueuedDelivery } from "./inbox-job.js";
+import { QueueError, queueErrorOf } from "./queue-error.js";
+
+/**
+ * Keeps bodies that are too large for the queue: two functions over S3, R2 or a table. Bodies are personal
+ * data. Nothing removes them again, so give the bucket a rule that deletes them after two weeks.
+ *
+ * @example
+ * const overflow: InboxOverflow = {
+ *   put: (key, body) => bucket.put(key, body),
+ *   get: async (key) => new Uint8Array(await (await bucket.get(key)).arrayBuffer()),
+ * };
+ */
+export interface InboxOverflow {
+  /** Stores `body`. Resolves when a crash of this process would not lose it. `key` is the delivery id. */
+  put(key: string, body: Uint8Array): PromiseLike<unknown>;
+  /** Resolves to the stored body. Rejects if there is none. */
+  get(key: string): PromiseLike<Uint8Array>;
+}
+
+/** More than a job has beside its body: id, type, timestamp, trace and names. Bytes of JSON. */
+const HEAD_BYTES = 2_048;
+const GET_TIMEOUT_MS = 30_000;
+const encoder = new TextEncoder();
+
+/** The largest body whose job surely fits into `maxJobBytes`: no encoding of a body takes more than base64. */
+export function maxBodyBytesOf(maxJobBytes: number): number {
+  return Math.max(0, Math.floor((maxJobBytes - HEAD_BYTES) / 4) * 3);
+}
+
+/** The job as the queue takes it. A body that is too large goes to `overflow`. */
+export async function fitted(
+  job: InboxJob,
+  { rawBody }: DeliveryContext,
+  maxJobBytes: number | undefined,
+  overflow: InboxOverflow | undefined,
+): Promise<InboxJob> {
+  if (maxJobBytes === undefined) return job;
+  if (encoder.encode(JSON.stringify(job)).length <= maxJobBytes) return job;
+  if (overflow === undefined) {
+    throw new QueueError("the job is larger than maxJobBytes of the driver: give inbox overflow");
+  }
+  await overflow.put(job.id, rawBody);
+  return { ...job, encoding: "overflow", body: job.id };
+}
+
+/** The delivery of a job, with its body from `overflow` if it is there. */
+export async function withBody(
+  { overflowKey, ...delivery }: QueuedDelivery,
+  overflow: InboxOverflow | undefined,
+): Promise<QueuedDelivery> {
+  if (overflowKey === undefined) return delivery;
+  if (overflow === undefined) {
+    throw new QueueError("the body of the job is in overflow: give inboxConsume the same overflow");
+  }
+  try {
+    const body = overflow.get(overflowKey);
+    return { ...delivery, rawBody: await within(GET_TIMEOUT_MS, "overflow.get", body) };
+  } catch (error) {
+    throw queueErrorOf("the body of the job could not be read from overflow", error);
+  }
+}
+
+/** Throws `ConfigurationError` for an `overflow` without one of its functions. */
+export function checkOverflow(overflow: InboxOverflow | undefined): void {
+  const missing = overflow && missingMethod(overflow, ["put", "get"]);
+  if (missing !== undefined) throw invalidOption(`overflow must have the function ${missing}`);
+}
