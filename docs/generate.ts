@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { apiReports } from "../api/api-reports.js";
+import { listenPage } from "./listen-page.js";
 import { monitoringPage } from "./monitoring-page.js";
 import { outcomesPage } from "./outcomes-page.js";
 import { performancePage, readmeWithPerformance } from "./performance-page.js";
@@ -27,6 +28,7 @@ const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>>
   "docs/monitoring.md": monitoringPage,
   "docs/performance.md": (now) => performancePage(now, results()),
   "README.md": (now) => readmeWithPerformance(now, results()),
+  "cli/page/page-html.ts": listenPage,
   "docs/doctor.svg": () => doctorPicture(inRepository("dist/cli.js")),
 };
 

@@ -7,11 +7,11 @@ import {
 /** What each reason counts, with the words of its share. */
 const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readonly of?: string }>> =
   {
-    only_mismatches: {
-      what: "requests without a good signature (`unsigned`, `signature_mismatch`), and none with one since the start",
+    all_refused: {
+      what: "refused requests of one type that may be the gateway's, the first and the last at least 15 minutes apart, and no authentic delivery of the type between them or since",
     },
     mismatch_ratio: {
-      what: "`unsigned` or `signature_mismatch`, after at least one good signature",
+      what: "refused requests that may be the gateway's (`unsigned`, `signature_mismatch`, `malformed_signed`)",
       of: "the requests whose signature was checked",
     },
     stale: { what: "`stale`", of: "the authentic requests" },

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { RECEIVER_METRICS, HISTOGRAMS } from "../src/telemetry/metrics.js";
+import { HISTOGRAMS } from "../src/telemetry/histogram-metrics.js";
+import { RECEIVER_METRICS } from "../src/telemetry/metrics.js";
 import { JOB_METRICS, JobTally, QUEUE_METRIC } from "../src/telemetry/opentelemetry/job-metrics.js";
 import { SPAN_ATTRIBUTES } from "../src/telemetry/opentelemetry/attributes.js";
 import { Tally } from "../src/telemetry/tally.js";
@@ -15,7 +16,13 @@ interface Row {
 /** Every metric, and the attributes of its series. */
 export function metricRows(): readonly Row[] {
   const tally = new Tally({ count: () => 1 });
-  const receiver = { tally, inFlight: () => 0, completionsPending: () => 0 };
+  const receiver = {
+    tally,
+    startedAtMs: () => 0,
+    refusedMs: () => 0,
+    inFlight: () => 0,
+    completionsPending: () => 0,
+  };
   const namesOf = (series: readonly { readonly attributes: object }[]) =>
     Object.keys(series[0]?.attributes ?? {});
   return [

@@ -1,9 +1,10 @@
+import { REQUEST_FILE } from "../cli/explain-page.js";
 import { OUTCOMES, type WebhookOutcome } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 
 const INTRODUCTION = `# Outcomes
 
-Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and at the start of the log line. This page has one section for each outcome. It is generated from the tables that the log and the command line use.\n\n\`request.txt\` is a captured request, for example the output of \`curl -v\`. \`doctor\` sends about 900 requests, and the endpoint handles about 300 made-up deliveries as if they were real: do not run it against production.`;
+Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and at the start of the log line. This page has one section for each outcome. It is generated from the tables that the log and the command line use.\n\n\`doctor\` sends about 1 950 requests, and the endpoint handles about 850 made-up deliveries as if they were real: do not run it against production.`;
 
 /** The text of docs/outcomes.md, generated from the tables of outcomes. */
 export function outcomesPage(): string {
@@ -20,6 +21,7 @@ function sectionOf(outcome: WebhookOutcome): string {
       ? []
       : ["Usual causes:", causes.map((cause) => `- ${cause}`).join("\n")]),
     ...(command === undefined ? [] : ["To find out more:", `\`\`\`sh\n${command}\n\`\`\``]),
+    ...(command?.includes("request.txt") === true ? [REQUEST_FILE] : []),
   ].join("\n\n");
 }
 

@@ -52,7 +52,7 @@ const PARTS: readonly Part[] = [
   {
     title: "Test and watch",
     pages: [
-      ...docs("testing"),
+      ...docs("test-handlers", "testing"),
       { file: "fixtures/README.md", to: "fixtures" },
       ...docs("monitoring", "monitoring/proof"),
     ],
