@@ -48,13 +48,13 @@ export default [
   {
     ...bundle,
     name: "createWebhookReceiver + fetchHandler, bundled for the edge",
-    limit: "39 kB",
+    limit: "41 kB",
     modifyEsbuildConfig: edge,
   },
   {
     ...bundle,
     name: "the part that is loaded before a record needs the schemas",
-    limit: "32 kB",
+    limit: "33 kB",
     /** @param {import("esbuild").BuildOptions} config */
     modifyEsbuildConfig: (config) => ({
       ...edge(config),
@@ -64,13 +64,13 @@ export default [
   {
     ...lambda,
     name: "lambdaHandler with the memory store, in one file",
-    limit: "40 kB",
+    limit: "41 kB",
     modifyEsbuildConfig: node,
   },
   {
     ...lambda,
     name: "the part of that file that runs before a record needs the schemas",
-    limit: "33 kB",
+    limit: "34 kB",
     /** @param {import("esbuild").BuildOptions} config */
     modifyEsbuildConfig: (config) => ({
       ...node(config),

@@ -43,9 +43,9 @@ async function keepKitOnce(): Promise<void> {
 // the sources, every entry would get a copy of the core and `instanceof` would fail between subpaths;
 // with tsup's own splitting the classes are rewritten.
 export default defineConfig({
-  // The command line is run and never required.
+  // The command line and its page are run and never required.
   entry: files
-    .filter((file) => file.endsWith(".js") && file !== "cli.js")
+    .filter((file) => file.endsWith(".js") && !/^(?:cli|page-html-.*)\.js$/.test(file))
     .map((file) => `dist/${file}`),
   outDir: "dist",
   format: "cjs",

@@ -2,6 +2,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import { defineConfig } from "tsup";
+import { listenPage } from "./docs/listen-page.js";
 
 /**
  * Packages whose code is inlined, so that a receiver's install stays small. Only the kit and the command line
@@ -74,6 +75,12 @@ async function mergeCore(): Promise<void> {
     await writeFile(`dist/${file}`, toCore(await readFile(`dist/${file}`, "utf8")));
   }
 }
+
+// `npm run generate` makes this file too, but builds first. Knip and tests read this configuration as well: written
+// anew without a change, the file would be younger than the build, and `npm run check` would build once more.
+const PAGE = "cli/page/page-html.ts";
+const page = await listenPage();
+if ((await readFile(PAGE, "utf8").catch(() => "")) !== page) await writeFile(PAGE, page);
 
 // The ESM build. Its entries share their chunks, so that every subpath has the same classes.
 // `tsup.cjs.config.ts` makes CommonJS of it.

@@ -117,6 +117,8 @@ export default defineConfig({
     coverage: {
       provider: "v8",
       include: ["{src,adapters,kit,cli}/**/*.ts"],
+      // It runs in a browser.
+      exclude: ["cli/page/browser/**"],
       reporter: ["text-summary", "html", "json-summary"],
       reportsDirectory: "coverage",
       // Of the quick and the slow tests together: `npx vitest run --coverage`.

@@ -10,3 +10,27 @@ afterEach(() => {
   vi.useRealTimers();
 });
 afterAll(endHanging);
+
+/** The real timers that this file has started and that are still pending. */
+const pending = new Set<NodeJS.Timeout>();
+const { setTimeout: start, clearTimeout: stop } = globalThis;
+function startTracked(run: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) {
+  const timer = start(() => {
+    pending.delete(timer);
+    run(...args);
+  }, ms);
+  pending.add(timer);
+  return timer;
+}
+Object.defineProperties(startTracked, Object.getOwnPropertyDescriptors(start));
+globalThis.setTimeout = startTracked as typeof start;
+globalThis.clearTimeout = (timer) => {
+  pending.delete(timer as NodeJS.Timeout);
+  stop(timer);
+};
+// A receiver whose store fails repeats its calls in the background. In the next file they would count as fake timers.
+afterAll(() => {
+  for (const timer of pending) if (!timer.hasRef()) stop(timer);
+  globalThis.setTimeout = start;
+  globalThis.clearTimeout = stop;
+});

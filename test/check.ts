@@ -7,7 +7,7 @@ import { runCommands } from "./commands.js";
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 /** What the build is made of. */
 const SOURCES =
-  /^(?:src|adapters|kit|cli)\/.*\.ts$|^(?:package(?:-lock)?\.json|ts(?:up|config)[.\w]+)$/;
+  /^(?:src|adapters|kit|cli)\/.*\.(?:ts|css|html)$|^(?:package(?:-lock)?\.json|ts(?:up|config)[.\w]+)$/;
 /** The file that `npm run build` writes last. */
 const LAST_BUILT = "dist/index.d.cts";
 
@@ -15,6 +15,7 @@ const LAST_BUILT = "dist/index.d.cts";
 const CHECKS = [
   "eslint .",
   "tsc",
+  "tsc -p cli/page/browser",
   "tsx docs/generate.ts --check",
   "prettier --check .",
   "size-limit",

@@ -101,8 +101,7 @@ describe("the promise of a Node listener", () => {
 
   it("settles after the rest of a refused upload has been dropped", async () => {
     const { ends, over1 } = watchedListeners();
-    const server = await open(over1, { maxBodyBytes: 100 });
-    const connection = await server.connect();
+    const { connection } = await open.connected(over1, { maxBodyBytes: 100 });
     await connection.write(headOf(await signed(), "Content-Length: 2000"));
     expect((await connection.answers(1))[0]).toMatchObject({ status: 409 });
     // The rest may still come.

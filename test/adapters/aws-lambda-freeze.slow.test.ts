@@ -1,19 +1,21 @@
 import { Redis } from "ioredis";
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import type { LambdaResult, LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
 import { createGatewayTwin, createScaledClock, sampleAlarm } from "../../kit/index.js";
-import { TEST_SECRET } from "../support/deliveries.js";
+import { delivery, TEST_SECRET } from "../support/deliveries.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
 import { unexplained, type LedgerEntry } from "../support/lambda/frozen-ledger.js";
 import { deployFunction } from "../support/lambda/lambda-function.js";
 import { startFront } from "../support/lambda/lambda-front.js";
+import { installPlatform } from "../support/platform-packages.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
 
-const SOURCE = fileURLToPath(
-  new URL("../support/lambda/frozen-function-handler.ts", import.meta.url),
-);
+const sourceOf = (file: string): string =>
+  fileURLToPath(new URL(`../support/lambda/${file}`, import.meta.url));
+
 const DELIVERIES = 1_000;
 const TIMEOUT_MS = 2_000;
 const LEASE_MS = 2_000;
@@ -42,7 +44,7 @@ describeRedis("a function whose instances are frozen between invocations", () =>
     onTestFinished(redis.close);
     const [httpApi] = EVENT_FORMS;
     const deployed = await deployFunction({
-      source: SOURCE,
+      source: sourceOf("frozen-function-handler.ts"),
       instances: 2,
       timeoutMs: TIMEOUT_MS,
       // Long enough that another instance takes over what this one has given up.
@@ -88,4 +90,48 @@ describeRedis("a function whose instances are frozen between invocations", () =>
       expect(outcomes).toContain(outcome);
     }
   }, 120_000);
+
+  it.each(["hono", "fastify", "express"])(
+    "answer a delivery through the wrapper of %s when its slow handler has ended, and no effect is doubled",
+    async (wrapper) => {
+      const redis = await startRedisServer();
+      onTestFinished(redis.close);
+      const packages = await installPlatform("lambda");
+      const deployed = await deployFunction({
+        source: sourceOf("wrapped-function-handler.ts"),
+        build: { nodePaths: [fileURLToPath(new URL("node_modules", packages))] },
+        ...{ instances: 2, timeoutMs: 30_000 },
+        // Meanwhile another instance takes over what this one has given up.
+        restAfter: (result) => ((result as LambdaResult).statusCode === 503 ? 3_000 : 0),
+        environment: {
+          ...{ REDIS_PORT: String(redis.port), GATEWAY_WEBHOOK_SECRET: TEST_SECRET },
+          ...{ LEASE_MS: "1000", SLOW_MS: "1000", WRAPPER: wrapper },
+        },
+      });
+      onTestFinished(deployed.stop);
+      const send = async (id: string): Promise<number> => {
+        const { headers, body } = await delivery({ id, timestamp: Math.floor(Date.now() / 1000) });
+        const lines = Object.entries(headers);
+        const request = { method: "POST", headers: lines, body: Buffer.from(body) };
+        const event = EVENT_FORMS[0]?.eventOf(request) ?? {};
+        return ((await deployed.invoke(event)) as LambdaResult).statusCode;
+      };
+      const sent = await send("first");
+      if (sent !== 200) {
+        // The lease ends, another instance takes over, and the first one is thawed.
+        await wait(1_500);
+        await send("first");
+        await wait(2_000);
+      }
+      await Promise.all([send("second"), send("third")]);
+
+      const client = new Redis(redis.port);
+      const lines = await client.lrange("ledger", 0, -1);
+      client.disconnect();
+      const ledger = lines.map((line) => JSON.parse(line) as LedgerEntry);
+      const acknowledged = new Set(["first", "second", "third"]);
+      expect(unexplained(ledger, { acknowledged, killed: [] })).toEqual([]);
+      expect(sent).toBe(200);
+    },
+  );
 });

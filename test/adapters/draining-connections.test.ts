@@ -13,8 +13,7 @@ const open = watchedReceivers();
 
 describe.each(httpServers)("%s, when its receiver drains", (_name, create) => {
   it("closes a kept connection with the 503, so that the sender goes to another process", async () => {
-    const server = await open(create);
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(create);
     await connection.write(wireOf(await signed({ id: "before" })));
     const [before] = await connection.answers(1);
     expect(before).toMatchObject({ status: 200 });
@@ -30,8 +29,7 @@ describe.each(httpServers)("%s, when its receiver drains", (_name, create) => {
 
   it("closes the connection of a delivery that was running, with its answer", async () => {
     const work = deferred();
-    const server = await open(create, { handler: () => work.promise });
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(create, { handler: () => work.promise });
     await connection.write(wireOf(await signed()));
     await eventually(() => server.runs.length).toBe(1);
     const drained = server.receiver.drain();

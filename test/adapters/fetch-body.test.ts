@@ -21,9 +21,7 @@ describe("Fetch", () => {
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ error: { code: "BODY_CONSUMED" } });
     expect(bodies).toEqual([]);
-    expect(lines[0]?.message).toContain(
-      "Call fetchHandler(receiver) with a request that nothing has read",
-    );
+    expect(lines[0]?.message).toContain("Call fetchHandler with a request that nothing has read");
   });
 
   it("answers 503 for a request whose body is no stream of the Fetch API, as node-fetch has it", async () => {
@@ -31,7 +29,7 @@ describe("Fetch", () => {
     const request = requestOf(await oddDelivery());
     Object.defineProperty(request, "body", { value: Readable.from([ODD_BODY]) });
     expect((await fetchHandler(receiver)(request)).status).toBe(503);
-    expect(lines[0]?.message).toContain("not one of node-fetch");
+    expect(lines[0]?.message).toContain("pass a Request of the Fetch API");
   });
 
   it("leaves an earlier clone of the request readable", async () => {

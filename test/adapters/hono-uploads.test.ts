@@ -35,8 +35,7 @@ describe.each(arrivals)("Hono on @hono/node-server, a body %s", (_how, send) => 
       [length, 200, "handled"],
       [length - 1, 409, "body_too_large"],
     ] as const) {
-      const server = await open(hono, { maxBodyBytes });
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(hono, { maxBodyBytes });
       await send(server, connection, request);
       expect((await connection.answers(1))[0]).toMatchObject({ status });
       expect(outcomesOf(server)).toEqual([outcome]);

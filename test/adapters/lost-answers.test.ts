@@ -100,8 +100,7 @@ it("a middleware that sets res.stream over HTTP/1 does not keep a refused upload
     Object.assign(res, { stream: { a: "middleware's" } });
     Object.assign(req, { stream: { a: "middleware's" } });
   });
-  const server = await open(create, { maxBodyBytes: 100 });
-  const connection = await server.connect();
+  const { server, connection } = await open.connected(create, { maxBodyBytes: 100 });
   await connection.write(headOf(await signed(), "Content-Length: 2000"));
   const [answer] = await connection.answers(1);
   expect(answer).toMatchObject({ status: 409, headers: { connection: "close" } });

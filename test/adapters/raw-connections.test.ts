@@ -47,8 +47,7 @@ describe.each(httpServers)("%s", (_name, create) => {
       ["Content-Length: 2000", [new Uint8Array(2_000)]],
       [CHUNKED, [chunkOf(new Uint8Array(2_000)), LAST_CHUNK]],
     ])("closes the connection as soon as it has arrived (%s)", async (framing, pieces) => {
-      const server = await open(create, { maxBodyBytes: 1_000 });
-      const connection = await server.connect();
+      const { connection } = await open.connected(create, { maxBodyBytes: 1_000 });
       const lingers = watchTimers(LINGER_MS);
       await connection.write(headOf(await signed(), framing));
       await connection.write(Buffer.concat(pieces));
@@ -73,9 +72,8 @@ describe.each(httpServers)("%s", (_name, create) => {
     });
 
     it("closes its connection although a draining receiver gives another answer", async () => {
-      const server = await open(create, { maxBodyBytes: 1_000 });
+      const { server, connection } = await open.connected(create, { maxBodyBytes: 1_000 });
       await server.receiver.drain();
-      const connection = await server.connect();
       await connection.write(headOf(await signed(), "Content-Length: 2000"));
       const [answer] = await connection.answers(1);
       expect(answer).toMatchObject({ status: 503, headers: { connection: "close" } });
@@ -85,8 +83,7 @@ describe.each(httpServers)("%s", (_name, create) => {
     });
 
     it("leaves nothing behind when the sender goes away after the answer", async () => {
-      const server = await open(create, { maxBodyBytes: 1_000 });
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(create, { maxBodyBytes: 1_000 });
       await connection.write(headOf(await signed(), ENDLESS));
       await connection.answers(1);
       const lingers = watchTimers(LINGER_MS);

@@ -83,8 +83,8 @@ describe.each(httpServers)("%s", (_name, create) => {
       ["between two chunks", CHUNKED, chunkOf(bytesOf('{"alarm":'))],
       ["within a chunk", CHUNKED, "3e8\r\nabc"],
     ])("%s is answered 408 and the connection closed", async (_where, framing, start) => {
-      const server = await open(create, { bodyTimeoutMs: BODY_TIMEOUT_MS });
-      const connection = await server.connect();
+      const bodyTimeoutMs = BODY_TIMEOUT_MS;
+      const { server, connection } = await open.connected(create, { bodyTimeoutMs });
       const lingers = watchTimers(LINGER_MS);
       const startedAt = performance.now();
       await connection.write(headOf(await signed(), framing));
@@ -133,8 +133,7 @@ describe.each(httpServers)("%s", (_name, create) => {
   });
 
   it("runs no handler for a body that its Content-Length has cut", async () => {
-    const server = await open(create);
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(create);
     const request = await signed();
     await connection.write(headOf(request, "Content-Length: 10"));
     await connection.write(request.body ?? "");

@@ -15,8 +15,7 @@ const GAP_MS = 20;
 
 describe("an upload that comes byte by byte, and never ends", () => {
   it.each(httpServers)("is answered 408 and closed over HTTP/1: %s", async (_name, create) => {
-    const server = await open(create, slowly);
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(create, slowly);
     await connection.write(headOf(await signed(), "Content-Length: 100000"));
     while (!connection.socket.closed) {
       await connection.write("x");

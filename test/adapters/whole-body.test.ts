@@ -102,14 +102,13 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     });
 
     it("is never taken in part when other code keeps the stream paused", async () => {
-      const server = await open(
+      const { server, connection } = await open.connected(
         around((next, req) => {
           next();
           req.pause();
         }),
         { bodyTimeoutMs: 40 },
       );
-      const connection = await server.connect();
       await send(server, connection, await oddDelivery());
       expect((await connection.answers(1))[0]).toMatchObject({ status: 408 });
       await connection.closed;
@@ -117,14 +116,13 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     });
 
     it("is never taken in part when other code destroys the request", async () => {
-      const server = await open(
+      const { server, connection } = await open.connected(
         around((next, req) => {
           if (how.includes("with its headers")) next();
           req.on("data", () => req.destroy());
           if (!how.includes("with its headers")) next();
         }),
       );
-      const connection = await server.connect();
       await send(server, connection, await oddDelivery());
       await connection.closed;
       await server.allGone();
@@ -145,30 +143,27 @@ describe.each(surroundedServers)("%s", (_name, around) => {
   });
 
   it("starts no timer when it arrives with its headers", async () => {
-    const server = await open(
+    const { connection } = await open.connected(
       around((next) => {
         next();
       }),
       { bodyTimeoutMs: BODY_TIMEOUT_MS },
     );
-    const connection = await server.connect();
     const timers = watchTimers(BODY_TIMEOUT_MS);
     await connection.write(wireOf(await signed()));
     expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
     expect(timers.started()).toBe(0);
-    connection.socket.end();
   });
 
   it("leaves nothing behind on a connection with ten pipelined requests, and ten more", async () => {
     const listeners: number[] = [];
-    const server = await open(
+    const { server, connection } = await open.connected(
       around((next, { socket }) => {
         listeners.push(socket.listenerCount("end") + socket.listenerCount("error"));
         next();
       }),
       { bodyTimeoutMs: BODY_TIMEOUT_MS },
     );
-    const connection = await server.connect();
     const timers = watchTimers(BODY_TIMEOUT_MS);
     const ids = Array.from({ length: 20 }, (_, index) => `delivery-${String(index)}`);
     const wires = await Promise.all(ids.map(async (id) => wireOf(await signed({ id }))));
@@ -185,6 +180,5 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     // Node adds a listener of its own for the end of a request that was answered before it.
     const left = server.requests.map(({ req }) => ({ ...listenersOf(req), end: 0 }));
     expect(left).toEqual(Array(20).fill(server.requests[0]?.before));
-    connection.socket.end();
   });
 });

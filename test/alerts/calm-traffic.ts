@@ -55,4 +55,12 @@ export function calmMinute(recording: Recording, minute: number): void {
   // A deployment each day, one process after the other.
   if (ofDay === 10 * HOUR) recording.restart("a");
   if (ofDay === 10 * HOUR + 1) recording.restart("b");
+  for (const replica of ["a", "b"]) {
+    const at = { instance: replica };
+    const started = Math.floor((minute - 10 * HOUR) / DAY) * DAY + 10 * HOUR;
+    recording.set("gateway_webhook_started_seconds", 60 * started, at);
+    recording.set("up", 1, at);
+    recording.set("gateway_webhook_in_flight", 0, at);
+  }
+  recording.set("gateway_webhook_check_exit_code", 0, { command: "check" });
 }

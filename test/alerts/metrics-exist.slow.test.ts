@@ -1,9 +1,12 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createWebhookReceiver, memoryStore, metricsText } from "../../src/index.js";
-import { inbox, inboxWorker } from "../../src/inbox/index.js";
+import { inbox } from "../../src/inbox/index.js";
 import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
 import { sampleAlarm, signedDelivery, TEST_SECRET } from "../../kit/index.js";
 import { describeService } from "../support/describe-service.js";
@@ -12,6 +15,7 @@ import { listen, type RunningServer } from "../support/servers.js";
 import { inMemorySdk } from "../support/telemetry/in-memory.js";
 import { missingPrometheus, startPrometheus, type Prometheus } from "./prometheus.js";
 import { RULES } from "./rules.js";
+import { calledWorker } from "../support/inbox/called-worker.js";
 
 interface Dashboard {
   readonly panels: readonly {
@@ -50,13 +54,11 @@ function measuredApp() {
       },
     },
   });
-  const work = inboxWorker({ handlers: { new_alarm: () => undefined }, telemetry, logger: false });
-  const enqueue = Object.assign((job: object) => work(job).then(() => undefined), {
-    oldestWaitMs: () => Promise.resolve(0),
-  });
+  const work = calledWorker({ handlers: { new_alarm: () => undefined }, telemetry, logger: false });
+  const driver = { put: work, waiting: () => Promise.resolve({ oldestMs: 0 }) };
   const withInbox = createWebhookReceiver({
     ...{ secret: TEST_SECRET, telemetry, logger: false },
-    handlers: inbox({ enqueue, telemetry }),
+    handlers: inbox({ driver, telemetry }),
   });
   return {
     prometheusText: () => sdk.prometheusText(),
@@ -69,16 +71,36 @@ function measuredApp() {
   };
 }
 
+/** What the script of the page leaves to a textfile collector, after a command that exits with 1. */
+function jobText(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "gateway-webhook-job-"));
+  const script = readMarkdown("docs/monitoring.md").text.split("```sh\n#!/bin/sh\n").at(1) ?? "";
+  writeFileSync(path.join(folder, "job"), script.split("\n```").at(0) ?? "");
+  writeFileSync(path.join(folder, "npx"), "#!/bin/sh\nexit 1\n", { mode: 0o700 });
+  const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, TEXTFILES: folder };
+  const { status } = spawnSync("sh", [path.join(folder, "job"), "check"], { env });
+  expect(status).toBe(1);
+  const text = readFileSync(path.join(folder, "gateway-webhook-check.prom"), "utf8");
+  rmSync(folder, { recursive: true });
+  return text;
+}
+
+it("the script of the page that runs a command by the clock leaves its exit code as a metric", () => {
+  expect(jobText()).toMatch(
+    /^gateway_webhook_check_exit_code\{command="check"\} 1\ngateway_webhook_check_finished_seconds\{command="check"\} \d{10}\n$/,
+  );
+});
+
 it.each(["the exporter of OpenTelemetry", "metricsText"])(
   "every metric that the rules, the dashboard and the page name is in the text of %s",
   async (source) => {
     const { deliver, prometheusText, receiverText } = measuredApp();
     for (let count = 0; count < 2; count++) await deliver();
     const isExporter = source !== "metricsText";
-    const text = isExporter ? await prometheusText() : receiverText();
+    const text = (isExporter ? await prometheusText() : receiverText()) + jobText();
     const exported = new Set<string>(text.match(/\bgateway_webhook_\w+/g) ?? []);
     const named = [RULES, DASHBOARD, readMarkdown("docs/monitoring.md").text].flatMap(
-      (document) => document.match(/\bgateway_webhook_[\w()?]+/g) ?? [],
+      (document) => document.match(/\bgateway_webhook_(?:\w|\(_seconds\)\?)+/g) ?? [],
     );
     const missing = [...new Set(named)].filter((name) => {
       const pattern = new RegExp(`^${name}`);

@@ -1,10 +1,7 @@
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { freePort } from "../support/free-port.js";
+import { startServer } from "../support/server-process.js";
 
 /** What is missing to test rules; undefined if `prometheus` and `promtool` are on PATH. */
 export const missingPrometheus: string | undefined = ["prometheus", "promtool"].every(
@@ -14,14 +11,7 @@ export const missingPrometheus: string | undefined = ["prometheus", "promtool"].
   : "no prometheus and promtool on PATH (Debian's package prometheus has both; it need not run as a service)";
 
 /** A Prometheus of its own, on a free port and in a folder of its own. */
-export interface Prometheus {
-  /** Values of the series that a query gives now, with their labels. Rejects for an invalid query. */
-  readonly query: (expression: string) => Promise<readonly Sample[]>;
-  /** Names of the alerts that fire now. */
-  readonly firing: () => Promise<ReadonlySet<string>>;
-  /** Stops it and removes its folder. */
-  readonly close: () => Promise<void>;
-}
+export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
 
 /** One series of an instant query. */
 export interface Sample {
@@ -30,14 +20,7 @@ export interface Sample {
 }
 
 /** Starts a Prometheus that scrapes `/metrics` of the ports and evaluates `rules` each second. */
-export async function startPrometheus(
-  ports: readonly number[],
-  rules: string,
-): Promise<Prometheus> {
-  const folder = mkdtempSync(path.join(tmpdir(), "prometheus-"));
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  writeFileSync(path.join(folder, "alerts.yml"), rules);
+export async function startPrometheus(ports: readonly number[], rules: string) {
   const configuration = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
     rule_files: ["alerts.yml"],
@@ -48,35 +31,25 @@ export async function startPrometheus(
       },
     ],
   };
-  // Every JSON document is also YAML.
-  writeFileSync(path.join(folder, "prometheus.yml"), JSON.stringify(configuration));
-  const child = spawn(
-    "prometheus",
-    [
+  const { port, close } = await startServer({
+    name: "prometheus",
+    command: "prometheus",
+    args: (listening, folder) => [
       `--config.file=${path.join(folder, "prometheus.yml")}`,
       `--storage.tsdb.path=${path.join(folder, "data")}`,
-      `--web.listen-address=127.0.0.1:${port}`,
+      `--web.listen-address=127.0.0.1:${listening}`,
       "--log.level=error",
     ],
-    { stdio: ["ignore", "ignore", "inherit"] },
-  );
-  // Also when this process ends by an error.
-  const kill = (): void => void child.kill("SIGKILL");
-  process.once("exit", kill);
-  const close = async (): Promise<void> => {
-    process.off("exit", kill);
-    await stop(child);
-    rmSync(folder, { recursive: true, force: true });
-  };
-  try {
-    await untilReady(url, child);
-  } catch (error) {
-    await close();
-    throw error;
-  }
+    answers: async (listening) => (await fetch(`http://127.0.0.1:${listening}/-/ready`)).ok,
+    prepare(folder) {
+      writeFileSync(path.join(folder, "alerts.yml"), rules);
+      // Every JSON document is also YAML.
+      writeFileSync(path.join(folder, "prometheus.yml"), JSON.stringify(configuration));
+    },
+  });
 
   const query = async (expression: string): Promise<readonly Sample[]> => {
-    const response = await fetch(`${url}/api/v1/query`, {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/query`, {
       method: "POST",
       body: new URLSearchParams({ query: expression }),
     });
@@ -88,11 +61,14 @@ export async function startPrometheus(
     }));
   };
   return {
+    /** Values of the series that a query gives now, with their labels. Rejects for an invalid query. */
     query,
+    /** Names of the alerts that fire now. */
     async firing() {
       const samples = await query('ALERTS{alertstate="firing"}');
       return new Set(samples.map(({ labels }) => labels["alertname"] ?? ""));
     },
+    /** Stops it and removes its folder. */
     close,
   };
 }
@@ -105,20 +81,4 @@ interface QueryAnswer {
     }[];
   };
   readonly error?: string;
-}
-
-async function untilReady(url: string, child: ChildProcess): Promise<void> {
-  while (child.exitCode === null && child.signalCode === null) {
-    const answer = await fetch(`${url}/-/ready`).catch(() => undefined);
-    if (answer?.ok === true) return;
-    await wait(50);
-  }
-  throw new Error(`prometheus ended with ${child.exitCode ?? child.signalCode}`);
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill("SIGKILL");
-  await exited;
 }

@@ -13,8 +13,8 @@ const BOUNDS = [0.005, 0.05, 0.5, 1, 2.5, 5, 10, 20];
 export class Recording {
   readonly #series = new Map<string, { current: number; readonly values: number[] }>();
 
-  constructor() {
-    for (const instance of ["a", "b"]) this.request("handled", { instance }, 0);
+  constructor(instances: readonly string[] = ["a", "b"]) {
+    for (const instance of instances) this.request("handled", { instance }, 0);
   }
 
   request(outcome: WebhookOutcome, labels: Labels = {}, count = 1): void {
@@ -43,6 +43,13 @@ export class Recording {
   restart(instance: string): void {
     for (const [key, series] of this.#series) {
       if (key.includes(`instance="${instance}"`)) series.current = 0;
+    }
+  }
+
+  /** From now on what has this label has no metrics. */
+  remove(label: "job" | "instance", value: string): void {
+    for (const [key, series] of this.#series) {
+      if (key.includes(`${label}="${value}"`)) series.current = Number.NaN;
     }
   }
 
@@ -78,10 +85,12 @@ function runsOf(values: readonly number[]): readonly string[] {
   const runs: { value: number; length: number }[] = [];
   for (const value of values) {
     const last = runs.at(-1);
-    if (last?.value === value) last.length += 1;
+    if (last !== undefined && Object.is(last.value, value)) last.length += 1;
     else runs.push({ value, length: 1 });
   }
-  return runs.map(({ value, length }) =>
-    length === 1 ? String(value) : `${value}+0x${length - 1}`,
-  );
+  return runs.map(({ value, length }) => {
+    // promtool's way to write that there is no sample.
+    if (Number.isNaN(value)) return `_x${length}`;
+    return length === 1 ? String(value) : `${value}+0x${length - 1}`;
+  });
 }

@@ -24,20 +24,29 @@ export const SHORTENED = new Map([
   ["1m", "2s"],
   ["5m", "10s"],
   ["10m", "15s"],
+  ["15m", "17s"],
   ["30m", "20s"],
   ["1h", "25s"],
   ["3h", "30s"],
+  ["12h", "40s"],
   ["1d", "50s"],
   ["1w", "75s"],
 ]);
 
+/** Fifteen minutes, as the value of a metric in seconds. */
+const QUARTER = / >= 900$/gm;
+
 /** The rules with shortened durations. Nothing else is changed. Throws for a duration without a short one. */
 export function shortenedRules(): string {
-  return RULES.replaceAll(DURATION, (_, before: string, duration: string) => {
-    const short = SHORTENED.get(duration);
-    if (short === undefined) throw new Error(`SHORTENED has no ${duration}`);
-    return before + short;
-  });
+  const short = ` >= ${Number.parseInt(SHORTENED.get("15m") ?? "", 10)}`;
+  return RULES.replaceAll(QUARTER, short).replaceAll(
+    DURATION,
+    (_, before: string, duration: string) => {
+      const short = SHORTENED.get(duration);
+      if (short === undefined) throw new Error(`SHORTENED has no ${duration}`);
+      return before + short;
+    },
+  );
 }
 
 /** The longest range of an alert and its `for`, in shortened seconds: the window of the proof. */
@@ -45,7 +54,8 @@ export function windowSecondsOf(alert: string): number {
   const rule = ruleOf(shortenedRules(), alert);
   const ranges = Array.from(rule.matchAll(/\[(\d+)s\]/g), ([, seconds]) => Number(seconds));
   const [, wait = "0"] = /for: (\d+)s/.exec(rule) ?? [];
-  return Math.max(...ranges) + Number(wait);
+  const [, value = "0"] = / >= (\d+)$/m.exec(rule) ?? [];
+  return Math.max(Number(value), ...ranges) + Number(wait);
 }
 
 /** The text of one rule. */

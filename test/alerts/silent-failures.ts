@@ -25,7 +25,7 @@ export const SILENT_FAILURES = [
     alert: "GatewayWebhookHandlerFailing",
   },
   { id: "dead-jobs", title: "dead jobs", alert: "GatewayWebhookDeliveryLost" },
-  { id: "hang-ups", title: "sender hangs up", alert: "GatewayWebhookSenderHangsUp" },
+  { id: "hang-ups", title: "sender hangs up", alert: "GatewayWebhookAnswerLost" },
   { id: "unknown-types", title: "unknown event types", alert: "GatewayWebhookUnknownType" },
 ] as const;
 

@@ -179,12 +179,12 @@ test("id, type and secretIndex are reported as soon as the signature is verified
   ]);
 });
 
-test.each<[string, unknown]>([
+test.each<[string, unknown, number?]>([
   ["undefined", undefined],
   ["null", null],
   ["a number", 5],
   ["an empty object", {}],
-  ["an object whose method is no text", { method: 5, headers: {}, body: "" }],
+  ["an object whose method is no text", { method: 5, headers: {}, body: "" }, 405],
   [
     "an object whose headers throw",
     {
@@ -192,9 +192,9 @@ test.each<[string, unknown]>([
       body: "",
     },
   ],
-])("receive does not reject for a request that is %s", async (_, request) => {
+])("receive does not reject for a request that is %s", async (_, request, expected) => {
   const { receive, handled } = recordingReceiver({ now: () => NOW_MS });
   const { status } = await receive(request as Parameters<typeof receive>[0]);
-  expect([409, 500]).toContain(status);
+  expect(expected === undefined ? [409, 500] : [expected]).toContain(status);
   expect(handled).toEqual([]);
 });

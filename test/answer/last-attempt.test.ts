@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import { alarm, delivery, eventDelivery, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
@@ -8,83 +8,81 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
 /** A delivery whose alarm was created so many seconds before its timestamp. */
-function lateDelivery(seconds: number, timestamp = NOW_SECONDS) {
-  const created_at = new Date((timestamp - seconds) * 1000).toISOString();
+function lateDelivery(seconds: number) {
+  const created_at = new Date((NOW_SECONDS - seconds) * 1000).toISOString();
   const body = JSON.stringify({ alarm: alarm({ created_at }) });
-  return delivery({ body, timestamp });
+  return delivery({ body, timestamp: NOW_SECONDS });
 }
 
-describe("the last attempt", () => {
-  it("a refusal at what is probably the last attempt is one error line", async () => {
-    const { receiver, lines, reports } = observedAlarmReceiver(() =>
-      Promise.reject(new Error("made up")),
-    );
-    await receiver.receive(await lateDelivery(21_693));
-    const found = linesWith(lines, "last attempt refused");
-    expect(found).toEqual([
-      {
-        level: "error",
-        message:
-          "identity-gateway-webhooks: last attempt refused: the gateway has probably tried this delivery 10 times and does not send it again.",
-        details: { id: ID, type: "new_alarm", outcome: "handler_failed" },
-      },
-    ]);
-    expect(reports).toMatchObject([{ lagMs: 21_693_000, attempt: 10 }]);
-  });
+it("a refusal at what is probably the last attempt is one error line", async () => {
+  const { receiver, lines, reports } = observedAlarmReceiver(() =>
+    Promise.reject(new Error("made up")),
+  );
+  await receiver.receive(await lateDelivery(21_693));
+  const found = linesWith(lines, "last attempt refused");
+  expect(found).toEqual([
+    {
+      level: "error",
+      message:
+        "identity-gateway-webhooks: last attempt refused: the gateway has probably tried this delivery 10 times and does not send it again.",
+      details: { id: ID, type: "new_alarm", outcome: "handler_failed" },
+    },
+  ]);
+  expect(reports).toMatchObject([{ lagMs: 21_693_000, attempt: 10 }]);
+});
 
-  it("a handler that puts a getter that throws into its record changes no answer", async () => {
-    const new_alarm = (record: object) => {
-      const get = throwing(new Error("a getter fails"));
-      Object.defineProperty(record, "created_at", { get });
-      throw new Error("made up");
-    };
-    const { receiver, reports } = recordingReceiver({ handlers: { new_alarm } });
-    expect((await receiver.receive(await lateDelivery(21_693))).outcome).toBe("handler_failed");
-    expect(reports).toMatchObject([{ outcome: "handler_failed" }]);
-  });
+it("a handler that puts a getter that throws into its record changes no answer", async () => {
+  const new_alarm = (record: object) => {
+    const get = throwing(new Error("a getter fails"));
+    Object.defineProperty(record, "created_at", { get });
+    throw new Error("made up");
+  };
+  const { receiver, reports } = recordingReceiver({ handlers: { new_alarm } });
+  expect((await receiver.receive(await lateDelivery(21_693))).outcome).toBe("handler_failed");
+  expect(reports).toMatchObject([{ outcome: "handler_failed" }]);
+});
 
-  it("a stale last attempt is one too: its lag does not depend on the receiver's clock", async () => {
-    const { receiver, lines, reports } = observedAlarmReceiver(() => undefined, {
-      now: () => NOW_MS + 3_600_000,
-    });
-    await receiver.receive(await lateDelivery(21_693));
-    expect(linesWith(lines, "last attempt refused")).toMatchObject([
-      { details: { outcome: "stale" } },
-    ]);
-    expect(reports).toMatchObject([{ outcome: "stale", attempt: 10 }]);
+it("a stale last attempt is one too: its lag does not depend on the receiver's clock", async () => {
+  const { receiver, lines, reports } = observedAlarmReceiver(() => undefined, {
+    now: () => NOW_MS + 3_600_000,
   });
+  await receiver.receive(await lateDelivery(21_693));
+  expect(linesWith(lines, "last attempt refused")).toMatchObject([
+    { details: { outcome: "stale" } },
+  ]);
+  expect(reports).toMatchObject([{ outcome: "stale", attempt: 10 }]);
+});
 
-  it("a last attempt that is handled, and a refused earlier one, write no such line", async () => {
-    const { options, lines } = createCollector();
-    await alarmReceiver(() => undefined, options).receive(await lateDelivery(21_693));
-    const failing = alarmReceiver(() => Promise.reject(new Error("made up")), options);
-    await failing.receive(await lateDelivery(9_355));
-    expect(linesWith(lines, "last attempt refused")).toEqual([]);
-  });
+it("a last attempt that is handled, and a refused earlier one, write no such line", async () => {
+  const { options, lines } = createCollector();
+  await alarmReceiver(() => undefined, options).receive(await lateDelivery(21_693));
+  const failing = alarmReceiver(() => Promise.reject(new Error("made up")), options);
+  await failing.receive(await lateDelivery(9_355));
+  expect(linesWith(lines, "last attempt refused")).toEqual([]);
+});
 
-  it("nothing unauthenticated writes such a line or has a lag", async () => {
-    const { body } = await lateDelivery(21_693);
-    const { receiver, lines, reports } = observedAlarmReceiver(() => undefined);
-    await receiver.receive(await delivery({ body, secret: "another secret of 20" }));
-    expect(linesWith(lines, "last attempt refused")).toEqual([]);
-    expect(reports[0]).not.toHaveProperty("lagMs");
-  });
+it("nothing unauthenticated writes such a line or has a lag", async () => {
+  const { body } = await lateDelivery(21_693);
+  const { receiver, lines, reports } = observedAlarmReceiver(() => undefined);
+  await receiver.receive(await delivery({ body, secret: "another secret of 20" }));
+  expect(linesWith(lines, "last attempt refused")).toEqual([]);
+  expect(reports[0]).not.toHaveProperty("lagMs");
+});
 
-  it("a stale body that is no JSON, or no record, has no lag", async () => {
-    const { receiver, reports } = observedAlarmReceiver(() => undefined, {
-      now: () => NOW_MS + 3_600_000,
-    });
-    for (const body of ["{", '"text"', "null", "{}"])
-      await receiver.receive(await delivery({ body }));
-    expect(reports.map(({ outcome }) => outcome)).toEqual(Array(4).fill("stale"));
-    expect(reports.some((report) => "lagMs" in report)).toBe(false);
+it("a stale body that is no JSON, or no record, has no lag", async () => {
+  const { receiver, reports } = observedAlarmReceiver(() => undefined, {
+    now: () => NOW_MS + 3_600_000,
   });
+  for (const body of ["{", '"text"', "null", "{}"])
+    await receiver.receive(await delivery({ body }));
+  expect(reports.map(({ outcome }) => outcome)).toEqual(Array(4).fill("stale"));
+  expect(reports.some((report) => "lagMs" in report)).toBe(false);
+});
 
-  it("an event has a lag and no attempt", async () => {
-    const { receiver, reports } = observedAlarmReceiver(() => undefined);
-    const occurred_at = new Date(NOW_MS - 90_000).toISOString();
-    await receiver.receive(await eventDelivery("DATA_DELETED", { event: { occurred_at } }));
-    expect(reports[0]).toMatchObject({ lagMs: 90_000, eventType: "DATA_DELETED" });
-    expect(reports[0]).not.toHaveProperty("attempt");
-  });
+it("an event has a lag and no attempt", async () => {
+  const { receiver, reports } = observedAlarmReceiver(() => undefined);
+  const occurred_at = new Date(NOW_MS - 90_000).toISOString();
+  await receiver.receive(await eventDelivery("DATA_DELETED", { event: { occurred_at } }));
+  expect(reports[0]).toMatchObject({ lagMs: 90_000, eventType: "DATA_DELETED" });
+  expect(reports[0]).not.toHaveProperty("attempt");
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { type OutcomeReport, type WebhookRequest } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { observedAlarmReceiver } from "../support/alarm-receiver.js";
@@ -9,121 +9,119 @@ import { recordingReceiver, trustingReceiver } from "../support/recording-receiv
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
-describe("onOutcome", () => {
-  it("onOutcome is called once for each request with exactly the documented fields", async () => {
-    const { receiver, reports } = recordingReceiver();
-    const request = await delivery();
-    const { body } = request;
-    await receiver.receive(request);
-    await receiver.receive(request);
-    expect(reports).toHaveLength(2);
-    expect(reports[0]).toEqual({
-      outcome: "handled",
-      status: 200,
-      bytes: Buffer.byteLength(body),
-      durationMs: expect.any(Number) as number,
-      id: ID,
-      type: "new_alarm",
-      secretIndex: 0,
-    });
-    expect(reports[1]).toEqual({ ...reports[0], outcome: "duplicate", durationMs: anyNumber() });
-    expect(reports.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+it("onOutcome is called once for each request with exactly the documented fields", async () => {
+  const { receiver, reports } = recordingReceiver();
+  const request = await delivery();
+  const { body } = request;
+  await receiver.receive(request);
+  await receiver.receive(request);
+  expect(reports).toHaveLength(2);
+  expect(reports[0]).toEqual({
+    outcome: "handled",
+    status: 200,
+    bytes: Buffer.byteLength(body),
+    durationMs: expect.any(Number) as number,
+    id: ID,
+    type: "new_alarm",
+    secretIndex: 0,
   });
+  expect(reports[1]).toEqual({ ...reports[0], outcome: "duplicate", durationMs: anyNumber() });
+  expect(reports.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+});
 
-  it("onOutcome, the metrics and the health ask the server once whether the sender has hung up", async () => {
-    const { receiver, reports } = recordingReceiver();
-    const isDisconnected = vi.fn(() => true);
-    await receiver.receive({ ...(await delivery()), isDisconnected });
-    expect(reports[0]).toMatchObject({ disconnected: true });
-    expect(receiver.health().ratios.disconnects).toBe(1);
-    expect(isDisconnected).toHaveBeenCalledTimes(1);
-  });
+it("onOutcome, the metrics and the health ask the server once whether the sender has hung up", async () => {
+  const { receiver, reports } = recordingReceiver();
+  const isDisconnected = vi.fn(() => true);
+  await receiver.receive({ ...(await delivery()), isDisconnected });
+  expect(reports[0]).toMatchObject({ disconnected: true });
+  expect(receiver.health().ratios.disconnects).toBe(1);
+  expect(isDisconnected).toHaveBeenCalledTimes(1);
+});
 
-  it("onOutcome receives the size in bytes, not in characters", async () => {
-    const { receive, reports } = recordingReceiver();
-    await receive(await delivery({ body: '"Å"' }));
-    expect(reports[0]?.bytes).toBe(4);
-  });
+it("onOutcome receives the size in bytes, not in characters", async () => {
+  const { receive, reports } = recordingReceiver();
+  await receive(await delivery({ body: '"Å"' }));
+  expect(reports[0]?.bytes).toBe(4);
+});
 
-  it("onOutcome receives the duration of the request", async () => {
-    vi.useFakeTimers();
-    const { receiver, reports } = observedAlarmReceiver(async () => {
-      await vi.advanceTimersByTimeAsync(1_234);
-    });
-    await receiver.receive(await delivery());
-    expect(reports[0]?.durationMs).toBe(1_234);
+it("onOutcome receives the duration of the request", async () => {
+  vi.useFakeTimers();
+  const { receiver, reports } = observedAlarmReceiver(async () => {
+    await vi.advanceTimersByTimeAsync(1_234);
   });
+  await receiver.receive(await delivery());
+  expect(reports[0]?.durationMs).toBe(1_234);
+});
 
-  it("onOutcome receives the index of the matching secret, which shows when an old one is unused", async () => {
-    const { receiver, reports } = recordingReceiver({ secret: ["newest", TEST_SECRET, "oldest"] });
-    await receiver.receive(await delivery({ id: "one", secret: "oldest" }));
-    await receiver.receive(await delivery({ id: "two" }));
-    await receiver.receive(await delivery({ id: "three", secret: "newest" }));
-    expect(reports.map(({ secretIndex }) => secretIndex)).toEqual([2, 1, 0]);
-  });
+it("onOutcome receives the index of the matching secret, which shows when an old one is unused", async () => {
+  const { receiver, reports } = recordingReceiver({ secret: ["newest", TEST_SECRET, "oldest"] });
+  await receiver.receive(await delivery({ id: "one", secret: "oldest" }));
+  await receiver.receive(await delivery({ id: "two" }));
+  await receiver.receive(await delivery({ id: "three", secret: "newest" }));
+  expect(reports.map(({ secretIndex }) => secretIndex)).toEqual([2, 1, 0]);
+});
 
-  it.each<[string, (genuine: Awaited<ReturnType<typeof delivery>>) => WebhookRequest]>([
-    ["method_not_allowed", (genuine) => ({ ...genuine, method: "PUT" })],
-    [
-      "malformed",
-      ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, "X-Webhook-Id": ID } }),
-    ],
-    ["unsigned", ({ headers, ...rest }) => ({ ...rest, headers: without(headers) })],
-    ["signature_mismatch", (genuine) => ({ ...genuine, body: `${genuine.body as string} ` })],
-    ["body_too_large", (genuine) => ({ ...genuine, body: new Uint8Array(1_048_577) })],
-    ["body_timeout", (genuine) => ({ ...genuine, body: new UnreadableBody("body_timeout", 7) })],
-    ["body_consumed", (genuine) => ({ ...genuine, body: new UnreadableBody("body_consumed", 0) })],
-  ])("onOutcome gets no id, type or secretIndex if the outcome is %s", async (outcome, forge) => {
-    const { receive, reports } = recordingReceiver();
-    await receive(forge(await delivery()));
-    expect(reports).toHaveLength(1);
-    expect(reports[0]?.outcome).toBe(outcome);
-    const facts = ["bytes", "durationMs", "outcome", "status"];
-    expect(Object.keys(reports[0] ?? {}).sort()).toEqual(facts);
-  });
+it.each<[string, (genuine: Awaited<ReturnType<typeof delivery>>) => WebhookRequest]>([
+  ["method_not_allowed", (genuine) => ({ ...genuine, method: "PUT" })],
+  [
+    "malformed",
+    ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, "X-Webhook-Id": ID } }),
+  ],
+  ["unsigned", ({ headers, ...rest }) => ({ ...rest, headers: without(headers) })],
+  ["signature_mismatch", (genuine) => ({ ...genuine, body: `${genuine.body as string} ` })],
+  ["body_too_large", (genuine) => ({ ...genuine, body: new Uint8Array(1_048_577) })],
+  ["body_timeout", (genuine) => ({ ...genuine, body: new UnreadableBody("body_timeout", 7) })],
+  ["body_consumed", (genuine) => ({ ...genuine, body: new UnreadableBody("body_consumed", 0) })],
+])("onOutcome gets no id, type or secretIndex if the outcome is %s", async (outcome, forge) => {
+  const { receive, reports } = recordingReceiver();
+  await receive(forge(await delivery()));
+  expect(reports).toHaveLength(1);
+  expect(reports[0]?.outcome).toBe(outcome);
+  const facts = ["bytes", "durationMs", "outcome", "status"];
+  expect(Object.keys(reports[0] ?? {}).sort()).toEqual(facts);
+});
 
-  it("onOutcome receives the number of bytes that arrived of an unreadable body", async () => {
-    const { receiver, reports } = recordingReceiver({ maxBodyBytes: 100 });
-    await receiver.receive({ headers: {}, body: new UnreadableBody("body_timeout", 7) });
-    await receiver.receive({ headers: {}, body: new Uint8Array(101) });
-    await receiver.receive({ headers: {}, body: "Å".repeat(51) });
-    expect(reports.map(({ bytes }) => bytes)).toEqual([7, 101, 102]);
-  });
+it("onOutcome receives the number of bytes that arrived of an unreadable body", async () => {
+  const { receiver, reports } = recordingReceiver({ maxBodyBytes: 100 });
+  await receiver.receive({ headers: {}, body: new UnreadableBody("body_timeout", 7) });
+  await receiver.receive({ headers: {}, body: new Uint8Array(101) });
+  await receiver.receive({ headers: {}, body: "Å".repeat(51) });
+  expect(reports.map(({ bytes }) => bytes)).toEqual([7, 101, 102]);
+});
 
-  it("onOutcome receives id, type and secretIndex of a delivery that is refused after its signature", async () => {
-    const { receiver, reports } = recordingReceiver({ handlers: { new_alarm: () => undefined } });
-    await receiver.receive(await delivery({ timestamp: NOW_SECONDS - 301 }));
-    await receiver.receive(await delivery({ type: "delete_my_data_event" }));
-    await receiver.receive(await delivery({ body: "no JSON" }));
-    await receiver.receive(await eventDelivery("DATA_DELETED"));
-    expect(reports).toMatchObject([
-      { outcome: "stale", id: ID, type: "new_alarm", secretIndex: 0 },
-      { outcome: "type_mismatch", id: ID, type: "delete_my_data_event", secretIndex: 0 },
-      { outcome: "unrecognized", id: ID, type: "new_alarm", secretIndex: 0 },
-      { outcome: "unhandled", id: ID, type: "delete_my_data_event", secretIndex: 0 },
-    ]);
-  });
+it("onOutcome receives id, type and secretIndex of a delivery that is refused after its signature", async () => {
+  const { receiver, reports } = recordingReceiver({ handlers: { new_alarm: () => undefined } });
+  await receiver.receive(await delivery({ timestamp: NOW_SECONDS - 301 }));
+  await receiver.receive(await delivery({ type: "delete_my_data_event" }));
+  await receiver.receive(await delivery({ body: "no JSON" }));
+  await receiver.receive(await eventDelivery("DATA_DELETED"));
+  expect(reports).toMatchObject([
+    { outcome: "stale", id: ID, type: "new_alarm", secretIndex: 0 },
+    { outcome: "type_mismatch", id: ID, type: "delete_my_data_event", secretIndex: 0 },
+    { outcome: "unrecognized", id: ID, type: "new_alarm", secretIndex: 0 },
+    { outcome: "unhandled", id: ID, type: "delete_my_data_event", secretIndex: 0 },
+  ]);
+});
 
-  it("onOutcome receives no secretIndex if unsigned deliveries are accepted", async () => {
-    const { receiver, reports } = trustingReceiver();
-    await receiver.receive(await delivery());
-    expect(reports[0]).toMatchObject({ outcome: "handled", id: ID, type: "new_alarm" });
-    expect(reports[0]?.secretIndex).toBeUndefined();
-  });
+it("onOutcome receives no secretIndex if unsigned deliveries are accepted", async () => {
+  const { receiver, reports } = trustingReceiver();
+  await receiver.receive(await delivery());
+  expect(reports[0]).toMatchObject({ outcome: "handled", id: ID, type: "new_alarm" });
+  expect(reports[0]?.secretIndex).toBeUndefined();
+});
 
-  it.each<[string, (report: OutcomeReport) => unknown]>([
-    ["throws", throwing(new Error("metrics are down"))],
-    ["rejects", () => Promise.reject(new Error("metrics are down"))],
-    ["never resolves", never],
-    ["returns a broken thenable", () => ({ then: throwing(new Error("metrics are down")) })],
-  ])("an onOutcome that %s has no effect", async (_how, onOutcome) => {
-    const { receiver } = recordingReceiver({ onOutcome });
-    const request = await delivery();
-    expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(await receiver.receive({ headers: {}, body: "" })).toMatchObject({ status: 409 });
-    await receiver.drain();
-  });
+it.each<[string, (report: OutcomeReport) => unknown]>([
+  ["throws", throwing(new Error("metrics are down"))],
+  ["rejects", () => Promise.reject(new Error("metrics are down"))],
+  ["never resolves", never],
+  ["returns a broken thenable", () => ({ then: throwing(new Error("metrics are down")) })],
+])("an onOutcome that %s has no effect", async (_how, onOutcome) => {
+  const { receiver } = recordingReceiver({ onOutcome });
+  const request = await delivery();
+  expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+  expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
+  expect(await receiver.receive({ headers: {}, body: "" })).toMatchObject({ status: 409 });
+  await receiver.drain();
 });
 
 function anyNumber(): number {

@@ -7,25 +7,31 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import {
   installCli,
-  startExpressExample,
+  startPartnerApp,
   type InstalledCli,
   type RunningProcess,
 } from "../support/cli/cli-binary.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 
+/** Accounts of the partner's test data. */
+const ACCOUNTS = [17, 18];
+const OF_ACCOUNTS = ACCOUNTS.flatMap((id) => ["--account-id", String(id)]);
+/** Those of the package's fixtures, as docs/testing.md says. */
+const FIXTURE_ACCOUNTS = [42, 4242];
+
 let cli: InstalledCli;
-let example: Awaited<ReturnType<typeof startExpressExample>>;
+let app: Awaited<ReturnType<typeof startPartnerApp>>;
 const running: RunningProcess[] = [];
 
 beforeAll(async () => {
   cli = installCli();
-  example = await startExpressExample();
+  app = await startPartnerApp(cli.folder, [...ACCOUNTS, ...FIXTURE_ACCOUNTS]);
 });
 
 afterAll(() => {
   for (const { child } of running) child.kill("SIGKILL");
-  example.stop();
+  app.stop();
   cli.remove();
 });
 
@@ -51,47 +57,64 @@ async function listening(...argv: readonly string[]) {
   return { ...started, url };
 }
 
-describe("against the Express example", () => {
-  test("send: delivers an alarm, an event and duplicates, and is refused with a bad signature", async () => {
-    const sent = await run("send", example.url, "--event-type", "iban_hacked");
-    expect(sent.stdout).toMatch(/200 {2}handled/);
-    expect(sent).toMatchObject({ code: 0, stderr: "" });
-    const event = await run("send", example.url, "--event", "DATA_REAPPEARED", "--json");
+describe("against an app whose tables have a primary key and refer to accounts", () => {
+  test("send: delivers alarms, an event and duplicates, and is refused with a bad signature", async () => {
+    for (const kind of ["email_hacked", "iban_hacked"]) {
+      const sent = await run("send", app.url, "--event-type", kind, ...OF_ACCOUNTS);
+      expect(sent.stdout).toMatch(/200 {2}handled/);
+      expect(sent).toMatchObject({ code: 0, stderr: "" });
+    }
+    const options = ["--json", ...OF_ACCOUNTS];
+    const event = await run("send", app.url, "--event", "DATA_REAPPEARED", ...options);
     expect(JSON.parse(event.stdout)).toMatchObject({ passed: true });
-    const atOnce = await run("send", example.url, "--times", "12", "--concurrent", "--json");
+    const atOnce = await run("send", app.url, "--times", "12", "--concurrent", ...options);
     const { answers } = JSON.parse(atOnce.stdout) as { answers: { outcome: string }[] };
     expect(answers.filter(({ outcome }) => outcome === "handled")).toHaveLength(1);
     // Node warns of a leak when more than ten listeners wait for Ctrl-C.
     expect(atOnce.stderr).toBe("");
     for (const experiment of ["--tamper", "--stale=600", "--wrong-secret"]) {
-      expect(await run("send", example.url, experiment)).toMatchObject({ code: 0 });
+      expect(await run("send", app.url, experiment)).toMatchObject({ code: 0 });
     }
-    const retries = await run("send", example.url, "--follow-retries");
+    const retries = await run("send", app.url, "--follow-retries", ...OF_ACCOUNTS);
     expect(retries.stdout).toContain("✓ acknowledged: answered 200 at attempt 1");
-    const lost = await run("send", `${example.url}/not-here`);
+    const lost = await run("send", `${app.url}/not-here`);
     expect(lost).toMatchObject({ code: 1 });
     expect(lost.stdout).toMatch(/404 .*gives it up for good/);
   });
 
-  test("replay: every fixture of the package is answered as expected", async () => {
-    const folder = "node_modules/identity-gateway-webhooks/fixtures";
-    const { code, stdout } = await run("replay", folder, "--to", example.url);
-    expect(stdout).toContain(`✓ ${String(fixtures.length)} as expected`);
-    expect(code).toBe(0);
+  test("send: a delivery about an account that the tables do not know fails with the option to use", async () => {
+    const { code, stdout } = await run("send", app.url);
+    expect(code).toBe(1);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain("name an account that it has: --account-id");
   });
 
-  test("doctor: nothing fails, and the JUnit report is well-formed XML", async () => {
-    const { code, stdout, stderr } = await run("doctor", example.url, "--junit", "doctor.xml");
-    expect(stdout).toMatch(/✓ \d+ passed, 5 not judged/);
+  test("replay: every fixture of the package is answered as expected, also the second time", async () => {
+    const folder = "node_modules/identity-gateway-webhooks/fixtures";
+    for (let times = 0; times < 2; times += 1) {
+      const { code, stdout } = await run("replay", folder, "--to", app.url);
+      expect(stdout).toContain(`✓ ${String(fixtures.length)} as expected`);
+      expect(code).toBe(0);
+    }
+  });
+
+  test("doctor: nothing fails, also by the rows of the tables, and the JUnit report is well-formed XML", async () => {
+    const handled = ["--handled", app.url.replace("webhooks/gateway", "handled/{id}")];
+    const options = ["--junit", "doctor.xml", ...handled, ...OF_ACCOUNTS];
+    const { code, stdout, stderr } = await run("doctor", app.url, ...options);
+    expect(stdout).toMatch(/✓ \d+ passed, 6 not judged/);
     expect(stdout).not.toContain("✗");
     expect(stderr).toContain("made-up deliveries");
     expect(code).toBe(0);
     expect(readFileSync(path.join(cli.folder, "doctor.xml"), "utf8")).toContain('failures="0"');
   });
 
-  test("listen: forwards to the example and records; replay sends the recordings", async () => {
-    const listener = await listening("--record", "recorded", "--forward", example.url);
-    expect((await run("send", listener.url)).stdout).toMatch(/200 {2}handled/);
+  test("listen: forwards to the app and records; replay sends the recordings, also the second time", async () => {
+    const kept = ["alarm", "event"].flatMap((key) => ["--keep-values", `${key}.account_id`]);
+    const listener = await listening("--record", "recorded", "--forward", app.url, ...kept);
+    for (const made of [[], [], ["--event", "DATA_DELETED"]]) {
+      const sent = await run("send", listener.url, ...made, ...OF_ACCOUNTS);
+      expect(sent.stdout).toMatch(/200 {2}handled/);
+    }
     expect((await run("send", listener.url, "--tamper")).code).toBe(0);
     listener.child.kill("SIGINT");
 
@@ -104,8 +127,10 @@ describe("against the Express example", () => {
         expect.objectContaining({ event: "recorded" }),
       ]),
     );
-    const replayed = await run("replay", "recorded", "--to", example.url);
-    expect(replayed.stdout).toContain("✓ 1 as expected");
+    for (let times = 0; times < 2; times += 1) {
+      const replayed = await run("replay", "recorded", "--to", app.url);
+      expect(replayed.stdout).toContain("✓ 3 as expected");
+    }
   });
 
   test("explain: reads a fixture and standard input", async () => {
@@ -132,7 +157,7 @@ test("wrong usage exits 2 with one line; --version prints the package's version;
   expect(wrong.stderr.trim().split("\n")).toHaveLength(1);
   expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   writeFileSync(path.join(cli.folder, "secret.txt"), `${TEST_SECRET}\n`);
-  const { ended } = cli.start(["send", example.url, "--secret-file", "secret.txt"], {
+  const { ended } = cli.start(["send", app.url, "--secret-file", "secret.txt", ...OF_ACCOUNTS], {
     GATEWAY_WEBHOOK_SECRET: "another",
   });
   expect(await ended).toBe(0);

@@ -6,10 +6,11 @@ import { expect, test } from "vitest";
 import { connectionFault } from "../../cli/send/connection-fault.js";
 import { sendFault } from "../../cli/send/exchange.js";
 import { createHandledProbe } from "../../cli/doctor/handled-probe.js";
-import { isLoopback, shownUrl } from "../../cli/options/target-url.js";
+import { shownUrl } from "../../cli/options/target-url.js";
+import { isLoopback } from "../../src/management/call-settings.js";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import { serving } from "../support/serving.js";
-import { runCommand } from "../support/cli/cli-io.js";
+import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 
 test("the reason for a missing answer is the first of several, and never empty", () => {
   const refused = new Error("connect ECONNREFUSED ::1:3000");
@@ -26,6 +27,7 @@ test.each([
   ["http://127.1/", true],
   ["http://0x7f000001/", true],
   ["http://128.0.0.1/", false],
+  ["http://127.evil.example/", false],
   ["http://[::2]/", false],
   ["http://[::ffff:8.8.8.8]/", false],
   ["http://localhost.evil.example/", false],
@@ -64,9 +66,7 @@ test.each(["ftp://127.0.0.1/{id}", "{id}", "http://127.0.0.1/"])(
   "%s is no probe",
   async (handled) => {
     const argv = ["doctor", "http://127.0.0.1:1/", "--handled", handled];
-    const { code, stderr } = await runCommand(argv);
-    expect(code).toBe(2);
-    expect(stderr).toContain("--handled must be");
+    await expectEnd(runCommand(argv), { code: 2, stderr: "--handled must be" });
   },
 );
 
@@ -74,9 +74,7 @@ test.each([
   ["http://255.255.255.255/", ":80"],
   ["https://255.255.255.255/", ":443"],
 ])("of %s the port is %s", async (url, port) => {
-  const { code, stdout } = await runCommand(`doctor ${url} --yes`);
-  expect(code).toBe(1);
-  expect(stdout).toContain(`255.255.255.255${port}`);
+  await expectEnd(runCommand(`doctor ${url} --yes`), { code: 1, stdout: `255.255.255.255${port}` });
 });
 
 test("doctor stops at an endpoint that closes the connection without an answer", async () => {

@@ -48,16 +48,32 @@ test("the report of doctor fits 80 columns, except the requests and answers", as
   });
   const long = stdout.split("\n").filter((line) => Array.from(line).length > 80);
   // A title stands on one line, and a header may hold a long word.
-  expect(long.filter((line) => !/^ {2}[✓✗–] |^ {16}\S+$/.test(line))).toEqual([]);
+  expect(long.filter((line) => !/^ {2}[✓~✗–] |^ {16}\S+$/.test(line))).toEqual([]);
 });
 
 test("a reason that leaves a whole group unjudged is said once in it", async () => {
   const { url } = await answeringEndpoint({ status: 409 });
-  const { stdout } = await runCommand(`doctor ${url} --group forgery`);
+  const { code, stdout } = await runCommand(`doctor ${url} --group forgery`);
+  // Nothing failed, but nothing is proven either.
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^✗ 0 passed, \d+ not judged$/m);
   const [report = ""] = stdout.split("not proven:");
   expect(report.match(/^ {2}– /gm)?.length).toBeGreaterThan(10);
-  expect(report.match(/unjudged/g)).toHaveLength(1);
+  // One case has a reason of its own.
+  expect(report.match(/unjudged/g)).toHaveLength(2);
+  expect(report.match(/does not accept a plain genuine delivery/g)).toHaveLength(1);
   expect(stdout).toContain("your endpoint accepts no genuine delivery");
+});
+
+test("doctor ends with what stays behind of a run, and how to remove it", async () => {
+  const { url } = await receivingEndpoint();
+  const { stdout } = await runCommand(`doctor ${url} --only alarm`);
+  expect(stdout).toMatch(
+    /\nleft behind:\n {2}– what your handlers wrote: .* begins with 7e57da7a-\n {4}→ remove it by this prefix[^]*, or discard the jobs\s+by the same prefix\n$/,
+  );
+  const refusing = await answeringEndpoint({ status: 409 });
+  const { stdout: refused } = await runCommand(`doctor ${refusing.url} --only alarm`);
+  expect(refused).not.toContain("left behind");
 });
 
 test("--group runs and shows only that group", async () => {

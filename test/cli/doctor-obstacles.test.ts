@@ -168,7 +168,7 @@ test("an endpoint that ends midway is one finding of doctor, and the cases after
     if (format.length === 0) {
       expect(stdout.match(/✗ the endpoint stopped answering during/g)).toHaveLength(1);
       expect(stdout).toContain("  This case and those after it are not judged.");
-      expect(stdout).toMatch(/✗ \d+ passed, \d+ not judged\n$/);
+      expect(stdout).toMatch(/✗ \d+ passed, \d+ not judged\n\nleft behind:\n/);
       expect(stdout).not.toContain("HMAC");
     } else {
       const report = JSON.parse(stdout) as { cases: { id: string; result: string }[] };

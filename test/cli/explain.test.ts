@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readErrorCodes } from "../../cli/error-codes.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
-import { runCommand } from "../support/cli/cli-io.js";
+import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed } from "../support/fixtures.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
@@ -137,9 +137,7 @@ test.each([
   [["explain", "--now", "yesterday"], capture(text), "--now must be"],
   [["explain"], "", "the capture is empty"],
 ])("%j is wrong usage", async (argv, stdin, message) => {
-  const { code, stdout, stderr } = await runCommand(argv, { stdin });
-  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toContain(message);
+  await expectEnd(runCommand(argv, { stdin }), { code: 2, stdout: "", stderr: message });
 });
 
 test("explain says how to pass a secret; at a terminal it says that it reads standard input", async () => {
@@ -212,4 +210,12 @@ test("explain reads a curl command, with the body in another file", async () => 
   const body = folder.write("curl-body.json", text);
   const read = await runCommand(["explain", command, "--body", body, ...NOW]);
   expect(read.code).toBe(0);
+});
+
+test("the page of an outcome says where the request comes from that its command reads", async () => {
+  const { stdout } = await runCommand("explain signature_mismatch");
+  expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
+    /explain request\.txt request\.txt is one refused request .* `identity-gateway-webhooks listen --port 4000 --forward/,
+  );
+  expect((await runCommand("explain handled")).stdout).not.toContain("request.txt");
 });

@@ -29,7 +29,7 @@ test("a body over the limit is recognized by its length and not forwarded", asyn
   expect(await entry()).toMatchObject({
     ...{ outcome: "body_too_large", status: 409, bytes: 0, findings: [] },
     reasons: [
-      expect.stringContaining("larger than maxBodyBytes"),
+      expect.stringContaining("larger than the limit allows"),
       expect.stringContaining("Usual causes: deliveries have grown: raise maxBodyBytes"),
     ],
   });

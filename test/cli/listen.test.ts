@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { runCommand, startCommand, type TestWorld } from "../support/cli/cli-io.js";
+import { expectEnd, runCommand, startCommand, type TestWorld } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
 import { serving } from "../support/serving.js";
@@ -166,9 +166,7 @@ test.each([[[]], [["--json"]]])("listen says why it cannot record a delivery %j"
 
 test("listen refuses to run without a secret, unless --accept-unsigned is set", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: undefined };
-  const refused = await runCommand("listen", { env });
-  expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain("--accept-unsigned");
+  await expectEnd(runCommand("listen", { env }), { code: 2, stderr: "--accept-unsigned" });
 
   const { command, url } = await start(["--accept-unsigned"], { env });
   expect(command.stderr()).toContain("deliveries from anyone are accepted");

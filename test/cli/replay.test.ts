@@ -72,6 +72,17 @@ test("a fixture without an expectation is shown and not judged", async () => {
   expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");
 });
 
+test("a replay in which no fixture says what it expects proves nothing and fails", async () => {
+  const { url } = await answeringEndpoint({ status: 500 });
+  const argv = ["replay", folder.at("unjudged.json"), "--to", url];
+  const { code, stdout } = await runCommand(argv);
+  expect(stdout).toContain("✗ 0 as expected, 1 not judged, so nothing was proven");
+  expect(code).toBe(1);
+  expect(JSON.parse((await runCommand([...argv, "--json"])).stdout)).toMatchObject({
+    passed: false,
+  });
+});
+
 test("a fixture may expect only a status", async () => {
   const { url } = await receivingEndpoint();
   const alarm = folder.at("alarm-email-hacked.json");
@@ -103,6 +114,15 @@ test("replay says why fixtures differ for want of a handler, and --type leaves t
   expect(alarms.stdout).toMatch(/✓ \d+ as expected\n/);
   expect(alarms.stdout).not.toContain("event-");
   expect(alarms.code).toBe(0);
+});
+
+test("replay of a fixture that the handler throws at names the log, and what a table may refuse", async () => {
+  const body = '{"error":{"code":"HANDLER_FAILED"}}';
+  const { url } = await answeringEndpoint({ status: 500, body });
+  const { stdout } = await runCommand(`replay ${folder.at("alarm-email-hacked.json")} --to ${url}`);
+  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+    ' 1 the handler threw: its error is in the log of the receiver: if a table refused the fixture, see "What is made up" in docs/testing.md',
+  );
 });
 
 test("replay does not accuse another receiver that has odd deliveries sent again", async () => {

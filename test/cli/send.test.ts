@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { runCommand } from "../support/cli/cli-io.js";
+import type { Alarm } from "../../src/index.js";
+import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
@@ -28,6 +29,42 @@ test("send signs an alarm, and shows status, outcome and time", async () => {
   expect(stdout).toMatch(/200 {2}handled +\d+\.\d {2}takes it as received/);
   expect(stdout).toContain("✓ acknowledged");
   expect(stderr).toBe("");
+});
+
+test.each(["", " --follow-retries"])(
+  "send%s of a delivery that was acknowledged and dropped fails",
+  async (option) => {
+    const { url } = await answeringEndpoint({ status: 200, body: '{"outcome":"unhandled"}' });
+    const { code, stdout } = await runCommand(`send ${url}${option}`);
+    expect(stdout).toContain("✗ acknowledged and dropped: the receiver has no handler for it");
+    expect(code).toBe(1);
+  },
+);
+
+test("the advice on a handler that fails is about the handler and its log", async () => {
+  const body = '{"error":{"code":"HANDLER_FAILED"}}';
+  const { url } = await answeringEndpoint({ status: 500, body });
+  const { stdout } = await runCommand(`send ${url}`);
+  expect(stdout).toMatch(
+    /✗ not acknowledged\n {2}Look into the log of the receiver, which answers [^]* name an account\s+that it has: --account-id/,
+  );
+});
+
+test("two made-up alarms have two ids, about the accounts that are named", async () => {
+  const { url, seen } = await answeringEndpoint({ status: 200 });
+  const accounts = ["--account-id", "17"];
+  for (const more of [[], [], ["--seed", "5"], ["--seed", "5"]]) {
+    await sendJson(url, ...accounts, ...more);
+  }
+  const alarms = seen.map(({ body }) => (JSON.parse(body) as { alarm: Alarm }).alarm);
+  expect(alarms.map(({ account_id }) => account_id)).toEqual([17, 17, 17, 17]);
+  const [one, other, ...seeded] = alarms.map(({ id }) => id);
+  expect(one).not.toBe(other);
+  expect(seeded).toEqual([2_000_000_005, 2_000_000_005]);
+  await expectEnd(runCommand(`send ${url} --account-id mine`), {
+    code: 2,
+    stderr: "--account-id must be a whole number",
+  });
 });
 
 test.each([
@@ -149,9 +186,7 @@ test("send names a final status as the loss of the alarm", async () => {
 
 test("send fails with the reason when nothing listens, and no experiment passes for it", async () => {
   const url = await silentUrl();
-  const { code, stdout } = await runCommand(`send ${url}`);
-  expect(code).toBe(1);
-  expect(stdout).toContain("ECONNREFUSED");
+  await expectEnd(runCommand(`send ${url}`), { code: 1, stdout: "ECONNREFUSED" });
   expect((await runCommand(`send ${url} --tamper`)).code).toBe(1);
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { parseArguments } from "../../cli/options/arguments.js";
 import { UsageError } from "../../cli/exit.js";
-import { runCommand } from "../support/cli/cli-io.js";
+import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
@@ -18,8 +18,7 @@ describe("help", () => {
   test.each(COMMANDS)(
     "of %s has examples and fits 80 columns, by --help and by help",
     async (name) => {
-      const { code, stdout, stderr } = await runCommand(`${name} --help`);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const { stdout } = await expectEnd(runCommand(`${name} --help`), { code: 0, stderr: "" });
       expect(stdout).toMatch(new RegExp(`Usage: ${packageJson.name} ${name} `));
       expect(stdout).toContain(`npx ${packageJson.name} ${name}`);
       expect(stdout).toContain("--json");
@@ -64,9 +63,7 @@ describe("help", () => {
       ["help", "webhooks", "chek"],
       ["webhooks", "help", "chek"],
     ]) {
-      const { code, stdout, stderr } = await runCommand(argv);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain("did you mean check?");
+      await expectEnd(runCommand(argv), { code: 2, stdout: "", stderr: "did you mean check?" });
     }
   });
 
@@ -142,9 +139,7 @@ test.each([
   ["replay --to http://127.0.0.1/", "missing argument: <files…>"],
   [`replay fixtures/README.md --to http://127.0.0.1/`, "is not a fixture"],
 ])("%j is wrong usage: one line that repeats no secret", async (argv, message) => {
-  const { code, stdout, stderr } = await runCommand(argv);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toContain(message);
+  const { stderr } = await expectEnd(runCommand(argv), { code: 2, stdout: "", stderr: message });
   expect(stderr.trim().split("\n")).toHaveLength(1);
   expect(stderr).not.toContain(SECRET);
 });
@@ -210,9 +205,7 @@ describe("where the secret comes from", () => {
     [Uint8Array.of(0xff, 0x41), "not UTF-8"],
     [`\uFEFF${TEST_SECRET}`, "white space at an end"],
   ])("what else is in the file is not passed over: %j", async (content, message) => {
-    const { code, stderr } = await sendWith(content);
-    expect(code).toBe(2);
-    expect(stderr).toContain(message);
+    const { stderr } = await expectEnd(sendWith(content), { code: 2, stderr: message });
     expect(stderr).not.toContain(TEST_SECRET);
   });
 

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { crmLogin, registerWebhooks } from "../../src/management/index.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
+import { createRandom } from "../../kit/random.js";
 import { desk } from "../support/management/desk.js";
 import { startLoad } from "../support/management/load.js";
 import { startReplicas } from "../support/management/replicas.js";
@@ -15,8 +16,8 @@ const folder = temporaryFolder();
 
 const CURRENT = "the-current-secret-0123456789";
 
-/** Runs the real command line, and kills it when it writes a line that matches `killAt`. */
-async function run(argv: readonly string[], env: Record<string, string>, killAt?: RegExp) {
+/** Runs the real command line, and kills it when it writes a line that matches, or after as many milliseconds. */
+async function run(argv: readonly string[], env: Record<string, string>, killAt?: RegExp | number) {
   const child = spawn(process.execPath, [path.join(REPOSITORY, "dist/cli.js"), ...argv], {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -24,10 +25,15 @@ async function run(argv: readonly string[], env: Record<string, string>, killAt?
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on("line", (line) => {
     lines.push(line);
-    if (killAt?.test(line) === true) child.kill("SIGKILL");
+    if (killAt instanceof RegExp && killAt.test(line)) child.kill("SIGKILL");
   });
+  const killing = setTimeout(
+    () => child.kill("SIGKILL"),
+    typeof killAt === "number" ? killAt : 600_000,
+  );
   child.stderr.on("data", (text: Buffer) => lines.push(text.toString()));
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  clearTimeout(killing);
   return { ended: code ?? signal, lines };
 }
 
@@ -79,3 +85,62 @@ test("a rotation that is killed at each step and started again loses and refuses
   ).toEqual([]);
   expect(handled.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
 });
+
+/** How many rotations the next test makes. */
+const ROTATIONS = Number(process.env["ROTATIONS"] ?? 2);
+
+/** Less than `--quiet 3`, so no rotation is finished before its kill. */
+const KILLED_BEFORE_MS = 3_000;
+
+test(
+  `${String(ROTATIONS)} rotations there and back, by two commands at once that are killed at a random moment, refuse no first attempt`,
+  { timeout: ROTATIONS * 60_000 },
+  async () => {
+    const { api, baseUrl, client } = await desk.gateway();
+    const { url, secrets, handled, metrics } = await startReplicas(2, CURRENT);
+    await registerWebhooks(client, { url, secret: CURRENT, inARow: 2, types: ["new_alarm"] });
+    const { token } = await crmLogin({ baseUrl, credentials: {} });
+    const login = { GATEWAY_BASE_URL: baseUrl, GATEWAY_CRM_TOKEN: token };
+    const files = [folder.at("there.txt"), folder.write("back.txt", `${CURRENT}\n`, 0o600)];
+    const random = createRandom(20_261_125);
+    const load = startLoad(api);
+    let old = CURRENT;
+    for (let turn = 0; turn < ROTATIONS; turn += 1) {
+      const nextFile = files[turn % 2] ?? "";
+      const argv = [
+        ...`webhooks rotate ${url} --next-file ${nextFile} --type new_alarm`.split(" "),
+        ..."--instance-header x-instance --instances 2 --in-a-row 6".split(" "),
+        ..."--wait 60 --quiet 3 --look-every 1".split(" "),
+        ...metrics.flatMap((one) => ["--metrics", one]),
+      ];
+      const env = { ...login, GATEWAY_WEBHOOK_SECRET: old };
+      // The receivers get the new secret as soon as there is one, one after the other.
+      let deployed = 0;
+      const deploy = setInterval(() => {
+        const next = existsSync(nextFile) ? readFileSync(nextFile, "utf8").trim() : "";
+        if (next !== "" && deployed < secrets.length) secrets[deployed++]?.unshift(next);
+      }, 300);
+      onTestFinished(() => {
+        clearInterval(deploy);
+      });
+
+      // One of the two is refused, or both are killed.
+      const both = [0, 1].map(() => run(argv, env, random.below(KILLED_BEFORE_MS)));
+      const ends = (await Promise.all(both)).map(({ ended }) => ended);
+      expect(ends).toContain("SIGKILL");
+      const last = await run(argv, env);
+      clearInterval(deploy);
+      expect(last.ended, last.lines.join("\n")).toBe(0);
+      expect(deployed).toBe(secrets.length);
+      for (const list of secrets) list.pop();
+      old = readFileSync(nextFile, "utf8").trim();
+    }
+    const { length } = handled;
+    await expect.poll(() => handled.length).toBeGreaterThan(length + 30);
+    const deliveries = await load.stop();
+    const refused = deliveries.filter(({ attempts }) => attempts.length > 1);
+    expect(refused).toEqual([]);
+    expect(deliveries.filter(({ end }) => end !== "acknowledged")).toEqual([]);
+    expect(handled.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
+  },
+);

@@ -5,7 +5,7 @@ import { crmLogin, type ManagementClient } from "../../src/management/index.js";
 import * as library from "../../src/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { canaryAlarm, canariesIn } from "../support/canaries.js";
-import { runCommand } from "../support/cli/cli-io.js";
+import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 import { desk } from "../support/management/desk.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
@@ -25,7 +25,7 @@ async function setUp(receiverOptions: object = {}, gatewayOptions: object = {}) 
     ...gatewayOptions,
   });
   const receiver = await desk.receiver({ secret: SECRET, ...receiverOptions });
-  const file = folder.write("login.json", '{"user":"partner"}');
+  const file = folder.write("login.json", '{"user":"partner"}', 0o600);
   const login = `--base-url ${gateway.baseUrl} --login-file ${file}`;
   const run = (commandLine: string, ...more: readonly string[]) => {
     const [name = "", ...options] = `${commandLine} ${login}`.split(" ");
@@ -46,21 +46,19 @@ async function behindFirewall({ webhooks }: ManagementClient): Promise<string> {
 
 const quick = "--in-a-row 2 --wait 0 --type new_alarm";
 
-describe("register", () => {
-  test("shows what is wrong with the webhooks after it, and exits 1", async () => {
-    const { client, run } = await setUp();
-    const old = await desk.receiver({ secret: SECRET });
-    await client.webhooks.create({ title: "a", url: old.url, type: "new_alarm", secret: SECRET });
-    folder.write("secret.txt", SECRET, 0o600);
-    const registered = await run(`register --secret-file ${folder.at("secret.txt")} ${quick}`);
-    expect(registered.code).toBe(1);
-    expect(registered.stdout).toContain("created webhook 2 for new_alarm");
-    expect(registered.stdout).toContain("second_webhook, new_alarm, webhook 1");
-    const again = await run(`register --secret-file ${folder.at("secret.txt")} ${quick} --json`);
-    expect(JSON.parse(again.stdout)).toMatchObject({
-      ...{ existing: [{ id: "2" }], passed: false },
-      findings: [{ code: "second_webhook", webhookId: "1" }],
-    });
+test("register shows what is wrong with the webhooks after it, and exits 1", async () => {
+  const { client, run } = await setUp();
+  const old = await desk.receiver({ secret: SECRET });
+  await client.webhooks.create({ title: "a", url: old.url, type: "new_alarm", secret: SECRET });
+  folder.write("secret.txt", SECRET, 0o600);
+  const registered = await run(`register --secret-file ${folder.at("secret.txt")} ${quick}`);
+  expect(registered.code).toBe(1);
+  expect(registered.stdout).toContain("created webhook 2 for new_alarm");
+  expect(registered.stdout).toContain("second_webhook, new_alarm, webhook 1");
+  const again = await run(`register --secret-file ${folder.at("secret.txt")} ${quick} --json`);
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    ...{ existing: [{ id: "2" }], passed: false },
+    findings: [{ code: "second_webhook", webhookId: "1" }],
   });
 });
 
@@ -70,10 +68,8 @@ describe("reconcile", () => {
 
   test("of a URL without a webhook fails, and a since in the future is refused", async () => {
     const { run } = await setUp();
-    const none = await run(`reconcile ${argv}`);
-    expect([none.code, none.stderr.includes("(not_found)")]).toEqual([1, true]);
-    const history = await run(`history --fields ${fields}`);
-    expect([history.code, history.stderr.includes("(not_found)")]).toEqual([1, true]);
+    await expectEnd(run(`reconcile ${argv}`), { code: 1, stderr: "(not_found)" });
+    await expectEnd(run(`history --fields ${fields}`), { code: 1, stderr: "(not_found)" });
     const later = await run(`reconcile --since 2999-01-01T00:00:00Z --fields ${fields}`);
     expect([later.code, later.stderr]).toEqual([2, expect.stringContaining("in the future")]);
   });
@@ -183,8 +179,7 @@ describe("reconcile", () => {
       return runCommand(`webhooks reconcile ${url} ${options}`);
     };
     folder.write("failing.mjs", moduleOf('if (++asked > 1) throw new Error("no");'));
-    const failing = await run("failing.mjs");
-    expect([failing.code, failing.stderr.includes("isCompleted of")]).toEqual([2, true]);
+    await expectEnd(run("failing.mjs"), { code: 2, stderr: "isCompleted of" });
     const { handled } = (await import(folder.at("store.mjs"))) as { handled: readonly string[] };
     expect(handled).toHaveLength(1);
     folder.write("next.mjs", moduleOf(""));
@@ -194,25 +189,23 @@ describe("reconcile", () => {
   });
 });
 
-describe("the login", () => {
-  test("is by a file of its fields, or by a token in a file, also in the legacy format", async () => {
-    const { baseUrl, url, run } = await setUp();
-    const registered = await run(
-      `register --json ${quick} --title alarms --secret-file ${fileWith(SECRET)}`,
-    );
-    expect(registered.code).toBe(0);
-    expect(JSON.parse(registered.stdout)).toMatchObject({
-      ...{ result: "registered", created: [{ id: "1", type: "new_alarm" }], existing: [] },
-    });
-    const credentials = { user: "partner" };
-    folder.write("token.txt", `${(await crmLogin({ baseUrl, credentials })).token}\r\n`);
-    const byToken = `--base-url ${baseUrl} --token-file ${folder.at("token.txt")} --legacy`;
-    const argv = `webhooks check ${url} --type new_alarm ${byToken}`;
-    const checked = await runCommand(argv, { env: { GATEWAY_WEBHOOK_SECRET: "" } });
-    expect(checked.code).toBe(0);
-    expect(checked.stdout).toContain("The secret was not checked");
-    expect((await runCommand(`${argv} --secret a --secret b`)).code).toBe(2);
+test("the login is by a file of its fields, or by a token in a file, also in the legacy format", async () => {
+  const { baseUrl, url, run } = await setUp();
+  const registered = await run(
+    `register --json ${quick} --title alarms --secret-file ${fileWith(SECRET)}`,
+  );
+  expect(registered.code).toBe(0);
+  expect(JSON.parse(registered.stdout)).toMatchObject({
+    ...{ result: "registered", created: [{ id: "1", type: "new_alarm" }], existing: [] },
   });
+  const credentials = { user: "partner" };
+  folder.write("token.txt", `${(await crmLogin({ baseUrl, credentials })).token}\r\n`);
+  const byToken = `--base-url ${baseUrl} --token-file ${folder.at("token.txt")} --legacy`;
+  const argv = `webhooks check ${url} --type new_alarm ${byToken}`;
+  const checked = await runCommand(argv, { env: { GATEWAY_WEBHOOK_SECRET: "" } });
+  expect(checked.code).toBe(0);
+  expect(checked.stdout).toContain("The secret was not checked");
+  expect((await runCommand(`${argv} --secret a --secret b`)).code).toBe(2);
 });
 
 describe("a proof that fails", () => {
@@ -231,8 +224,7 @@ describe("a proof that fails", () => {
 
   test("names a receiver that accepts any signature, and instances that were missing", async () => {
     const open = await setUp({ secret: undefined, acceptUnsignedDeliveries: true });
-    const any = await open.run(`register ${quick}`);
-    expect([any.code, any.stdout.includes("accepts any signature")]).toEqual([1, true]);
+    await expectEnd(open.run(`register ${quick}`), { code: 1, stdout: "accepts any signature" });
     const { run } = await setUp();
     const instances = "--instance-header x-instance --instances 2";
     const missing = await run(`register ${quick} ${instances} --secret-file ${fileWith(SECRET)}`);
@@ -271,6 +263,14 @@ describe("the files of a rotation", () => {
     mkdirSync(folder.at("folder"));
     const inFolder = await run(`rotate --next-file ${folder.at("folder")} ${quick}`);
     expect([inFolder.code, inFolder.stderr.includes("is a folder")]).toEqual([2, true]);
+    mkdirSync(folder.at("new.txt.tmp"));
+    const taken = await run(`rotate --next-file ${folder.at("new.txt")} ${quick}`);
+    expect([taken.code, taken.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        "there is a folder whose name is that of the file with .tmp at its end",
+      ),
+    ]);
     const nowhere = await run(`rotate --next-file ${folder.at("none/next.txt")} ${quick}`);
     expect([nowhere.code, nowhere.stderr.includes("no such file")]).toEqual([2, true]);
   });
@@ -303,13 +303,11 @@ describe("the history", () => {
       type: "new_alarm",
       secret: SECRET,
     });
-    const empty = await run(`history --fields ${FIELDS}`);
-    expect([empty.code, empty.stdout.includes("0 of 0 attempts")]).toEqual([1, true]);
+    await expectEnd(run(`history --fields ${FIELDS}`), { code: 1, stdout: "0 of 0 attempts" });
     expect((await run("history --shape --json")).stdout).toContain('"shape": []');
     await close();
     await api.twin.deliver({ alarm: sampleAlarm() });
-    const shown = await run(`history --fields ${FIELDS}`);
-    expect([shown.code, shown.stdout.includes("–")]).toEqual([0, true]);
+    await expectEnd(run(`history --fields ${FIELDS}`), { code: 0, stdout: "–" });
     const wrong = await run(`history --fields ${FIELDS.replace("created_at", "title")} --json`);
     expect(JSON.parse(wrong.stdout)).toMatchObject({ attempts: [], unreadable: 1, passed: false });
     const table = await run(`history --fields ${FIELDS.replace("created_at", "title")}`);

@@ -1,8 +1,11 @@
-import { existsSync, readFileSync, renameSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { chmodSync, existsSync, readFileSync, renameSync } from "node:fs";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { crmLogin } from "../../src/management/index.js";
-import { sampleAlarm } from "../../kit/index.js";
-import { runCommand, startCommand } from "../support/cli/cli-io.js";
+import { sampleAlarm, type GatewayApi } from "../../kit/index.js";
+import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
 import { desk } from "../support/management/desk.js";
 import { startReplicas } from "../support/management/replicas.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
@@ -50,8 +53,7 @@ describe("a rotation that is run again", () => {
     expect(early.stdout).toContain("A new secret is in");
     expect(early.stdout).toContain("This run changed nothing at the gateway");
     secrets[0]?.splice(0, 2, readFileSync(next, "utf8").trim(), NEXT);
-    const late = await rotate("--secret", NEXT);
-    expect([late.code, late.stdout.includes("4/5 Giving webhook 1")]).toEqual([0, true]);
+    await expectEnd(rotate("--secret", NEXT), { code: 0, stdout: "4/5 Giving webhook 1" });
     secrets[0]?.pop();
     expect(await deliver()).toBe("acknowledged");
   });
@@ -60,8 +62,7 @@ describe("a rotation that is run again", () => {
     const { rotate } = await setUp();
     const first = await rotate("--type", "new_alarm");
     expect(first.stdout).not.toContain("Giving webhook 2");
-    const both = await rotate();
-    expect([both.code, both.stdout.includes("Giving webhook 2")]).toEqual([0, true]);
+    await expectEnd(rotate(), { code: 0, stdout: "Giving webhook 2" });
     expect((await rotate()).stdout).toContain("since an earlier run");
   });
 
@@ -78,39 +79,165 @@ describe("a rotation that is run again", () => {
   });
 });
 
-describe("a rotation without metrics", () => {
-  test("says that it has not proven with which secret the gateway signs", async () => {
-    const { rotate, client } = await setUp();
-    const plain = await rotate();
-    expect(plain.code).toBe(0);
-    const said = plain.stdout.replaceAll(/\s+/g, " ");
-    expect(said).toContain("Not proven: that the gateway signs with the new secret.");
-    expect(said).toContain("Keep both secrets");
-    // The same in each later run, and beside the JSON.
-    await client.webhooks.update(1, { secret: CURRENT });
-    const json = await rotate("--json");
-    expect(JSON.parse(json.stdout)).toMatchObject({ result: "switched", isNewSeen: false });
-    expect(json.stderr).toContain("Not proven");
+describe("a rotation that was undone", () => {
+  test.each([
+    ["by a rotation back in the same folder", "b.txt", true],
+    ["by a rotation back in another folder", "elsewhere/b.txt", true],
+    ["at a gateway that shows no updated_at, in the same folder", "b.txt", false],
+    ["at a gateway that shows no updated_at, in another folder", "elsewhere/b.txt", false],
+  ])("%s gives the gateway the new secret again", async (_how, backFile, showsDates) => {
+    const { api, argv, env, secrets, metricsUrl, deliver, next } = await setUp();
+    const { url: gateway } = await desk.server((req, res) => {
+      void withoutDates(req, api, showsDates).then((text) => res.end(text));
+    });
+    const own = { ...env, GATEWAY_BASE_URL: new URL("/", gateway).href };
+    const watch = ["--metrics", metricsUrl, "--quiet", "1", "--look-every", "1"];
+    const back = folder.write(backFile, `${CURRENT}\n`, 0o600);
+    const forth = async (...more: string[]) => runCommand(argv(...more), { env: own });
+
+    expect((await forth()).code).toBe(0);
+    expect(await deliver()).toBe("acknowledged");
+    expect((await forth(...watch, "--once")).code).toBe(1);
+    expect(await deliver()).toBe("acknowledged");
+    expect((await forth(...watch)).stdout).toContain("remove it from the receivers");
+    secrets[0]?.reverse();
+    const backwards = argv().map((one) => (one === next ? back : one));
+    const undoing = await runCommand(backwards, { env: { ...own, GATEWAY_WEBHOOK_SECRET: NEXT } });
+    expect(undoing.code).toBe(0);
+
+    secrets[0]?.reverse();
+    const again = await forth();
+    expect(again.stdout).toContain("4/5 Giving webhook 1");
+    // The old secret is removed: with it, the gateway would be refused.
+    secrets[0]?.pop();
+    expect(await deliver()).toBe("acknowledged");
   });
+
+  test("while it was watched is not finished", async () => {
+    const { rotate, client } = await setUp();
+    let looks = 0;
+    const { url } = await desk.server((_req, res) => {
+      const name = "gateway_webhook_secret_matches_total";
+      const metrics = `${name}{secret_index="0"} ${String(++looks)}\n`;
+      const undone = looks === 2 ? client.webhooks.update(1, { secret: CURRENT }) : undefined;
+      void Promise.resolve(undone).then(() => res.end(metrics));
+    });
+    const watch = ["--metrics", url, "--quiet", "1", "--look-every", "1"];
+    expect((await rotate(...watch, "--once")).code).toBe(1);
+    const { code, stdout } = await rotate(...watch);
+    expect([code, stdout.includes("was changed or added since the switch")]).toEqual([1, true]);
+    expect(stdout).not.toContain("remove it");
+  });
+});
+
+/** Passes a request on to the gateway, and takes the dates out of its answer. */
+async function withoutDates(req: IncomingMessage, api: GatewayApi, showsDates: boolean) {
+  const { method = "GET", url = "/", headers } = req;
+  const body = method === "GET" ? null : await text(req);
+  const given = { method, body, headers: headers as Record<string, string> };
+  const answer = await (await api.fetch(new URL(url, "http://desk.example"), given)).text();
+  return showsDates ? answer : answer.replaceAll(/,"(?:created|updated)_at":"[^"]*"/g, "");
+}
+
+test.each([process.platform, "darwin"])(
+  "of two rotations of one URL at once on %s, the second is refused, and the first goes on",
+  async (platform) => {
+    const { argv, env, rotate, next, secrets } = await setUp();
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv("TMPDIR", folder.at());
+    const { platform: own } = process;
+    onTestFinished(() => void Object.defineProperty(process, "platform", { value: own }));
+    Object.defineProperty(process, "platform", { value: platform });
+    secrets[0]?.shift();
+    const first = startCommand(
+      argv().map((one) => (one === "0" ? "60" : one)),
+      { env },
+    );
+    await first.says(/2\/5/);
+    const other = argv().map((one) => (one === next ? folder.at("other.txt") : one));
+    const second = await runCommand(other, { env });
+    expect([second.code, second.stdout.includes("of this URL is running")]).toEqual([1, true]);
+    expect(existsSync(folder.at("other.txt"))).toBe(false);
+    const json = await rotate("--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({ result: "already_running", passed: false });
+    secrets[0]?.unshift(NEXT);
+    expect(await first.exitCode).toBe(0);
+    // What a killed process leaves behind holds no one up.
+    if (platform === "darwin" && own !== "darwin") {
+      const key = createHash("sha256")
+        .update(argv()[2] ?? "")
+        .digest("hex")
+        .slice(0, 16);
+      folder.write(`gateway-rotation-${key}`, "");
+    }
+    expect((await rotate()).code).toBe(0);
+  },
+);
+
+test.each([
+  ["the connection breaks", (res: ServerResponse) => res.destroy()],
+  ["a proxy answers 502", (res: ServerResponse) => res.writeHead(502).end("<html>")],
+])(
+  "a lost answer to the update of the secret because %s says that the gateway may have the new secret",
+  async (_how, lose) => {
+    const { api, argv, env, deliver, secrets, rotate } = await setUp();
+    const { url: gateway } = await desk.server((req, res) => {
+      void withoutDates(req, api, true).then((text) => {
+        if (req.method === "PUT") lose(res);
+        else res.end(text);
+      });
+    });
+    const lost = await runCommand(argv(), {
+      env: { ...env, GATEWAY_BASE_URL: new URL("/", gateway).href },
+    });
+    expect(lost.code).toBe(1);
+    expect(lost.stderr).toContain(
+      "the gateway may have the new secret: keep both secrets at the receivers, and start again",
+    );
+    expect(await deliver()).toBe("acknowledged");
+    expect((await rotate()).stdout).toContain("4/5 Giving webhook 2");
+    secrets[0]?.pop();
+    expect(await deliver()).toBe("acknowledged");
+  },
+);
+
+test("a rotation without metrics says that it has not proven with which secret the gateway signs", async () => {
+  const { rotate, client } = await setUp();
+  const plain = await rotate();
+  expect(plain.code).toBe(0);
+  const said = plain.stdout.replaceAll(/\s+/g, " ");
+  expect(said).toContain("Not proven: that the gateway signs with the new secret.");
+  expect(said).toContain("Keep both secrets");
+  // The same in each later run, and beside the JSON.
+  await client.webhooks.update(1, { secret: CURRENT });
+  const json = await rotate("--json");
+  expect(JSON.parse(json.stdout)).toMatchObject({ result: "switched", isNewSeen: false });
+  expect(json.stderr).toContain("Not proven");
 });
 
 describe("the watch", () => {
   const quiet = ["--quiet", "1", "--look-every", "1"];
 
-  test("wants a delivery with the new secret, and a finished rotation stays finished", async () => {
-    const { rotate, deliver, metricsUrl } = await setUp();
+  test("wants a delivery with the new secret, and a finished rotation is finished after another look", async () => {
+    const { rotate, deliver, metricsUrl, client } = await setUp();
     const watch = ["--metrics", metricsUrl, ...quiet];
     const unseen = await rotate(...watch, "--json");
     expect(unseen.code).toBe(1);
     expect(JSON.parse(unseen.stdout)).toMatchObject({ result: "no_delivery_seen", passed: false });
     expect((await rotate(...watch)).stdout).toContain("No delivery with the new secret was seen");
     expect(await deliver()).toBe("acknowledged");
-    const seen = await rotate(...watch);
-    expect([seen.code, seen.stdout.includes("remove it from the receivers")]).toEqual([0, true]);
-    const again = await rotate(...watch, "--once");
-    expect([again.code, again.stdout.includes("is finished")]).toEqual([0, true]);
+    await expectEnd(rotate(...watch), { code: 0, stdout: "remove it from the receivers" });
+    await expectEnd(rotate(...watch, "--once"), {
+      code: 0,
+      stdout: "remove it from the receivers",
+    });
     const json = await rotate(...watch, "--once", "--json");
     expect(JSON.parse(json.stdout)).toMatchObject({ result: "finished", passed: true });
+    // Undone by hand: the state is void, and the watch begins anew.
+    await client.webhooks.update(1, { secret: CURRENT });
+    const undone = await rotate(...watch, "--once");
+    expect([undone.code, undone.stdout.includes("4/5 Giving webhook 1")]).toEqual([1, true]);
+    expect(undone.stdout).not.toContain("remove it from the receivers");
   });
 
   test("is not over while the gateway signs with the old secret", async () => {
@@ -204,6 +331,32 @@ describe("the files", () => {
     },
   );
 
+  test.runIf(process.platform !== "win32")(
+    "with a token or a login that others can read give a warning",
+    async () => {
+      const { url, env } = await setUp();
+      const token = folder.write("token.txt", env.GATEWAY_CRM_TOKEN, 0o644);
+      const login = folder.write("login.json", '{"user":"partner"}', 0o640);
+      const check = async (option: string, file: string) => {
+        const argv = ["webhooks", "check", url, option, file];
+        const { code, stderr } = await runCommand(argv, { env });
+        return [code, stderr];
+      };
+      const sentence = (option: string, what: string) =>
+        `${option}: other users of this machine can read ${what}: chmod 600 its file\n`;
+      expect(await check("--token-file", token)).toEqual([
+        0,
+        sentence("--token-file", "the token"),
+      ]);
+      expect(await check("--login-file", login)).toEqual([
+        0,
+        sentence("--login-file", "the login"),
+      ]);
+      chmodSync(token, 0o600);
+      expect(await check("--token-file", token)).toEqual([0, ""]);
+    },
+  );
+
   test.each([
     ["", "the file is empty"],
     [" spaced-secret-0123\n", "white space at an end"],
@@ -219,9 +372,7 @@ describe("the files", () => {
       for (const more of [["check"], ["rotate", "--next-file", made]]) {
         const [name = "", ...options] = more;
         const argv = ["webhooks", name, url, "--secret-file", bad, ...options];
-        const { code, stdout, stderr } = await runCommand(argv, { env: gateway });
-        expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-        expect(stderr).toContain(why);
+        await expectEnd(runCommand(argv, { env: gateway }), { code: 2, stdout: "", stderr: why });
       }
       expect(existsSync(made)).toBe(false);
     },

@@ -40,61 +40,59 @@ function titleCase(name: string): string {
   return name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }
 
-describe("headers are found", () => {
-  test.each<[string, (headers: SignedHeaders) => unknown]>([
-    ["in lower case", (headers) => headers],
-    ["in capitals", (headers) => rename(headers, (name) => name.toUpperCase())],
-    ["in title case", (headers) => rename(headers, titleCase)],
-    ["in a Headers object", (headers) => new Headers(headers)],
-    [
-      "in the Headers of a Request",
-      (headers) => new Request("https://a.example", { headers }).headers,
-    ],
-    ["as one-element lists", (headers) => revalue(headers, (text) => [text])],
-    ["as frozen one-element lists", (headers) => revalue(headers, (text) => Object.freeze([text]))],
-    [
-      "in a record without a prototype",
-      (headers) => Object.assign(Object.create(null) as object, headers),
-    ],
-    ["in a frozen record", (headers) => Object.freeze({ ...headers })],
-    ["beside a header named get", (headers) => ({ ...headers, get: "x" })],
-    [
-      "beside a header named __proto__",
-      (headers) => JSON.parse(`{"__proto__":"x",${JSON.stringify(headers).slice(1)}`) as object,
-    ],
-    [
-      "beside other headers of the same length",
-      (headers) => ({
-        ...headers,
-        "x-request-id": "a",
-        "accept-charset": "utf-8",
-        "x-forwarded-for": "b",
-        "x-webhook-delivery1": "c",
-      }),
-    ],
-    [
-      "beside undefined ones in another letter case",
-      (headers) => ({
-        ...rename(
-          revalue(headers, () => undefined),
-          titleCase,
-        ),
-        ...headers,
-      }),
-    ],
-    [
-      "beside empty lists in another letter case",
-      (headers) => ({
-        ...headers,
-        ...rename(
-          revalue(headers, () => []),
-          titleCase,
-        ),
-      }),
-    ],
-  ])("headers are found %s", async (_, change) => {
-    expect(await outcomeWith(change)).toEqual(HANDLED);
-  });
+test.each<[string, (headers: SignedHeaders) => unknown]>([
+  ["in lower case", (headers) => headers],
+  ["in capitals", (headers) => rename(headers, (name) => name.toUpperCase())],
+  ["in title case", (headers) => rename(headers, titleCase)],
+  ["in a Headers object", (headers) => new Headers(headers)],
+  [
+    "in the Headers of a Request",
+    (headers) => new Request("https://a.example", { headers }).headers,
+  ],
+  ["as one-element lists", (headers) => revalue(headers, (text) => [text])],
+  ["as frozen one-element lists", (headers) => revalue(headers, (text) => Object.freeze([text]))],
+  [
+    "in a record without a prototype",
+    (headers) => Object.assign(Object.create(null) as object, headers),
+  ],
+  ["in a frozen record", (headers) => Object.freeze({ ...headers })],
+  ["beside a header named get", (headers) => ({ ...headers, get: "x" })],
+  [
+    "beside a header named __proto__",
+    (headers) => JSON.parse(`{"__proto__":"x",${JSON.stringify(headers).slice(1)}`) as object,
+  ],
+  [
+    "beside other headers of the same length",
+    (headers) => ({
+      ...headers,
+      "x-request-id": "a",
+      "accept-charset": "utf-8",
+      "x-forwarded-for": "b",
+      "x-webhook-delivery1": "c",
+    }),
+  ],
+  [
+    "beside undefined ones in another letter case",
+    (headers) => ({
+      ...rename(
+        revalue(headers, () => undefined),
+        titleCase,
+      ),
+      ...headers,
+    }),
+  ],
+  [
+    "beside empty lists in another letter case",
+    (headers) => ({
+      ...headers,
+      ...rename(
+        revalue(headers, () => []),
+        titleCase,
+      ),
+    }),
+  ],
+])("headers are found %s", async (_, change) => {
+  expect(await outcomeWith(change)).toEqual(HANDLED);
 });
 
 describe.each(NAMES)("%s", (name) => {
@@ -166,18 +164,16 @@ describe.each(NAMES)("%s", (name) => {
   }
 });
 
-describe("a delivery without any headers", () => {
-  test.each<[string, unknown]>([
-    ["undefined", undefined],
-    ["null", null],
-    ["an empty record", {}],
-    ["an empty Headers object", new Headers()],
-    ["a text", "x-webhook-id: a"],
-    ["a number", 5],
-    ["a list of pairs", [["x-webhook-id", "a"]]],
-  ])("a delivery without any headers is malformed: %s", async (_, headers) => {
-    expect(await outcomeWith(() => headers)).toEqual(MALFORMED);
-  });
+test.each<[string, unknown]>([
+  ["undefined", undefined],
+  ["null", null],
+  ["an empty record", {}],
+  ["an empty Headers object", new Headers()],
+  ["a text", "x-webhook-id: a"],
+  ["a number", 5],
+  ["a list of pairs", [["x-webhook-id", "a"]]],
+])("a delivery without any headers is malformed: %s", async (_, headers) => {
+  expect(await outcomeWith(() => headers)).toEqual(MALFORMED);
 });
 
 test("a missing header is malformed, not unsigned, even without a signature", async () => {

@@ -13,8 +13,8 @@ function line(kind: "effect" | "end" | "failed" | "stuck", run: number, at: numb
   return { at, receiver: 1, kind, id, run } as const;
 }
 
-function answer(at: number, outcome: string, status: number, id = ID): Answer {
-  return { id, at, status, outcome };
+function answer(at: number, outcome: string, status: number): Answer {
+  return { id: ID, at, status, outcome };
 }
 
 function rulesBroken(parts: Partial<History>): readonly string[] {

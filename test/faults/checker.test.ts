@@ -23,8 +23,8 @@ function run(at: number, receiver = 1, takeover = false): LedgerLine[] {
   ];
 }
 
-function settled(at: number, receiver = 1): LedgerLine {
-  return line(at, { kind: "settled", id: ID }, receiver);
+function settled(at: number): LedgerLine {
+  return line(at, { kind: "settled", id: ID });
 }
 
 function answer(at: number, outcome = "handled"): Answer {

@@ -1,5 +1,7 @@
 import { readdirSync } from "node:fs";
+import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
 import { beforeAll, expect, it } from "vitest";
 import { describeService } from "../support/describe-service.js";
 import { hasRedisServer } from "../support/redis/redis-server.js";
@@ -7,6 +9,7 @@ import { SHORT_PLAN } from "./plan/plans.js";
 import { complaintsOf } from "./report/complaints.js";
 import { runFaults, type FaultResults } from "./run-faults.js";
 
+const RUN = fileURLToPath(new URL("run.ts", import.meta.url));
 const SEED = 20_261_121;
 
 describeService(
@@ -40,6 +43,16 @@ describeService(
     });
   },
 );
+
+it("npm run faults refuses a mode that the short plan does not have", async () => {
+  const args = ["--import", "tsx", RUN, "--short", "--mode", "overload"];
+  const ended = new Promise((resolve) => {
+    execFile(process.execPath, args, (error, stdout) => {
+      resolve([error?.code, stdout]);
+    });
+  });
+  expect(await ended).toEqual([2, expect.stringContaining("--short has no mode overload")]);
+}, 60_000);
 
 function faultFolders(): readonly string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith("faults-"));

@@ -94,7 +94,7 @@ export async function runMode({
     const fleet = await startFleet(program, (receiver, slot) => ({
       ...{ setup, receiver, holdMs, handler, ...receiverParts(mode, slot) },
       ...{ port: proxy?.port ?? 0, databaseFile, ledgerFile: ledgerFile(ledgers, receiver) },
-      ...{ secret: SECRET, seed: seed + receiver },
+      ...{ secret: SECRET, secretMs: mode.secretMs, seed: seed + receiver },
     }));
     closing.unshift(fleet.close);
 
@@ -148,17 +148,20 @@ export async function runMode({
   }
 }
 
-/** The content of the store after its workers have finished. */
+/** The content of the store after its workers have finished, or have finished no job for `healMs`. */
 async function settledContent(
   store: StoreServer,
   { guarantee }: Mode,
   healMs: number,
 ): Promise<StoreContent> {
-  const deadline = performance.now() + healMs;
+  let deadline = performance.now() + healMs;
+  let fewest = Infinity;
   for (;;) {
     const content = await store.read();
-    const isDone = guarantee !== "inbox" || (content.unfinishedIds ?? []).length === 0;
-    if (isDone || performance.now() > deadline) return content;
+    const unfinished = guarantee === "inbox" ? (content.unfinishedIds ?? []).length : 0;
+    if (unfinished === 0 || performance.now() > deadline) return content;
+    if (unfinished < fewest) deadline = performance.now() + healMs;
+    fewest = Math.min(fewest, unfinished);
     await wait(200);
   }
 }

@@ -43,6 +43,15 @@ if (
   process.exit(2);
 }
 
+const modes = plan.modes.filter(({ name }) => wanted?.includes(name) ?? true);
+const flawed = plan.flawed.filter(({ flaw }) => wanted?.includes(flaw) ?? true);
+const planned = [...modes.map(({ name }) => name), ...flawed.map(({ flaw }) => flaw)];
+const absent = wanted?.find((name) => !planned.some((known) => known === name));
+if (absent !== undefined) {
+  say(`--short has no mode ${absent}: leave out --short`);
+  process.exit(2);
+}
+
 const ending = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.once(name, () => {
@@ -60,10 +69,8 @@ for (const name of ["uncaughtException", "unhandledRejection"] as const) {
 say(`seed ${seed}`);
 const results = await runFaults({
   ...plan,
-  modes: plan.modes
-    .filter(({ name }) => wanted?.includes(name) ?? true)
-    .map((mode) => (lockMs === undefined ? mode : { ...mode, lockMs })),
-  flawed: plan.flawed.filter(({ flaw }) => wanted?.includes(flaw) ?? true),
+  modes: modes.map((mode) => (lockMs === undefined ? mode : { ...mode, lockMs })),
+  flawed,
   ...{ seed, signal: ending.signal },
   onStart: (title) => {
     say(`${title}: started`);

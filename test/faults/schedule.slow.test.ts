@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { FaultCounts, Mode } from "./plan/mode.js";
 import { MODES } from "./plan/modes.js";
 import { WHOLE_PLAN } from "./plan/plans.js";
@@ -7,41 +7,39 @@ import { LEAST } from "./report/complaints.js";
 
 const { faultsMs } = WHOLE_PLAN.times;
 
-describe("the schedule of faults", () => {
-  it("is the same for the same seed and differs between seeds", () => {
-    for (const mode of MODES) {
-      expect(planFaults(mode, faultsMs, 7)).toEqual(planFaults(mode, faultsMs, 7));
-      expect(planFaults(mode, faultsMs, 8)).not.toEqual(planFaults(mode, faultsMs, 7));
-    }
-  });
+it("the schedule of faults is the same for the same seed and differs between seeds", () => {
+  for (const mode of MODES) {
+    expect(planFaults(mode, faultsMs, 7)).toEqual(planFaults(mode, faultsMs, 7));
+    expect(planFaults(mode, faultsMs, 8)).not.toEqual(planFaults(mode, faultsMs, 7));
+  }
+});
 
-  it("contains all faults of a mode, in order and within its duration", () => {
-    for (const mode of MODES) {
-      const plan = planFaults(mode, faultsMs, 7);
-      for (const kind of Object.keys(mode.faults) as (keyof FaultCounts)[]) {
-        const made = plan.filter((fault) => fault.kind === kind);
-        expect(made).toHaveLength(mode.faults[kind]);
-      }
-      const times = plan.map(({ at }) => at);
-      expect(times).toEqual([...times].sort((a, b) => a - b));
-      expect(times.every((at) => at >= 0 && at <= faultsMs)).toBe(true);
-      expect(plan.every(({ slot }) => [0, 1, 2, 3].includes(slot))).toBe(true);
+it("the schedule of faults contains all faults of a mode, in order and within its duration", () => {
+  for (const mode of MODES) {
+    const plan = planFaults(mode, faultsMs, 7);
+    for (const kind of Object.keys(mode.faults) as (keyof FaultCounts)[]) {
+      const made = plan.filter((fault) => fault.kind === kind);
+      expect(made).toHaveLength(mode.faults[kind]);
     }
-  });
+    const times = plan.map(({ at }) => at);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(times.every((at) => at >= 0 && at <= faultsMs)).toBe(true);
+    expect(plan.every(({ slot }) => [0, 1, 2, 3].includes(slot))).toBe(true);
+  }
+});
 
-  it("stops a receiver for longer than a claim is held", () => {
-    for (const mode of MODES) {
-      const stops = planFaults(mode, faultsMs, 7).filter(({ kind }) => kind === "stops");
-      for (const { lastsMs } of stops) expect(lastsMs).toBeGreaterThan(mode.holdMs);
-    }
-  });
+it("the schedule of faults stops a receiver for longer than a claim is held", () => {
+  for (const mode of MODES) {
+    const stops = planFaults(mode, faultsMs, 7).filter(({ kind }) => kind === "stops");
+    for (const { lastsMs } of stops) expect(lastsMs).toBeGreaterThan(mode.holdMs);
+  }
+});
 
-  it("meets the required amounts of a full run", () => {
-    const sum = (of: (mode: Mode) => number): number =>
-      MODES.reduce((total, mode) => total + of(mode), 0);
-    expect(sum(({ deliveries }) => deliveries)).toBeGreaterThanOrEqual(LEAST.deliveries);
-    expect(sum(({ faults }) => faults.kills)).toBeGreaterThanOrEqual(LEAST.kills);
-    expect(sum(({ faults }) => faults.restarts)).toBeGreaterThanOrEqual(LEAST.restarts);
-    expect(sum(({ faults }) => faults.cuts)).toBeGreaterThanOrEqual(LEAST.cuts);
-  });
+it("the schedule of faults meets the required amounts of a full run", () => {
+  const sum = (of: (mode: Mode) => number): number =>
+    MODES.reduce((total, mode) => total + of(mode), 0);
+  expect(sum(({ deliveries }) => deliveries)).toBeGreaterThanOrEqual(LEAST.deliveries);
+  expect(sum(({ faults }) => faults.kills)).toBeGreaterThanOrEqual(LEAST.kills);
+  expect(sum(({ faults }) => faults.restarts)).toBeGreaterThanOrEqual(LEAST.restarts);
+  expect(sum(({ faults }) => faults.cuts)).toBeGreaterThanOrEqual(LEAST.cuts);
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { listen } from "../support/servers.js";
 import { startTcpProxy, type TcpProxy } from "./harness/tcp-proxy.js";
 
@@ -52,81 +52,79 @@ async function openClient({ port }: TcpProxy) {
 const QUIET_MS = 100;
 const quiet = () => new Promise((resolve) => setTimeout(resolve, QUIET_MS));
 
-describe("the fault proxy", () => {
-  it("forwards both directions without faults", async () => {
-    const { proxy } = await startEcho();
-    const client = await openClient(proxy);
-    client.say("a");
-    await expect.poll(client.heard).toBe("a");
-  });
+it("the fault proxy forwards both directions without faults", async () => {
+  const { proxy } = await startEcho();
+  const client = await openClient(proxy);
+  client.say("a");
+  await expect.poll(client.heard).toBe("a");
+});
 
-  it("resets every connection in a cut, and accepts new ones", async () => {
-    const { proxy } = await startEcho();
-    const clients = [await openClient(proxy), await openClient(proxy)];
-    for (const { say } of clients) say("a");
-    for (const { heard } of clients) await expect.poll(heard).toBe("a");
-    expect(proxy.cut()).toBe(2);
-    for (const { ending } of clients) await expect.poll(ending).toBe("ECONNRESET");
-    const next = await openClient(proxy);
-    next.say("b");
-    await expect.poll(next.heard).toBe("b");
-  });
+it("the fault proxy resets every connection in a cut, and accepts new ones", async () => {
+  const { proxy } = await startEcho();
+  const clients = [await openClient(proxy), await openClient(proxy)];
+  for (const { say } of clients) say("a");
+  for (const { heard } of clients) await expect.poll(heard).toBe("a");
+  expect(proxy.cut()).toBe(2);
+  for (const { ending } of clients) await expect.poll(ending).toBe("ECONNRESET");
+  const next = await openClient(proxy);
+  next.say("b");
+  await expect.poll(next.heard).toBe("b");
+});
 
-  it("drops all data as a black hole, and then resets the connections", async () => {
-    const { proxy, told } = await startEcho();
-    const client = await openClient(proxy);
-    proxy.setBlackHole(true);
-    client.say("a");
-    await quiet();
-    expect([told(), client.heard(), client.ending()]).toEqual(["", "", undefined]);
-    proxy.setBlackHole(false);
-    await expect.poll(client.ending).toBe("ECONNRESET");
-    expect(told()).toBe("");
-  });
+it("the fault proxy drops all data as a black hole, and then resets the connections", async () => {
+  const { proxy, told } = await startEcho();
+  const client = await openClient(proxy);
+  proxy.setBlackHole(true);
+  client.say("a");
+  await quiet();
+  expect([told(), client.heard(), client.ending()]).toEqual(["", "", undefined]);
+  proxy.setBlackHole(false);
+  await expect.poll(client.ending).toBe("ECONNRESET");
+  expect(told()).toBe("");
+});
 
-  it("holds data back and delivers it late and in order", async () => {
-    const { proxy, told } = await startEcho();
-    const client = await openClient(proxy);
-    proxy.setHeld(true);
-    client.say("a");
-    client.say("b");
-    await quiet();
-    expect(told()).toBe("");
-    proxy.setHeld(false);
-    client.say("c");
-    await expect.poll(client.heard).toBe("abc");
-    expect(told()).toBe("abc");
-  });
+it("the fault proxy holds data back and delivers it late and in order", async () => {
+  const { proxy, told } = await startEcho();
+  const client = await openClient(proxy);
+  proxy.setHeld(true);
+  client.say("a");
+  client.say("b");
+  await quiet();
+  expect(told()).toBe("");
+  proxy.setHeld(false);
+  client.say("c");
+  await expect.poll(client.heard).toBe("abc");
+  expect(told()).toBe("abc");
+});
 
-  it("loses the answer to a request that the server has received", async () => {
-    const { proxy, told } = await startEcho();
-    const client = await openClient(proxy);
-    proxy.setAnswersLost(true);
-    client.say("a");
-    await expect.poll(client.ending).toBe("ECONNRESET");
-    expect([told(), client.heard(), proxy.lostAnswers()]).toEqual(["a", "", 1]);
-  });
+it("the fault proxy loses the answer to a request that the server has received", async () => {
+  const { proxy, told } = await startEcho();
+  const client = await openClient(proxy);
+  proxy.setAnswersLost(true);
+  client.say("a");
+  await expect.poll(client.ending).toBe("ECONNRESET");
+  expect([told(), client.heard(), proxy.lostAnswers()]).toEqual(["a", "", 1]);
+});
 
-  it("delays data in order, also when the delay ends", async () => {
-    const { proxy } = await startEcho();
-    const client = await openClient(proxy);
-    proxy.setLatencyMs(200);
-    const startedAt = performance.now();
-    client.say("a");
-    await quiet();
-    proxy.setLatencyMs(0);
-    client.say("b");
-    await expect.poll(client.heard).toBe("ab");
-    // Half of the delay was on the way to the server.
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(99);
-  });
+it("the fault proxy delays data in order, also when the delay ends", async () => {
+  const { proxy } = await startEcho();
+  const client = await openClient(proxy);
+  proxy.setLatencyMs(200);
+  const startedAt = performance.now();
+  client.say("a");
+  await quiet();
+  proxy.setLatencyMs(0);
+  client.say("b");
+  await expect.poll(client.heard).toBe("ab");
+  // Half of the delay was on the way to the server.
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(99);
+});
 
-  it("resets a client if the server is down", async () => {
-    const gone = await listen(createServer());
-    await gone.close();
-    const proxy = await startTcpProxy(gone.port);
-    cleanups.push(proxy.close);
-    const client = await openClient(proxy);
-    await expect.poll(client.ending).toBeDefined();
-  });
+it("the fault proxy resets a client if the server is down", async () => {
+  const gone = await listen(createServer());
+  await gone.close();
+  const proxy = await startTcpProxy(gone.port);
+  cleanups.push(proxy.close);
+  const client = await openClient(proxy);
+  await expect.poll(client.ending).toBeDefined();
 });

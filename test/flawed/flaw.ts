@@ -1,7 +1,7 @@
 import http from "node:http";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
 import type { Ledger } from "../support/ledger.js";
-import { RightReceiver } from "./right-receiver.js";
+import { RightReceiver, type Fields, type Request } from "./right-receiver.js";
 
 /** Makes a receiver that writes into a ledger. */
 export type MakeReceiver = (ledger: Ledger) => RightReceiver;
@@ -64,6 +64,16 @@ export function doingFirst<M extends Method>(
 /** For a receiver that never gives the right answer in the case that convicts it. Long enough for any machine. */
 export function hanging(make: MakeReceiver): Judged {
   return [make, { timeoutMs: 15_000 }];
+}
+
+/** The record of a request, also before it is parsed. Empty when it cannot be read. */
+export function recordOf({ body }: Request): Fields {
+  try {
+    const { alarm, event } = JSON.parse(String(body).replace(/^\uFEFF/, "")) as Fields;
+    return Object(alarm ?? event) as Fields;
+  } catch {
+    return {};
+  }
 }
 
 /** A promise that stays pending. */

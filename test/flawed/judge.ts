@@ -6,19 +6,30 @@ import { runConformance, type ConformanceReport } from "../../kit/conformance/ru
 import { TEST_SECRET } from "../support/deliveries.js";
 import { createLedger, type Ledger } from "../support/ledger.js";
 
+/** Longer than it takes to send the duplicates of many deliveries on a busy machine. Each receiver has a time-out. */
+const SLOW_MS = 10_000;
+
+/** Starts a proxy in front of a host, such as 127.0.0.1:8080. */
+export type Front = (
+  upstream: string,
+) => Promise<{ readonly host: string; readonly stop: () => void }>;
+
 /** Runs the suite, or only some of its cases, against a server with a ledger of its own. */
 export async function judge(
   createServer: (ledger: Ledger) => Server,
   options: Partial<ConformanceOptions> = {},
   only?: readonly string[],
+  front?: Front,
 ): Promise<ConformanceReport> {
-  const ledger = createLedger();
+  const ledger = createLedger(SLOW_MS);
   const server = createServer(ledger);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const { handled, whileFailing, whileSlow } = ledger;
+  const upstream = `127.0.0.1:${port}`;
+  const proxy = await front?.(upstream);
   const cases = receiverConformance({
-    target: `http://127.0.0.1:${port}/webhooks/gateway`,
+    target: `http://${proxy?.host ?? upstream}/webhooks/gateway`,
     secret: TEST_SECRET,
     ...{ handled, whileFailing, whileSlow },
     ...options,
@@ -26,6 +37,7 @@ export async function judge(
   try {
     return await runConformance(cases.filter(({ id }) => only?.includes(id) ?? true));
   } finally {
+    proxy?.stop();
     // A flawed receiver may never answer.
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

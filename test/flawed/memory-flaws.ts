@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { doingFirst, keyed, overriding, type Flaws } from "./flaw.js";
+import { doingFirst, keyed, overriding, recordOf, type Flaws } from "./flaw.js";
 import type { Answer, Fields, Refusal } from "./right-receiver.js";
 
 /** Each remembers something else than the ids of handled deliveries. */
@@ -74,11 +74,7 @@ export const memoryFlaws: Flaws = {
 };
 
 function keyedBy(partsOf: (record: Fields) => readonly unknown[]) {
-  return keyed(({ body }) => {
-    const text = String(body).replace(/^\uFEFF/, "");
-    const { alarm, event } = JSON.parse(text) as Record<string, Fields>;
-    return JSON.stringify(partsOf(alarm ?? event ?? {}));
-  });
+  return keyed((request) => JSON.stringify(partsOf(recordOf(request))));
 }
 
 function forgettingRefused(forgotten: Refusal) {

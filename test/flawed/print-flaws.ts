@@ -3,8 +3,10 @@
 // free or a receiver without one is accused. With --named only the case runs that must convict a flaw.
 import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
 import { rowsOf } from "./flaw.js";
-import { FLAWS } from "./flaws.js";
+import { AUTHOR, FLAWS } from "./flaws.js";
 import { inPool, judge } from "./judge.js";
+import { NGINX_FLAWS, NGINX_HARMLESS } from "./nginx-flaws.js";
+import { missingNginx } from "./nginx.js";
 import { RIGHT_RECEIVERS } from "./right-receivers.js";
 import { VARIANTS } from "./variants.js";
 
@@ -12,34 +14,49 @@ const AT_A_TIME = 16;
 
 const isNamedOnly = process.argv.includes("--named");
 const startedAt = performance.now();
+const noNginx = missingNginx();
+if (noNginx !== undefined) throw new Error(noNginx);
 process.stderr.write(
-  `judging ${FLAWS.length} receivers with a flaw, and ${RIGHT_RECEIVERS.length + Object.keys(VARIANTS).length} without\n`,
+  `judging ${FLAWS.length + NGINX_FLAWS.length} receivers with a flaw, and ${RIGHT_RECEIVERS.length + Object.keys(VARIANTS).length + NGINX_HARMLESS.length} without\n`,
 );
 
-const flaws = await inPool(FLAWS, AT_A_TIME, async ({ does, caughtBy, createServer, options }) => {
+const flawed = [
+  ...FLAWS.map((row) => ({ ...row, front: undefined, only: isNamedOnly })),
+  // A whole run through a cache takes minutes.
+  ...NGINX_FLAWS.map((row) => ({ ...row, options: undefined, only: true })),
+];
+const flaws = await inPool(flawed, AT_A_TIME, async (row) => {
+  const { does, caughtBy, createServer, options, front, only } = row;
   // In a whole run many cases wait for a receiver that hangs.
   const limits = options?.timeoutMs === undefined ? options : { ...options, timeoutMs: 5_000 };
-  const report = await judge(createServer, limits, isNamedOnly ? [caughtBy] : undefined);
+  const report = await judge(createServer, limits, only ? [caughtBy] : undefined, front);
   const failed = report.results.filter(({ result }) => result === "failed");
   return { does, caughtBy, failed, isConvicted: failed.some(({ id }) => id === caughtBy) };
 });
 
 const right = RIGHT_RECEIVERS.map(([name, createServer]) => {
-  return { name: `right: ${name}`, createServer, options: undefined };
+  return { name: `right: ${name}`, createServer, options: undefined, front: undefined };
 });
 const variants = rowsOf(VARIANTS).map(({ does, ...row }) => ({
   ...row,
+  front: undefined,
+  name: `harmless: ${does}`,
+}));
+const proxied = NGINX_HARMLESS.map(({ does, ...row }) => ({
+  ...row,
+  options: undefined,
   name: `harmless: ${does}`,
 }));
 const innocent = await inPool(
-  [...right, ...variants],
+  [...right, ...variants, ...proxied],
   AT_A_TIME,
-  async ({ name, createServer, options }) => {
-    const { results } = await judge(createServer, options);
+  async ({ name, createServer, options, front }) => {
+    const { results } = await judge(createServer, options, undefined, front);
     return { name, failed: results.filter(({ result }) => result === "failed") };
   },
 );
 
+say(`Author of the list of flaws: ${AUTHOR}.\n`);
 say("| a receiver that … | is convicted by | level | other cases that fail |");
 say("| --- | --- | --- | --- |");
 for (const { does, caughtBy, failed, isConvicted } of flaws) {

@@ -22,6 +22,11 @@ export interface Request {
 /** A record of a delivery, as it was parsed. */
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** A field that may be no text. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** Why a request is refused. */
 export type Refusal = "method" | "too large" | "malformed" | "mismatch" | "stale" | "another type";
 

@@ -3,7 +3,7 @@ import type { ConformanceReport } from "../../kit/conformance/run-conformance.js
 import { rowsOf } from "./flaw.js";
 import { inPool, judge } from "./judge.js";
 import { RIGHT_RECEIVERS } from "./right-receivers.js";
-import { VARIANTS } from "./variants.js";
+import { RELUCTANT, VARIANTS } from "./variants.js";
 
 /** Each runs the whole suite, so that fewer of them share a processor. */
 const AT_A_TIME = 12;
@@ -16,20 +16,35 @@ const variants = rowsOf(VARIANTS).map(({ does, ...row }) => ({
   name: `a receiver that ${does}`,
 }));
 const innocent = [...right, ...variants];
+const reluctant = rowsOf(RELUCTANT).map(({ does, ...row }) => ({
+  ...row,
+  name: `a receiver that ${does}`,
+}));
 
 describe("receivers without a flaw", () => {
   const reports = new Map<string, ConformanceReport>();
 
   beforeAll(async () => {
-    await inPool(innocent, AT_A_TIME, async ({ name, createServer, options }) => {
-      reports.set(name, await judge(createServer, options));
-    });
-  }, 240_000);
+    await inPool(
+      [...innocent, ...reluctant],
+      AT_A_TIME,
+      async ({ name, createServer, options }) => {
+        reports.set(name, await judge(createServer, options));
+      },
+    );
+  }, 600_000);
 
   test.each(innocent.map(({ name }) => name))("%s is not accused", (name) => {
     const { results = [] } = reports.get(name) ?? {};
     expect(results.length).toBeGreaterThan(60);
     const others = results.filter(({ result }) => result !== "passed");
     expect(others.map(({ id, result, reason }) => [id, result, reason])).toEqual([]);
+  });
+
+  test.each(reluctant.map(({ name }) => name))("%s is not accused with a must", (name) => {
+    const { results = [] } = reports.get(name) ?? {};
+    expect(results.length).toBeGreaterThan(60);
+    const accused = results.filter(({ result, level }) => result === "failed" && level === "must");
+    expect(accused.map(({ id, reason }) => [id, reason])).toEqual([]);
   });
 });

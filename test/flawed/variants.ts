@@ -10,7 +10,7 @@ import {
   withGrammar,
   type Receivers,
 } from "./flaw.js";
-import type { Answer, Fields } from "./right-receiver.js";
+import type { Answer, Fields, Request } from "./right-receiver.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -130,6 +130,36 @@ export const VARIANTS: Receivers = {
     },
   })),
   "forgets ids after a thousand deliveries": rememberingLast(1_000),
+  "answers 429 to whatever it refuses": overriding({ refuse: () => [429, "refused"] }),
+};
+
+/** Right receivers of which a run cannot see everything, with the cases that it leaves open or that advise only. */
+export const RELUCTANT: Receivers = {
+  "puts each delivery into a queue, whose worker tries again": overriding((right) => {
+    const queued = new Set<string>();
+    const work = async (request: Request, record: Fields): Promise<void> => {
+      try {
+        await right.handle(request, record);
+      } catch {
+        await wait(20, undefined, { ref: false });
+        await work(request, record);
+      }
+    };
+    return {
+      handleOnce(request, record) {
+        const { id } = request;
+        if (!queued.has(id)) void work(request, record);
+        queued.add(id);
+        return Promise.resolve([202, "queued"]);
+      },
+    };
+  }),
+  "answers 415 to other content types": overriding((right) => ({
+    receive: (req, body) =>
+      /^application\/json\b/i.test(String(req.headers["content-type"]))
+        ? right.receive(req, body)
+        : [415, "JSON only"],
+  })),
 };
 
 function answering(answer: Answer) {

@@ -9,104 +9,94 @@ import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
 
-describe("leases without a confirmed renewal", () => {
-  it.each<[string, () => Promise<boolean>]>([
-    ["rejects", () => Promise.reject(new Error("down"))],
-    ["hangs", never<boolean>],
-  ])("the signal aborts after a lease without renewals if the store %s", async (_how, renew) => {
-    const { store, count } = spiedStore({ renew });
-    const { run } = await heldRun({ store, handlerTimeoutMs: 3_600_000 });
-    const { signal } = run.context;
-    await vi.advanceTimersByTimeAsync(29_999);
-    expect(signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(20_001);
-    expect(signal.aborted).toBe(true);
-    const renewals = count("renew");
-    await vi.advanceTimersByTimeAsync(600_000);
-    expect(count("renew")).toBe(renewals);
-    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
-    expect(vi.getTimerCount()).toBe(0);
-  });
+it.each<[string, () => Promise<boolean>]>([
+  ["rejects", () => Promise.reject(new Error("down"))],
+  ["hangs", never<boolean>],
+])("the signal aborts after a lease without renewals if the store %s", async (_how, renew) => {
+  const { store, count } = spiedStore({ renew });
+  const { run } = await heldRun({ store, handlerTimeoutMs: 3_600_000 });
+  const { signal } = run.context;
+  await vi.advanceTimersByTimeAsync(29_999);
+  expect(signal.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(20_001);
+  expect(signal.aborted).toBe(true);
+  const renewals = count("renew");
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(count("renew")).toBe(renewals);
+  expect(await run.succeed()).toMatchObject({ outcome: "handled" });
+  expect(vi.getTimerCount()).toBe(0);
 });
 
-describe("late claims", () => {
-  it("a late claim runs no handler if the delivery was handled here and only its completion is missing", async () => {
-    const inner = memoryStore();
-    const slow = deferred<ClaimResult>();
-    let claims = 0;
-    const store: DeliveryStore = {
-      ...inner,
-      claim: (...call) => ((claims += 1) === 1 ? slow.promise : inner.claim(...call)),
-      complete: () => Promise.reject(new Error("down")),
-    };
-    const { receiver, runs, start } = heldReceiver({ store });
-    const { answer: slowly } = await receiveUntil(store, "claim", receiver);
-    const run = await start();
-    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
-    slow.resolve({ state: "claimed", takeover: true });
-    expect(await slowly).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(runs).toHaveLength(1);
-  });
+it("a late claim runs no handler if the delivery was handled here and only its completion is missing", async () => {
+  const inner = memoryStore();
+  const slow = deferred<ClaimResult>();
+  let claims = 0;
+  const store: DeliveryStore = {
+    ...inner,
+    claim: (...call) => ((claims += 1) === 1 ? slow.promise : inner.claim(...call)),
+    complete: () => Promise.reject(new Error("down")),
+  };
+  const { receiver, runs, start } = heldReceiver({ store });
+  const { answer: slowly } = await receiveUntil(store, "claim", receiver);
+  const run = await start();
+  expect(await run.succeed()).toMatchObject({ outcome: "handled" });
+  slow.resolve({ state: "claimed", takeover: true });
+  expect(await slowly).toMatchObject({ status: 200, outcome: "duplicate" });
+  expect(runs).toHaveLength(1);
 });
 
-describe("frozen processes", () => {
-  it("a process that was frozen for longer than the lease does not run the delivery twice at once", async () => {
-    let skewMs = 0;
-    const store = memoryStore({ now: () => performance.now() + skewMs });
-    const { receiver, repeated, run, runs, start } = await heldRun({ store });
-    skewMs = 3_600_000;
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(run.context.signal.aborted).toBe(true);
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
-    const stopped = await run.fail(new Error("stopped by the signal"));
-    expect(stopped.outcome).toBe("handler_failed");
-    const again = await start(repeated);
-    expect(await again.succeed()).toMatchObject({ outcome: "handled" });
-    expect(runs).toHaveLength(2);
-  });
+it("a process that was frozen for longer than the lease does not run the delivery twice at once", async () => {
+  let skewMs = 0;
+  const store = memoryStore({ now: () => performance.now() + skewMs });
+  const { receiver, repeated, run, runs, start } = await heldRun({ store });
+  skewMs = 3_600_000;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(run.context.signal.aborted).toBe(true);
+  expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
+  const stopped = await run.fail(new Error("stopped by the signal"));
+  expect(stopped.outcome).toBe("handler_failed");
+  const again = await start(repeated);
+  expect(await again.succeed()).toMatchObject({ outcome: "handled" });
+  expect(runs).toHaveLength(2);
 });
 
-describe("slow claims", () => {
-  it("a claim that takes longer than half of its lease is released without running the handler", async () => {
-    const inner = memoryStore();
-    const slow = deferred<ClaimResult>();
-    const released = vi.fn();
-    const handler = vi.fn();
-    const store = { ...inner, claim: () => slow.promise, release: released };
-    const claimed = firstCall(store, "claim");
-    const receiver = alarmReceiver(handler, { store, leaseMs: 1_000, dependencyTimeoutMs: 5_000 });
-    const answer = receiver.receive(await delivery());
-    await claimed;
-    await vi.advanceTimersByTimeAsync(500);
-    expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
-    slow.resolve({ state: "claimed", takeover: false });
-    await vi.advanceTimersByTimeAsync(0);
-    expect(released).toHaveBeenCalledOnce();
-    expect(handler).not.toHaveBeenCalled();
-  });
+it("a claim that takes longer than half of its lease is released without running the handler", async () => {
+  const inner = memoryStore();
+  const slow = deferred<ClaimResult>();
+  const released = vi.fn();
+  const handler = vi.fn();
+  const store = { ...inner, claim: () => slow.promise, release: released };
+  const claimed = firstCall(store, "claim");
+  const receiver = alarmReceiver(handler, { store, leaseMs: 1_000, dependencyTimeoutMs: 5_000 });
+  const answer = receiver.receive(await delivery());
+  await claimed;
+  await vi.advanceTimersByTimeAsync(500);
+  expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+  slow.resolve({ state: "claimed", takeover: false });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(released).toHaveBeenCalledOnce();
+  expect(handler).not.toHaveBeenCalled();
 });
 
-describe("renewals after a completion", () => {
-  it("a renewal that is refused because of the completion does not abort a successful handler's signal", async () => {
-    const renewal = deferred<boolean>();
-    const completion = deferred();
-    const store: DeliveryStore = {
-      ...memoryStore(),
-      renew: () => renewal.promise,
-      complete: () => completion.promise,
-    };
-    const { handler, start } = heldHandler();
-    const run = await start(alarmReceiver(handler, { store }), await delivery());
-    const { signal } = run.context;
-    await vi.advanceTimersByTimeAsync(10_000);
-    run.resolve();
-    await vi.advanceTimersByTimeAsync(0);
-    renewal.resolve(false);
-    await vi.advanceTimersByTimeAsync(0);
-    completion.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
-    expect(signal.aborted).toBe(false);
-  });
+it("a renewal that is refused because of the completion does not abort a successful handler's signal", async () => {
+  const renewal = deferred<boolean>();
+  const completion = deferred();
+  const store: DeliveryStore = {
+    ...memoryStore(),
+    renew: () => renewal.promise,
+    complete: () => completion.promise,
+  };
+  const { handler, start } = heldHandler();
+  const run = await start(alarmReceiver(handler, { store }), await delivery());
+  const { signal } = run.context;
+  await vi.advanceTimersByTimeAsync(10_000);
+  run.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  renewal.resolve(false);
+  await vi.advanceTimersByTimeAsync(0);
+  completion.resolve();
+  expect(await run.answer).toMatchObject({ outcome: "handled" });
+  expect(signal.aborted).toBe(false);
 });
 
 describe("invalid claim results", () => {
@@ -158,4 +148,18 @@ it("a report of an unsigned delivery has no secretIndex", async () => {
   await receiver.receive(await delivery());
   expect(reports[0]).toMatchObject({ outcome: "handled" });
   expect(reports[0]).not.toHaveProperty("secretIndex");
+});
+
+it("a claim whose answer is read after its lease has ended, because the process was frozen, runs no handler", async () => {
+  const answered = deferred<ClaimResult>();
+  const spy = spiedStore({ claim: () => answered.promise });
+  const { receiver, runs } = heldReceiver({ store: spy.store });
+  const { answer } = await receiveUntil(spy.store, "claim", receiver);
+  const thawedAt = performance.now() + 30_000;
+  const clock = vi.spyOn(performance, "now").mockReturnValue(thawedAt);
+  answered.resolve({ state: "claimed", takeover: false });
+  expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+  clock.mockRestore();
+  expect(runs).toHaveLength(0);
+  expect(spy.count("release")).toBe(1);
 });

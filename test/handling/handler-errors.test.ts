@@ -172,7 +172,7 @@ describe("returned values", () => {
   it("a returned thenable is awaited, and a redelivery meanwhile is in flight", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver((context) => {
-      const promise = handler(context) as Promise<void>;
+      const promise = handler(context);
       return thenable((resolve, reject) => void promise.then(resolve, reject));
     });
     const repeated = await delivery();
@@ -184,7 +184,7 @@ describe("returned values", () => {
   it("a returned function with a then is awaited, as await does", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver((context) => {
-      const promise = handler(context) as Promise<void>;
+      const promise = handler(context);
       promise.catch(() => undefined);
       return Object.assign(() => undefined, { then: promise.then.bind(promise) });
     });

@@ -72,6 +72,35 @@ describe("handlers that never settle", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("a handler that rejects as soon as it is given up releases its lease, and the line says that it has stopped", async () => {
+    const { receiver, run: first, lines, start } = await heldRun(TIMES);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await first.answer;
+    first.reject(first.context.signal.reason);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(linesWith(lines, "it may have run twice")).toEqual([]);
+    const line = "handler_failed, but after it was given up: it has stopped";
+    expect(linesWith(lines, line)).toHaveLength(1);
+    const second = await start();
+    expect(second.context.takeover).toBe(false);
+    await second.succeed();
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "duplicate" });
+  });
+
+  it("where a lease is taken over while the first run is at work, the lines of both say that it may have run twice", async () => {
+    const { run: first, lines, start } = await heldRun(TIMES);
+    await vi.advanceTimersByTimeAsync(13_000);
+    const second = await start();
+    expect(linesWith(lines, "taken over: ")).toHaveLength(1);
+    first.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    await second.succeed();
+    expect(linesWith(lines, "it may have run twice")).toMatchObject([
+      { message: expect.stringContaining("taken over") as string },
+      { message: expect.stringContaining("handled, but after it was given up") as string },
+    ]);
+  });
+
   it("a handler that fails after it was given up releases only its own lease", async () => {
     const { receiver, run: first, runs, start } = await heldRun(TIMES);
     await vi.advanceTimersByTimeAsync(13_000);
@@ -159,13 +188,11 @@ describe("transactional handlers that never settle", () => {
   });
 });
 
-describe("handlerMaxMs", () => {
-  it("handlerMaxMs below handlerTimeoutMs is refused, and its default is never below", async () => {
-    expect(() => alarmReceiver(() => undefined, { handlerMaxMs: 19_999 })).toThrow(
-      new ConfigurationError("invalid_option", "handlerMaxMs must be at least handlerTimeoutMs"),
-    );
-    const { run } = await heldRun({ handlerTimeoutMs: 1_000_000 });
-    await vi.advanceTimersByTimeAsync(999_999);
-    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
-  });
+it("handlerMaxMs below handlerTimeoutMs is refused, and its default is never below", async () => {
+  expect(() => alarmReceiver(() => undefined, { handlerMaxMs: 19_999 })).toThrow(
+    new ConfigurationError("invalid_option", "handlerMaxMs must be at least handlerTimeoutMs"),
+  );
+  const { run } = await heldRun({ handlerTimeoutMs: 1_000_000 });
+  await vi.advanceTimersByTimeAsync(999_999);
+  expect(await run.succeed()).toMatchObject({ outcome: "handled" });
 });

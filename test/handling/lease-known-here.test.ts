@@ -46,48 +46,44 @@ describe("a lease known in this process", () => {
   });
 });
 
-describe("a completion known in this process", () => {
-  it("a stored completion is forgotten here, so that the store decides after the retention", async () => {
-    let skewMs = 0;
-    const inner = memoryStore({ now: () => performance.now() + skewMs });
-    const complete: DeliveryStore["complete"] = async (...call) => inner.complete(...call);
-    const handler = vi.fn();
-    const receiver = alarmReceiver(handler, { store: { ...inner, complete } });
-    const repeated = await delivery();
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "handled" });
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "duplicate" });
-    skewMs = 8 * 86_400_000;
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "handled" });
-    expect(handler).toHaveBeenCalledTimes(2);
-  });
+it("a stored completion is forgotten here, so that the store decides after the retention", async () => {
+  let skewMs = 0;
+  const inner = memoryStore({ now: () => performance.now() + skewMs });
+  const complete: DeliveryStore["complete"] = async (...call) => inner.complete(...call);
+  const handler = vi.fn();
+  const receiver = alarmReceiver(handler, { store: { ...inner, complete } });
+  const repeated = await delivery();
+  expect(await receiver.receive(repeated)).toMatchObject({ outcome: "handled" });
+  expect(await receiver.receive(repeated)).toMatchObject({ outcome: "duplicate" });
+  skewMs = 8 * 86_400_000;
+  expect(await receiver.receive(repeated)).toMatchObject({ outcome: "handled" });
+  expect(handler).toHaveBeenCalledTimes(2);
 });
 
-describe("claims during a run", () => {
-  it("a slow claim that is granted during a run is released before the redelivery is answered 409", async () => {
-    const inner = memoryStore();
-    const slow = deferred<ClaimResult>();
-    const releasing = deferred();
-    let claims = 0;
-    const store: DeliveryStore = {
-      ...inner,
-      claim: (...call) => ((claims += 1) === 1 ? slow.promise : inner.claim(...call)),
-      release: () => releasing.promise,
-    };
-    const claimed = firstCall(store, "claim");
-    const released = firstCall(store, "release");
-    const { receiver, runs, start } = heldReceiver({ store });
-    const repeated = await delivery();
-    let isAnswered = false;
-    const slowly = receiver.receive(repeated).finally(() => (isAnswered = true));
-    await claimed;
-    const run = await start(repeated);
-    slow.resolve({ state: "claimed", takeover: true });
-    await released;
-    await vi.advanceTimersByTimeAsync(0);
-    expect(isAnswered).toBe(false);
-    releasing.resolve();
-    expect(await slowly).toMatchObject({ status: 409, outcome: "in_flight" });
-    await run.succeed();
-    expect(runs).toHaveLength(1);
-  });
+it("a slow claim that is granted during a run is released before the redelivery is answered 409", async () => {
+  const inner = memoryStore();
+  const slow = deferred<ClaimResult>();
+  const releasing = deferred();
+  let claims = 0;
+  const store: DeliveryStore = {
+    ...inner,
+    claim: (...call) => ((claims += 1) === 1 ? slow.promise : inner.claim(...call)),
+    release: () => releasing.promise,
+  };
+  const claimed = firstCall(store, "claim");
+  const released = firstCall(store, "release");
+  const { receiver, runs, start } = heldReceiver({ store });
+  const repeated = await delivery();
+  let isAnswered = false;
+  const slowly = receiver.receive(repeated).finally(() => (isAnswered = true));
+  await claimed;
+  const run = await start(repeated);
+  slow.resolve({ state: "claimed", takeover: true });
+  await released;
+  await vi.advanceTimersByTimeAsync(0);
+  expect(isAnswered).toBe(false);
+  releasing.resolve();
+  expect(await slowly).toMatchObject({ status: 409, outcome: "in_flight" });
+  await run.succeed();
+  expect(runs).toHaveLength(1);
 });

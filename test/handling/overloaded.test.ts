@@ -1,185 +1,196 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { type TransactionalStore } from "../../src/index.js";
 import { alarmReceiver, heldHandler, heldReceiver, heldRun } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
+import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { failingStore, spiedStore } from "../support/spied-store.js";
 
-describe("maxConcurrentDeliveries", () => {
-  it("maxConcurrentDeliveries answers 503 before the claim, with a Retry-After of 10 to 40 s spread by id", async () => {
-    const spy = spiedStore();
-    const limited = { store: spy.store, maxConcurrentDeliveries: 1 };
-    const { receiver, run, start, lines } = await heldRun(limited);
-    const delays = new Set<number>();
-    for (let at = 0; at < 300; at++) {
-      const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
-      expect(answer).toMatchObject({ status: 503, outcome: "overloaded" });
-      delays.add(Number(answer.headers["retry-after"]));
-    }
-    expect(spy.calls).toHaveLength(1);
-    expect(Math.min(...delays)).toBeGreaterThanOrEqual(10);
-    expect(Math.max(...delays)).toBeLessThanOrEqual(40);
-    expect(delays.size).toBeGreaterThan(25);
-    const same = await delivery({ id: "id-0" });
-    const [one, two] = [await receiver.receive(same), await receiver.receive(same)];
-    expect(one.headers["retry-after"]).toBe(two.headers["retry-after"]);
-    // A flood is logged as one line.
-    expect(linesWith(lines, "overloaded")).toHaveLength(1);
-    await run.succeed();
-    const next = await start(same);
-    expect(await next.succeed()).toMatchObject({ outcome: "handled" });
-  });
+it("maxConcurrentDeliveries answers 503 before the claim, with a Retry-After of 10 to 40 s spread by id", async () => {
+  const spy = spiedStore();
+  const limited = { store: spy.store, maxConcurrentDeliveries: 1 };
+  const { receiver, run, start, lines } = await heldRun(limited);
+  const delays = new Set<number>();
+  for (let at = 0; at < 300; at++) {
+    const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
+    expect(answer).toMatchObject({ status: 503, outcome: "overloaded" });
+    delays.add(Number(answer.headers["retry-after"]));
+  }
+  expect(spy.calls).toHaveLength(1);
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(10);
+  expect(Math.max(...delays)).toBeLessThanOrEqual(40);
+  expect(delays.size).toBeGreaterThan(25);
+  const same = await delivery({ id: "id-0" });
+  const [one, two] = [await receiver.receive(same), await receiver.receive(same)];
+  expect(one.headers["retry-after"]).toBe(two.headers["retry-after"]);
+  // A flood is logged as one line.
+  expect(linesWith(lines, "overloaded")).toHaveLength(1);
+  await run.succeed();
+  const next = await start(same);
+  expect(await next.succeed()).toMatchObject({ outcome: "handled" });
+});
 
-  it("maxConcurrentDeliveries counts the running handlers, in whatever order they end", async () => {
-    const { receiver, start } = heldReceiver({ maxConcurrentDeliveries: 3 });
-    let count = 0;
-    const begin = async () => start(await delivery({ id: `id-${String(++count)}` }));
-    const isFull = async () => {
-      const { outcome } = await receiver.receive(await delivery({ id: "one-more" }));
-      return outcome === "overloaded";
-    };
-    const runs = [await begin(), await begin(), await begin()];
-    for (const place of [0, 1, 2, 1, 0, 2, 2]) {
-      expect(await isFull()).toBe(true);
-      const [ended] = runs.splice(place, 1);
-      ended?.resolve();
-      await ended?.answer;
-      runs.push(await begin());
-    }
+it("maxConcurrentDeliveries counts the running handlers, in whatever order they end", async () => {
+  const { receiver, start } = heldReceiver({ maxConcurrentDeliveries: 3 });
+  let count = 0;
+  const begin = async () => start(await delivery({ id: `id-${String(++count)}` }));
+  const isFull = async () => {
+    const { outcome } = await receiver.receive(await delivery({ id: "one-more" }));
+    return outcome === "overloaded";
+  };
+  const runs = [await begin(), await begin(), await begin()];
+  for (const place of [0, 1, 2, 1, 0, 2, 2]) {
     expect(await isFull()).toBe(true);
-    for (const run of runs) run.resolve();
-    await Promise.all(runs.map(({ answer }) => answer));
-    const again = [await begin(), await begin(), await begin()];
-    expect(await isFull()).toBe(true);
-    for (const run of again) run.resolve();
-  });
+    const [ended] = runs.splice(place, 1);
+    ended?.resolve();
+    await ended?.answer;
+    runs.push(await begin());
+  }
+  expect(await isFull()).toBe(true);
+  for (const run of runs) run.resolve();
+  await Promise.all(runs.map(({ answer }) => answer));
+  const again = [await begin(), await begin(), await begin()];
+  expect(await isFull()).toBe(true);
+  for (const run of again) run.resolve();
+});
 
-  it("a synchronous handler takes no slot of maxConcurrentDeliveries", async () => {
-    const receiver = alarmReceiver(() => undefined, { maxConcurrentDeliveries: 1 });
-    for (let at = 0; at < 3; at++) {
+it("a synchronous handler takes no slot of maxConcurrentDeliveries", async () => {
+  const receiver = alarmReceiver(() => undefined, { maxConcurrentDeliveries: 1 });
+  for (let at = 0; at < 3; at++) {
+    const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
+    expect(answer).toMatchObject({ outcome: "handled" });
+  }
+});
+
+it("maxConcurrentDeliveries applies after the signature: a forgery is still a mismatch", async () => {
+  const { receiver, run } = await heldRun({ maxConcurrentDeliveries: 1 });
+  const forged = await delivery({ id: "forged", secret: "whsec_of_a_stranger" });
+  expect(await receiver.receive(forged)).toMatchObject({ outcome: "signature_mismatch" });
+  await run.succeed();
+});
+
+it("maxConcurrentDeliveries keeps no memory of 20 000 refused deliveries", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const heapUsed = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const { handler, start } = heldHandler();
+  const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1 });
+  const run = await start(receiver, await delivery());
+  const refuse = async (count: number) => {
+    for (let at = 0; at < count; at++) {
       const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
-      expect(answer).toMatchObject({ outcome: "handled" });
+      if (answer.outcome !== "overloaded") throw new Error(answer.outcome);
     }
-  });
+  };
+  await refuse(2_000);
+  const before = heapUsed();
+  await refuse(20_000);
+  expect(heapUsed() - before).toBeLessThan(2_000_000);
+  await run.succeed();
+});
 
-  it("maxConcurrentDeliveries applies after the signature: a forgery is still a mismatch", async () => {
-    const { receiver, run } = await heldRun({ maxConcurrentDeliveries: 1 });
-    const forged = await delivery({ id: "forged", secret: "whsec_of_a_stranger" });
-    expect(await receiver.receive(forged)).toMatchObject({ outcome: "signature_mismatch" });
-    await run.succeed();
-  });
+it("maxConcurrentDeliveries counts a late handler until it settles", async () => {
+  vi.useFakeTimers();
+  const limits = { maxConcurrentDeliveries: 1, handlerTimeoutMs: 100 };
+  const { receiver, run, start } = await heldRun(limits);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+  const other = await delivery({ id: "another" });
+  expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
+  run.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  const next = await start(other);
+  expect(await next.succeed()).toMatchObject({ outcome: "handled" });
+});
 
-  it("maxConcurrentDeliveries keeps no memory of 20 000 refused deliveries", async () => {
-    setFlagsFromString("--expose-gc");
-    const collect = runInNewContext("gc") as () => void;
-    const heapUsed = () => {
-      collect();
-      return process.memoryUsage().heapUsed;
-    };
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1 });
-    const run = await start(receiver, await delivery());
-    const refuse = async (count: number) => {
-      for (let at = 0; at < count; at++) {
-        const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
-        if (answer.outcome !== "overloaded") throw new Error(answer.outcome);
-      }
-    };
-    await refuse(2_000);
-    const before = heapUsed();
-    await refuse(20_000);
-    expect(heapUsed() - before).toBeLessThan(2_000_000);
-    await run.succeed();
+it("maxConcurrentDeliveries releases a place in the end if the runtime ended the request and its timers", async () => {
+  vi.useFakeTimers();
+  const { receiver, start } = heldReceiver({
+    maxConcurrentDeliveries: 1,
+    handlerTimeoutMs: 1_000,
+    handlerMaxMs: 2_000,
+    dependencyTimeoutMs: 100,
   });
+  await start();
+  vi.clearAllTimers();
+  const other = await delivery({ id: "another" });
+  await vi.advanceTimersByTimeAsync(2_599);
+  expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
+  await vi.advanceTimersByTimeAsync(1);
+  const run = await start(other);
+  expect(await run.succeed()).toMatchObject({ outcome: "handled" });
+});
 
-  it("maxConcurrentDeliveries counts a late handler until it settles", async () => {
-    vi.useFakeTimers();
-    const limits = { maxConcurrentDeliveries: 1, handlerTimeoutMs: 100 };
-    const { receiver, run, start } = await heldRun(limits);
-    await vi.advanceTimersByTimeAsync(100);
-    expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
-    const other = await delivery({ id: "another" });
-    expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
-    run.resolve();
-    await vi.advanceTimersByTimeAsync(0);
-    const next = await start(other);
-    expect(await next.succeed()).toMatchObject({ outcome: "handled" });
-  });
+it("maxConcurrentDeliveries releases the place of every outcome", async () => {
+  const error = new Error("failed");
+  const ends = [
+    () => undefined,
+    () => Promise.resolve(),
+    throwing(error),
+    () => Promise.reject(error),
+  ];
+  let at = 0;
+  const { store, comeBack, goDown } = failingStore("claim");
+  comeBack();
+  const receiver = alarmReceiver(() => ends[at]?.(), { store, maxConcurrentDeliveries: 1 });
+  const outcomes: string[] = [];
+  const receive = async (id: string) => {
+    outcomes.push((await receiver.receive(await delivery({ id }))).outcome);
+  };
+  for (at = 0; at < ends.length; at++) await receive(`id-${String(at)}`);
+  await receive("id-0"); // a duplicate
+  goDown();
+  await receive("id-9");
+  comeBack();
+  at = 0;
+  await receive("id-9");
+  expect(outcomes).toEqual([
+    ...["handled", "handled", "handler_failed", "handler_failed"],
+    ...["duplicate", "store_unavailable", "handled"],
+  ]);
+});
 
-  it("maxConcurrentDeliveries releases a place in the end if the runtime ended the request and its timers", async () => {
-    vi.useFakeTimers();
-    const { receiver, start } = heldReceiver({
-      maxConcurrentDeliveries: 1,
-      handlerTimeoutMs: 1_000,
-      handlerMaxMs: 2_000,
-      dependencyTimeoutMs: 100,
-    });
-    await start();
-    vi.clearAllTimers();
-    const other = await delivery({ id: "another" });
-    await vi.advanceTimersByTimeAsync(2_599);
-    expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
-    await vi.advanceTimersByTimeAsync(1);
-    const run = await start(other);
-    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
-  });
-
-  it("maxConcurrentDeliveries releases the place of every outcome", async () => {
-    const error = new Error("failed");
-    const ends = [
-      () => undefined,
-      () => Promise.resolve(),
-      throwing(error),
-      () => Promise.reject(error),
-    ];
-    let at = 0;
-    const { store, comeBack, goDown } = failingStore("claim");
-    comeBack();
-    const receiver = alarmReceiver(() => ends[at]?.(), { store, maxConcurrentDeliveries: 1 });
-    const outcomes: string[] = [];
-    const receive = async (id: string) => {
-      outcomes.push((await receiver.receive(await delivery({ id }))).outcome);
-    };
-    for (at = 0; at < ends.length; at++) await receive(`id-${String(at)}`);
-    await receive("id-0"); // a duplicate
-    goDown();
-    await receive("id-9");
-    comeBack();
-    at = 0;
-    await receive("id-9");
-    expect(outcomes).toEqual([
-      ...["handled", "handled", "handler_failed", "handler_failed"],
-      ...["duplicate", "store_unavailable", "handled"],
-    ]);
-  });
-
-  it("maxConcurrentDeliveries defaults to the transactional store's own limit, and the option overrides it", async () => {
-    const limited: TransactionalStore<object> & { maxConcurrentDeliveries: number } = {
-      maxConcurrentDeliveries: 1,
-      async process(_key, work) {
+it.each([
+  [1, undefined, 1],
+  [2, undefined, 2],
+  [1, 500, 1],
+  [2, 1, 1],
+  [undefined, 2, 2],
+  ["many", 2, 2],
+])(
+  "a transactional store that names %j connections, with maxConcurrentDeliveries %j, runs %i at once",
+  async (connections, maxConcurrentDeliveries, expected) => {
+    const end = deferred();
+    const running: string[] = [];
+    const store = {
+      maxConcurrentDeliveries: connections,
+      async process(key, work) {
+        running.push(key);
         await work({});
         return { state: "processed" };
       },
-    };
-    const one = await delivery({ id: "one" });
-    const two = await delivery({ id: "two" });
-    const { receiver, run, handler, start } = await heldRun({ store: limited } as object, one);
-    expect(await receiver.receive(two)).toMatchObject({ outcome: "overloaded" });
-    await run.succeed();
+    } as TransactionalStore<object>;
+    const options = { store, maxConcurrentDeliveries } as object;
+    const receiver = alarmReceiver(() => end.promise, options);
+    const requests = await Promise.all(["one", "two", "three"].map((id) => delivery({ id })));
+    const answers = requests.map((request) => receiver.receive(request));
+    await nextTurn();
+    expect(running).toHaveLength(expected);
+    end.resolve();
+    const outcomes = (await Promise.all(answers)).map(({ outcome }) => outcome);
+    expect(outcomes).toEqual(["handled", "handled", "handled"]);
+  },
+);
 
-    const wider = alarmReceiver(handler, { store: limited, maxConcurrentDeliveries: 2 } as object);
-    const first = await start(one, wider);
-    const second = await start(two, wider);
-    first.resolve();
-    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
-  });
-
-  it.each([0, -1, 1.5, 1_000_001, "10"])("concurrency %j is refused", (maxConcurrentDeliveries) => {
-    expect(() => alarmReceiver(() => undefined, { maxConcurrentDeliveries } as object)).toThrow(
-      "maxConcurrentDeliveries must be a whole number from 1 to 1000000",
-    );
-  });
+it.each([0, -1, 1.5, 1_000_001, "10"])("concurrency %j is refused", (maxConcurrentDeliveries) => {
+  expect(() => alarmReceiver(() => undefined, { maxConcurrentDeliveries } as object)).toThrow(
+    "maxConcurrentDeliveries must be a whole number from 1 to 1000000",
+  );
 });

@@ -1,8 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ConfigurationError, createWebhookReceiver, memoryStore } from "../../src/index.js";
-import { inboxWorker } from "../../src/inbox/index.js";
 import { inboxJobOf } from "../../src/inbox/inbox-job.js";
 import { observedAlarmReceiver } from "../support/alarm-receiver.js";
+import { calledWorker } from "../support/inbox/called-worker.js";
 import { createCollector } from "../support/collector.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 
@@ -16,23 +16,21 @@ async function warningsOf(returned: () => unknown): Promise<readonly string[]> {
   return lines.map(({ message }) => message);
 }
 
-describe("returned values with a warning", () => {
-  test.each<[string, () => unknown, string]>([
-    ["false", () => false, "returned false, which is ignored"],
-    ["a promise of false", () => Promise.resolve(false), "returned false, which is ignored"],
-    ["an object with a status", () => ({ status: 500 }), "returned an object with a status"],
-    [
-      "a promise of an object with a statusCode",
-      () => Promise.resolve({ statusCode: 503, body: "" }),
-      "returned an object with a status",
-    ],
-    ["a Response", () => new Response(null, { status: 500 }), "returned an object with a status"],
-  ])("a handler that returns %s warns once and is handled", async (_what, returned, expected) => {
-    const warnings = await warningsOf(returned);
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain(expected);
-    expect(warnings[0]).toContain("throw RetryLater");
-  });
+test.each<[string, () => unknown, string]>([
+  ["false", () => false, "returned false, which is ignored"],
+  ["a promise of false", () => Promise.resolve(false), "returned false, which is ignored"],
+  ["an object with a status", () => ({ status: 500 }), "returned an object with a status"],
+  [
+    "a promise of an object with a statusCode",
+    () => Promise.resolve({ statusCode: 503, body: "" }),
+    "returned an object with a status",
+  ],
+  ["a Response", () => new Response(null, { status: 500 }), "returned an object with a status"],
+])("a handler that returns %s warns once and is handled", async (_what, returned, expected) => {
+  const warnings = await warningsOf(returned);
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain(expected);
+  expect(warnings[0]).toContain("throw RetryLater");
 });
 
 test.each<[string, () => unknown]>([
@@ -55,7 +53,7 @@ test.each<[string, () => unknown]>([
 
 test("an inbox worker warns once about a returned false too", async () => {
   const { options, lines } = createCollector();
-  const work = inboxWorker({ handlers: { new_alarm: () => false }, logger: options.logger });
+  const work = calledWorker({ handlers: { new_alarm: () => false }, logger: options.logger });
   const job = inboxJobOf({
     id: "one",
     type: "new_alarm",
@@ -64,35 +62,32 @@ test("an inbox worker warns once about a returned false too", async () => {
     signal: new AbortController().signal,
     takeover: false,
   });
-  expect(await work(job)).toEqual({ outcome: "handled" });
-  expect(await work(job)).toEqual({ outcome: "handled" });
+  expect(await work(job)).toMatchObject({ outcome: "handled" });
+  expect(await work(job)).toMatchObject({ outcome: "handled" });
   expect(lines.map(({ message }) => message)).toEqual([
     expect.stringContaining("a handler returned false, which is ignored"),
   ]);
 });
 
-describe("generator functions", () => {
-  const sync = function* () {
-    yield 1;
-  };
-  const asynchronous = async function* () {
-    yield await Promise.resolve(1);
-  };
-  const REFUSED: readonly [string, object, string][] = [
-    ["a sync one", { new_alarm: sync }, "handlers.new_alarm"],
-    ["an async one", { new_alarm: asynchronous }, "handlers.new_alarm"],
-    ["one for all events", { delete_my_data_event: sync }, "handlers.delete_my_data_event"],
-    [
-      "one for an event type",
-      { delete_my_data_event: { DATA_DELETED: asynchronous } },
-      "handlers.delete_my_data_event.DATA_DELETED",
-    ],
-    ["one for what is unrecognized", { unrecognized: sync }, "handlers.unrecognized"],
-  ];
-  test.each(REFUSED)("a generator function is no handler: %s", (_what, handlers, name) => {
-    const make = () =>
-      createWebhookReceiver({ secret: TEST_SECRET, handlers, store: memoryStore() });
-    expect(make).toThrow(ConfigurationError);
-    expect(make).toThrow(`${name} is a generator function`);
-  });
+const sync = function* () {
+  yield 1;
+};
+const asynchronous = async function* () {
+  yield await Promise.resolve(1);
+};
+const REFUSED: readonly [string, object, string][] = [
+  ["a sync one", { new_alarm: sync }, "handlers.new_alarm"],
+  ["an async one", { new_alarm: asynchronous }, "handlers.new_alarm"],
+  ["one for all events", { delete_my_data_event: sync }, "handlers.delete_my_data_event"],
+  [
+    "one for an event type",
+    { delete_my_data_event: { DATA_DELETED: asynchronous } },
+    "handlers.delete_my_data_event.DATA_DELETED",
+  ],
+  ["one for what is unrecognized", { unrecognized: sync }, "handlers.unrecognized"],
+];
+test.each(REFUSED)("a generator function is no handler: %s", (_what, handlers, name) => {
+  const make = () => createWebhookReceiver({ secret: TEST_SECRET, handlers, store: memoryStore() });
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(`${name} is a generator function`);
 });

@@ -30,7 +30,10 @@ it("the report names a claim without a result", async () => {
 
 it.each<[Exclude<keyof DeliveryStore, "connectReceiver">, string]>([
   ["complete", "completion failed: the delivery is handled, and the completion is retried"],
-  ["release", "release failed: the next attempt waits until the lease ends"],
+  [
+    "release",
+    "release failed: it is retried; the next attempt waits for it or for the end of the lease",
+  ],
   ["renew", "renewal of the lease failed: retried until the lease ends"],
 ])("the log names a %s that hangs, with the delivery and its time limit", async (method, text) => {
   const store: DeliveryStore = { ...memoryStore(), [method]: () => never() };

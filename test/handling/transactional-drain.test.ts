@@ -13,50 +13,46 @@ afterEach(() => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-describe("redeliveries during a transaction", () => {
-  it("a redelivery during a transaction is 409 without a transaction of its own", async () => {
-    const { receiver, start, calls } = heldScene();
-    const repeated = await delivery({ id: "one" });
-    const run = await start(receiver, repeated);
-    const response = await receiver.receive(repeated);
-    expect(response).toMatchObject({ status: 409, outcome: "in_flight" });
-    expect(response.headers["retry-after"]).toBe("10");
-    expect(calls).toEqual(["one"]);
-    const other = await start(receiver, await delivery({ id: "two" }));
-    run.resolve();
-    other.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
-    expect(await other.answer).toMatchObject({ outcome: "handled" });
-  });
+it("a redelivery during a transaction is 409 without a transaction of its own", async () => {
+  const { receiver, start, calls } = heldScene();
+  const repeated = await delivery({ id: "one" });
+  const run = await start(receiver, repeated);
+  const response = await receiver.receive(repeated);
+  expect(response).toMatchObject({ status: 409, outcome: "in_flight" });
+  expect(response.headers["retry-after"]).toBe("10");
+  expect(calls).toEqual(["one"]);
+  const other = await start(receiver, await delivery({ id: "two" }));
+  run.resolve();
+  other.resolve();
+  expect(await run.answer).toMatchObject({ outcome: "handled" });
+  expect(await other.answer).toMatchObject({ outcome: "handled" });
 });
 
-describe("lost transactions", () => {
-  it("a lost transaction keeps redeliveries out and drain waiting until the handler has ended", async () => {
-    const { handler, start, runs } = heldHandler();
-    const cut = deferred<ProcessResult>();
-    let calls = 0;
-    const store: TransactionalStore<string> = {
-      process(_key, work) {
-        calls += 1;
-        void work("tx");
-        return cut.promise;
-      },
-    };
-    const receiver = transactionalReceiver(store, handler);
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
-    cut.reject(DOWN);
-    await vi.advanceTimersByTimeAsync(0);
-    expect(run.context.signal.aborted).toBe(true);
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
-    let drained = false;
-    const draining = receiver.drain().then(() => (drained = true));
-    await vi.advanceTimersByTimeAsync(0);
-    expect(drained).toBe(false);
-    expect(await run.succeed()).toMatchObject({ status: 503, outcome: "store_unavailable" });
-    await draining;
-    expect([calls, runs.length]).toEqual([1, 1]);
-  });
+it("a lost transaction keeps redeliveries out and drain waiting until the handler has ended", async () => {
+  const { handler, start, runs } = heldHandler();
+  const cut = deferred<ProcessResult>();
+  let calls = 0;
+  const store: TransactionalStore<string> = {
+    process(_key, work) {
+      calls += 1;
+      void work("tx");
+      return cut.promise;
+    },
+  };
+  const receiver = transactionalReceiver(store, handler);
+  const repeated = await delivery();
+  const run = await start(receiver, repeated);
+  cut.reject(DOWN);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(run.context.signal.aborted).toBe(true);
+  expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
+  let drained = false;
+  const draining = receiver.drain().then(() => (drained = true));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(drained).toBe(false);
+  expect(await run.succeed()).toMatchObject({ status: 503, outcome: "store_unavailable" });
+  await draining;
+  expect([calls, runs.length]).toEqual([1, 1]);
 });
 
 describe("drain", () => {

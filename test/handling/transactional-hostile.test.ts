@@ -201,42 +201,40 @@ describe("calls of the work", () => {
   });
 });
 
-describe("lost transactions", () => {
-  it.each([
-    ["whose store rejects", rejects, DOWN],
-    [
-      "whose store reports processed before its work has settled",
-      () => Promise.resolve(PROCESSED),
-      expect.objectContaining({ code: "unexpected_result" }),
-    ],
-    [
-      "that another process has completed",
-      () => Promise.resolve({ state: "completed" }),
-      expect.objectContaining({ code: "unexpected_result" }),
-    ],
-  ])("a transaction %s aborts the signal and is answered 503", async (_how, end, error) => {
-    const aborted = deferred<unknown>();
-    const { response, ...scene } = await deliver(
-      (work) => {
-        void work("tx");
-        return end();
-      },
-      (_tx, signal) => {
-        signal.addEventListener("abort", () => {
-          aborted.resolve(signal.reason);
-        });
-        return aborted.promise;
-      },
-    );
-    expect(await aborted.promise).toMatchObject({
-      name: "GatewayWebhookError",
-      code: "transaction_lost",
-      message: "the transaction of this delivery is lost: it will be sent again",
-    });
-    expect(response).toMatchObject(UNAVAILABLE);
-    expect(scene.error).toEqual(error);
-    await scene.receiver.drain();
+it.each([
+  ["whose store rejects", rejects, DOWN],
+  [
+    "whose store reports processed before its work has settled",
+    () => Promise.resolve(PROCESSED),
+    expect.objectContaining({ code: "unexpected_result" }),
+  ],
+  [
+    "that another process has completed",
+    () => Promise.resolve({ state: "completed" }),
+    expect.objectContaining({ code: "unexpected_result" }),
+  ],
+])("a transaction %s aborts the signal and is answered 503", async (_how, end, error) => {
+  const aborted = deferred<unknown>();
+  const { response, ...scene } = await deliver(
+    (work) => {
+      void work("tx");
+      return end();
+    },
+    (_tx, signal) => {
+      signal.addEventListener("abort", () => {
+        aborted.resolve(signal.reason);
+      });
+      return aborted.promise;
+    },
+  );
+  expect(await aborted.promise).toMatchObject({
+    name: "GatewayWebhookError",
+    code: "transaction_lost",
+    message: "the transaction of this delivery is lost: it will be sent again",
   });
+  expect(response).toMatchObject(UNAVAILABLE);
+  expect(scene.error).toEqual(error);
+  await scene.receiver.drain();
 });
 
 function noop(): ProcessResult {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { WebhookResponse } from "../../src/index.js";
 import type { RunPlan } from "../support/simulation/delivery-simulation.js";
 import type {
@@ -77,33 +77,31 @@ beforeEach(() =>
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }),
 );
 
-describe("model", () => {
-  it("in any order of transactions, faults and crashes, an acknowledged delivery has exactly one effect", async () => {
-    const seen = new Set<string>();
-    await fc.assert(
-      property(undefined, ({ outcome }) => seen.add(outcome)),
-      { seed: 20_251_009, numRuns: 600 },
-    );
-    // The plans reach every outcome of a genuine delivery.
-    expect([...seen].sort()).toEqual([
-      ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
-      ...["retry_later", "store_unavailable"],
-    ]);
-  });
+it("in any order of transactions, faults and crashes, an acknowledged delivery has exactly one effect", async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    property(undefined, ({ outcome }) => seen.add(outcome)),
+    { seed: 20_251_009, numRuns: 600 },
+  );
+  // The plans reach every outcome of a genuine delivery.
+  expect([...seen].sort()).toEqual([
+    ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
+    ...["retry_later", "store_unavailable"],
+  ]);
+});
 
-  it.each<[TransactionMistake, string]>([
-    ["remembers in a transaction of its own", "with 0 effects"],
-    ["forgets to remember", "2 effects"],
-    ["commits what has failed", "with 0 effects"],
-    ["answers completed for what is in flight", "with 0 effects"],
-    ["takes a COMMIT that was a ROLLBACK for done", "with 0 effects"],
-  ])("the transaction model detects a store that %s", async (mistake, fault) => {
-    const found = await fc.check(property(mistake), {
-      seed: 20_251_009,
-      numRuns: 3_000,
-      endOnFailure: true,
-    });
-    expect(found.failed).toBe(true);
-    expect(String(found.errorInstance)).toContain(fault);
+it.each<[TransactionMistake, string]>([
+  ["remembers in a transaction of its own", "with 0 effects"],
+  ["forgets to remember", "2 effects"],
+  ["commits what has failed", "with 0 effects"],
+  ["answers completed for what is in flight", "with 0 effects"],
+  ["takes a COMMIT that was a ROLLBACK for done", "with 0 effects"],
+])("the transaction model detects a store that %s", async (mistake, fault) => {
+  const found = await fc.check(property(mistake), {
+    seed: 20_251_009,
+    numRuns: 3_000,
+    endOnFailure: true,
   });
+  expect(found.failed).toBe(true);
+  expect(String(found.errorInstance)).toContain(fault);
 });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { TransactionalStore } from "../../src/index.js";
 import { heldHandler } from "../support/alarm-receiver.js";
 import { delivery } from "../support/deliveries.js";
@@ -30,43 +30,41 @@ function endRequests(): void {
   vi.clearAllTimers();
 }
 
-describe("transactional runs that the runtime has ended", () => {
-  it("a transactional run whose timers stopped is in flight for two leases, then the store decides again", async () => {
-    const { receiver, calls, start } = scene();
-    await start(receiver, await delivery());
-    endRequests();
-    await vi.advanceTimersByTimeAsync(OVERDUE_MS);
-    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
-    expect(calls).toHaveLength(1);
-    await vi.advanceTimersByTimeAsync(1);
-    const second = await start(receiver, await delivery());
-    expect(calls).toHaveLength(2);
-    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
-  });
+it("a transactional run whose timers stopped is in flight for two leases, then the store decides again", async () => {
+  const { receiver, calls, start } = scene();
+  await start(receiver, await delivery());
+  endRequests();
+  await vi.advanceTimersByTimeAsync(OVERDUE_MS);
+  expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+  expect(calls).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1);
+  const second = await start(receiver, await delivery());
+  expect(calls).toHaveLength(2);
+  expect(await second.succeed()).toMatchObject({ outcome: "handled" });
+});
 
-  it("a transactional run that settles after its successor began leaves the successor in flight", async () => {
-    const { receiver, calls, start } = scene();
-    const first = await start(receiver, await delivery());
-    endRequests();
-    await vi.advanceTimersByTimeAsync(OVERDUE_MS + 1);
-    const second = await start(receiver, await delivery());
-    await first.fail(new Error("thawed, and too late"));
-    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
-    expect(calls).toHaveLength(2);
-    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
-    expect(vi.getTimerCount()).toBe(0);
-  });
+it("a transactional run that settles after its successor began leaves the successor in flight", async () => {
+  const { receiver, calls, start } = scene();
+  const first = await start(receiver, await delivery());
+  endRequests();
+  await vi.advanceTimersByTimeAsync(OVERDUE_MS + 1);
+  const second = await start(receiver, await delivery());
+  await first.fail(new Error("thawed, and too late"));
+  expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+  expect(calls).toHaveLength(2);
+  expect(await second.succeed()).toMatchObject({ outcome: "handled" });
+  expect(vi.getTimerCount()).toBe(0);
+});
 
-  it("a transactional run whose timers go on is in flight however long it takes, and the store is not asked", async () => {
-    const { receiver, calls, start } = scene();
-    const run = await start(receiver, await delivery());
-    for (let leases = 0; leases < 10; leases++) {
-      await vi.advanceTimersByTimeAsync(LEASE_MS);
-      expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
-    }
-    expect(calls).toHaveLength(1);
-    run.resolve();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(vi.getTimerCount()).toBe(0);
-  });
+it("a transactional run whose timers go on is in flight however long it takes, and the store is not asked", async () => {
+  const { receiver, calls, start } = scene();
+  const run = await start(receiver, await delivery());
+  for (let leases = 0; leases < 10; leases++) {
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+  }
+  expect(calls).toHaveLength(1);
+  run.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,8 +1,10 @@
 import { Queue, Worker } from "bullmq";
 import type PgBoss from "pg-boss";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
-import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
+import { memoryStore } from "../../src/index.js";
+import { inboxConsume } from "../../src/inbox/index.js";
+import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
+import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { describeOnBullmq, describeOnPgBoss } from "../support/inbox/inbox-engines.js";
 import { postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
 import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
@@ -23,7 +25,7 @@ describeOnPgBoss("pg-boss on dead connections", (engine) => {
   });
 
   it("a receiver takes deliveries again after the creation of its queues got no answer", async () => {
-    const receiver = inboxReceiver(pgBossEnqueue({ boss, queueName: "made" }), 500);
+    const receiver = inboxReceiver(pgBossQueue({ boss, queueName: "made" }), 500);
     const delivery = await alarmDelivery(1);
     proxy.swallow();
     expect((await receiver.receive(delivery)).status).toBe(500);
@@ -31,11 +33,12 @@ describeOnPgBoss("pg-boss on dead connections", (engine) => {
   });
 
   it("a pg-boss worker goes on after a fetch got no answer, and can be stopped", async () => {
-    const receiver = inboxReceiver(pgBossEnqueue({ boss: engine().boss, queueName: "fetched" }));
+    const receiver = inboxReceiver(pgBossQueue({ boss: engine().boss, queueName: "fetched" }));
     const handled: number[] = [];
     let swallowing = false;
-    const stop = pgBossConsume({
+    const driver = pgBossQueue({
       boss: {
+        createQueue: boss.createQueue.bind(boss),
         fetch: (name, options) => {
           const jobs = boss.fetch(name, options);
           // The query is on its way now, and gets no answer.
@@ -47,8 +50,10 @@ describeOnPgBoss("pg-boss on dead connections", (engine) => {
       },
       queueName: "fetched",
       pollIntervalMs: 100,
-      logger: false,
-      handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
+    });
+    const { stop } = inboxConsume({
+      ...{ driver, store: memoryStore(), logger: false },
+      handlers: { new_alarm: (alarm) => void handled.push(alarm.account_id) },
     });
     await receiver.receive(await alarmDelivery(1));
     await settlesAt(() => handled, [1]);
@@ -66,13 +71,11 @@ describeOnBullmq("BullMQ on dead connections", (engine) => {
     const connection = { host: "127.0.0.1", port: proxy().port, socketTimeout: 3_000 };
     const queue = new Queue("timeouts", { connection });
     queue.on("error", () => undefined);
-    const receiver = inboxReceiver(bullmqEnqueue({ queue }), 1_000);
+    const driver = bullmqQueue({ queue, Worker, workerOptions: { connection, drainDelay: 1 } });
+    const receiver = inboxReceiver(driver, 1_000);
     const handled: number[] = [];
-    const stop = bullmqConsume({
-      Worker,
-      queueName: "timeouts",
-      workerOptions: { connection, drainDelay: 1 },
-      logger: false,
+    const { stop } = inboxConsume({
+      ...{ driver, store: memoryStore(), logger: false },
       handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
     });
     await receiver.receive(await alarmDelivery(1));

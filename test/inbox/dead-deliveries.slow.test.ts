@@ -21,7 +21,7 @@ describeEachEngine((engine) => {
     await stop();
   };
 
-  it("a dead delivery is listed without its body, and replayed once, as a takeover", async () => {
+  it("a dead delivery is listed without its body, and replayed once", async () => {
     const queue = await engine().open("replayed", { retryLimit: 0 });
     const id = randomUUID();
     await failForGood(queue, [id]);
@@ -42,15 +42,14 @@ describeEachEngine((engine) => {
     expect(both[0].notFound).toContain("unknown");
     expect(await queue.deadDeliveries.list()).toEqual([]);
 
-    const takeovers: boolean[] = [];
-    const { reports, stop } = watchWorker(queue, (_, { takeover }) => takeovers.push(takeover));
+    const { reports, stop } = watchWorker(queue, () => undefined);
     await settlesAt(() => queue.completed(), 1);
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1, id));
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(2));
     await settlesAt(() => queue.completed(), 2);
     await stop();
-    expect(takeovers).toEqual([true, false]);
-    expect(reports[0]).toMatchObject({ outcome: "handled", id, attempt: 1, takeover: true });
+    expect(reports).toHaveLength(2);
+    expect(reports[0]).toMatchObject({ outcome: "handled", id, attempt: 1 });
     expect(await queue.deadDeliveries.replay([id])).toEqual({ replayed: [], notFound: [id] });
   });
 
@@ -73,13 +72,8 @@ describeEachEngine((engine) => {
     expect(replayed.toSorted()).toEqual(others.toSorted());
     const handled: string[] = [];
     const { stop } = watchWorker(queue, (_, { id }) => handled.push(id));
-    await settlesAt(() => queue.completed(), 5);
-    // A redelivery of the discarded one is still a duplicate.
-    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1, first));
-    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1, "last"));
-    await settlesAt(() => queue.completed(), 6);
+    await settlesAt(() => handled.toSorted(), others.toSorted());
     await stop();
-    expect(handled.toSorted()).toEqual([...others, "last"].toSorted());
     expect(await queue.deadDeliveries.list()).toEqual([]);
   });
 

@@ -27,7 +27,6 @@ describeEachEngine((engine) => {
     const late = inboxReceiver(queue.enqueue);
     for (const delivery of deliveries.slice(0, 20)) await late.receive(delivery);
     await stop();
-    expect(await queue.jobs()).toBe(200);
     expect(handled.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n));
   });
 
@@ -58,7 +57,7 @@ describeEachEngine((engine) => {
     const ids = ["123", "wait", "meta", "A.b_c-", randomUUID().toUpperCase()];
     for (const id of [...ids, ...ids]) {
       const context = { id, type: "x", timestamp: new Date(), rawBody: body } as DeliveryContext;
-      await queue.enqueue({ ...job, id, encoding: "base64", body: "/wD+" }, context);
+      await queue.enqueue.put({ ...job, id, encoding: "base64", body: "/wD+" }, context);
     }
     const stop = queue.consume({
       handlers: { unrecognized: (_, { id, rawBody }) => seen.push([id, [...rawBody]]) },
@@ -132,7 +131,7 @@ describeEachEngine((engine) => {
   });
 
   it("a worker dead-letters jobs that the inbox did not make, and goes on", async () => {
-    const queue = await engine().open("hostile");
+    const queue = await engine().open("hostile", { retryLimit: 0 });
     for (const data of [{}, { list: [1] }, { version: 2, id: "x" }, { version: 1, id: "a:b" }]) {
       await queue.put(data);
     }
@@ -169,6 +168,5 @@ describeEachEngine((engine) => {
     await Promise.all([stop(), stop()]);
     expect(ended).toBe(1);
     expect(await queue.completed()).toBe(1);
-    expect(await queue.jobs()).toBe(2);
   });
 });

@@ -1,8 +1,8 @@
 // An engine may resolve a write although it made no job. Acknowledged then, the delivery would be lost.
 import { Queue, type JobsOptions } from "bullmq";
 import { afterEach, expect, it } from "vitest";
-import { bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
-import { pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
+import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
+import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { describeOnBullmq, describeOnPgBoss } from "../support/inbox/inbox-engines.js";
 import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
 
@@ -22,7 +22,7 @@ describeOnBullmq("BullMQ that deduplicates", (engine) => {
     "each delivery becomes a job although the queue's default deduplication is %s",
     async (name, defaults) => {
       open(name, defaults);
-      const receiver = inboxReceiver(bullmqEnqueue({ queue }));
+      const receiver = inboxReceiver(bullmqQueue({ queue }));
       expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
       expect((await receiver.receive(await alarmDelivery(2))).status).toBe(200);
       expect(await queue.count()).toBe(2);
@@ -31,11 +31,10 @@ describeOnBullmq("BullMQ that deduplicates", (engine) => {
 
   it("a receiver answers 500 if BullMQ returns another job", async () => {
     open("wrapped");
-    const wrapped = {
-      add: (name: string, data: object, options: object) =>
-        queue.add(name, data, { ...options, deduplication: { id: "alarms" } }),
-    };
-    const receiver = inboxReceiver(bullmqEnqueue({ queue: wrapped }));
+    const add = queue.add.bind(queue);
+    const deduplication = { id: "alarms" };
+    queue.add = (name, data, options) => add(name, data, { ...options, deduplication });
+    const receiver = inboxReceiver(bullmqQueue({ queue }));
     expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
     expect(await receiver.receive(await alarmDelivery(2))).toMatchObject({
       status: 500,
@@ -53,9 +52,10 @@ describeOnPgBoss("pg-boss that makes no job", (engine) => {
   ])("a receiver answers 500 if the database of pg-boss resolves to %s", async (_, answer) => {
     const wrapped = {
       createQueue: engine().boss.createQueue.bind(engine().boss),
+      fetch: engine().boss.fetch.bind(engine().boss),
       getDb: () => ({ executeSql: () => Promise.resolve(answer as { rows: unknown[] }) }),
     };
-    const receiver = inboxReceiver(pgBossEnqueue({ boss: wrapped, queueName: "nowhere" }));
+    const receiver = inboxReceiver(pgBossQueue({ boss: wrapped, queueName: "nowhere" }));
     expect((await receiver.receive(await alarmDelivery(1))).status).toBe(500);
   });
 });

@@ -47,9 +47,9 @@ describeEachEngine((engine) => {
     const redeliveries = inboxReceiver(queue.enqueue);
     const answers = await Promise.all(deliveries.map((delivery) => redeliveries.receive(delivery)));
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    await settlesAt(async () => (await queue.enqueue.waiting?.())?.oldestMs, 0);
     await stop();
     expect(runs).toBe(COUNT + failed.size);
-    expect(await queue.jobs()).toBe(COUNT);
 
     const after = await engine().dump();
     const left = Array.from({ length: COUNT }, (_, n) => valuesOf(n)).flat();
@@ -62,8 +62,10 @@ describeEachEngine((engine) => {
     const receiver = inboxReceiver(queue.enqueue);
     for (const n of [1, 2]) await receiver.receive(await personalAlarm(COUNT + n));
     let isAway = true;
+    let handled = 0;
     const { stop } = watchWorker(queue, ({ text }) => {
       if (isAway) throw new Error(text);
+      handled += 1;
     });
     const list = () => queue.deadDeliveries.list();
     await settlesAt(async () => (await list()).length, 2);
@@ -71,7 +73,7 @@ describeEachEngine((engine) => {
     isAway = false;
     await queue.deadDeliveries.replay([first ?? ""]);
     await queue.deadDeliveries.discard([second ?? ""]);
-    await settlesAt(() => queue.completed(), 2);
+    await settlesAt(() => handled, 1);
     await stop();
     const after = await engine().dump();
     const values = [1, 2].flatMap((n) => valuesOf(COUNT + n));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inbox, type Enqueue, type InboxJob } from "../../src/inbox/index.js";
+import { inbox, type InboxJob, type QueueProducer } from "../../src/inbox/index.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { sampleOnlineDataEvent, signedDelivery } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -11,7 +11,7 @@ const secret = TEST_SECRET;
 describe("inbox", () => {
   it("an inbox queues alarms, events and what it does not recognize", async () => {
     const jobs: InboxJob[] = [];
-    const receiver = inboxReceiver((job) => Promise.resolve(jobs.push(job)));
+    const receiver = inboxReceiver({ put: (job) => Promise.resolve(jobs.push(job)) });
     const event = sampleOnlineDataEvent("DATA_REAPPEARED");
     const deliveries = [
       await alarmDelivery(1),
@@ -33,7 +33,7 @@ describe("inbox", () => {
     const receiver = createWebhookReceiver({
       secret,
       handlers: {
-        ...inbox({ enqueue: (job) => Promise.resolve(jobs.push(job)) }),
+        ...inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) } }),
         delete_my_data_event: (event) => here.push(event.type),
       },
       logger: false,
@@ -46,7 +46,7 @@ describe("inbox", () => {
 
   it("an inbox answers the gateway after the write and not before", async () => {
     const written = deferred();
-    const receiver = inboxReceiver(() => written.promise);
+    const receiver = inboxReceiver({ put: () => written.promise });
     let answered = false;
     const answer = receiver.receive(await alarmDelivery(1)).then((response) => {
       answered = true;
@@ -58,7 +58,7 @@ describe("inbox", () => {
     expect((await answer).status).toBe(200);
   });
 
-  it.each<[string, Enqueue]>([
+  it.each<[string, QueueProducer["put"]]>([
     ["rejects", () => Promise.reject(new Error("the queue is away"))],
     [
       "throws",
@@ -68,22 +68,22 @@ describe("inbox", () => {
     ],
     ["never ends", () => never()],
     // The function forgot its `return`.
-    ["returns no promise", (() => undefined) as unknown as Enqueue],
+    ["returns no promise", (() => undefined) as unknown as QueueProducer["put"]],
   ])("an inbox answers 500 if the write %s, and takes the next attempt", async (_, broken) => {
-    let enqueue = broken;
-    const receiver = inboxReceiver((job, context) => enqueue(job, context), 20);
+    let put = broken;
+    const receiver = inboxReceiver({ put: (job, context) => put(job, context) }, 20);
     const delivery = await alarmDelivery(1);
     expect(await receiver.receive(delivery)).toMatchObject({
       status: 500,
       outcome: "handler_failed",
     });
-    enqueue = () => Promise.resolve();
+    put = () => Promise.resolve();
     expect((await receiver.receive(delivery)).status).toBe(200);
   });
 
-  it("enqueue gets the context, so that the write can join a transaction", async () => {
+  it("put gets the context, so that the write can join a transaction", async () => {
     const ids: string[] = [];
-    const receiver = inboxReceiver((_, { id }) => Promise.resolve(ids.push(id)));
+    const receiver = inboxReceiver({ put: (_, { id }) => Promise.resolve(ids.push(id)) });
     await receiver.receive(await alarmDelivery(1, "a"));
     expect(ids).toEqual(["a"]);
   });

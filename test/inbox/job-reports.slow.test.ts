@@ -32,7 +32,7 @@ describeEachEngine((engine) => {
       "handler_failed: The handler failed; the engine tries the job again",
     );
     expect(lines[1]).toContain("dead: The handler failed, and that was the last of 2 attempts");
-    expect(lines[1]).toMatch(new RegExp(`DeadDeliveries\\(.*\\)\\.replay\\(\\["${id}"\\]\\)$`));
+    expect(lines[1]?.endsWith(`.replay(["${id}"])`)).toBe(true);
     expect(lines).toHaveLength(2);
   });
 
@@ -103,16 +103,11 @@ describeEachEngine((engine) => {
   it("a replayed delivery that fails for good again is reported as dead again, with all attempts", async () => {
     const queue = await engine().open("dies-again", { retryLimit: 1, retryDelayMs: 1_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-    const takeovers: boolean[] = [];
-    const { reports, stop } = watchWorker(queue, (_, { takeover }) => {
-      takeovers.push(takeover);
-      throw new Error("still away");
-    });
+    const { reports, stop } = watchWorker(queue, () => Promise.reject(new Error("still away")));
     await settlesAt(() => reports.length, 2);
     await queue.deadDeliveries.replay("all");
     await settlesAt(() => reports.length, 4);
     await stop();
-    expect(takeovers).toEqual([false, false, true, true]);
     expect(reports.map(({ outcome, attempt }) => [outcome, attempt])).toEqual([
       ["handler_failed", 1],
       ["dead", 2],

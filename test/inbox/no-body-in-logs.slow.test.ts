@@ -2,8 +2,7 @@
 // error of an engine contains. The errors of a user's handlers are not checked: they belong to the user.
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
-import { inbox, type Enqueue, type InboxJob } from "../../src/inbox/index.js";
+import { inbox, type InboxJob, type QueueProducer } from "../../src/inbox/index.js";
 import { createWebhookReceiver, DiscardDelivery, RetryLater } from "../../src/index.js";
 import { CANARIES, canariesIn, canaryAlarm, shownOf } from "../support/canaries.js";
 import { delivery, NOW_MS } from "../support/deliveries.js";
@@ -13,11 +12,11 @@ import { settlesAt, watchWorker, watchedLog } from "../support/inbox/receiver-an
 const { secret } = CANARIES;
 
 /** Sends one delivery full of canary values. Returns the outcome and all texts about it. */
-async function deliver(enqueue: Enqueue) {
+async function deliver(enqueue: QueueProducer) {
   const { lines, logger } = watchedLog();
   const reports: unknown[] = [];
   const receiver = createWebhookReceiver({
-    ...{ secret, logger, now: () => NOW_MS, handlers: inbox({ enqueue }) },
+    ...{ secret, logger, now: () => NOW_MS, handlers: inbox({ driver: enqueue }) },
     onOutcome: (report) => reports.push(report),
   });
   const body = JSON.stringify({ alarm: canaryAlarm() });
@@ -81,18 +80,18 @@ describe("an error of the user's own enqueue", () => {
         ),
       "could not be put into the queue",
     ],
-  ])("%s, thrown by enqueue, is reported without the body", async (_, makeError, expected) => {
-    const { outcome, said } = await deliver((job) => Promise.reject(makeError(job)));
+  ])("%s, thrown by put, is reported without the body", async (_, makeError, expected) => {
+    const { outcome, said } = await deliver({ put: (job) => Promise.reject(makeError(job)) });
     expect(outcome).toBe("handler_failed");
     expect(canariesIn(said)).toEqual([]);
     expect(said).toContain(expected);
   });
 
-  it("RetryLater and DiscardDelivery of an enqueue keep their meaning", async () => {
-    const later = await deliver(() => Promise.reject(new RetryLater()));
-    const never = await deliver(() =>
-      Promise.reject(new DiscardDelivery({ reason: "a test account" })),
-    );
+  it("RetryLater and DiscardDelivery of a put keep their meaning", async () => {
+    const later = await deliver({ put: () => Promise.reject(new RetryLater()) });
+    const never = await deliver({
+      put: () => Promise.reject(new DiscardDelivery({ reason: "a test account" })),
+    });
     expect([later.outcome, never.outcome]).toEqual(["retry_later", "discarded"]);
   });
 });
@@ -100,7 +99,7 @@ describe("an error of the user's own enqueue", () => {
 describeOnBullmq("BullMQ on a full Redis", (engine) => {
   it("receiver and worker report errors of BullMQ on a full Redis without the body", async () => {
     const { redis, open } = engine();
-    const { queue, enqueue, consume } = await open("full");
+    const { enqueue, consume } = await open("full");
     expect((await deliver(enqueue)).outcome).toBe("handled");
     const { lines, logger } = watchedLog();
     const { stop } = watchWorker(
@@ -111,7 +110,7 @@ describeOnBullmq("BullMQ on a full Redis", (engine) => {
       { logger },
     );
     await settlesAt(() => lines.length > 0, true);
-    const { outcome, said } = await deliver(bullmqEnqueue({ queue }));
+    const { outcome, said } = await deliver(enqueue);
     expect(outcome).toBe("handler_failed");
     expect(canariesIn(shownOf(said, ...lines.flat()))).toEqual([]);
     expect(said).toContain("OOM command not allowed");
@@ -123,11 +122,12 @@ describeOnPgBoss("pg-boss on a PostgreSQL that refuses rows", (engine) => {
   beforeAll(() =>
     engine().sql(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN RAISE EXCEPTION 'no such row: %', NEW.data USING DETAIL = NEW.data::text; END $$`),
+      BEGIN RAISE EXCEPTION 'no such row: %', COALESCE(NEW::text, OLD::text)
+        USING DETAIL = COALESCE(NEW::text, OLD::text); END $$`),
   );
   afterEach(() => engine().sql("DROP TRIGGER refusing ON pgboss.job"));
 
-  const refuseEach = (event: "INSERT" | "UPDATE OF output") =>
+  const refuseEach = (event: "INSERT" | "DELETE" | "UPDATE OF output") =>
     engine().sql(
       `CREATE TRIGGER refusing BEFORE ${event} ON pgboss.job FOR EACH ROW EXECUTE FUNCTION refuse()`,
     );
@@ -140,15 +140,15 @@ describeOnPgBoss("pg-boss on a PostgreSQL that refuses rows", (engine) => {
     expect(said).toContain("no such row");
   });
 
-  it.each([
-    ["completed", () => undefined],
-    ["failed", () => Promise.reject(new Error("no"))],
+  it.each<[string, Parameters<typeof refuseEach>[0], () => unknown]>([
+    ["completed", "DELETE", () => undefined],
+    ["failed", "UPDATE OF output", () => Promise.reject(new Error("no"))],
   ])(
     "a worker reports a %s job whose row PostgreSQL refuses without the body",
-    async (name, handle) => {
+    async (name, event, handle) => {
       const queue = await engine().open(name);
       expect((await deliver(queue.enqueue)).outcome).toBe("handled");
-      await refuseEach("UPDATE OF output");
+      await refuseEach(event);
       const { lines, logger } = watchedLog();
       const stop = queue.consume({ handlers: { new_alarm: handle }, logger });
       await settlesAt(() => shownOf(...lines.flat()).includes("no such row"), true);

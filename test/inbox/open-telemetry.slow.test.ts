@@ -1,7 +1,7 @@
 import { context, SpanKind, trace } from "@opentelemetry/api";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { createWebhookReceiver, RetryLater, type WebhookTelemetry } from "../../src/index.js";
-import { inbox, inboxWorker } from "../../src/inbox/index.js";
+import { inbox } from "../../src/inbox/index.js";
 import {
   openTelemetry,
   type OpenTelemetryOptions,
@@ -10,6 +10,7 @@ import { TEST_SECRET } from "../support/deliveries.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
 import { alarmDelivery, settlesAt, watchWorker } from "../support/inbox/receiver-and-worker.js";
 import { enableContext, inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
+import { calledWorker } from "../support/inbox/called-worker.js";
 
 let disable: () => void;
 let sdk: ReturnType<typeof inMemorySdk>;
@@ -43,7 +44,7 @@ describeEachEngine((engine, name) => {
     const queue = await engine().open("linked");
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, logger: false, telemetry },
-      handlers: inbox({ enqueue: queue.enqueue, telemetry }),
+      handlers: inbox({ driver: queue.enqueue, telemetry }),
     });
     const server = sdk.tracer.startSpan("POST");
     const delivery = await alarmDelivery(1);
@@ -85,7 +86,7 @@ describeEachEngine((engine, name) => {
     const queue = await engine().open("waiting");
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, logger: false },
-      handlers: inbox({ enqueue: queue.enqueue, telemetry }),
+      handlers: inbox({ driver: queue.enqueue, telemetry }),
     });
     const oldestAge = async (): Promise<number | undefined> => {
       const series = parsePrometheus(await sdk.prometheusText());
@@ -104,11 +105,9 @@ describeEachEngine((engine, name) => {
 
 it("a queue whose engine does not answer has no age, and the other metrics are exported", async () => {
   const telemetry = telemetryOf();
-  const enqueue = Object.assign(() => Promise.resolve(), {
-    queueName: "down",
-    oldestWaitMs: () => Promise.reject(new Error("made up")),
-  });
-  const handlers = inbox({ enqueue, telemetry });
+  const waiting = () => Promise.reject(new Error("made up"));
+  const driver = { name: "down", put: () => Promise.resolve(), waiting };
+  const handlers = inbox({ driver, telemetry });
   createWebhookReceiver({ secret: TEST_SECRET, logger: false, handlers, telemetry });
   const text = await sdk.prometheusText();
   expect(text).not.toContain("oldest_age{");
@@ -120,14 +119,14 @@ async function throughQueue(telemetry: WebhookTelemetry, options: { fails?: bool
   const jobs: object[] = [];
   const receiver = createWebhookReceiver({
     ...{ secret: TEST_SECRET, logger: false },
-    handlers: inbox({ enqueue: (job) => Promise.resolve(jobs.push(job)), telemetry }),
+    handlers: inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) }, telemetry }),
   });
   await receiver.receive(await alarmDelivery(1));
   const new_alarm = (): void => {
     if (options.fails === true) throw new RetryLater({ reason: "made up" });
   };
-  const work = inboxWorker({ handlers: { new_alarm }, telemetry, logger: false });
-  await work(jobs[0], { lastAttempt: options.fails === true });
+  const work = calledWorker({ handlers: { new_alarm }, telemetry, logger: false });
+  await work(jobs[0], { attempt: options.fails === true ? 15 : 1 });
   return jobs[0];
 }
 

@@ -1,5 +1,7 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { memoryStore, RetryLater } from "../../src/index.js";
+import { inboxConsume } from "../../src/inbox/index.js";
+import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { deferred } from "../support/deferred.js";
 import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
 import {
@@ -10,63 +12,15 @@ import {
 } from "../support/inbox/receiver-and-worker.js";
 
 describeOnPgBoss("pg-boss", (engine) => {
-  it("a job that expires gets an aborted signal, frees its slot and runs again", async () => {
-    const queue = await engine().open("expires", { expireInMs: 5_000, retryDelayMs: 1_000 });
-    const receiver = inboxReceiver(queue.enqueue);
-    await receiver.receive(await alarmDelivery(1));
-    const first = deferred();
-    const again = deferred();
-    const reasons: unknown[] = [];
-    const runs: [number, boolean][] = [];
-    const { stop } = watchWorker(
-      queue,
-      async (alarm, { signal, takeover }) => {
-        runs.push([alarm.account_id, takeover]);
-        if (alarm.account_id !== 1) return;
-        if (takeover) return again.promise;
-        signal.addEventListener("abort", () => reasons.push(signal.reason));
-        await first.promise;
-        throw new Error("too late");
-      },
-      { concurrency: 1 },
+  /** Lets the run of the only job expire, as if its worker had been paused. */
+  const expire = (name: string) =>
+    engine().sql(
+      "UPDATE pgboss.job SET started_on = now() - interval '61 s', expire_in = '60 s' WHERE name = $1",
+      name,
     );
-    await settlesAt(() => runs.length, 1);
-    await receiver.receive(await alarmDelivery(2));
-    await settlesAt(() => runs.length, 3);
-    // The late failure belongs to the expired run. It must not change the current one.
-    first.resolve();
-    await wait(200);
-    expect(
-      await engine().sql("SELECT state FROM pgboss.job WHERE name = 'expires' ORDER BY state"),
-    ).toEqual([{ state: "active" }, { state: "completed" }]);
-    again.resolve();
-    await settlesAt(() => queue.completed(), 2);
-    await stop();
-    expect(reasons).toEqual([expect.objectContaining({ name: "DeadlineError" })]);
-    expect(runs.toSorted()).toEqual([
-      [1, false],
-      [1, true],
-      [2, false],
-    ]);
-  });
 
-  it("an expired job whose handler still succeeds is completed", async () => {
-    const queue = await engine().open("late", { expireInMs: 1_000 });
-    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-    let runs = 0;
-    const { stop } = watchWorker(queue, async (_, { signal }) => {
-      runs += 1;
-      await new Promise((resolve) => {
-        signal.addEventListener("abort", resolve);
-      });
-    });
-    await settlesAt(() => queue.completed(), 1);
-    await stop();
-    expect(runs).toBe(1);
-  });
-
-  it("a job that waits for its next run is completed when the handler of its expired run succeeds", async () => {
-    const queue = await engine().open("overdue", { expireInMs: 60_000, retryDelayMs: 60_000 });
+  it("a job that waits for its next run is deleted when the handler of its expired run succeeds", async () => {
+    const queue = await engine().open("overdue", { retryDelayMs: 60_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const release = deferred();
     let runs = 0;
@@ -75,14 +29,79 @@ describeOnPgBoss("pg-boss", (engine) => {
       return release.promise;
     });
     await settlesAt(() => runs, 1);
-    await engine().sql(
-      "UPDATE pgboss.job SET started_on = now() - interval '61 s' WHERE name = 'overdue'",
-    );
     const states = () => engine().sql("SELECT state FROM pgboss.job WHERE name = 'overdue'");
-    await settlesAt(states, [{ state: "retry" }]);
+    await settlesAt(async () => {
+      // The worker may have extended the job since.
+      await expire("overdue");
+      return states();
+    }, [{ state: "retry" }]);
     release.resolve();
-    await settlesAt(states, [{ state: "completed" }]);
+    await settlesAt(states, []);
     await stop();
+    expect(runs).toBe(1);
+  });
+
+  it.each([
+    ["a failure", "late-failure", () => new Error("too late")],
+    ["RetryLater", "late-retry", () => new RetryLater({ afterMs: 1_000 })],
+  ])("a late result changes nothing for the next run: %s", async (_, name, makeError) => {
+    // The second run is the last one: if the late result counted for it, the job would be dead.
+    const retries = { retryLimit: 1, retryDelayMs: 1_000 };
+    const queue = await engine().open(name, { expireInMs: 60_000, ...retries });
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
+    const onItsWay = deferred();
+    const release = deferred();
+    const arrived = deferred();
+    let hasRun = false;
+    const { boss } = engine();
+    const paused = {
+      createQueue: boss.createQueue.bind(boss),
+      fetch: boss.fetch.bind(boss),
+      getDb: () => ({
+        // Simulates a process that is paused before it writes the result. The search for dead jobs passes.
+        async executeSql(text: string, values: unknown[]) {
+          if (!hasRun) return await boss.getDb().executeSql(text, values);
+          onItsWay.resolve();
+          await release.promise;
+          const result = await boss.getDb().executeSql(text, values);
+          arrived.resolve();
+          return result;
+        },
+      }),
+    };
+    const slow = inboxConsume({
+      driver: pgBossQueue({ boss: paused, queueName: name }),
+      store: memoryStore(),
+      logger: false,
+      ...retries,
+      handlers: {
+        new_alarm: () => {
+          hasRun = true;
+          return Promise.reject(makeError());
+        },
+      },
+    });
+    await onItsWay.promise;
+    const slowStopped = slow.stop();
+    await expire(name);
+
+    const again = deferred();
+    let runs = 0;
+    const { stop } = watchWorker(queue, () => {
+      runs += 1;
+      return again.promise;
+    });
+    await settlesAt(() => runs, 1);
+    release.resolve();
+    await arrived.promise;
+    await slowStopped;
+    expect(await engine().sql("SELECT state FROM pgboss.job WHERE name = $1", name)).toEqual([
+      { state: "active" },
+    ]);
+    again.resolve();
+    await settlesAt(() => queue.jobs(), 0);
+    await stop();
+    expect(await queue.dead()).toEqual([]);
     expect(runs).toBe(1);
   });
 });

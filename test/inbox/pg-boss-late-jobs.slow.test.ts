@@ -1,28 +1,27 @@
 import { expect, it } from "vitest";
-import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
-import type { PgBossConsumer } from "../../src/inbox/pg-boss/client.js";
+import { memoryStore } from "../../src/index.js";
+import { inboxConsume } from "../../src/inbox/index.js";
+import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
+import type { PgBossClient } from "../../src/inbox/pg-boss/client.js";
+import { deferred } from "../support/deferred.js";
 import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
-import {
-  alarmDelivery,
-  inboxReceiver,
-  settlesAt,
-  settlesAtLine,
-} from "../support/inbox/receiver-and-worker.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 
 describeOnPgBoss("pg-boss", (engine) => {
-  /** The same client, but its first jobs arrive only when a log line contains `until`. */
-  const slow = (lines: readonly string[], until: string): PgBossConsumer => {
+  /** The same client, but `wait` sees its first jobs before they arrive. */
+  const slow = (wait: () => Promise<unknown>): PgBossClient => {
     let isFirst = true;
     return {
+      createQueue: engine().boss.createQueue.bind(engine().boss),
+      getDb: () => engine().boss.getDb(),
       async fetch(name, options) {
         const jobs = await engine().boss.fetch(name, options);
         if (isFirst && jobs.length > 0) {
           isFirst = false;
-          await settlesAt(() => lines.some((line) => line.includes(until)), true);
+          await wait();
         }
         return jobs;
       },
-      getDb: () => engine().boss.getDb(),
     };
   };
 
@@ -30,16 +29,16 @@ describeOnPgBoss("pg-boss", (engine) => {
     const queue = await engine().open("slow", { expireInMs: 60_000 });
     const receiver = inboxReceiver(queue.enqueue);
     for (const account of [1, 2, 3]) await receiver.receive(await alarmDelivery(account));
-    const lines: string[] = [];
+    const errors: unknown[] = [];
     const handled: [number, boolean][] = [];
     let running = 0;
     let most = 0;
-    const stop = pgBossConsume({
-      boss: slow(lines, "the fetch of jobs from pg-boss failed"),
-      queueName: "slow",
+    const boss = slow(() => settlesAt(() => errors.length, 1));
+    const { stop } = inboxConsume({
+      driver: pgBossQueue({ boss, queueName: "slow", pollIntervalMs: 100 }),
+      store: memoryStore(),
       concurrency: 2,
-      pollIntervalMs: 100,
-      logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
+      logger: { warn: () => undefined, error: (_, { err }) => errors.push(err) },
       handlers: {
         new_alarm: async (alarm, { takeover }) => {
           running += 1;
@@ -50,8 +49,9 @@ describeOnPgBoss("pg-boss", (engine) => {
         },
       },
     });
-    await settlesAt(() => queue.completed(), 3);
+    await settlesAt(() => queue.jobs(), 0);
     await stop();
+    expect(errors).toEqual([expect.objectContaining({ code: "deadline_exceeded" })]);
     expect(handled.toSorted()).toEqual([
       [1, false],
       [2, false],
@@ -60,20 +60,27 @@ describeOnPgBoss("pg-boss", (engine) => {
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  it("jobs that arrive after they have expired are left to pg-boss", async () => {
-    const queue = await engine().open("expired", { expireInMs: 1_000, retryDelayMs: 1_000 });
+  it("a pg-boss job that arrives while its worker is stopping runs with an aborted signal", async () => {
+    const queue = await engine().open("last");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-    const lines: string[] = [];
-    const runs: boolean[] = [];
-    const stop = pgBossConsume({
-      boss: slow(lines, "the fetch of jobs from pg-boss failed"),
-      queueName: "expired",
-      pollIntervalMs: 100,
-      logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
-      handlers: { new_alarm: (_, { takeover }) => runs.push(takeover) },
+    const fetched = deferred();
+    const release = deferred();
+    const reasons: unknown[] = [];
+    const boss = slow(() => {
+      fetched.resolve();
+      return release.promise;
     });
-    await settlesAtLine(lines, "arrived after it had expired");
-    await settlesAt(() => runs, [true]);
-    await stop();
+    const { stop } = inboxConsume({
+      driver: pgBossQueue({ boss, queueName: "last" }),
+      store: memoryStore(),
+      logger: false,
+      handlers: { new_alarm: (_, { signal }) => void reasons.push(signal.reason) },
+    });
+    await fetched.promise;
+    const stopped = stop();
+    release.resolve();
+    await stopped;
+    expect(reasons).toEqual([expect.objectContaining({ code: "worker_stopping" })]);
+    expect(await queue.jobs()).toBe(0);
   });
 });

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import type { WebhookTelemetry, TelemetryWork } from "../../src/index.js";
-import { inbox, inboxWorker } from "../../src/inbox/index.js";
+import { inbox } from "../../src/inbox/index.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
 import { alarmDelivery, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { calledWorker } from "../support/inbox/called-worker.js";
 
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
@@ -30,7 +31,7 @@ describeEachEngine((engine) => {
     const { works, ended, telemetry } = tracer();
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, logger: false, telemetry },
-      handlers: inbox({ enqueue: queue.enqueue, telemetry }),
+      handlers: inbox({ driver: queue.enqueue, telemetry }),
     });
     const delivery = await alarmDelivery(1);
     const id = delivery.headers["X-Webhook-Id"];
@@ -52,7 +53,7 @@ it("a write that fails is reported to telemetry, and to the gateway as before", 
   const { ended, telemetry } = tracer();
   const receiver = createWebhookReceiver({
     ...{ secret: TEST_SECRET, logger: false, telemetry },
-    handlers: inbox({ enqueue: () => Promise.reject(new Error("made up")), telemetry }),
+    handlers: inbox({ driver: { put: () => Promise.reject(new Error("made up")) }, telemetry }),
   });
   expect((await receiver.receive(await alarmDelivery(1))).outcome).toBe("handler_failed");
   expect(ended).toEqual(["send failed", "delivery handler_failed"]);
@@ -74,7 +75,7 @@ it.each([
   };
   const receiver = createWebhookReceiver({
     ...{ secret: TEST_SECRET, logger: false },
-    handlers: inbox({ enqueue: (job) => Promise.resolve(jobs.push(job)), telemetry }),
+    handlers: inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) }, telemetry }),
   });
   await receiver.receive(await alarmDelivery(1));
   expect(jobs).toHaveLength(1);
@@ -86,10 +87,10 @@ it("a worker gives its telemetry the carrier of a job only if it is well-formed"
   const jobs: object[] = [];
   const receiver = createWebhookReceiver({
     ...{ secret: TEST_SECRET, logger: false },
-    handlers: inbox({ enqueue: (job) => Promise.resolve(jobs.push(job)) }),
+    handlers: inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) } }),
   });
   await receiver.receive(await alarmDelivery(1));
-  const work = inboxWorker({ handlers: { new_alarm: () => undefined }, telemetry });
+  const work = calledWorker({ handlers: { new_alarm: () => undefined }, telemetry });
   const long = "x".repeat(513);
   const traces = [
     { traceparent: TRACEPARENT, tracestate: "a=b" },

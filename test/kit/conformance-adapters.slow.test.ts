@@ -35,8 +35,8 @@ describe("conformance of the adapters", () => {
   beforeAll(async () => {
     await inPool(targets, AT_A_TIME, async (adapter) => {
       const { record, handled, whileFailing, whileSlow } = createLedger(SLOW_MS);
-      // On Lambda a handler that is given up keeps its lease.
-      const mounted = await adapter.open(ledgerReceiver({ record }, { leaseMs: 1_500 }));
+      // On Lambda a handler that is given up keeps its lease, and its retries come late on a busy machine.
+      const mounted = await adapter.open(ledgerReceiver({ record }, { leaseMs: 4_000 }));
       const { target } = mounted;
       const probes = { handled, whileFailing, whileSlow };
       const options = { target, secret: TEST_SECRET, ...probes, skipTlsVerification: true };

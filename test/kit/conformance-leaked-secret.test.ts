@@ -37,7 +37,7 @@ describe("the case leaked_secret", () => {
     const report = await judgeWith(showing, ["forged_http_1_0", "leaked_secret"]);
     expect(idsOf(report, "failed")).toEqual(["leaked_secret"]);
     const [{ exchanges } = {}] = report.results;
-    const { received } = exchanges?.at(-1) ?? {};
+    const [{ received } = {}] = exchanges ?? [];
     expect(received).toMatchObject({ status: 426, body: "upgrade" });
     expect(received).toHaveProperty(["headers", "x-settings"], "[secret]");
   });

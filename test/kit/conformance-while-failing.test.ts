@@ -38,6 +38,36 @@ describe("whileFailing", () => {
     expect(result?.reason).toContain("the option handled");
   });
 
+  it.each<[does: string, result: string, reason: string, retries: boolean, isCounted: boolean]>([
+    ["handles it later", "not_judged", "a queue that survives the process", true, true],
+    ["drops it", "failed", "but handled never in 300 ms", false, true],
+    ["may handle it later", "not_judged", "pass the option handled", true, false],
+  ])(
+    "a receiver that acknowledges a delivery whose handler fails and %s is %s",
+    async (_, result, reason, retries, isCounted) => {
+      const ledger = createLedger();
+      const done = new Set<string>();
+      const work = async (id: string): Promise<void> => {
+        try {
+          if (!done.has(id)) await ledger.record({ id });
+          done.add(id);
+        } catch {
+          // As a worker does that tries again.
+          if (retries) setTimeout(() => void work(id), 20);
+        }
+      };
+      const target = async ({ headers }: Request): Promise<Response> => {
+        await work(headers.get("x-webhook-id") ?? "");
+        return new Response("", { status: 202 });
+      };
+      const { whileFailing } = ledger;
+      const handled = isCounted ? ledger.handled : undefined;
+      const options = { target, handled, whileFailing, handledWithinMs: 300 };
+      const [end] = (await runSuite(options, ["failure_sent_again"])).results;
+      expect([end?.result, end?.reason]).toEqual([result, expect.stringContaining(reason)]);
+    },
+  );
+
   it("whileFailing alone is enough if the receiver names its outcomes, and the report says so", async () => {
     const ledger = createLedger();
     const { whileFailing } = ledger;

@@ -144,6 +144,58 @@ describe("the switches", () => {
     },
   );
 
+  test.each([
+    [false, { title: "second" }, 200],
+    [true, { title: "second" }, 422],
+    [true, { ...fields, title: "second", secret: undefined }, 200],
+  ])("with putReplaces %s, a PUT of %o is answered %i", async (putReplaces, changes, status) => {
+    const api = apiOf({ putReplaces });
+    await call(api, "POST", "webhook", fields);
+    const updated = await call(api, "PUT", "webhook/1", changes);
+    expect(updated.status).toBe(status);
+    const record = { title: status === 200 ? "second" : fields.title };
+    const has_secret = !(putReplaces && status === 200);
+    const { json } = await call(api, "GET", "webhook/1");
+    expect(json).toMatchObject({ data: { ...record, has_secret } });
+  });
+
+  test.each([[422], [409]] as const)(
+    "with takenUrlStatus %i, a second webhook of a URL and type is refused with it, and the client leaves the first as it is",
+    async (takenUrlStatus) => {
+      const api = apiOf({ takenUrlStatus });
+      await call(api, "POST", "webhook", fields);
+      expect((await call(api, "POST", "webhook", fields)).status).toBe(takenUrlStatus);
+      const code = takenUrlStatus === 409 ? "conflict" : "validation_failed";
+      const { token } = await crmLogin({ baseUrl, credentials: {}, fetch: api.fetch });
+      const client = createManagementClient({ baseUrl, token, fetch: api.fetch });
+      await expect(client.webhooks.create(fields)).rejects.toMatchObject({ code });
+      expect(await client.webhooks.list()).toHaveLength(1);
+    },
+  );
+
+  test("with retryAfter false, throttling names no delay, and the client repeats a read by itself", async () => {
+    const api = apiOf({ retryAfter: false });
+    const { token } = await crmLogin({ baseUrl, credentials: {}, fetch: api.fetch });
+    api.throttle(1);
+    const answer = await api.fetch(`${baseUrl}/api/v1/webhooks`, {});
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([409, null]);
+    api.throttle(1);
+    const options = { baseUrl, token, fetch: api.fetch, retryDelayMs: 1 };
+    expect(await createManagementClient(options).webhooks.list()).toEqual([]);
+  });
+
+  test("with legacyBooleans strings, the legacy format has them as texts, and the client reads them", async () => {
+    const api = apiOf({ legacyBooleans: "strings" });
+    await call(api, "POST", "webhook", { ...fields, is_active: false });
+    const { token } = await crmLogin({ baseUrl, credentials: {}, fetch: api.fetch });
+    const authorization = { headers: { authorization: `Bearer ${token}` } };
+    const raw = await (await api.fetch(`${baseUrl}/api/v1/webhook/1`, authorization)).json();
+    expect(raw).toMatchObject({ data: { is_active: "0", has_secret: "1" } });
+    const options = { baseUrl, token, fetch: api.fetch, apiVersion: false } as const;
+    const [webhook] = await createManagementClient(options).webhooks.list();
+    expect(webhook).toMatchObject({ is_active: false, has_secret: true });
+  });
+
   test("webhooks that are not enabled are 403, and a history that is off is refused", async () => {
     const off = apiOf({ webhooksEnabled: false });
     expect((await call(off, "GET", "webhooks")).status).toBe(403);

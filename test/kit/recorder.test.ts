@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { verifySignature } from "../../src/index.js";
+import { verifySignature, type Alarm } from "../../src/index.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, eventDelivery } from "../support/deliveries.js";
 import {
@@ -48,6 +48,33 @@ describe("recordFixtures", () => {
     expect(await verifySignature({ secret: TEST_SECRET, ...request })).toBe(true);
     expect(await verifySignature({ secret: PARTNERS_SECRET, ...request })).toBe(false);
     expect(await readdir(directory)).toHaveLength(1);
+  });
+
+  test("recordFixtures gives equal values equal placeholders, and different ones different ones that fit the same columns", async () => {
+    const { recorder, receiver } = recordedReceiver({ directory });
+    const records = [1001, 1002, 1003, 1001, 2_000_000_001, 2_000_000_002].map((id) =>
+      alarm({ id, account_id: 4242, original_event_id: `brdb-${String(id).slice(-1)}` }),
+    );
+    for (const [at, record] of records.entries()) {
+      const body = JSON.stringify({ alarm: record });
+      await receiver.receive(await partnersDelivery({ id: `id-${at}`, body }));
+    }
+    await recorder.flush();
+    const recorded = (await loadFixtures(directory)).map(
+      ({ body }) => (JSON.parse(Buffer.from(body).toString()) as { alarm: Alarm }).alarm,
+    );
+    expect(recorded.map(({ id }) => id)).toEqual([
+      9999, 9997, 9996, 9999, 2_147_483_647, 2_147_483_646,
+    ]);
+    expect(recorded.map(({ account_id }) => account_id)).toEqual(Array(6).fill(9998));
+    expect(recorded.map(({ original_event_id }) => original_event_id)).toEqual([
+      "xxxxxx",
+      "xxxxxa",
+      "xxxxxb",
+      "xxxxxx",
+      "xxxxxx",
+      "xxxxxa",
+    ]);
   });
 
   test("recordFixtures names files after documented values, in the order of the answers", async () => {

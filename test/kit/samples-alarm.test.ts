@@ -9,10 +9,11 @@ import {
 } from "../../src/index.js";
 import { alarmSchema } from "../../src/records/schemas.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../../kit/samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import type { DateFormat } from "../../kit/samples/sample-options.js";
 import { FORMATS, formats, receivedRecord, seeds } from "./received-record.js";
 
-/** The tables of GATEWAY.md, "Alarm", with the category of each trigger. */
+/** The tables of the gateway's document, section "Alarm", with the category of each trigger. */
 const DOCUMENTED_ALARMS = [
   ["email_hacked", "BreachDb", 3],
   ["phone_hacked", "BreachDb", 3],
@@ -75,7 +76,29 @@ describe("sampleAlarm", () => {
         expect(another.original_event_id).not.toBe(alarm.original_event_id);
       }),
     );
-    expect(sampleAlarm()).toEqual(sampleAlarm({}, { seed: 0, format: "legacy" }));
+    const { id, original_event_id } = sampleAlarm({}, { seed: 0 });
+    const seeded = sampleAlarm({}, { seed: 0, format: "legacy" });
+    expect({ ...sampleAlarm(), id, original_event_id }).toEqual(seeded);
+  });
+
+  it("sampleAlarm without a seed gives each alarm an id of its own, in the range of made-up ids", () => {
+    const alarms = Array.from({ length: 1_000 }, () => sampleAlarm());
+    expect(new Set(alarms.map(({ id }) => id)).size).toBe(1_000);
+    expect(new Set(alarms.map(({ original_event_id }) => original_event_id)).size).toBe(1_000);
+    const ids = [...alarms, sampleAlarm({}, { seed: 0xffff_ffff })].flatMap((one) => [
+      one.id,
+      one.account_id,
+    ]);
+    expect(ids.filter((id) => id < 2_000_000_000 || id > 2 ** 31 - 1)).toEqual([]);
+  });
+
+  it("samples are about the accounts that are given, each in turn", () => {
+    const accountIds = [7, 8, 9];
+    const alarms = Array.from({ length: 6 }, () => sampleAlarm({}, { accountIds }).account_id);
+    expect(alarms.sort()).toEqual([7, 7, 8, 8, 9, 9]);
+    expect(sampleAlarm({ account_id: 1 }, { accountIds }).account_id).toBe(1);
+    const event = sampleOnlineDataEvent("DATA_DELETED", {}, { accountIds: [7] });
+    expect(event.account_id).toBe(7);
   });
 
   it("sampleAlarm reaches every event type through the seed", () => {
@@ -181,6 +204,7 @@ describe("sampleAlarm", () => {
     ["a seed beyond 32 bits", { seed: 2 ** 32 }],
     ["an unknown format", { format: "iso" as DateFormat }],
     ["a misspelt option", { seeed: 1 }],
+    ["an account that is no whole number", { accountIds: ["7"] }],
   ])("sampleAlarm refuses %s", (_, options) => {
     expect(() => sampleAlarm({}, options)).toThrow(ConfigurationError);
   });

@@ -7,7 +7,7 @@ import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-even
 import type { DateFormat } from "../../kit/samples/sample-options.js";
 import { FORMATS, formats, receivedRecord, seeds } from "./received-record.js";
 
-/** The table of GATEWAY.md, "delete_my_data_event". */
+/** The table of the gateway's document, section "delete_my_data_event". */
 const DOCUMENTED_EVENTS = [
   ["DELETION_REQUEST_SENT", "SUCCESS"],
   ["USER_MANUAL_INSTRUCTIONS_SENT", "INFO"],
@@ -61,6 +61,11 @@ describe("sampleOnlineDataEvent", () => {
     expect(sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed: 3 })).toEqual(event);
     const another = sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed: 4 });
     expect(another.account_id).not.toBe(event.account_id);
+  });
+
+  it("sampleOnlineDataEvent without a seed gives each event a time of its own", () => {
+    const times = Array.from({ length: 100 }, () => sampleOnlineDataEvent("DATA_DELETED"));
+    expect(new Set(times.map(({ occurred_at }) => occurred_at)).size).toBe(100);
   });
 
   it("sampleOnlineDataEvent checks overrides against the fields of the type", () => {

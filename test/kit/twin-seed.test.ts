@@ -66,7 +66,7 @@ describe("a seed", () => {
   test("every delivery of a seed has its own UUID", async () => {
     const { deliveries } = await runWith(13, 200);
     const ids = deliveries.map(({ id }) => id);
-    const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+    const uuid = /^7e57da7a-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
     expect(ids.filter((id) => !uuid.test(id))).toEqual([]);
     expect(new Set(ids).size).toBe(200);
   });

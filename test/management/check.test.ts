@@ -150,7 +150,8 @@ describe("register", () => {
     const { api } = await desk.gateway();
     const posts: string[] = [];
     const token = async () =>
-      (await crmLogin({ baseUrl: "http://desk.example", credentials: {}, fetch: api.fetch })).token;
+      (await crmLogin({ baseUrl: "https://desk.example", credentials: {}, fetch: api.fetch }))
+        .token;
     const fetch = async (to: string, init: RequestInit): Promise<Response> => {
       if (init.method !== "POST" || to.endsWith("/login")) return api.fetch(to, init);
       posts.push((JSON.parse(init.body as string) as NewWebhook).type);
@@ -159,7 +160,7 @@ describe("register", () => {
       if (given === undefined || given instanceof Error) throw given ?? new Error("no answer");
       return given;
     };
-    const client = createManagementClient({ baseUrl: "http://desk.example", token, fetch });
+    const client = createManagementClient({ baseUrl: "https://desk.example", token, fetch });
     return { api, client, posts };
   }
 
@@ -230,12 +231,12 @@ describe("register", () => {
     const old = await desk.receiver({ secret });
     await client.webhooks.create({ title: "old", url: old.url, type: "new_alarm", secret });
     const { token } = await crmLogin({
-      baseUrl: "http://x.example",
+      baseUrl: "https://x.example",
       credentials: {},
       fetch: api.fetch,
     });
     const dropping = createManagementClient({
-      ...{ baseUrl: "http://desk.example", token },
+      ...{ baseUrl: "https://desk.example", token },
       fetch: (to, init) => {
         const body = JSON.parse((init.body as string | undefined) ?? "null") as object | null;
         const kept = body === null ? undefined : JSON.stringify({ ...body, secret: undefined });
@@ -346,6 +347,10 @@ describe("check", () => {
     expect(await codesOf({ client, url: foreign.url }, { types })).toEqual([
       ...["other_url new_alarm", "receiver_refuses_get", "receiver_unclear"],
     ]);
+    const { findings } = await checkWebhooks(client, { url: foreign.url, secret });
+    const { fix } = findings.find(({ code }) => code === "receiver_unclear") ?? {};
+    // It runs handlers: docs/outcomes.md forbids it for the URL of a registered webhook.
+    expect(fix).toContain("`doctor` only on a test deploy");
   });
 
   test("finds that webhooks are not enabled for the client", async () => {

@@ -9,6 +9,7 @@ import {
   TOKEN,
   webhookRecord,
 } from "../support/management/scripted-gateway.js";
+import { throwing } from "../support/faults.js";
 
 const baseUrl = "https://gateway.example";
 const webhook = { title: "alarms", url: "https://partner.example/", type: "new_alarm" } as const;
@@ -87,12 +88,7 @@ describe("the token", () => {
   });
 
   test.each([
-    [
-      "throws",
-      () => {
-        throw new Error(CANARIES.secret);
-      },
-    ],
+    ["throws", throwing(new Error(CANARIES.secret))],
     ["rejects", () => Promise.reject(new Error(CANARIES.secret))],
     ["returns no text", () => undefined as unknown as string],
     ["returns a text for no header", () => `${CANARIES.secret}\n`],
@@ -292,8 +288,15 @@ test("an answer of more than 64 MiB is refused before its end", async () => {
 });
 
 test("no error holds the token, a secret or a password, however the gateway or fetch quotes them", async () => {
-  const { secret } = CANARIES;
-  const quoted = `${TOKEN} ${secret} ${encodeURIComponent(secret)}`;
+  const secret = `${CANARIES.secret}<&">\u00e9`;
+  const escaped = Array.from(secret, (char) => char.charCodeAt(0).toString(16).padStart(4, "0"));
+  const quotes = [
+    ...[secret, encodeURIComponent(secret), JSON.stringify(secret), secret.slice(0, 12)],
+    ...[secret.toUpperCase(), Buffer.from(secret).toString("base64"), `\\u${escaped.join("\\u")}`],
+    `&#x${escaped.join(";&#x")};`,
+    secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;"),
+  ];
+  const quoted = `${TOKEN} ${quotes.join(" ")}`;
   const leaks = [
     {
       status: 422,
@@ -311,6 +314,60 @@ test("no error holds the token, a secret or a password, however the gateway or f
     const { fetch } = scriptedGateway(leak);
     const client = createManagementClient({ baseUrl, token: TOKEN, fetch, maxRetries: 0 });
     const error = await failure(client.webhooks.create({ ...webhook, secret }));
-    expect(canariesIn(shownOf(error), [TOKEN])).toEqual([]);
+    expect(canariesIn(shownOf(error), [TOKEN, ...quotes])).toEqual([]);
   }
+});
+
+test("an error of a call with a secret has the gateway's code and the fields that were sent, and no text", async () => {
+  const secret = "WHSEC_CANARY_OF_CAPITALS";
+  const details = ["url", "/data/attributes/title", secret].map((field) => ({
+    field,
+    issue: "Bad.",
+  }));
+  const answer = (code: string) => ({
+    status: 422,
+    json: { error: { code, message: "No.", details } },
+  });
+  const create = async (code: string) => {
+    const { client } = scriptedClient([answer(code)], { maxRetries: 0 });
+    return failure(client.webhooks.create({ ...webhook, secret }));
+  };
+  const error = await create("VALIDATION_ERROR");
+  expect(error.message).toBe(
+    "POST api/v1/webhook was answered 422 VALIDATION_ERROR: url: was refused; title: was refused",
+  );
+  expect(error.details.map(({ field }) => field)).toEqual(["url", "title"]);
+  for (const code of [secret, secret.slice(0, 12), `NO_${secret}`, "not a code"]) {
+    expect((await create(code)).gatewayCode).toBeUndefined();
+  }
+});
+
+test.each([
+  ["whole", TOKEN],
+  ["cut", TOKEN.slice(0, 20)],
+  ["in base64", btoa(TOKEN)],
+  ["in capitals", TOKEN.toUpperCase()],
+])(
+  "an error of a call without a secret keeps its text, and shows no token that is quoted %s",
+  async (_how, quoted) => {
+    const message = `Webhooks need enable_requests_history; your token is ${quoted}.`;
+    const { client } = scriptedClient([{ status: 403, json: { message } }]);
+    const shown = (await failure(client.webhooks.list())).message;
+    expect(shown).toContain("Webhooks need enable_requests_history; your token is [hidden]");
+    expect(shown).not.toContain(quoted.slice(0, 12));
+  },
+);
+
+test("the message of an error escapes control characters of the gateway's text", async () => {
+  const message = "a\u001b[2Jb\r\nc\u202ed";
+  const { client } = scriptedClient([{ status: 403, json: { message } }]);
+  const error = await failure(client.webhooks.list());
+  expect(error.message).toContain("a\\u001b[2Jb\\u000d\\u000ac\\u202ed");
+});
+
+test("an id with half of a surrogate pair is not found, and nothing is sent", async () => {
+  const { client, seen } = scriptedClient([{ json: webhookRecord() }]);
+  expect((await failure(client.webhooks.get("\ud800"))).code).toBe("not_found");
+  expect((await failure(client.attempts.get(7, "a\udfff"))).code).toBe("not_found");
+  expect(seen).toEqual([]);
 });

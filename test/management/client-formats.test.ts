@@ -329,6 +329,10 @@ test.each([
   [{ baseUrl: "ftp://gateway.example" }],
   [{ baseUrl: "https://user:pass-word-1@gateway.example" }],
   [{ baseUrl: "https://gateway.example/?a=1" }],
+  [{ baseUrl: "http://gateway.example" }],
+  [{ baseUrl: "http://10.0.0.1:4010" }],
+  [{ baseUrl: "http://127.0.0.1.evil.example" }],
+  [{ baseUrl: "http://gateway.example", allowHttp: 1 }],
   [{ token: "" }],
   [{ token: "with space" }],
   [{ token: "line\nend-canary" }],
@@ -342,6 +346,23 @@ test.each([
   const make = () => createManagementClient({ baseUrl, token: TOKEN, ...(options as object) });
   expect(make).toThrow(expect.objectContaining({ name: "ConfigurationError" }));
   expect(make).not.toThrow(/pass-word-1|end-canary/);
+});
+
+test.each([
+  [{ baseUrl: "http://localhost:4010" }],
+  [{ baseUrl: "http://[::1]:4010" }],
+  [{ baseUrl: "http://gateway.internal", allowHttp: true }],
+])("a client and a login take %j", async (options) => {
+  const { fetch } = scriptedGateway({ json: { token: TOKEN } }, { json: [] });
+  const { token } = await crmLogin({ ...options, credentials: {}, fetch });
+  expect(await createManagementClient({ ...options, token, fetch }).webhooks.list()).toEqual([]);
+});
+
+test("a login refuses an http address of another machine before it sends the password", async () => {
+  const { fetch, seen } = scriptedGateway({ json: { token: TOKEN } });
+  const login = crmLogin({ baseUrl: "http://gateway.example", credentials: {}, fetch });
+  await expect(login).rejects.toThrow("allowHttp");
+  expect(seen).toEqual([]);
 });
 
 test("ids that would name another route are refused", async () => {

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { memoryStore } from "../../src/index.js";
+import { createWebhookReceiver, memoryStore } from "../../src/index.js";
 import {
   attemptReader,
   createWebhookSecret,
   reconcileDeliveries,
   reconcileMetrics,
+  type RecoverableDelivery,
 } from "../../src/management/index.js";
 import type { AttemptPaths } from "../../src/management/attempt-reader.js";
-import { createVirtualClock, sampleAlarm } from "../../kit/index.js";
+import { createVirtualClock, sampleAlarm, sampleOnlineDataEvent } from "../../kit/index.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { desk } from "../support/management/desk.js";
 import {
@@ -16,6 +17,7 @@ import {
   type ScriptedAnswer,
 } from "../support/management/scripted-gateway.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
+import { throwing } from "../support/faults.js";
 
 const secret = createWebhookSecret();
 const paths = { deliveryId: "delivery_id", status: "status", at: "created_at", body: "body" };
@@ -90,6 +92,69 @@ function attempt(delivery_id: string, status: unknown, created_at = "2026-10-09 
 /** A minute of 11 o'clock. */
 const minute = (at: number) => `2026-10-09 11:${String(at).padStart(2, "0")}:00`;
 
+test("of 200 deliveries, 36 of which a proxy acknowledged in place of the receiver, 36 are found and recovered once", async () => {
+  const { api, client } = await desk.gateway();
+  const known: string[] = [];
+  const { receiver } = await desk.receiver({
+    ...{ secret, store: memoryStore() },
+    handlers: { new_alarm: (_alarm, { id }) => void known.push(id) },
+  });
+  const handle = nodeHandler(receiver);
+  let posts = 0;
+  const { url } = await desk.server((req, res) => {
+    const isTaken = req.method === "POST" && ++posts % 5 === 0 && posts <= 180;
+    if (isTaken) res.writeHead(200, { "content-type": "text/html" }).end("<html>Welcome</html>");
+    else void handle(req, res);
+  });
+  for (const type of ["new_alarm", "delete_my_data_event"] as const) {
+    await client.webhooks.create({ title: type, url, type, secret });
+  }
+  const events = Array.from({ length: 200 }, () => ({ alarm: sampleAlarm() }));
+  await api.twin.deliverMany(events, { concurrency: 8 });
+  // No handler takes it: it is answered 2xx, and the store never holds it.
+  await api.twin.deliver({ event: sampleOnlineDataEvent("DATA_DELETED") });
+  expect(known).toHaveLength(164);
+
+  const options = { url, since, readAttempt, isCompleted: (id: string) => known.includes(id) };
+  const unchecked = await reconcileDeliveries(client, { url, since, readAttempt });
+  expect(unchecked).toMatchObject({ missing: [], acknowledged: undefined });
+  const found = await reconcileDeliveries(client, { ...options, receiver });
+  expect(found.missing).toHaveLength(36);
+  expect(found.missing.every((one) => one.isAcknowledged && one.hasBody)).toBe(true);
+  expect(found.acknowledged).toEqual({ compared: 200, unhandled: 1, forgotten: 0, later: 0 });
+  expect(reconcileMetrics(found)).toContain('missing_deliveries{state="acknowledged"} 36\n');
+  expect(reconcileMetrics(found)).toContain('missing_deliveries{state="given_up"} 0\n');
+
+  const recover = (delivery: RecoverableDelivery) => recoverDelivery(receiver, delivery);
+  const recovered = await reconcileDeliveries(client, { ...options, receiver, recover });
+  expect(recovered).toMatchObject({ missing: [], completed: 0 });
+  expect(recovered.recovered).toHaveLength(36);
+  expect(new Set(known).size).toBe(200);
+  const again = await reconcileDeliveries(client, { ...options, receiver, recover });
+  expect(again).toMatchObject({ missing: [], recovered: [] });
+  expect(known).toHaveLength(200);
+});
+
+test("an acknowledged id that the store has forgotten, or that is younger than its list, is not compared", async () => {
+  const records = [
+    attempt("forgotten", 503, "2026-10-02T11:59:59Z"),
+    attempt("forgotten", 200, "2026-10-03T11:00:00Z"),
+    attempt("unknown", 200, "2026-10-02T12:00:01Z"),
+    attempt("known", 200),
+    attempt("later", 200, "2026-10-09T11:30:00Z"),
+  ];
+  const completedAt = new Date("2026-10-09T11:30:00Z");
+  const isCompleted = (id: string) => id === "known";
+  const report = await reconcileRecords(records, { isCompleted, completedAt });
+  expect(report.missing.map(({ deliveryId }) => deliveryId)).toEqual(["unknown"]);
+  expect(report.acknowledged).toEqual({ compared: 2, unhandled: 0, forgotten: 1, later: 1 });
+  const short = createWebhookReceiver({
+    ...{ secret, retentionMs: 72 * 3_600_000, handlers: { new_alarm: () => undefined } },
+  });
+  const forgetful = await reconcileRecords(records, { isCompleted, completedAt, receiver: short });
+  expect(forgetful).toMatchObject({ missing: [], acknowledged: { forgotten: 2 } });
+});
+
 describe("reconcile", () => {
   test.each([
     ["its id", (id: number) => ({ id })],
@@ -153,9 +218,7 @@ describe("reconcile", () => {
     );
     expect(missing.map(({ deliveryId }) => deliveryId)).toEqual(["a"]);
     expect(unreadable).toBe(2);
-    const thrower = () => {
-      throw new Error("no");
-    };
+    const thrower = throwing(new Error("no"));
     expect((await reconcileRecords([{}], { readAttempt: thrower })).unreadable).toBe(1);
   });
 

@@ -4,49 +4,45 @@ import { optionsWith, refusalOf } from "./refusal.js";
 
 const noop = () => undefined;
 
-describe("accepted handlers", () => {
-  test.each<[string, object]>([
-    ["a handler for alarms", { new_alarm: noop }],
-    ["a handler for events", { delete_my_data_event: noop }],
-    ["a handler for unrecognized deliveries", { unrecognized: noop }],
-    ["all three", { new_alarm: noop, delete_my_data_event: noop, unrecognized: noop }],
-    ["async functions", { new_alarm: () => Promise.resolve() }],
-    ["an event map with one event type", { delete_my_data_event: { DATA_DELETED: noop } }],
-    ['an event map with only "*"', { delete_my_data_event: { "*": noop } }],
-    ["undefined beside a handler", { new_alarm: noop, delete_my_data_event: undefined }],
-    [
-      "undefined beside a handler in an event map",
-      { delete_my_data_event: { DATA_DELETED: undefined, "*": noop } },
-    ],
-    [
-      "an object without a prototype",
-      Object.assign(Object.create(null) as object, { new_alarm: noop }),
-    ],
-  ])("handlers may be %s", (_, handlers) => {
-    expect(() => createWebhookReceiver(optionsWith({ handlers }))).not.toThrow();
-  });
+test.each<[string, object]>([
+  ["a handler for alarms", { new_alarm: noop }],
+  ["a handler for events", { delete_my_data_event: noop }],
+  ["a handler for unrecognized deliveries", { unrecognized: noop }],
+  ["all three", { new_alarm: noop, delete_my_data_event: noop, unrecognized: noop }],
+  ["async functions", { new_alarm: () => Promise.resolve() }],
+  ["an event map with one event type", { delete_my_data_event: { DATA_DELETED: noop } }],
+  ['an event map with only "*"', { delete_my_data_event: { "*": noop } }],
+  ["undefined beside a handler", { new_alarm: noop, delete_my_data_event: undefined }],
+  [
+    "undefined beside a handler in an event map",
+    { delete_my_data_event: { DATA_DELETED: undefined, "*": noop } },
+  ],
+  [
+    "an object without a prototype",
+    Object.assign(Object.create(null) as object, { new_alarm: noop }),
+  ],
+])("handlers may be %s", (_, handlers) => {
+  expect(() => createWebhookReceiver(optionsWith({ handlers }))).not.toThrow();
 });
 
-describe("missing handlers", () => {
-  test.each<[string, unknown]>([
-    ["left out", undefined],
-    ["null", null],
-    ["a function", noop],
-    ["a text", "new_alarm"],
-    ["an empty object", {}],
-    ["an empty list", []],
-    ["all undefined", { new_alarm: undefined, unrecognized: undefined }],
-    ["an empty event map", { delete_my_data_event: {} }],
-    [
-      "an event map of undefined",
-      { delete_my_data_event: { DATA_DELETED: undefined, "*": undefined } },
-    ],
-    ["an empty event map beside a handler", { new_alarm: noop, delete_my_data_event: {} }],
-  ])("handlers are missing if they are %s", (_, handlers) => {
-    const { code, message } = refusalOf(optionsWith({ handlers }));
-    expect(code).toBe("missing_handlers");
-    expect(message).toContain("handlers");
-  });
+test.each<[string, unknown]>([
+  ["left out", undefined],
+  ["null", null],
+  ["a function", noop],
+  ["a text", "new_alarm"],
+  ["an empty object", {}],
+  ["an empty list", []],
+  ["all undefined", { new_alarm: undefined, unrecognized: undefined }],
+  ["an empty event map", { delete_my_data_event: {} }],
+  [
+    "an event map of undefined",
+    { delete_my_data_event: { DATA_DELETED: undefined, "*": undefined } },
+  ],
+  ["an empty event map beside a handler", { new_alarm: noop, delete_my_data_event: {} }],
+])("handlers are missing if they are %s", (_, handlers) => {
+  const { code, message } = refusalOf(optionsWith({ handlers }));
+  expect(code).toBe("missing_handlers");
+  expect(message).toContain("handlers");
 });
 
 describe("unknown handlers", () => {

@@ -3,9 +3,9 @@ import { expressHandler } from "../../adapters/express.js";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
-import { inbox, inboxWorker } from "../../src/inbox/index.js";
-import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
+import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
+import { inbox, inboxConsume } from "../../src/inbox/index.js";
+import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
@@ -34,8 +34,7 @@ const constructors: readonly (readonly [name: string, make: Constructor])[] = [
   ...Object.entries({ createWebhookReceiver, memoryStore }),
   ...Object.entries({ redisStore, postgresStore, postgresTransactions }),
   ...Object.entries({ sqliteStore, sqliteTransactions }),
-  ...Object.entries({ inbox, inboxWorker, pgBossEnqueue, pgBossConsume }),
-  ...Object.entries({ bullmqEnqueue, bullmqConsume }),
+  ...Object.entries({ inbox, inboxConsume, pgBossQueue, bullmqQueue }),
   ...Object.entries({ createGatewayTwin, createVirtualClock, receiverConformance }),
   ["recordFixtures", recordFixtures],
   ["sampleAlarm", (options) => sampleAlarm({}, options)],
@@ -125,27 +124,25 @@ describe("a polluted Object.prototype", () => {
   });
 });
 
-describe("adapters without a receiver", () => {
-  const { receive } = receiver;
-  const wrong: readonly (readonly [name: string, given: unknown])[] = [
-    ["the receiver's options", optionsWith()],
-    ["its receive function", receive],
-    ["an empty object", {}],
-    ["nothing", undefined],
-    ["null", null],
-    ["a promise of one", Promise.resolve(receiver)],
-  ];
+const { receive } = receiver;
+const wrong: readonly (readonly [name: string, given: unknown])[] = [
+  ["the receiver's options", optionsWith()],
+  ["its receive function", receive],
+  ["an empty object", {}],
+  ["nothing", undefined],
+  ["null", null],
+  ["a promise of one", Promise.resolve(receiver)],
+];
 
-  describe.each(Object.entries(adapters))("%s", (name, mount) => {
-    test.each(wrong)(`${name} refuses %s when it is mounted`, (_what, given) => {
-      const error = configurationErrorOf(() => mount(given as typeof receiver));
-      expect(error.code).toBe("invalid_receiver");
-      expect(error.message).toContain(name);
-      expect(error.message).toContain("createWebhookReceiver");
-    });
+describe.each(Object.entries(adapters))("%s", (name, mount) => {
+  test.each(wrong)(`${name} refuses %s when it is mounted`, (_what, given) => {
+    const error = configurationErrorOf(() => mount(given as typeof receiver));
+    expect(error.code).toBe("invalid_receiver");
+    expect(error.message).toContain(name);
+    expect(error.message).toContain("createWebhookReceiver");
+  });
 
-    test(`${name} accepts a wrapped receiver`, () => {
-      expect(() => mount({ ...receiver, receive: (request) => receive(request) })).not.toThrow();
-    });
+  test(`${name} accepts a wrapped receiver`, () => {
+    expect(() => mount({ ...receiver, receive: (request) => receive(request) })).not.toThrow();
   });
 });

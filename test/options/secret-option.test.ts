@@ -7,25 +7,23 @@ const accepts = (secret: unknown, more: Record<string, unknown> = {}) => {
   expect(() => createWebhookReceiver(optionsWith({ secret, ...more }))).not.toThrow();
 };
 
-describe("accepted secrets", () => {
-  test.each<[string, unknown]>([
-    ["a text", TEST_SECRET],
-    ["one character", "x"],
-    ["a text with white space inside", "a b\tc\nd"],
-    ["a text of any script", "hemlighet-åäö-🔐"],
-    ["a list of one", [TEST_SECRET]],
-    ["a list of many", Array.from({ length: 20 }, (_, index) => `whsec_${index}`)],
-    ["a frozen list", Object.freeze([TEST_SECRET])],
-    ["one per webhook type", { new_alarm: "whsec_a", delete_my_data_event: "whsec_b" }],
-    [
-      "a list per webhook type",
-      { new_alarm: ["whsec_a", "whsec_c"], delete_my_data_event: ["whsec_b"] },
-    ],
-    ["a function", () => TEST_SECRET],
-    ["an async function", () => Promise.resolve(TEST_SECRET)],
-  ])("secret may be %s", (_, secret) => {
-    accepts(secret);
-  });
+test.each<[string, unknown]>([
+  ["a text", TEST_SECRET],
+  ["one character", "x"],
+  ["a text with white space inside", "a b\tc\nd"],
+  ["a text of any script", "hemlighet-åäö-🔐"],
+  ["a list of one", [TEST_SECRET]],
+  ["a list of many", Array.from({ length: 20 }, (_, index) => `whsec_${index}`)],
+  ["a frozen list", Object.freeze([TEST_SECRET])],
+  ["one per webhook type", { new_alarm: "whsec_a", delete_my_data_event: "whsec_b" }],
+  [
+    "a list per webhook type",
+    { new_alarm: ["whsec_a", "whsec_c"], delete_my_data_event: ["whsec_b"] },
+  ],
+  ["a function", () => TEST_SECRET],
+  ["an async function", () => Promise.resolve(TEST_SECRET)],
+])("secret may be %s", (_, secret) => {
+  accepts(secret);
 });
 
 /** Accidents of deployments. Each is tried alone, inside a list and under a webhook type. */

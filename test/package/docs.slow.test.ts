@@ -23,13 +23,15 @@ test("docs/testing.md has the retryable and final statuses of the gateway twin",
 
 const partner = partnerProject();
 
-test("the tests among the snippets of docs/testing.md pass in the partner's runner", () => {
-  const files = TESTING.snippets("ts").flatMap((code) => {
+test("the tests among the snippets of both pages about tests pass in the partner's runner", () => {
+  const pages = [TESTING, readMarkdown("docs/test-handlers.md")];
+  const snippets = pages.flatMap((page) => page.snippets("ts"));
+  const files = snippets.flatMap((code) => {
     const [, file] = TEST_FILE.exec(code) ?? [];
     return file === undefined ? [] : [{ file, code }];
   });
   for (const { file, code } of files) partner().write(file, code);
-  expect(files.length).toBeGreaterThanOrEqual(7);
+  expect(files.length).toBeGreaterThanOrEqual(9);
   const output = partner().vitest();
   expect(output).toMatch(new RegExp(`Test Files\\s+${String(files.length)} passed`));
   expect(output).not.toMatch(/failed|skipped/);

@@ -26,7 +26,7 @@ function rowsOf({ stdout }: DemoRun): string[][] {
 }
 
 function expectRestart(run: DemoRun, storeName: string): void {
-  expect(run).toMatchObject({ code: 0, stderr: "" });
+  expect(run, run.stdout).toMatchObject({ code: 0, stderr: "" });
   expect(run.stdout).toMatch(
     /^\nThe gateway delivers to http:\/\/127\.0\.0\.1:\d+\/webhooks\/gateway\n/,
   );

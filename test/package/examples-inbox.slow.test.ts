@@ -1,4 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { signedDelivery, TEST_SECRET } from "../../kit/index.js";
 import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
 import {
   DUPLICATE,
@@ -13,6 +15,7 @@ import { eventually } from "../support/listening-receiver.js";
 import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
 import { startPostgres } from "../support/postgres/postgres-server.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
+import { startedForAll } from "../support/started-for-all.js";
 
 interface Service {
   readonly variables: Readonly<Record<string, string>>;
@@ -38,15 +41,10 @@ const EXAMPLES = [
 
 for (const [file, describeExample, startService] of EXAMPLES) {
   describeExample(`examples/${file}`, () => {
-    let service: Service;
+    const service = startedForAll(startService);
     let example: ExampleProcess;
-
-    beforeAll(async () => {
-      service = await startService();
-    });
-    afterAll(() => service.close());
     beforeEach(async () => {
-      example = await startExample(file, service.variables);
+      example = await startExample(file, service().variables);
     });
     afterEach(() => example.kill());
 
@@ -68,7 +66,7 @@ for (const [file, describeExample, startService] of EXAMPLES) {
       expect(await post(example.url, sent)).toEqual(HANDLED);
       await eventually(() => example.printed).toContain(`${sent.id}: email_hacked, severity High`);
       await example.kill();
-      example = await startExample(file, service.variables);
+      example = await startExample(file, service().variables);
       // The delivery is new to this receiver, but its job already exists.
       expect(await post(example.url, sent)).toEqual(HANDLED);
       const later = await freshAlarm();
@@ -83,7 +81,7 @@ for (const [file, describeExample, startService] of EXAMPLES) {
       for (const one of sent) expect(await post(example.url, one)).toEqual(HANDLED);
       expect(await example.terminate()).toEqual([0, null]);
       const before = example.printed;
-      example = await startExample(file, service.variables);
+      example = await startExample(file, service().variables);
       const printed = () => [...before, ...example.printed].sort();
       // A run that SIGTERM cut off is repeated after 10 s.
       await expect
@@ -99,6 +97,20 @@ for (const [file, describeExample, startService] of EXAMPLES) {
       });
       const { status } = await fetch(new URL("/", example.url), sent);
       expect(status).toBe(404);
+    });
+
+    it(`examples/${file} completes a record that doctor made up and no version knows, and no real one`, async () => {
+      const [real, madeUp] = [randomUUID(), `7e57da7a${randomUUID().slice(8)}`];
+      for (const id of [real, madeUp]) {
+        const body = JSON.stringify({ new_thing: {} });
+        const sent = await signedDelivery({ secret: TEST_SECRET, id, type: "new_thing", body });
+        expect((await fetch(example.url, sent)).status).toBe(200);
+      }
+      await eventually(() => example.printed).toContain(
+        `${madeUp}: made up, not a documented new_thing`,
+      );
+      // The jobs are taken in their order.
+      expect(example.printed).toHaveLength(1);
     });
   });
 }

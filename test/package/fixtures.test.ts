@@ -116,6 +116,30 @@ it("each fixture has its own id, so that one receiver can replay all of them", (
   expect(new Set(ids).size).toBe(fixtures.length);
 });
 
+it("the fixtures fit a table of alarms with a primary key, and one of events with a unique key", async () => {
+  const { receiver, records, setClock } = createReplay();
+  for (const fixture of fixtures) {
+    setClock(fixture);
+    await receiver.receive(fixture);
+  }
+  const keys = (records as (Alarm | OnlineDataEvent)[]).map((record) => {
+    if ("id" in record) return record.id;
+    const { account_id, type, site_id, occurred_at } = record;
+    return [account_id, type, site_id, parseGatewayTime(occurred_at).getTime()].join();
+  });
+  expect(keys).toHaveLength(40);
+  expect(new Set(keys).size).toBe(40);
+  const ids = keys.filter((key): key is number => typeof key === "number");
+  // The golden vector has the published id 1.
+  expect(ids.filter((id) => id < 2_000_000_000 || id > 2_147_483_647)).toEqual([1]);
+});
+
+it("the delivery ids of the fixtures say that they are made up", () => {
+  const ids = fixtures.flatMap(({ headers }) => headers["X-Webhook-Id"] ?? []);
+  const others = ids.filter((id) => !/^7e57da7a-.{4}-8.{3}-[89ab].{3}-.{12}(:|$)/.test(id));
+  expect(others).toEqual(["3f2504e0-4f89-41d3-9a0c-0305e82c3301"]);
+});
+
 it("there is one fixture for each breach event type and each bureau source", async () => {
   const names = fixtures
     .map(({ name }) => name)
@@ -235,14 +259,14 @@ it("the fixtures of event dates have the same time in all formats", async () => 
 
 it("the handler gets numbers for the digit strings of a fixture, and text for the number in a text field", async () => {
   expect(await handledAlarm("alarm-digit-string-ids")).toMatchObject({
-    id: 1203,
+    id: 2_000_901_203,
     account_id: 4242,
     category_id: 3,
     original_event_id: "77",
   });
   expect(await handledRecord("event-digit-string-ids")).toMatchObject({
     account_id: 4242,
-    site_id: 7,
+    site_id: 13,
     client_id: "77",
   });
 });

@@ -4,7 +4,7 @@ import { splitAt } from "../../docs/site/markdown.js";
 import { SPLITS } from "../../docs/site/split-pages.js";
 import { TEST_SECRET } from "../../kit/index.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { pathIn } from "../platforms/install.js";
+import { sharedFolder } from "../platforms/install.js";
 import { allPlatforms } from "../platforms/selection.js";
 
 const PAGE = readMarkdown("docs/frameworks.md");
@@ -18,7 +18,7 @@ const GENERAL = /identity-gateway-webhooks\/(?:fetch|node|express|hono)"/;
 const OWN_PAGES = new Set(["cloudflare"]);
 
 const codeOf = ({ folder, app }: (typeof PLATFORMS)[number]): string =>
-  readFileSync(pathIn(folder, app), "utf8");
+  readFileSync(new URL(app, sharedFolder(folder)), "utf8");
 
 test("every snippet of docs/frameworks.md is a file that npm run platforms starts", () => {
   const apps = new Set(PLATFORMS.map(codeOf));

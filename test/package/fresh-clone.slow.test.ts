@@ -22,7 +22,7 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run fuzz": /RUN {2}v/,
   "npm run mutation": /Instrumented \d+ source file/,
   "npm run faults": /^.+: started$/m,
-  "npm run alerts": /Prometheus watches both apps/,
+  "npm run alerts": /^simulating a month/m,
   "npm run flaws": /^judging \d+ receivers/m,
   "npx tsx test/flawed/languages/print-flaws.ts": /a receiver in Python|NOT judged/,
   "npm run platforms": /^installing the packages of/m,

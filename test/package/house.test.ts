@@ -115,3 +115,12 @@ test("code, tests and documents hardly use the old words", () => {
   );
   expect(words.length, words.join("\n")).toBeLessThanOrEqual(MAX_OLD_WORDS);
 });
+
+test("no docstring, message or document names a file that users do not have", () => {
+  const internal = /\b(?:GATEWAY|SIGNING|DESIGN|STYLE|TOOLCHAIN)\.md\b/;
+  const documents = readdirSync(path.join(REPOSITORY, "docs"), { encoding: "utf8" })
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`);
+  const files = [...SOURCES, ...documents, "README.md", "CHANGELOG.md", "SECURITY.md"];
+  expect(files.filter((file) => internal.test(read(file)))).toEqual([]);
+});

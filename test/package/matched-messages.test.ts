@@ -24,7 +24,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   "src/stores/sqlite/sqlite-transactions.ts": "SQLite",
   "src/stores/sqlite/write-transactions.ts": "SQLite",
   "cli/doctor/preflight.ts": "OpenSSL",
-  "cli/send/exchange.ts": "OpenSSL",
+  "kit/sending/target.ts": "OpenSSL",
 };
 
 interface Match {

@@ -115,7 +115,7 @@ test("the tarball has the licence of every package that is inlined in the kit an
   const inlined = Object.keys(own.devDependencies).filter(
     (name) =>
       !(name in own.peerDependencies) &&
-      sources.some((source) => source.includes(`} from "${name}";`)),
+      sources.some((source) => new RegExp(`^import .* from "${name}";$`, "m").test(source)),
   );
   expect(inlined).toContain("jsonc-parser");
   const dist = path.join(esm.folder, "node_modules", NAME, "dist");

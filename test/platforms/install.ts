@@ -57,7 +57,10 @@ function lockDigest(root: URL): string {
   return createHash("sha256").update(lock).update(system).digest("hex").slice(0, 16);
 }
 
-/** Puts the package as it has been built, and the receiver of the apps, into a folder. */
+/**
+ * Puts the package as it has been built, and the receiver of the apps, into a folder. What the versions of a platform
+ * share is in a folder of its name alone: `nest-11` also gets the files of `nest`.
+ */
 export function copyPackage(folder: string): void {
   const root = new URL(`${folder}/`, HERE);
   // A copy and no link: bundlers follow links to files outside of their root.
@@ -66,9 +69,17 @@ export function copyPackage(folder: string): void {
   for (const path of ["package.json", "dist"]) {
     cpSync(new URL(`../../${path}`, HERE), new URL(path, target), { recursive: true });
   }
+  const shared = sharedFolder(folder);
+  if (shared.href !== root.href) cpSync(shared, root, { recursive: true });
   const receiver = new URL("receiver.mjs", root);
   if (existsSync(receiver) && !readFileSync(receiver, "utf8").startsWith(SHARED)) return;
   writeFileSync(receiver, readFileSync(new URL("receiver.mjs", HERE), "utf8"));
+}
+
+/** Where the app of a platform is kept: `express/` for `express-4`, if there is such a folder. */
+export function sharedFolder(folder: string): URL {
+  const shared = new URL(`${folder.replace(/-\d+$/, "")}/`, HERE);
+  return existsSync(shared) ? shared : new URL(`${folder}/`, HERE);
 }
 
 /** The version of a package that is installed in a folder. */

@@ -301,18 +301,16 @@ describe("canaries", () => {
   });
 });
 
-describe("a handler's own error", () => {
-  it("a handler's error reaches onOutcome and the logger as the same object, and appears nowhere else", async () => {
-    const error = new Error(`no account for ${CANARIES.nationalId}`);
-    const { response, lines, reports } = await collect(handling(throwing(error)));
-    expect(canariesIn(shownOf(response, response.body, response.headers))).toEqual([]);
-    expect(reports[0]?.error).toBe(error);
-    const [line] = lines.filter(({ level }) => level === "error");
-    expect((line?.details as LogDetails).err).toBe(error);
-    const withoutError = lines.map(({ message, details }) => ({
-      message,
-      details: { ...(details as LogDetails), err: undefined },
-    }));
-    expect(canariesIn(shownOf(withoutError))).toEqual([]);
-  });
+it("a handler's error reaches onOutcome and the logger as the same object, and appears nowhere else", async () => {
+  const error = new Error(`no account for ${CANARIES.nationalId}`);
+  const { response, lines, reports } = await collect(handling(throwing(error)));
+  expect(canariesIn(shownOf(response, response.body, response.headers))).toEqual([]);
+  expect(reports[0]?.error).toBe(error);
+  const [line] = lines.filter(({ level }) => level === "error");
+  expect((line?.details as LogDetails).err).toBe(error);
+  const withoutError = lines.map(({ message, details }) => ({
+    message,
+    details: { ...(details as LogDetails), err: undefined },
+  }));
+  expect(canariesIn(shownOf(withoutError))).toEqual([]);
 });

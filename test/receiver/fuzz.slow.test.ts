@@ -102,43 +102,41 @@ describe("hostile requests", () => {
   });
 });
 
-describe("authentic requests with odd bodies", () => {
-  it(
-    "authentic requests with odd bodies are handled or unrecognized, never an internal error",
-    async () => {
-      const runs = Math.max(2_000, Math.floor(RUNS / 20));
-      const fuzzer = await createAuthenticFuzzer(SEED);
-      const { options, reports } = createCollector();
-      const wrong: unknown[] = [];
-      const receiver = createWebhookReceiver({
-        secret: TEST_SECRET,
-        handlers: {
-          new_alarm: ({ id, account_id, text, payload }) => {
-            if (!Number.isSafeInteger(id) || !Number.isSafeInteger(account_id)) wrong.push(id);
-            if (typeof text !== "string" || typeof payload !== "string") wrong.push(text);
-          },
-          delete_my_data_event: ({ type, site_id }) => {
-            if (typeof type !== "string") wrong.push(type);
-            if (site_id !== null && !Number.isSafeInteger(site_id)) wrong.push(site_id);
-          },
+it(
+  "authentic requests with odd bodies are handled or unrecognized, never an internal error",
+  async () => {
+    const runs = Math.max(2_000, Math.floor(RUNS / 20));
+    const fuzzer = await createAuthenticFuzzer(SEED);
+    const { options, reports } = createCollector();
+    const wrong: unknown[] = [];
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: {
+        new_alarm: ({ id, account_id, text, payload }) => {
+          if (!Number.isSafeInteger(id) || !Number.isSafeInteger(account_id)) wrong.push(id);
+          if (typeof text !== "string" || typeof payload !== "string") wrong.push(text);
         },
-        maxBodyBytes: 8_192,
-        now: () => NOW_MS,
-        logger: false,
-        onOutcome: options.onOutcome,
-      });
-      for (let run = 0; run < runs; run++) {
-        const fuzzed = await fuzzer.next();
-        const { status, outcome } = await receiver.receive(fuzzed.request);
-        if (![200, 409, 503].includes(status)) fail(`${status} ${outcome}`, run, fuzzed);
-      }
-      expect(wrong).toEqual([]);
-      expect(reports).toHaveLength(runs);
-      expect([...new Set(reports.map(({ outcome }) => outcome))].sort()).toEqual([
-        ...["body_too_large", "handled", "type_mismatch", "unrecognized"],
-      ]);
-      expect(Object.keys(Object.prototype)).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
-});
+        delete_my_data_event: ({ type, site_id }) => {
+          if (typeof type !== "string") wrong.push(type);
+          if (site_id !== null && !Number.isSafeInteger(site_id)) wrong.push(site_id);
+        },
+      },
+      maxBodyBytes: 8_192,
+      now: () => NOW_MS,
+      logger: false,
+      onOutcome: options.onOutcome,
+    });
+    for (let run = 0; run < runs; run++) {
+      const fuzzed = await fuzzer.next();
+      const { status, outcome } = await receiver.receive(fuzzed.request);
+      if (![200, 409, 503].includes(status)) fail(`${status} ${outcome}`, run, fuzzed);
+    }
+    expect(wrong).toEqual([]);
+    expect(reports).toHaveLength(runs);
+    expect([...new Set(reports.map(({ outcome }) => outcome))].sort()).toEqual([
+      ...["body_too_large", "handled", "type_mismatch", "unrecognized"],
+    ]);
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);

@@ -150,34 +150,32 @@ test("a failing clock during a report rejects receive, and drain still resolves"
   await receiver.drain();
 });
 
-describe("promises with their own then", () => {
-  test.each<[string, (promise: Promise<void>) => PromiseLike<void>["then"]]>([
-    ["calls back and returns a number", () => (done) => (void done?.(), 5 as never)],
-    ["calls back and returns nothing", () => (done) => void done?.() as never],
-    [
-      "calls back and returns what has an outcome",
-      () => (done) => (
-        void done?.(),
-        {
-          then: (go: (value: unknown) => void) => {
-            go({ outcome: "handled" });
-          },
-        } as never
-      ),
-    ],
-    ["is that of the promise", (promise) => promise.then.bind(promise)],
-  ])("a handler's promise is handled once if its own then %s", async (_what, thenOf) => {
-    let runs = 0;
-    const receiver = alarmReceiver(() => {
-      runs += 1;
-      const promise = Promise.resolve();
-      return Object.assign(promise, { then: thenOf(promise) });
-    });
-    const request = await delivery();
-    expect((await receiver.receive(request)).outcome).toBe("handled");
-    expect((await receiver.receive(request)).outcome).toBe("duplicate");
-    expect(runs).toBe(1);
+test.each<[string, (promise: Promise<void>) => PromiseLike<void>["then"]]>([
+  ["calls back and returns a number", () => (done) => (void done?.(), 5 as never)],
+  ["calls back and returns nothing", () => (done) => void done?.() as never],
+  [
+    "calls back and returns what has an outcome",
+    () => (done) => (
+      void done?.(),
+      {
+        then: (go: (value: unknown) => void) => {
+          go({ outcome: "handled" });
+        },
+      } as never
+    ),
+  ],
+  ["is that of the promise", (promise) => promise.then.bind(promise)],
+])("a handler's promise is handled once if its own then %s", async (_what, thenOf) => {
+  let runs = 0;
+  const receiver = alarmReceiver(() => {
+    runs += 1;
+    const promise = Promise.resolve();
+    return Object.assign(promise, { then: thenOf(promise) });
   });
+  const request = await delivery();
+  expect((await receiver.receive(request)).outcome).toBe("handled");
+  expect((await receiver.receive(request)).outcome).toBe("duplicate");
+  expect(runs).toBe(1);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore, type WebhookResponse } from "../../src/index.js";
 import {
   simulate,
@@ -76,42 +76,40 @@ beforeEach(() =>
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }),
 );
 
-describe("model", () => {
-  it.each<[string, MakeStore]>([
-    ["the memory store", (now) => memoryStore({ maxEntries: 100, now })],
-    ["another store that keeps the contract", (now) => naiveStore(now)],
-  ])("a delivery is handled once or sent again in any order on %s", async (_which, makeStore) => {
-    const seen = new Set<string>();
-    await fc.assert(
-      property(makeStore, ({ outcome }) => seen.add(outcome)),
-      { seed: 20_251_009, numRuns: 400 },
-    );
-    // The plans reach every outcome of a genuine delivery.
-    expect([...seen].sort()).toEqual([
-      ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
-      ...["retry_later", "store_unavailable"],
-    ]);
-  });
+it.each<[string, MakeStore]>([
+  ["the memory store", (now) => memoryStore({ maxEntries: 100, now })],
+  ["another store that keeps the contract", (now) => naiveStore(now)],
+])("a delivery is handled once or sent again in any order on %s", async (_which, makeStore) => {
+  const seen = new Set<string>();
+  await fc.assert(
+    property(makeStore, ({ outcome }) => seen.add(outcome)),
+    { seed: 20_251_009, numRuns: 400 },
+  );
+  // The plans reach every outcome of a genuine delivery.
+  expect([...seen].sort()).toEqual([
+    ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
+    ...["retry_later", "store_unavailable"],
+  ]);
+});
 
-  // Some mistakes show in one plan of a thousand. Each seed makes such a plan early.
-  it.each<[StoreMistake, string, number]>([
-    ["forgets the lease", "runs again", 43],
-    ["answers completed for what is in flight", "no run has succeeded", 43],
-    ["releases for anyone", "runs again", 2],
-    ["forgets the completion", "runs again", 43],
-    ["undoes the completion on release", "runs again", 43],
-    ["never ends a lease", "is never handled", 43],
-    ["hides a takeover", "is claimed as no takeover", 43],
-    ["forgets a takeover that is released", "is claimed as no takeover", 43],
-  ])("the model detects a store that %s", async (mistake, fault, seed) => {
-    const found = await fc.check(
-      property(
-        (now) => naiveStore(now, mistake),
-        () => undefined,
-      ),
-      { seed, numRuns: 200, endOnFailure: true },
-    );
-    expect(found.failed).toBe(true);
-    expect(String(found.errorInstance)).toContain(fault);
-  });
+// Some mistakes show in one plan of a thousand. Each seed makes such a plan early.
+it.each<[StoreMistake, string, number]>([
+  ["forgets the lease", "runs again", 43],
+  ["answers completed for what is in flight", "no run has succeeded", 43],
+  ["releases for anyone", "runs again", 2],
+  ["forgets the completion", "runs again", 43],
+  ["undoes the completion on release", "runs again", 43],
+  ["never ends a lease", "is never handled", 43],
+  ["hides a takeover", "is claimed as no takeover", 43],
+  ["forgets a takeover that is released", "is claimed as no takeover", 43],
+])("the model detects a store that %s", async (mistake, fault, seed) => {
+  const found = await fc.check(
+    property(
+      (now) => naiveStore(now, mistake),
+      () => undefined,
+    ),
+    { seed, numRuns: 200, endOnFailure: true },
+  );
+  expect(found.failed).toBe(true);
+  expect(String(found.errorInstance)).toContain(fault);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   memoryStore,
   RetryLater,
@@ -31,136 +31,132 @@ function transactions(): TransactionalStore<string> {
   };
 }
 
-describe("recover", () => {
-  test.each([
-    ["a lease store", () => memoryStore()],
-    ["a transactional store", transactions],
-  ])(
-    "handles a lost delivery once with %s, and marks it as recovered",
-    async (_store, makeStore) => {
-      const contexts: DeliveryContext[] = [];
-      const { receiver, reports } = recordingReceiver({
-        store: makeStore() as ReturnType<typeof memoryStore>,
-        handlers: { new_alarm: (_alarm, context) => void contexts.push(context) },
-        now: () => NOW_MS + 999,
-      });
-      expect(await recoverDelivery(receiver, lost)).toMatchObject(HANDLED);
-      expect(await recoverDelivery(receiver, lost)).toMatchObject(DUPLICATE);
-      expect(await receiver.receive(await delivery({ id: "lost-1" }))).toMatchObject(DUPLICATE);
-      expect(contexts).toHaveLength(1);
-      expect(contexts[0]).toMatchObject({
-        ...{ id: "lost-1", type: "new_alarm", recovered: true, takeover: false },
-        ...{ timestamp: new Date(NOW_MS), rawBody: new TextEncoder().encode(body) },
-      });
-      expect(reports.map(({ outcome, recovered }) => [outcome, recovered])).toEqual([
-        ["handled", true],
-        ["duplicate", true],
-        ["duplicate", undefined],
-      ]);
-      expect(reports[0]).not.toHaveProperty("lagMs");
-      expect(reports[0]).not.toHaveProperty("secretIndex");
-    },
-  );
-
-  test("finds what was received before, and is not marked for what is received", async () => {
+test.each([
+  ["a lease store", () => memoryStore()],
+  ["a transactional store", transactions],
+])(
+  "recover handles a lost delivery once with %s, and marks it as recovered",
+  async (_store, makeStore) => {
     const contexts: DeliveryContext[] = [];
-    const { receive } = recordingReceiver();
-    const receiver = alarmReceiver((context) => void contexts.push(context));
-    await receiver.receive(await delivery({ id: "lost-1" }));
-    expect((await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
-    expect(contexts[0]).not.toHaveProperty("recovered");
-    expect((await receive(await delivery())).outcome).toBe("handled");
-  });
-
-  test.each([
-    ["malformed", { ...lost, id: "" }],
-    ["malformed", { ...lost, id: "a:b" }],
-    ["malformed", { ...lost, type: undefined }],
-    ["malformed", undefined],
-    ["malformed", null],
-    ["malformed", Object.defineProperty({}, "id", { get: throwing(new Error("no")) })],
-    ["unrecognized", { ...lost, body: "" }],
-    ["unrecognized", { ...lost, body: "{}" }],
-    ["unrecognized", { ...lost, body: undefined }],
-    ["body_consumed", { ...lost, body: { alarm: alarm() } }],
-    ["type_mismatch", { ...lost, type: "delete_my_data_event" }],
-    ["body_too_large", { ...lost, body: " ".repeat(2_000_000) }],
-  ])("ends as %s and never rejects for %#", async (outcome, given) => {
-    const receiver = alarmReceiver(() => undefined, { now: Date.now });
-    expect((await recoverDelivery(receiver, given as typeof lost)).outcome).toBe(outcome);
-  });
-
-  test("does not reject when the clock fails", async () => {
-    const notNumber = () => 1n as unknown as number;
-    for (const now of [() => Number.NaN, notNumber, throwing(new Error("no clock"))]) {
-      const receiver = alarmReceiver(() => undefined, { now });
-      expect(["malformed", "stale", "internal_error"]).toContain(
-        (await recoverDelivery(receiver, lost)).outcome,
-      );
-    }
-  });
-
-  test("reports the error of a clock that throws", async () => {
-    const failure = new Error("no clock");
-    const { receiver, reports } = recordingReceiver({ now: throwing(failure) });
-    expect(await recoverDelivery(receiver, lost)).toMatchObject({
-      status: 500,
-      outcome: "internal_error",
+    const { receiver, reports } = recordingReceiver({
+      store: makeStore() as ReturnType<typeof memoryStore>,
+      handlers: { new_alarm: (_alarm, context) => void contexts.push(context) },
+      now: () => NOW_MS + 999,
     });
-    expect(reports[0]?.error).toBe(failure);
-  });
-
-  test("is bounded by the options of the receiver, and refused while it drains", async () => {
-    const gate = deferred<undefined>();
-    const handler = async ({ id }: DeliveryContext) => {
-      if (id === "later") throw new RetryLater();
-      await gate.promise;
-    };
-    const limits = { handlerTimeoutMs: 10, maxConcurrentDeliveries: 1, now: Date.now };
-    const receiver = alarmReceiver(handler, limits);
-    expect((await recoverDelivery(receiver, lost)).outcome).toBe("handler_timeout");
-    expect((await recoverDelivery(receiver, lost)).outcome).toBe("overloaded");
-    gate.resolve(undefined);
-    await expect
-      .poll(async () => (await recoverDelivery(receiver, lost)).outcome)
-      .toBe("duplicate");
-    expect((await recoverDelivery(receiver, { ...lost, id: "later" })).outcome).toBe("retry_later");
-    await receiver.drain();
-    expect((await recoverDelivery(receiver, lost)).outcome).toBe("draining");
-  });
-
-  test("needs a call: a request that only resembles one is still asked for its signature", async () => {
-    let seen: object | undefined;
-    const shown: AuthenticDelivery[] = [];
-    const receiver = alarmReceiver(() => undefined, {
-      now: Date.now,
-      telemetry: {
-        begin: () => undefined,
-        run: (_state, work, call) => ((seen = work), call()),
-        end: () => undefined,
-      },
-      onAuthenticDelivery: (authentic) => shown.push(authentic),
+    expect(await recoverDelivery(receiver, lost)).toMatchObject(HANDLED);
+    expect(await recoverDelivery(receiver, lost)).toMatchObject(DUPLICATE);
+    expect(await receiver.receive(await delivery({ id: "lost-1" }))).toMatchObject(DUPLICATE);
+    expect(contexts).toHaveLength(1);
+    expect(contexts[0]).toMatchObject({
+      ...{ id: "lost-1", type: "new_alarm", recovered: true, takeover: false },
+      ...{ timestamp: new Date(NOW_MS), rawBody: new TextEncoder().encode(body) },
     });
-    await recoverDelivery(receiver, lost);
-    expect(seen).toMatchObject({ id: "lost-1", timestampMs: expect.any(Number) as number });
-    // It has no signature that anyone could replay.
-    expect(shown).toEqual([]);
-    const timestamp = String(Math.floor(Date.now() / 1000));
-    const headers = {
-      "x-webhook-id": "lost-2",
-      "x-webhook-type": "new_alarm",
-      "x-webhook-timestamp": timestamp,
-    };
-    const copy = { headers, body, recovered: true };
-    expect((await receiver.receive(copy)).outcome).toBe("unsigned");
-  });
+    expect(reports.map(({ outcome, recovered }) => [outcome, recovered])).toEqual([
+      ["handled", true],
+      ["duplicate", true],
+      ["duplicate", undefined],
+    ]);
+    expect(reports[0]).not.toHaveProperty("lagMs");
+    expect(reports[0]).not.toHaveProperty("secretIndex");
+  },
+);
 
-  test("does not count as a sign of life of the gateway", async () => {
-    const receiver = alarmReceiver(() => undefined);
-    await recoverDelivery(receiver, lost);
-    expect(receiver.health()).toMatchObject({
-      lastAuthenticAt: null,
-      lastAcknowledgedAt: { new_alarm: null },
-    });
+test("recover finds what was received before, and is not marked for what is received", async () => {
+  const contexts: DeliveryContext[] = [];
+  const { receive } = recordingReceiver();
+  const receiver = alarmReceiver((context) => void contexts.push(context));
+  await receiver.receive(await delivery({ id: "lost-1" }));
+  expect((await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
+  expect(contexts[0]).not.toHaveProperty("recovered");
+  expect((await receive(await delivery())).outcome).toBe("handled");
+});
+
+test.each([
+  ["malformed", { ...lost, id: "" }],
+  ["malformed", { ...lost, id: "a:b" }],
+  ["malformed", { ...lost, type: undefined }],
+  ["malformed", undefined],
+  ["malformed", null],
+  ["malformed", Object.defineProperty({}, "id", { get: throwing(new Error("no")) })],
+  ["unrecognized", { ...lost, body: "" }],
+  ["unrecognized", { ...lost, body: "{}" }],
+  ["unrecognized", { ...lost, body: undefined }],
+  ["body_consumed", { ...lost, body: { alarm: alarm() } }],
+  ["type_mismatch", { ...lost, type: "delete_my_data_event" }],
+  ["body_too_large", { ...lost, body: " ".repeat(2_000_000) }],
+])("recover ends as %s and never rejects for %#", async (outcome, given) => {
+  const receiver = alarmReceiver(() => undefined, { now: Date.now });
+  expect((await recoverDelivery(receiver, given as typeof lost)).outcome).toBe(outcome);
+});
+
+test("recover does not reject when the clock fails", async () => {
+  const notNumber = () => 1n as unknown as number;
+  for (const now of [() => Number.NaN, notNumber, throwing(new Error("no clock"))]) {
+    const receiver = alarmReceiver(() => undefined, { now });
+    expect(["malformed", "stale", "internal_error"]).toContain(
+      (await recoverDelivery(receiver, lost)).outcome,
+    );
+  }
+});
+
+test("recover reports the error of a clock that throws", async () => {
+  const failure = new Error("no clock");
+  const { receiver, reports } = recordingReceiver({ now: throwing(failure) });
+  expect(await recoverDelivery(receiver, lost)).toMatchObject({
+    status: 500,
+    outcome: "internal_error",
+  });
+  expect(reports[0]?.error).toBe(failure);
+});
+
+test("recover is bounded by the options of the receiver, and refused while it drains", async () => {
+  const gate = deferred<undefined>();
+  const handler = async ({ id }: DeliveryContext) => {
+    if (id === "later") throw new RetryLater();
+    await gate.promise;
+  };
+  const limits = { handlerTimeoutMs: 10, maxConcurrentDeliveries: 1, now: Date.now };
+  const receiver = alarmReceiver(handler, limits);
+  expect((await recoverDelivery(receiver, lost)).outcome).toBe("handler_timeout");
+  expect((await recoverDelivery(receiver, lost)).outcome).toBe("overloaded");
+  gate.resolve(undefined);
+  await expect.poll(async () => (await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
+  expect((await recoverDelivery(receiver, { ...lost, id: "later" })).outcome).toBe("retry_later");
+  await receiver.drain();
+  expect((await recoverDelivery(receiver, lost)).outcome).toBe("draining");
+});
+
+test("recover needs a call: a request that only resembles one is still asked for its signature", async () => {
+  let seen: object | undefined;
+  const shown: AuthenticDelivery[] = [];
+  const receiver = alarmReceiver(() => undefined, {
+    now: Date.now,
+    telemetry: {
+      begin: () => undefined,
+      run: (_state, work, call) => ((seen = work), call()),
+      end: () => undefined,
+    },
+    onAuthenticDelivery: (authentic) => shown.push(authentic),
+  });
+  await recoverDelivery(receiver, lost);
+  expect(seen).toMatchObject({ id: "lost-1", timestampMs: expect.any(Number) as number });
+  // It has no signature that anyone could replay.
+  expect(shown).toEqual([]);
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const headers = {
+    "x-webhook-id": "lost-2",
+    "x-webhook-type": "new_alarm",
+    "x-webhook-timestamp": timestamp,
+  };
+  const copy = { headers, body, recovered: true };
+  expect((await receiver.receive(copy)).outcome).toBe("unsigned");
+});
+
+test("recover does not count as a sign of life of the gateway", async () => {
+  const receiver = alarmReceiver(() => undefined);
+  await recoverDelivery(receiver, lost);
+  expect(receiver.health()).toMatchObject({
+    lastAuthenticAt: null,
+    lastAcknowledgedAt: { new_alarm: null },
   });
 });

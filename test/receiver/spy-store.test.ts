@@ -37,6 +37,11 @@ const REFUSED: readonly [
   (genuine: Genuine) => Promise<WebhookRequest> | WebhookRequest,
 ][] = [
   ["another method", "method_not_allowed", (genuine) => ({ ...genuine, method: "PUT" })],
+  [
+    "a method that is no text",
+    "method_not_allowed",
+    (genuine) => ({ ...genuine, method: 5 as unknown as string }),
+  ],
   ["a probe", "reachable", (genuine) => ({ ...genuine, method: "GET" })],
   ["a repeated id", "malformed", changing({ "X-WEBHOOK-ID": "other" })],
   ["no type", "malformed", changing({ "x-webhook-type": undefined })],

@@ -1,4 +1,4 @@
-// Written out from GATEWAY.md, so that the tests do not take them from the code.
+// Written out from the gateway's document, so that the tests do not take them from the code.
 
 /** What may be hacked: the `event_type` of an alarm is one of these and `_hacked`. */
 export const HACKED_ITEMS = [

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createWebhookReceiver, type SecretOption } from "../../src/index.js";
 import { createCollector } from "../support/collector.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
@@ -11,34 +11,43 @@ function watched(secret: SecretOption) {
   return { receiver, messages: () => lines.map(({ message }) => message), lines };
 }
 
-describe("a weak secret", () => {
-  test.each<[string, SecretOption, string]>([
-    ["15 characters", "0123456789abcde", "is shorter than 16 characters"],
-    ["a placeholder", "your-webhook-secret-here", "is a placeholder"],
-    ["a placeholder in capitals", "CHANGE_ME", "is a placeholder"],
-    ["one repeated character", "xxxxxxxxxxxxxxxxxxxxxxxx", "is one character again and again"],
-    ["the second of a list", [STRONG, "short and weak"], "is shorter than 16 characters"],
-    [
-      "the secret of one type",
-      { new_alarm: STRONG, delete_my_data_event: [STRONG, "changeme"] },
-      "is a placeholder",
-    ],
-  ])(
-    "a weak secret causes a warning without the secret when the receiver is created: %s",
-    (_what, secret, expected) => {
-      const { messages, lines } = watched(secret);
-      expect(messages()).toHaveLength(1);
-      expect(lines[0]?.level).toBe("warn");
-      expect(messages()[0]).toContain(`the webhook secret ${expected}`);
-      expect(messages()[0]).toContain("openssl rand -hex 32");
-      for (const text of Object.values(Object(secret) as object)
-        .flat(2)
-        .concat(secret)) {
-        if (typeof text === "string" && text.length > 1) expect(messages()[0]).not.toContain(text);
-      }
-    },
-  );
-});
+test.each<[string, SecretOption, string]>([
+  ["15 characters", "0123456789abcde", "is shorter than 16 characters"],
+  ["a placeholder", "your-webhook-secret-here", "is a placeholder"],
+  ["a placeholder in capitals", "CHANGE_ME", "is a placeholder"],
+  ["one repeated character", "xxxxxxxxxxxxxxxxxxxxxxxx", "is one character again and again"],
+  ["the second of a list", [STRONG, "short and weak"], "is shorter than 16 characters"],
+  [
+    "the secret of one type",
+    { new_alarm: STRONG, delete_my_data_event: [STRONG, "changeme"] },
+    "is a placeholder",
+  ],
+])(
+  "a weak secret causes a warning without the secret when the receiver is created: %s",
+  (_what, secret, expected) => {
+    const { messages, lines } = watched(secret);
+    expect(messages()).toHaveLength(1);
+    expect(lines[0]?.level).toBe("warn");
+    expect(messages()[0]).toContain(`the webhook secret ${expected}`);
+    expect(messages()[0]).toContain("openssl rand -hex 32");
+    for (const text of Object.values(Object(secret) as object)
+      .flat(2)
+      .concat(secret)) {
+      if (typeof text === "string" && text.length > 1) expect(messages()[0]).not.toContain(text);
+    }
+  },
+);
+
+test.each(['"', "'", "`"])(
+  "a secret in quotation marks (%s), as an env file leaves it, causes a warning that says to remove them",
+  (mark) => {
+    const { messages } = watched(mark + STRONG + mark);
+    expect(messages()).toHaveLength(1);
+    expect(messages()[0]).toContain("is in quotation marks");
+    expect(messages()[0]).toContain("docker run --env-file");
+    expect(messages()[0]).not.toContain(STRONG);
+  },
+);
 
 test("several weak secrets cause one warning for each receiver", () => {
   expect(watched(["changeme", "secret", "short"]).messages()).toHaveLength(1);
@@ -48,6 +57,7 @@ test.each<[SecretOption]>([
   [STRONG],
   ["0123456789abcdef"],
   [[STRONG, TEST_SECRET]],
+  [`"${STRONG}`],
   [{ new_alarm: STRONG, delete_my_data_event: [STRONG] }],
 ])("a secret of 16 characters or more causes no warning: case %#", (secret) => {
   expect(watched(secret).messages()).toEqual([]);

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { describeService } from "../support/describe-service.js";
@@ -22,80 +22,78 @@ beforeAll(async () => {
   await buildSite();
 }, 600_000);
 
-describe("the built site", () => {
-  /** The targets of links and pictures of a page. */
-  const targetsOf = (page: string): readonly string[] =>
-    Array.from(readPage(page).matchAll(/<(?:a|img)[^>]* (?:href|src)="([^"]+)"/g), ([, to = ""]) =>
-      to.replaceAll("&amp;", "&"),
-    ).filter((to) => !/^(?:https?|mailto|data):/.test(to));
+/** The targets of links and pictures of a page. */
+const targetsOf = (page: string): readonly string[] =>
+  Array.from(readPage(page).matchAll(/<(?:a|img)[^>]* (?:href|src)="([^"]+)"/g), ([, to = ""]) =>
+    to.replaceAll("&amp;", "&"),
+  ).filter((to) => !/^(?:https?|mailto|data):/.test(to));
 
-  test("no link of the site leads to a missing page, file or anchor", () => {
-    const ids = new Map<string, ReadonlySet<string>>();
-    const idsOf = (page: string): ReadonlySet<string> => {
-      const known = ids.get(page) ?? new Set(readPage(page).match(/(?<= id=")[^"]+/g));
-      ids.set(page, known);
-      return known;
-    };
-    const dead = builtPages().flatMap((page) =>
-      targetsOf(page)
-        .filter((to) => {
-          const url = new URL(to, `http://site/${page}`);
-          const file = decodeURIComponent(
-            url.pathname.endsWith("/") ? `${url.pathname}index.html` : url.pathname,
-          );
-          if (!existsSync(path.join(SITE, file))) return true;
-          const anchor = decodeURIComponent(url.hash.slice(1));
-          return anchor !== "" && !idsOf(file.slice(1)).has(anchor);
-        })
-        .map((to) => `${page}: ${to}`),
-    );
-    expect(dead).toEqual([]);
-  });
+test("no link of the site leads to a missing page, file or anchor", () => {
+  const ids = new Map<string, ReadonlySet<string>>();
+  const idsOf = (page: string): ReadonlySet<string> => {
+    const known = ids.get(page) ?? new Set(readPage(page).match(/(?<= id=")[^"]+/g));
+    ids.set(page, known);
+    return known;
+  };
+  const dead = builtPages().flatMap((page) =>
+    targetsOf(page)
+      .filter((to) => {
+        const url = new URL(to, `http://site/${page}`);
+        const file = decodeURIComponent(
+          url.pathname.endsWith("/") ? `${url.pathname}index.html` : url.pathname,
+        );
+        if (!existsSync(path.join(SITE, file))) return true;
+        const anchor = decodeURIComponent(url.hash.slice(1));
+        return anchor !== "" && !idsOf(file.slice(1)).has(anchor);
+      })
+      .map((to) => `${page}: ${to}`),
+  );
+  expect(dead).toEqual([]);
+});
 
-  test("each outcome has a page with its message, its causes and its command", () => {
-    for (const name of NAMES) {
-      const text = readFileSync(path.join(SITE, `outcomes/${name}.md`), "utf8");
-      const { causes, command = "" } = OUTCOME_CAUSES[name as keyof typeof OUTCOME_CAUSES];
-      expect(text).toContain(OUTCOMES[name as keyof typeof OUTCOMES].message);
-      for (const cause of causes) expect(text).toContain(cause);
-      expect(text).toContain(command);
-    }
-  });
+test("each outcome has a page with its message, its causes and its command", () => {
+  for (const name of NAMES) {
+    const text = readFileSync(path.join(SITE, `outcomes/${name}.md`), "utf8");
+    const { causes, command = "" } = OUTCOME_CAUSES[name as keyof typeof OUTCOME_CAUSES];
+    expect(text).toContain(OUTCOMES[name as keyof typeof OUTCOMES].message);
+    for (const cause of causes) expect(text).toContain(cause);
+    expect(text).toContain(command);
+  }
+});
 
-  test("each error code of docs/errors.md has a page", () => {
-    const codes = readMarkdown("docs/errors.md")
-      .table("error")
-      .flatMap(([, , own = ""]) => own.split(", "));
-    expect(codes.length).toBeGreaterThan(40);
-    expect(codes.filter((code) => !existsSync(path.join(SITE, `errors/${code}.html`)))).toEqual([]);
-  });
+test("each error code of docs/errors.md has a page", () => {
+  const codes = readMarkdown("docs/errors.md")
+    .table("error")
+    .flatMap(([, , own = ""]) => own.split(", "));
+  expect(codes.length).toBeGreaterThan(40);
+  expect(codes.filter((code) => !existsSync(path.join(SITE, `errors/${code}.html`)))).toEqual([]);
+});
 
-  test("each page has a Markdown twin, and llms.txt links to it once", () => {
-    const llms = readFileSync(path.join(SITE, "llms.txt"), "utf8");
-    const pages = builtPages().filter((page) => page !== "api/index.html");
-    expect(pages.length).toBeGreaterThan(100);
-    const twins = pages.map((page) => page.replace(/html$/, "md"));
-    expect(twins.filter((twin) => !existsSync(path.join(SITE, twin)))).toEqual([]);
-    expect(twins.filter((twin) => llms.split(`(${twin})`).length !== 2)).toEqual([]);
-  });
+test("each page has a Markdown twin, and llms.txt links to it once", () => {
+  const llms = readFileSync(path.join(SITE, "llms.txt"), "utf8");
+  const pages = builtPages().filter((page) => page !== "api/index.html");
+  expect(pages.length).toBeGreaterThan(100);
+  const twins = pages.map((page) => page.replace(/html$/, "md"));
+  expect(twins.filter((twin) => !existsSync(path.join(SITE, twin)))).toEqual([]);
+  expect(twins.filter((twin) => llms.split(`(${twin})`).length !== 2)).toEqual([]);
+});
 
-  test("each of the 26 questions is answered in one click from the first page", () => {
-    const questions = readMarkdown("docs/index.md").text.matchAll(/^\d+\. \[(.*)\]\(/gm);
-    const first = readPage("index.html").replaceAll(/<[^>]+>/g, "");
-    const asked = Array.from(questions, ([, question = ""]) => question.replaceAll("`", ""));
-    expect(asked).toHaveLength(26);
-    for (const question of asked) expect(first).toContain(question);
-  });
+test("each of the 26 questions is answered in one click from the first page", () => {
+  const questions = readMarkdown("docs/index.md").text.matchAll(/^\d+\. \[(.*)\]\(/gm);
+  const first = readPage("index.html").replaceAll(/<[^>]+>/g, "");
+  const asked = Array.from(questions, ([, question = ""]) => question.replaceAll("`", ""));
+  expect(asked).toHaveLength(26);
+  for (const question of asked) expect(first).toContain(question);
+});
 
-  test("each entry of the package has an API page with an example", () => {
-    const { exports } = JSON.parse(readMarkdown("package.json").text) as { exports: object };
-    const entries = Object.entries(exports).filter(([, target]) => typeof target === "object");
-    for (const [entry] of entries) {
-      const name = entry === "." ? "identity-gateway-webhooks" : entry.slice(2);
-      const text = readFileSync(path.join(SITE, `api/${name}.md`), "utf8");
-      expect(text.split("\n").slice(0, 4).join("\n"), entry).toContain("```ts");
-    }
-  });
+test("each entry of the package has an API page with an example", () => {
+  const { exports } = JSON.parse(readMarkdown("package.json").text) as { exports: object };
+  const entries = Object.entries(exports).filter(([, target]) => typeof target === "object");
+  for (const [entry] of entries) {
+    const name = entry === "." ? "identity-gateway-webhooks" : entry.slice(2);
+    const text = readFileSync(path.join(SITE, `api/${name}.md`), "utf8");
+    expect(text.split("\n").slice(0, 4).join("\n"), entry).toContain("```ts");
+  }
 });
 
 const missing = CHROMIUM === undefined ? "chromium is not installed" : undefined;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { CallGroups, type KeyedCall } from "../../src/stores/call-groups.js";
 import { CallLimits } from "../../src/stores/call-limits.js";
 import { deferred } from "../support/deferred.js";
@@ -44,11 +44,11 @@ function observedVerb(pass: () => Promise<unknown>) {
         groups -= 1;
       }
     },
-    async alone(call, isPatient) {
+    async alone(call, wait) {
       seen.alone.push(call.number);
       return during([call], () => {
         if (call.key === "poisoned") throw new Error("poisoned");
-        if (call.key === "locked" && !isPatient) throw new Error("locked");
+        if (call.key === "locked" && wait !== "long") throw new Error("locked");
         return call.number;
       });
     },
@@ -57,157 +57,154 @@ function observedVerb(pass: () => Promise<unknown>) {
   return { seen, groups: groupsOf };
 }
 
-describe("calls of a store in groups", () => {
-  it("each call gets its own result or its own error, in any order of calls and answers", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.array(fc.constantFrom(...KEYS), { maxLength: 8 }), { maxLength: 6 }),
-        fc.scheduler(),
-        async (turns, scheduler) => {
-          const { seen, groups } = observedVerb(() => scheduler.schedule(Promise.resolve()));
-          let number = 0;
-          const calls = turns.flatMap((keys) => {
-            const turn = keys.map((key) => ({ key, number: (number += 1), deadline: deadline() }));
-            const start = scheduler.schedule(Promise.resolve());
-            return turn.map((call) =>
-              start
-                .then(() => groups.send(call))
-                .then(
-                  (result) => {
-                    expect(result).toBe(call.number);
-                    expect(call.key).not.toBe("poisoned");
-                  },
-                  (error: unknown) => {
-                    expect(error).toEqual(new Error("poisoned"));
-                    expect(call.key).toBe("poisoned");
-                  },
-                ),
-            );
-          });
-          await scheduler.waitFor(Promise.all(calls));
-          expect(seen.faults).toEqual([]);
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
-
-  it("the first call is sent at once, and those of the rest of the turn in one group", async () => {
-    const { seen, groups } = observedVerb(() => Promise.resolve());
-    const calls = [1, 2, 3, 4].map((number) =>
-      groups.send({ key: `key ${String(5 - number)}`, number, deadline: deadline() }),
-    );
-    expect(seen.alone).toEqual([1]);
-    expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
-    expect(seen.together).toEqual([[4, 3, 2]]);
-    expect(seen.alone).toEqual([1]);
-  });
-
-  it("at most two groups are on their way, of at most 200 calls", async () => {
-    const answer = deferred();
-    const { seen, groups } = observedVerb(() => answer.promise);
-    const send = (number: number) =>
-      groups.send({ key: `key ${String(number)}`, number, deadline: deadline() });
-    const calls = Array.from({ length: 201 }, (_, index) => send(index));
-    await new Promise((resolve) => setImmediate(resolve));
-    calls.push(...Array.from({ length: 450 }, (_, index) => send(1_000 + index)));
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(seen.together.map(({ length }) => length)).toEqual([200]);
-    answer.resolve();
-    await Promise.all(calls);
-    expect(seen.together.map(({ length }) => length)).toEqual([200, 200, 200, 50]);
-  });
-
-  it("calls of a group that fails are sent alone, four at a time", async () => {
-    const answer = deferred();
-    let onTheirWay = 0;
-    let most = 0;
-    const groups = new CallGroups<NumberedCall, number>({
-      together: () => Promise.reject(new Error("the connection broke")),
-      async alone({ number }) {
-        if (number === 0) return number;
-        onTheirWay += 1;
-        most = Math.max(most, onTheirWay);
-        await answer.promise;
-        onTheirWay -= 1;
-        return number;
+it("each call gets its own result or its own error, in any order of calls and answers", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.constantFrom(...KEYS), { maxLength: 8 }), { maxLength: 6 }),
+      fc.scheduler(),
+      async (turns, scheduler) => {
+        const { seen, groups } = observedVerb(() => scheduler.schedule(Promise.resolve()));
+        let number = 0;
+        const calls = turns.flatMap((keys) => {
+          const turn = keys.map((key) => ({ key, number: (number += 1), deadline: deadline() }));
+          const start = scheduler.schedule(Promise.resolve());
+          return turn.map((call) =>
+            start
+              .then(() => groups.send(call))
+              .then(
+                (result) => {
+                  expect(result).toBe(call.number);
+                  expect(call.key).not.toBe("poisoned");
+                },
+                (error: unknown) => {
+                  expect(error).toEqual(new Error("poisoned"));
+                  expect(call.key).toBe("poisoned");
+                },
+              ),
+          );
+        });
+        await scheduler.waitFor(Promise.all(calls));
+        expect(seen.faults).toEqual([]);
       },
-      isLocked: () => false,
-    });
-    const numbers = Array.from({ length: 12 }, (_, number) => number);
-    const calls = numbers.map((number) =>
-      groups.send({ key: `key ${String(number)}`, number, deadline: deadline() }),
-    );
-    await vi.waitUntil(() => most === 4);
-    answer.resolve();
-    expect(await Promise.all(calls)).toEqual(numbers);
-    expect(most).toBe(4);
-  });
+    ),
+    { numRuns: 300 },
+  );
+});
 
-  it("a call whose time is over when its group fails is rejected, and not sent alone", async () => {
-    const alone: number[] = [];
-    const failure = new Error("no answer in time");
-    let isOver = false;
-    const groups = new CallGroups<NumberedCall, number>({
-      together() {
-        isOver = true;
-        return Promise.reject(failure);
-      },
-      alone({ number }) {
-        alone.push(number);
-        return Promise.resolve(number);
-      },
-      isLocked: () => false,
-    });
-    const short = { limitMs: 5, remainingMs: () => 1, isOver: () => isOver };
-    const calls = [
-      groups.send({ key: "first", number: 1, deadline: deadline() }),
-      groups.send({ key: "short", number: 2, deadline: short }),
-      groups.send({ key: "long", number: 3, deadline: deadline() }),
-    ];
-    expect(await Promise.allSettled(calls)).toEqual([
-      { status: "fulfilled", value: 1 },
-      { status: "rejected", reason: failure },
-      { status: "fulfilled", value: 3 },
-    ]);
-    expect(alone).toEqual([1, 3]);
-  });
+it("the first call is sent at once, and those of the rest of the turn in one group", async () => {
+  const { seen, groups } = observedVerb(() => Promise.resolve());
+  const calls = [1, 2, 3, 4].map((number) =>
+    groups.send({ key: `key ${String(5 - number)}`, number, deadline: deadline() }),
+  );
+  expect(seen.alone).toEqual([1]);
+  expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
+  expect(seen.together).toEqual([[4, 3, 2]]);
+  expect(seen.alone).toEqual([1]);
+});
 
-  it("calls that wait for locked rows delay no call for another row", async () => {
-    const unlocked = deferred();
-    const groups = new CallGroups<NumberedCall, number>({
-      together: () => Promise.reject(new Error("locked")),
-      async alone({ key, number }, isPatient) {
-        if (!key.startsWith("locked")) return number;
-        if (!isPatient) throw new Error("locked");
-        await unlocked.promise;
-        return number;
-      },
-      isLocked: (error) => String(error).includes("locked"),
-    });
-    const send = (key: string, number: number) =>
-      groups.send({ key, number, deadline: deadline() });
-    const waiting = Array.from({ length: 6 }, (_, number) =>
-      send(`locked ${String(number)}`, number),
-    );
-    await new Promise((resolve) => setImmediate(resolve));
-    const others = ["a", "b", "c"].map((key, number) => send(key, number));
-    expect(await Promise.all(others)).toEqual([0, 1, 2]);
-    unlocked.resolve();
-    expect(await Promise.all(waiting)).toEqual([0, 1, 2, 3, 4, 5]);
-  });
+it("at most two groups are on their way, of at most 200 calls", async () => {
+  const answer = deferred();
+  const { seen, groups } = observedVerb(() => answer.promise);
+  const send = (number: number) =>
+    groups.send({ key: `key ${String(number)}`, number, deadline: deadline() });
+  const calls = Array.from({ length: 201 }, (_, index) => send(index));
+  await new Promise((resolve) => setImmediate(resolve));
+  calls.push(...Array.from({ length: 450 }, (_, index) => send(1_000 + index)));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(seen.together.map(({ length }) => length)).toEqual([200]);
+  answer.resolve();
+  await Promise.all(calls);
+  expect(seen.together.map(({ length }) => length)).toEqual([200, 200, 200, 50]);
+});
 
-  it("a call that has waited beyond its deadline is rejected and not sent", async () => {
-    const answer = deferred();
-    const { seen, groups } = observedVerb(() => answer.promise);
-    let isOver = false;
-    const short = { limitMs: 5, remainingMs: () => 1, isOver: () => isOver };
-    const first = groups.send({ key: "same", number: 1, deadline: deadline() });
-    const late = groups.send({ key: "same", number: 2, deadline: short });
-    isOver = true;
-    answer.resolve();
-    expect(await first).toBe(1);
-    await expect(late).rejects.toMatchObject({ code: "deadline_exceeded" });
-    expect(seen.alone).toEqual([1]);
+it("calls of a group that fails are sent alone, four at a time", async () => {
+  const answer = deferred();
+  let onTheirWay = 0;
+  let most = 0;
+  const groups = new CallGroups<NumberedCall, number>({
+    together: () => Promise.reject(new Error("the connection broke")),
+    async alone({ number }) {
+      if (number === 0) return number;
+      onTheirWay += 1;
+      most = Math.max(most, onTheirWay);
+      await answer.promise;
+      onTheirWay -= 1;
+      return number;
+    },
+    isLocked: () => false,
   });
+  const numbers = Array.from({ length: 12 }, (_, number) => number);
+  const calls = numbers.map((number) =>
+    groups.send({ key: `key ${String(number)}`, number, deadline: deadline() }),
+  );
+  await vi.waitUntil(() => most === 4);
+  answer.resolve();
+  expect(await Promise.all(calls)).toEqual(numbers);
+  expect(most).toBe(4);
+});
+
+it("a call whose time is over when its group fails is rejected, and not sent alone", async () => {
+  const alone: number[] = [];
+  const failure = new Error("no answer in time");
+  let isOver = false;
+  const groups = new CallGroups<NumberedCall, number>({
+    together() {
+      isOver = true;
+      return Promise.reject(failure);
+    },
+    alone({ number }) {
+      alone.push(number);
+      return Promise.resolve(number);
+    },
+    isLocked: () => false,
+  });
+  const short = { limitMs: 5, remainingMs: () => 1, isOver: () => isOver };
+  const calls = [
+    groups.send({ key: "first", number: 1, deadline: deadline() }),
+    groups.send({ key: "short", number: 2, deadline: short }),
+    groups.send({ key: "long", number: 3, deadline: deadline() }),
+  ];
+  expect(await Promise.allSettled(calls)).toEqual([
+    { status: "fulfilled", value: 1 },
+    { status: "rejected", reason: failure },
+    { status: "fulfilled", value: 3 },
+  ]);
+  expect(alone).toEqual([1, 3]);
+});
+
+it("calls that wait for locked rows delay no call for another row", async () => {
+  const unlocked = deferred();
+  const groups = new CallGroups<NumberedCall, number>({
+    together: () => Promise.reject(new Error("locked")),
+    async alone({ key, number }, wait) {
+      if (!key.startsWith("locked")) return number;
+      if (wait !== "long") throw new Error("locked");
+      await unlocked.promise;
+      return number;
+    },
+    isLocked: (error) => String(error).includes("locked"),
+  });
+  const send = (key: string, number: number) => groups.send({ key, number, deadline: deadline() });
+  const waiting = Array.from({ length: 6 }, (_, number) =>
+    send(`locked ${String(number)}`, number),
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  const others = ["a", "b", "c"].map((key, number) => send(key, number));
+  expect(await Promise.all(others)).toEqual([0, 1, 2]);
+  unlocked.resolve();
+  expect(await Promise.all(waiting)).toEqual([0, 1, 2, 3, 4, 5]);
+});
+
+it("a call that has waited beyond its deadline is rejected and not sent", async () => {
+  const answer = deferred();
+  const { seen, groups } = observedVerb(() => answer.promise);
+  let isOver = false;
+  const short = { limitMs: 5, remainingMs: () => 1, isOver: () => isOver };
+  const first = groups.send({ key: "same", number: 1, deadline: deadline() });
+  const late = groups.send({ key: "same", number: 2, deadline: short });
+  isOver = true;
+  answer.resolve();
+  expect(await first).toBe(1);
+  await expect(late).rejects.toMatchObject({ code: "deadline_exceeded" });
+  expect(seen.alone).toEqual([1]);
 });

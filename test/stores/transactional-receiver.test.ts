@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite, { type Database } from "libsql";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { DiscardDelivery, RetryLater, type DeliveryContext } from "../../src/index.js";
 import { createRandom } from "../../kit/random.js";
 import { delivery } from "../support/deliveries.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 import { smallSqliteTransactions } from "../support/transactional/transactional-sqlite.js";
+import { throwing } from "../support/faults.js";
 
 let folder: string;
 const open: Database[] = [];
@@ -37,83 +38,77 @@ function effectsIn(database: Database): unknown[] {
   return database.prepare("SELECT id FROM effects ORDER BY id").pluck().all();
 }
 
-describe("a receiver on a real database", () => {
-  it("a transactional receiver commits the handler's writes together with the delivery id", async () => {
-    const database = connect();
-    const { receive } = transactionalReceiver(smallSqliteTransactions(database), writesEffect);
-    const request = await delivery({ id: "one" });
-    expect(await receive(request)).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
-    const other = connect();
-    const restarted = transactionalReceiver(smallSqliteTransactions(other), writesEffect);
-    expect(await restarted.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(effectsIn(other)).toEqual(["one"]);
-  });
+it("a transactional receiver commits the handler's writes together with the delivery id", async () => {
+  const database = connect();
+  const { receive } = transactionalReceiver(smallSqliteTransactions(database), writesEffect);
+  const request = await delivery({ id: "one" });
+  expect(await receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+  expect(await receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
+  const other = connect();
+  const restarted = transactionalReceiver(smallSqliteTransactions(other), writesEffect);
+  expect(await restarted.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
+  expect(effectsIn(other)).toEqual(["one"]);
+});
 
-  it("a transactional receiver rolls both back if COMMIT fails on an error of the handler", async () => {
-    const database = connect();
-    database.pragma("foreign_keys = ON");
-    database.exec(
-      `CREATE TABLE accounts (id INTEGER PRIMARY KEY);
+it("a transactional receiver rolls both back if COMMIT fails on an error of the handler", async () => {
+  const database = connect();
+  database.pragma("foreign_keys = ON");
+  database.exec(
+    `CREATE TABLE accounts (id INTEGER PRIMARY KEY);
        CREATE TABLE alarms (account INTEGER REFERENCES accounts DEFERRABLE INITIALLY DEFERRED)`,
-    );
-    let isBroken = true;
-    const { receive } = transactionalReceiver(smallSqliteTransactions(database), (context) => {
-      writesEffect(context);
-      // There is no such account, which the database checks at COMMIT.
-      if (isBroken) context.tx.exec("INSERT INTO alarms VALUES (1)");
-    });
-    const request = await delivery({ id: "one" });
-    expect(await receive(request)).toMatchObject({ status: 503, outcome: "store_unavailable" });
-    expect(effectsIn(database)).toEqual([]);
-    isBroken = false;
-    expect(await receive(request)).toMatchObject({ status: 200, outcome: "handled" });
-    expect(effectsIn(database)).toEqual(["one"]);
+  );
+  let isBroken = true;
+  const { receive } = transactionalReceiver(smallSqliteTransactions(database), (context) => {
+    writesEffect(context);
+    // There is no such account, which the database checks at COMMIT.
+    if (isBroken) context.tx.exec("INSERT INTO alarms VALUES (1)");
   });
+  const request = await delivery({ id: "one" });
+  expect(await receive(request)).toMatchObject({ status: 503, outcome: "store_unavailable" });
+  expect(effectsIn(database)).toEqual([]);
+  isBroken = false;
+  expect(await receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+  expect(effectsIn(database)).toEqual(["one"]);
+});
 
-  it("a transactional receiver has one effect of each delivery, despite failures and two processes", async () => {
-    const { pick } = createRandom(5);
-    const endings = [
-      () => {
-        throw new Error("the handler fails");
-      },
-      () => {
-        throw new RetryLater();
-      },
-      () => undefined,
-      () => Promise.resolve(),
-      () => new Promise<void>((resolve) => setImmediate(resolve)),
-    ];
-    const handler = (context: DeliveryContext<Database>) => {
-      writesEffect(context);
-      if (context.id.startsWith("closed")) throw new DiscardDelivery();
-      return pick(endings)();
-    };
-    const receivers = [connect(), connect()].map((database) =>
-      transactionalReceiver(smallSqliteTransactions(database), handler),
-    );
-    const ids = Array.from({ length: 60 }, (_, n) => `${n % 6 === 0 ? "closed" : "open"}-${n}`);
-    const seen = new Set<string>();
+it("a transactional receiver has one effect of each delivery, despite failures and two processes", async () => {
+  const { pick } = createRandom(5);
+  const endings = [
+    throwing(new Error("the handler fails")),
+    throwing(new RetryLater()),
+    () => undefined,
+    () => Promise.resolve(),
+    () => new Promise<void>((resolve) => setImmediate(resolve)),
+  ];
+  const handler = (context: DeliveryContext<Database>) => {
+    writesEffect(context);
+    if (context.id.startsWith("closed")) throw new DiscardDelivery();
+    return pick(endings)();
+  };
+  const receivers = [connect(), connect()].map((database) =>
+    transactionalReceiver(smallSqliteTransactions(database), handler),
+  );
+  const ids = Array.from({ length: 60 }, (_, n) => `${n % 6 === 0 ? "closed" : "open"}-${n}`);
+  const seen = new Set<string>();
 
-    const deliverUntilAcknowledged = async (id: string, first: number): Promise<void> => {
-      const request = await delivery({ id });
-      for (let attempt = first; attempt < 10_000; attempt++) {
-        const response = await receivers[attempt % 2]?.receive(request);
-        if (response !== undefined) seen.add(response.outcome);
-        if (response?.status === 200) return;
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      throw new Error(`${id} is never acknowledged`);
-    };
-    // Three redeliveries of each.
-    await Promise.all(
-      [0, 1, 2].flatMap((first) => ids.map((id) => deliverUntilAcknowledged(id, first))),
-    );
+  const deliverUntilAcknowledged = async (id: string, first: number): Promise<void> => {
+    const request = await delivery({ id });
+    for (let attempt = first; attempt < 10_000; attempt++) {
+      const response = await receivers[attempt % 2]?.receive(request);
+      if (response !== undefined) seen.add(response.outcome);
+      if (response?.status === 200) return;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    throw new Error(`${id} is never acknowledged`);
+  };
+  // Three redeliveries of each.
+  await Promise.all(
+    [0, 1, 2].flatMap((first) => ids.map((id) => deliverUntilAcknowledged(id, first))),
+  );
 
-    expect(effectsIn(connect())).toEqual(ids.filter((id) => id.startsWith("open")).sort());
-    expect([...seen].sort()).toEqual([
-      ...["discarded", "duplicate", "handled", "handler_failed", "in_flight"],
-      ...["retry_later", "store_unavailable"],
-    ]);
-  });
+  expect(effectsIn(connect())).toEqual(ids.filter((id) => id.startsWith("open")).sort());
+  expect([...seen].sort()).toEqual([
+    ...["discarded", "duplicate", "handled", "handler_failed", "in_flight"],
+    ...["retry_later", "store_unavailable"],
+  ]);
 });

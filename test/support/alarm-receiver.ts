@@ -3,7 +3,6 @@ import {
   type DeliveryContext,
   type WebhookReceiver,
   type WebhookRequest,
-  type WebhookResponse,
 } from "../../src/index.js";
 import { createCollector } from "./collector.js";
 import { deferred, type Deferred } from "./deferred.js";
@@ -33,36 +32,20 @@ export function observedAlarmReceiver(handler: AlarmHandler, options: AlarmOptio
   return { receiver: alarmReceiver(handler, { ...observers, ...options }), lines, reports };
 }
 
-/** A handler whose runs the test ends one by one. */
-export interface HeldHandler {
-  readonly handler: AlarmHandler;
-  readonly runs: readonly DeliveryContext[];
-  /** Delivers a request and waits until the handler runs for it. */
-  readonly start: (receiver: WebhookReceiver, request: WebhookRequest) => Promise<HeldRun>;
-}
-
-/** One run of a held handler. `resolve` or `reject` ends it. */
-export interface HeldRun extends Deferred<void> {
-  readonly context: DeliveryContext;
-  readonly answer: Promise<WebhookResponse>;
-  /** Ends it and waits for the answer. */
-  readonly succeed: () => Promise<WebhookResponse>;
-  readonly fail: (error: unknown) => Promise<WebhookResponse>;
-}
-
 /** Makes a handler that runs until the test ends it. */
-export function heldHandler(): HeldHandler {
+export function heldHandler() {
   const runs: DeliveryContext[] = [];
   let called = deferred<Deferred<void> & { readonly context: DeliveryContext }>();
   return {
     runs,
-    handler(context) {
+    handler: (context: DeliveryContext) => {
       const run = { ...deferred(), context };
       runs.push(context);
       called.resolve(run);
       return run.promise;
     },
-    async start(receiver, request) {
+    /** Delivers a request and waits until the handler runs for it. */
+    start: async (receiver: WebhookReceiver, request: WebhookRequest) => {
       called = deferred();
       const answer = receiver.receive(request);
       const run = await called.promise;
@@ -73,7 +56,7 @@ export function heldHandler(): HeldHandler {
           run.resolve();
           return answer;
         },
-        fail(error) {
+        fail(error: unknown) {
           run.reject(error);
           return answer;
         },

@@ -2,25 +2,10 @@ import { connect, createServer, type Socket } from "node:net";
 import { listen } from "./servers.js";
 
 /** A proxy in front of a local server that can drop the data of its connections. */
-export interface BlackHoleProxy {
-  readonly port: number;
-  /**
-   * From now on the open connections carry no data, and neither end is notified, as after a firewall has forgotten
-   * them. New connections work.
-   */
-  readonly swallow: () => void;
-  /**
-   * The next data with this text still reaches the server. From then on it is as after `swallow`, which resolves the
-   * promise.
-   */
-  readonly loseAnswerTo: (text: string) => Promise<void>;
-  /** Sends new connections to another local port from now on, as after a change of DNS. */
-  readonly leadTo: (port: number) => void;
-  readonly close: () => Promise<void>;
-}
+export type BlackHoleProxy = Awaited<ReturnType<typeof startBlackHoleProxy>>;
 
 /** Starts a proxy in front of the server at `port` of 127.0.0.1. */
-export async function startBlackHoleProxy(port: number): Promise<BlackHoleProxy> {
+export async function startBlackHoleProxy(port: number) {
   let target = port;
   const sockets = new Set<Socket>();
   const swallowed = new Set<Socket>();
@@ -50,9 +35,17 @@ export async function startBlackHoleProxy(port: number): Promise<BlackHoleProxy>
   const running = await listen(server);
   return {
     port: running.port,
+    /**
+     * From now on the open connections carry no data, and neither end is notified, as after a firewall has forgotten
+     * them. New connections work.
+     */
     swallow,
-    loseAnswerTo(text) {
-      return new Promise((resolve) => {
+    /**
+     * The next data with this text still reaches the server. From then on it is as after `swallow`, which resolves the
+     * promise.
+     */
+    loseAnswerTo(text: string) {
+      return new Promise<void>((resolve) => {
         onData = (bytes) => {
           if (!bytes.includes(text)) return;
           onData = undefined;
@@ -61,10 +54,11 @@ export async function startBlackHoleProxy(port: number): Promise<BlackHoleProxy>
         };
       });
     },
-    leadTo(next) {
+    /** Sends new connections to another local port from now on, as after a change of DNS. */
+    leadTo(next: number) {
       target = next;
     },
-    close() {
+    close: () => {
       for (const socket of sockets) socket.destroy();
       return running.close();
     },

@@ -21,6 +21,8 @@ export interface Sent {
   readonly record?: Record<string, unknown>;
   readonly body?: string;
   readonly request?: Partial<WebhookRequest>;
+  /** Headers that are changed after signing; undefined takes one away. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
 /** A receiver with a clock that the test sets, and a sender. */
@@ -43,7 +45,7 @@ export class Monitored {
   }
 
   /** Sends one request. Resolves to its outcome. */
-  async send({ offMs = 0, record, body, request, ...rest }: Sent = {}): Promise<string> {
+  async send({ offMs = 0, record, body, request, headers, ...rest }: Sent = {}): Promise<string> {
     this.#sent += 1;
     const created_at = new Date(this.nowMs).toISOString();
     const signed = await delivery({
@@ -52,7 +54,8 @@ export class Monitored {
       body: body ?? JSON.stringify({ alarm: alarm({ created_at, ...record }) }),
       ...rest,
     });
-    return (await this.receiver.receive({ ...signed, ...request })).outcome;
+    const changed = { ...signed, headers: { ...signed.headers, ...headers }, ...request };
+    return (await this.receiver.receive(changed)).outcome;
   }
 
   /** Sends a number of requests, one after the other. */

@@ -7,18 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "./free-port.js";
 
 /** A server that a test started, on a free port of 127.0.0.1 and with a folder of its own. */
-export interface ServerProcess {
-  readonly port: number;
-  /** Sends the signal and waits until the process has ended. Its folder and its port stay for `start`. */
-  readonly end: (signal: NodeJS.Signals) => Promise<void>;
-  /** Starts it again on the same port, with the data on disk. */
-  readonly start: () => Promise<void>;
-  /** Suspends the process, like a machine that hangs: its connections stay open. */
-  readonly pause: () => void;
-  readonly resume: () => void;
-  /** Kills it and removes its folder. */
-  readonly close: () => Promise<void>;
-}
+export type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
 /** A program that serves on a port. */
 export interface ServerProgram {
@@ -33,8 +22,14 @@ export interface ServerProgram {
   readonly prepare?: (folder: string) => void;
 }
 
+/** The processes that run, so that none outlives this one, also when it ends by an error. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 /** Starts the program and waits until it answers. */
-export async function startServer(program: ServerProgram): Promise<ServerProcess> {
+export async function startServer(program: ServerProgram) {
   const { name, command, args, answers, owner = {}, prepare } = program;
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   give(folder, owner);
@@ -53,6 +48,7 @@ export async function startServer(program: ServerProgram): Promise<ServerProcess
       stdio: [...stdio],
     });
     child = started;
+    running.add(started.once("exit", () => running.delete(started)));
     let said = "";
     // Redis says on its standard output why it ends.
     for (const stream of [started.stdout, started.stderr]) {
@@ -67,21 +63,25 @@ export async function startServer(program: ServerProgram): Promise<ServerProcess
     throw new Error(`${name} ended with ${how} before it answered: ${said}`);
   };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
-    const running = child;
+    const ending = child;
     child = undefined;
-    if (running === undefined || hasEnded(running)) return;
-    ended = once(running, "exit");
-    running.kill(signal);
+    if (ending === undefined || hasEnded(ending)) return;
+    ended = once(ending, "exit");
+    ending.kill(signal);
     await ended;
   };
   await start();
   return {
     port,
+    /** Sends the signal and waits until the process has ended. Its folder and its port stay for `start`. */
     end,
+    /** Starts it again on the same port, with the data on disk. */
     start,
+    /** Suspends the process, like a machine that hangs: its connections stay open. */
     pause: () => child?.kill("SIGSTOP"),
     resume: () => child?.kill("SIGCONT"),
-    async close() {
+    /** Kills it and removes its folder. */
+    close: async () => {
       await end("SIGKILL");
       rmSync(folder, { recursive: true, force: true });
     },

@@ -3,7 +3,7 @@ import { UnreadableBody } from "../../src/delivery/request.js";
 import { HEALTH_REASON_CODES, HEALTH_REASONS } from "../../src/telemetry/health-reasons.js";
 import { RetryLater, type HealthReasonCode, type WebhookReceiverOptions } from "../../src/index.js";
 import { deferred, never } from "../support/deferred.js";
-import { onlineDataEvent } from "../support/deliveries.js";
+import { onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
 import { Monitored, type Sent } from "../support/monitored-receiver.js";
 import { spiedStore } from "../support/spied-store.js";
 
@@ -43,11 +43,15 @@ const goodOne = async (monitored: Monitored): Promise<void> => {
 
 /** How each reason appears, and how it ends. Those with a clock, workers or a store have tests of their own. */
 const SCENES: Partial<Record<HealthReasonCode, Scene>> = {
-  only_mismatches: {
-    cause: (monitored) => monitored.send(WRONG_SECRET),
+  all_refused: {
+    cause: (monitored) => {
+      monitored.pass({ minutes: 5 });
+      return monitored.send(WRONG_SECRET);
+    },
     times: 5,
     cure: goodOne,
   },
+  mismatch_ratio: { cause: (monitored) => monitored.send(WRONG_SECRET), times: 5 },
   stale: { before: afterOne, cause: (monitored) => monitored.send(STALE), times: 3, cure: goodOne },
   body_consumed: {
     cause: (monitored) =>
@@ -149,7 +153,7 @@ describe("each reason", () => {
     },
   );
 
-  it("mismatch_ratio needs an authentic request before it, and is one of five", async () => {
+  it("mismatch_ratio is one of five requests, also before the first authentic one", async () => {
     const monitored = new Monitored();
     await monitored.sendMany(20);
     for (let time = 0; time < 4; time += 1) await monitored.send(WRONG_SECRET);
@@ -173,12 +177,96 @@ describe("each reason", () => {
       monitored.pass({ hours: 4 });
       await monitored.send(WRONG_SECRET);
     }
-    expect(monitored.codes()).toEqual(["mismatch_ratio"]);
+    expect(monitored.codes()).toEqual(["all_refused"]);
     monitored.pass({ hours: 12 });
     const [reason] = monitored.health().reasons;
     expect(reason?.since).toBe(new Date(monitored.nowMs - 28 * 3_600_000).toISOString());
     await monitored.send();
     expect(monitored.codes()).toEqual([]);
+  });
+
+  it.each<[string, Sent]>([
+    ["with a wrong secret", WRONG_SECRET],
+    ["without a signature", { headers: { "x-webhook-signature": undefined } }],
+    ["with a cut signature", { headers: { "x-webhook-signature": "v1=0123" } }],
+    ["whose X-Webhook-Id a proxy strips", { headers: { "x-webhook-id": undefined } }],
+    ["whose timestamp a proxy strips", { headers: { "x-webhook-timestamp": undefined } }],
+    ["whose X-Webhook-Type a proxy strips", { headers: { "x-webhook-type": undefined } }],
+  ])("six hours of refused deliveries %s are failing after one good delivery", async (_, sent) => {
+    const monitored = new Monitored();
+    await monitored.send();
+    for (let minute = 0; minute < 360; minute += 1) {
+      monitored.pass({ minutes: 1 });
+      await monitored.send(sent);
+      // The gateway has not given up the first one by then.
+      if (minute === 15) expect(monitored.health().status).toBe("failing");
+    }
+    const since = new Date(monitored.nowMs - 359 * 60_000).toISOString();
+    expect(monitored.health()).toMatchObject({
+      status: "failing",
+      reasons: [
+        { code: "all_refused", count: 360, since },
+        { code: "mismatch_ratio", count: 16 },
+      ],
+    });
+    await monitored.send();
+    expect(monitored.codes()).toEqual(["mismatch_ratio"]);
+  });
+
+  it("a type that is refused whole is failing while the other type verifies, until one of its own is authentic", async () => {
+    const monitored = new Monitored();
+    const wrongEvent: Sent = { ...EVENT, ...WRONG_SECRET };
+    for (let minute = 0; minute < 20; minute += 1) {
+      monitored.pass({ minutes: 1 });
+      await monitored.sendMany(10);
+      await monitored.send(wrongEvent);
+    }
+    expect(monitored.health().reasons).toMatchObject([{ code: "all_refused", count: 20 }]);
+    await monitored.send({ ...EVENT, offMs: -3_600_000 });
+    expect(monitored.codes()).toEqual([]);
+  });
+
+  it("refusals with an authentic delivery of the type every 15 minutes are never failing", async () => {
+    const monitored = new Monitored();
+    for (let minute = 0; minute < 100; minute += 1) {
+      await monitored.send(minute % 15 === 0 ? {} : WRONG_SECRET);
+      expect(monitored.health().status, String(minute)).not.toBe("failing");
+      monitored.pass({ minutes: 1 });
+    }
+  });
+
+  it("requests of types that are not documented are never all_refused", async () => {
+    const monitored = new Monitored();
+    for (let time = 0; time < 20; time += 1) {
+      monitored.pass({ minutes: 5 });
+      await monitored.send({ ...WRONG_SECRET, type: "constructor" });
+    }
+    expect(monitored.codes()).toEqual([]);
+  });
+
+  it("a broken secret function is degraded at once, and failing when all of a type was refused for 15 minutes", async () => {
+    const monitored = new Monitored({
+      secret: ({ type }) => (type === "new_alarm" ? fail() : TEST_SECRET),
+      handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
+    });
+    await monitored.sendMany(3);
+    expect(monitored.health()).toMatchObject({
+      status: "degraded",
+      reasons: [{ code: "secret_unavailable" }],
+    });
+    for (let time = 0; time < 3; time += 1) {
+      monitored.pass({ minutes: 5 });
+      // The secret of the other type is there.
+      await monitored.send({ ...EVENT, id: "again" });
+      await monitored.send();
+    }
+    expect(monitored.health()).toMatchObject({
+      status: "failing",
+      reasons: [
+        { code: "all_refused", count: 6 },
+        { code: "secret_unavailable", count: 6 },
+      ],
+    });
   });
 
   it("a few failures among many good requests are no reason", async () => {
@@ -276,7 +364,7 @@ describe("each reason", () => {
 });
 
 it("every reason has one sentence of advice, and every reason has a test", () => {
-  const own = ["mismatch_ratio", "silence", "completions_pending", "dead_jobs"];
+  const own = ["silence", "completions_pending", "dead_jobs"];
   expect([...Object.keys(SCENES), ...own].sort()).toEqual([...HEALTH_REASON_CODES].sort());
   for (const { advice } of Object.values(HEALTH_REASONS)) {
     expect(advice).toMatch(/^[A-Z].*[^.]\.$/s);

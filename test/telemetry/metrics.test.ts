@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { memoryStore, metricsText, type WebhookReceiver } from "../../src/index.js";
+import {
+  memoryStore,
+  metricsText,
+  type WebhookReceiver,
+  type WebhookRequest,
+} from "../../src/index.js";
 import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
 import { alarm, delivery, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
@@ -30,10 +35,13 @@ function measuredReceiver(
 const atAlarms = (outcome: string) =>
   `gateway_webhook_requests_total{outcome="${outcome}",type="new_alarm"}`;
 
+const notAuthentic = (reason: string, type: string) =>
+  `gateway_webhook_not_authentic_total{reason="${reason}",type="${type}"}`;
+
 /** The series whose value is not 0, except buckets, sums and clocks. */
 function risen(series: ReadonlyMap<string, number>): Record<string, number> {
   const kept = [...series].filter(
-    ([name, value]) => value !== 0 && !/_bucket|_sum|last_a\w+_seconds/.test(name),
+    ([name, value]) => value !== 0 && !/_bucket|_sum|last_a\w+_seconds|started/.test(name),
   );
   return Object.fromEntries(kept);
 }
@@ -65,12 +73,61 @@ it("requests are counted by outcome and type, forged ones without a type", async
     [atAlarms("handled")]: 2,
     [atAlarms("duplicate")]: 1,
     'gateway_webhook_requests_total{outcome="signature_mismatch",type="none"}': 1,
+    [notAuthentic("signature_mismatch", "new_alarm")]: 1,
     'gateway_webhook_requests_total{outcome="unrecognized",type="other"}': 1,
     // A webhook type that is not documented.
     "gateway_webhook_drift_total{}": 1,
     'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}': 3,
     'gateway_webhook_secret_matches_total{secret_index="0",type="other"}': 1,
   });
+});
+
+const withHeaders = (changes: Record<string, string | string[] | undefined>) => async () => {
+  const { headers, ...rest } = await delivery();
+  return { ...rest, headers: { ...headers, ...changes } };
+};
+
+it.each<[string, () => Promise<WebhookRequest>, string | undefined, string?]>([
+  ["without X-Webhook-Id", withHeaders({ "x-webhook-id": undefined }), "malformed_signed"],
+  ["without a timestamp", withHeaders({ "x-webhook-timestamp": undefined }), "malformed_signed"],
+  ["without a type", withHeaders({ "x-webhook-type": undefined }), "malformed_signed", "none"],
+  ["with its id twice", withHeaders({ "x-webhook-id": ["a", "b"] }), "malformed_signed"],
+  ["with a broken signature", withHeaders({ "x-webhook-signature": "v1=0" }), "malformed_signed"],
+  ["without a signature", withHeaders({ "x-webhook-signature": undefined }), "unsigned"],
+  [
+    "of another secret, with a type that is not documented",
+    () => delivery({ type: "jane_doe", secret: "another secret of 20" }),
+    "signature_mismatch",
+    "other",
+  ],
+  [
+    "without an id and a good signature",
+    withHeaders({ "x-webhook-id": undefined, "x-webhook-signature": "v1=0" }),
+    undefined,
+  ],
+  [
+    "without any webhook header",
+    () => Promise.resolve({ method: "POST", headers: {}, body: "{}" }),
+    undefined,
+  ],
+])(
+  "a request %s is counted by the type that it claims, if it may be the gateway's",
+  async (_what, request, reason, type = "new_alarm") => {
+    const { receiver, text, exported } = measuredReceiver();
+    await receiver.receive(await request());
+    const counted = Object.entries(risen(text())).filter(([name]) => name.includes("authentic"));
+    expect(counted).toEqual(reason === undefined ? [] : [[notAuthentic(reason, type), 1]]);
+    if (reason !== undefined) expect((await exported()).get(notAuthentic(reason, type))).toBe(1);
+  },
+);
+
+it("a joined header, as Fetch writes two of one name, is counted by its first value", async () => {
+  const { receiver, text } = measuredReceiver();
+  const { headers, ...rest } = await delivery();
+  const joined = new Headers(headers);
+  for (const [name, value] of joined) if (name.startsWith("x-")) joined.append(name, value);
+  await receiver.receive({ ...rest, headers: joined });
+  expect(text().get(notAuthentic("malformed_signed", "new_alarm"))).toBe(1);
 });
 
 it("deliveries that were recovered are counted", async () => {
@@ -98,6 +155,7 @@ it("the last authentic and the last acknowledged delivery are told by the receiv
     NOW_SECONDS + 60,
     NOW_SECONDS,
   ]);
+  expect(text().get("gateway_webhook_started_seconds{}")).toBe(NOW_SECONDS);
 });
 
 it("the Prometheus text and the OpenTelemetry exporter show the same numbers", async () => {
@@ -209,4 +267,41 @@ it("a copy of a receiver has its metrics", async () => {
   const { receiver } = measuredReceiver();
   await receiver.receive(await delivery());
   expect(parsePrometheus(metricsText({ ...receiver })).get(atAlarms("handled"))).toBe(1);
+});
+
+it("how long a type is refused whole is told until an authentic delivery of it comes", async () => {
+  let now = NOW_MS;
+  const { receiver, text, exported } = measuredReceiver(() => undefined, { now: () => now });
+  const name = 'gateway_webhook_all_refused_seconds{type="new_alarm"}';
+  const sendUnsigned = async () => {
+    const { headers, body } = await delivery({ timestamp: now / 1000 });
+    const { "x-webhook-signature": signature, ...unsigned } = headers;
+    expect(signature).toBeDefined();
+    await receiver.receive({ headers: unsigned, body });
+    now += 300_000;
+  };
+  for (let sent = 0; sent < 4; sent++) await sendUnsigned();
+  expect(text().get(name)).toBe(0);
+  await sendUnsigned();
+  expect(text().get(name)).toBe(1_200);
+  now += 36_000_000;
+  expect(text().get(name)).toBe(1_200);
+  expect((await exported()).get('gateway_webhook_all_refused{type="new_alarm"}')).toBe(1_200);
+  await receiver.receive(await delivery({ timestamp: now / 1000 }));
+  expect(text().get(name)).toBe(0);
+});
+
+it("probes of webhooks check with a made-up secret are not counted as the gateway's", async () => {
+  let now = NOW_MS;
+  const { receiver, text } = measuredReceiver(() => undefined, { now: () => now });
+  for (let sent = 0; sent < 8; sent++) {
+    const secret = "a made-up secret of webhooks check";
+    await receiver.receive(await delivery({ id: `probe-${sent}`, secret, timestamp: now / 1000 }));
+    now += 900_000;
+  }
+  expect(text().get('gateway_webhook_all_refused_seconds{type="new_alarm"}')).toBe(0);
+  const counted =
+    'gateway_webhook_not_authentic_total{reason="signature_mismatch",type="new_alarm"}';
+  expect(text().get(counted)).toBe(0);
+  expect(receiver.health().status).not.toBe("failing");
 });

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   createWebhookReceiver,
   RetryLater,
@@ -36,162 +36,157 @@ function recorder() {
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
-describe("telemetry", () => {
-  it("it begins with the request, runs around the handler and ends with the report", async () => {
-    const { calls, telemetry } = recorder();
-    const receiver = alarmReceiver(() => calls.push(["handler"]), { telemetry });
-    const request = await delivery();
-    await receiver.receive(request);
-    const work = {
-      ...{ kind: "delivery", id: ID, type: "new_alarm", takeover: false },
-      ...{ timestampMs: NOW_SECONDS * 1000, bytes: Buffer.byteLength(request.body) },
-    };
-    expect(calls).toEqual([
-      ["begin", "delivery"],
-      ["run", 1, work],
-      ["handler"],
-      ["ran"],
-      ["end", 1, "handled"],
-    ]);
-  });
-
-  it("a request without a handler run has a beginning and an end", async () => {
-    const { calls, telemetry } = recorder();
-    const receiver = alarmReceiver(() => undefined, { telemetry });
-    await receiver.receive(await delivery({ secret: "another secret of 20" }));
-    await receiver.receive({ method: "GET", headers: {}, body: "" });
-    expect(calls).toEqual([
-      ["begin", "delivery"],
-      ["end", 1, "signature_mismatch"],
-      ["begin", "delivery"],
-      ["end", 3, "reachable"],
-    ]);
-  });
-
-  it("an event's type is named only if it is documented", async () => {
-    const { calls, telemetry } = recorder();
-    const { receiver, reports } = recordingReceiver({ telemetry });
-    await receiver.receive(await eventDelivery("DATA_DELETED"));
-    await receiver.receive(await eventDelivery("JANE_DOE", { id: "2" }));
-    const runs = calls.filter((call) => (call as unknown[])[0] === "run");
-    expect(runs).toMatchObject([
-      ["run", 1, { eventType: "DATA_DELETED" }],
-      ["run", 5, { eventType: "other" }],
-    ]);
-    expect(reports.map(({ eventType }) => eventType)).toEqual(["DATA_DELETED", "other"]);
-  });
-
-  it("a handler that puts a getter that throws into its event changes no answer", async () => {
-    const boom = throwing(new Error("made up"));
-    const { receiver, reports } = recordingReceiver({
-      handlers: {
-        delete_my_data_event: (event) => {
-          Object.defineProperty(event, "type", { get: boom });
-          return boom();
-        },
-      },
-    });
-    const answer = await receiver.receive(await eventDelivery("DATA_DELETED"));
-    expect(answer.outcome).toBe("handler_failed");
-    expect(reports).toMatchObject([{ outcome: "handler_failed" }]);
-  });
-
-  it("a handler that settles late is reported to the same state twice", async () => {
-    const ended: unknown[] = [];
-    let finish = (): void => undefined;
-    const receiver = alarmReceiver(() => new Promise<void>((resolve) => (finish = resolve)), {
-      handlerTimeoutMs: 1,
-      telemetry: {
-        begin: () => "state",
-        run: (_state, _work, call) => call(),
-        end: (state, report) => ended.push([state, report.outcome, "late" in report]),
-      },
-    });
-    await receiver.receive(await delivery());
-    finish();
-    await receiver.drain();
-    expect(ended).toEqual([
-      ["state", "handler_timeout", false],
-      ["state", "handled", true],
-    ]);
-  });
-
-  it("the asynchronous context that it sets reaches the handler", async () => {
-    const spans = new AsyncLocalStorage<string>();
-    const seen: unknown[] = [];
-    const handler = async (): Promise<void> => {
-      seen.push(spans.getStore());
-      await Promise.resolve();
-      seen.push(spans.getStore());
-    };
-    const receiver = alarmReceiver(handler, {
-      telemetry: {
-        begin: () => undefined,
-        run: (_state, { id }, call) => spans.run(id, call),
-        end: () => undefined,
-      },
-    });
-    await receiver.receive(await delivery());
-    expect(seen).toEqual([ID, ID]);
-  });
-
-  const boom = throwing(new Error("telemetry fails"));
-  const silent = { begin: () => undefined, end: () => undefined };
-  it.each<[string, WebhookTelemetry]>([
-    ["throws in begin", { ...silent, begin: boom, run: (_state, _work, call) => call() }],
-    ["throws in run, before the handler", { ...silent, run: boom }],
-    [
-      "throws in run, after the handler",
-      {
-        ...silent,
-        run: (_state, _work, call) => {
-          call();
-          return boom();
-        },
-      },
-    ],
-    ["throws in end", { ...silent, end: boom, run: (_state, _work, call) => call() }],
-    ["never calls the handler", { ...silent, run: () => undefined as never }],
-    [
-      "calls the handler twice",
-      {
-        ...silent,
-        run: (_state, _work, call) => {
-          call();
-          return call();
-        },
-      },
-    ],
-    [
-      "replaces the result",
-      { ...silent, run: (_state, _work, call) => (call(), never() as never) },
-    ],
-  ])("telemetry that %s changes no answer, and each handler runs once", async (_, telemetry) => {
-    let runs = 0;
-    const { receiver, lines } = observedAlarmReceiver(() => void (runs += 1), { telemetry });
-    const answers = [
-      await receiver.receive(await delivery({ id: "1" })),
-      await receiver.receive(await delivery({ id: "2" })),
-    ];
-    expect(answers.map(({ outcome }) => outcome)).toEqual(["handled", "handled"]);
-    expect(runs).toBe(2);
-    const warnings = linesWith(lines, "the option telemetry has thrown");
-    expect(warnings).toHaveLength(_.startsWith("throws") ? 1 : 0);
-  });
-
-  it("the result of a handler is passed on, whichever it is", async () => {
-    const { telemetry } = recorder();
-    const receiver = alarmReceiver(() => Promise.reject(new RetryLater()), { telemetry });
-    expect((await receiver.receive(await delivery())).outcome).toBe("retry_later");
-  });
-
-  it.each([[{}], [{ begin: () => 1, run: () => 1 }], ["on"]])(
-    "telemetry without its three methods is refused: %j",
-    (telemetry) => {
-      const options = { secret: TEST_SECRET, handlers: { new_alarm: () => 1 }, telemetry };
-      expect(() => createWebhookReceiver(options as unknown as WebhookReceiverOptions)).toThrow(
-        /telemetry must have the method/,
-      );
-    },
-  );
+it("telemetry begins with the request, runs around the handler and ends with the report", async () => {
+  const { calls, telemetry } = recorder();
+  const receiver = alarmReceiver(() => calls.push(["handler"]), { telemetry });
+  const request = await delivery();
+  await receiver.receive(request);
+  const work = {
+    ...{ kind: "delivery", id: ID, type: "new_alarm", takeover: false },
+    ...{ timestampMs: NOW_SECONDS * 1000, bytes: Buffer.byteLength(request.body) },
+  };
+  expect(calls).toEqual([
+    ["begin", "delivery"],
+    ["run", 1, work],
+    ["handler"],
+    ["ran"],
+    ["end", 1, "handled"],
+  ]);
 });
+
+it("a request without a handler run has a beginning and an end", async () => {
+  const { calls, telemetry } = recorder();
+  const receiver = alarmReceiver(() => undefined, { telemetry });
+  await receiver.receive(await delivery({ secret: "another secret of 20" }));
+  await receiver.receive({ method: "GET", headers: {}, body: "" });
+  expect(calls).toEqual([
+    ["begin", "delivery"],
+    ["end", 1, "signature_mismatch"],
+    ["begin", "delivery"],
+    ["end", 3, "reachable"],
+  ]);
+});
+
+it("an event's type is named only if it is documented", async () => {
+  const { calls, telemetry } = recorder();
+  const { receiver, reports } = recordingReceiver({ telemetry });
+  await receiver.receive(await eventDelivery("DATA_DELETED"));
+  await receiver.receive(await eventDelivery("JANE_DOE", { id: "2" }));
+  const runs = calls.filter((call) => (call as unknown[])[0] === "run");
+  expect(runs).toMatchObject([
+    ["run", 1, { eventType: "DATA_DELETED" }],
+    ["run", 5, { eventType: "other" }],
+  ]);
+  expect(reports.map(({ eventType }) => eventType)).toEqual(["DATA_DELETED", "other"]);
+});
+
+it("a handler that puts a getter that throws into its event changes no answer", async () => {
+  const boom = throwing(new Error("made up"));
+  const { receiver, reports } = recordingReceiver({
+    handlers: {
+      delete_my_data_event: (event) => {
+        Object.defineProperty(event, "type", { get: boom });
+        return boom();
+      },
+    },
+  });
+  const answer = await receiver.receive(await eventDelivery("DATA_DELETED"));
+  expect(answer.outcome).toBe("handler_failed");
+  expect(reports).toMatchObject([{ outcome: "handler_failed" }]);
+});
+
+it("a handler that settles late is reported to the same state twice", async () => {
+  const ended: unknown[] = [];
+  let finish = (): void => undefined;
+  const receiver = alarmReceiver(() => new Promise<void>((resolve) => (finish = resolve)), {
+    handlerTimeoutMs: 1,
+    telemetry: {
+      begin: () => "state",
+      run: (_state, _work, call) => call(),
+      end: (state, report) => ended.push([state, report.outcome, "late" in report]),
+    },
+  });
+  await receiver.receive(await delivery());
+  finish();
+  await receiver.drain();
+  expect(ended).toEqual([
+    ["state", "handler_timeout", false],
+    ["state", "handled", true],
+  ]);
+});
+
+it("the asynchronous context that it sets reaches the handler", async () => {
+  const spans = new AsyncLocalStorage<string>();
+  const seen: unknown[] = [];
+  const handler = async (): Promise<void> => {
+    seen.push(spans.getStore());
+    await Promise.resolve();
+    seen.push(spans.getStore());
+  };
+  const receiver = alarmReceiver(handler, {
+    telemetry: {
+      begin: () => undefined,
+      run: (_state, { id }, call) => spans.run(id, call),
+      end: () => undefined,
+    },
+  });
+  await receiver.receive(await delivery());
+  expect(seen).toEqual([ID, ID]);
+});
+
+const boom = throwing(new Error("telemetry fails"));
+const silent = { begin: () => undefined, end: () => undefined };
+it.each<[string, WebhookTelemetry]>([
+  ["throws in begin", { ...silent, begin: boom, run: (_state, _work, call) => call() }],
+  ["throws in run, before the handler", { ...silent, run: boom }],
+  [
+    "throws in run, after the handler",
+    {
+      ...silent,
+      run: (_state, _work, call) => {
+        call();
+        return boom();
+      },
+    },
+  ],
+  ["throws in end", { ...silent, end: boom, run: (_state, _work, call) => call() }],
+  ["never calls the handler", { ...silent, run: () => undefined as never }],
+  [
+    "calls the handler twice",
+    {
+      ...silent,
+      run: (_state, _work, call) => {
+        call();
+        return call();
+      },
+    },
+  ],
+  ["replaces the result", { ...silent, run: (_state, _work, call) => (call(), never() as never) }],
+])("telemetry that %s changes no answer, and each handler runs once", async (_, telemetry) => {
+  let runs = 0;
+  const { receiver, lines } = observedAlarmReceiver(() => void (runs += 1), { telemetry });
+  const answers = [
+    await receiver.receive(await delivery({ id: "1" })),
+    await receiver.receive(await delivery({ id: "2" })),
+  ];
+  expect(answers.map(({ outcome }) => outcome)).toEqual(["handled", "handled"]);
+  expect(runs).toBe(2);
+  const warnings = linesWith(lines, "the option telemetry has thrown");
+  expect(warnings).toHaveLength(_.startsWith("throws") ? 1 : 0);
+});
+
+it("the result of a handler is passed on, whichever it is", async () => {
+  const { telemetry } = recorder();
+  const receiver = alarmReceiver(() => Promise.reject(new RetryLater()), { telemetry });
+  expect((await receiver.receive(await delivery())).outcome).toBe("retry_later");
+});
+
+it.each([[{}], [{ begin: () => 1, run: () => 1 }], ["on"]])(
+  "telemetry without its three methods is refused: %j",
+  (telemetry) => {
+    const options = { secret: TEST_SECRET, handlers: { new_alarm: () => 1 }, telemetry };
+    expect(() => createWebhookReceiver(options as unknown as WebhookReceiverOptions)).toThrow(
+      /telemetry must have the method/,
+    );
+  },
+);

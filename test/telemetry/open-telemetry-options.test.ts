@@ -4,10 +4,11 @@ import {
   openTelemetry,
   type OpenTelemetryOptions,
 } from "../../src/telemetry/opentelemetry/index.js";
-import { inboxWorker, type InboxJob } from "../../src/inbox/index.js";
+import type { InboxJob } from "../../src/inbox/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { alarm, delivery, NOW_SECONDS } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
+import { calledWorker } from "../support/inbox/called-worker.js";
 import { inMemorySdk } from "../support/telemetry/in-memory.js";
 
 const API = Symbol.for("opentelemetry.js.api.1");
@@ -118,7 +119,7 @@ it("an SDK that was given is not looked for again", () => {
 
 it("an SDK that starts after the worker was made counts the jobs that end from then on", async () => {
   const telemetry = openTelemetry();
-  const worker = inboxWorker({
+  const worker = calledWorker({
     handlers: { new_alarm: () => undefined },
     telemetry,
     logger: false,

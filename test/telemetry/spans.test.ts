@@ -250,7 +250,7 @@ it("1 000 personal alarms and events leave no personal value and no other attrib
     ),
   );
   expect([...metricKeys].sort()).toEqual(
-    ["event_type", "kind", "operation", "outcome", "secret_index", "type"].filter((key) =>
+    ["event_type", "kind", "operation", "outcome", "reason", "secret_index", "type"].filter((key) =>
       metricKeys.has(key),
     ),
   );

@@ -2,27 +2,25 @@
 // have the types of a receiver's.
 import { Queue, Worker } from "bullmq";
 import PgBoss from "pg-boss";
-import { createWebhookReceiver, type Alarm, type DeliveryContext } from "../../src/index.js";
+import {
+  createWebhookReceiver,
+  type Alarm,
+  type DeliveryContext,
+  type DeliveryStore,
+  type TransactionalStore,
+} from "../../src/index.js";
 import {
   inbox,
-  inboxWorker,
+  inboxConsume,
+  type InboxConsumer,
   type InboxHandlers,
   type InboxJob,
-  type InboxResult,
   type JobReport,
+  type QueueDriver,
 } from "../../src/inbox/index.js";
-import {
-  bullmqConsume,
-  bullmqEnqueue,
-  bullmqDeadDeliveries as bullmqDead,
-} from "../../src/inbox/bullmq/index.js";
+import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import type { Replayed } from "../../src/inbox/dead-deliveries.js";
-import {
-  pgBossDeadDeliveries as pgBossDead,
-  pgBossConsume,
-  pgBossEnqueue,
-  type DeadDelivery,
-} from "../../src/inbox/pg-boss/index.js";
+import { pgBossQueue, type DeadDelivery } from "../../src/inbox/pg-boss/index.js";
 import { type Equal } from "./proofs.js";
 
 declare function assert<T extends true>(): T;
@@ -30,62 +28,61 @@ declare function assert<T extends true>(): T;
 const boss = new PgBoss("postgres://localhost/db");
 const queue = new Queue("gateway-deliveries", { connection: { port: 6379 } });
 const handlers = { new_alarm: () => undefined };
-const workerOptions = { connection: { port: 6379 }, concurrency: 5 };
+declare const driver: QueueDriver;
+declare const store: DeliveryStore;
+const workerOptions = { connection: { port: 6379 }, lockDuration: 5_000 };
 
 // The real clients.
-createWebhookReceiver({ secret: "s", handlers: inbox({ enqueue: pgBossEnqueue({ boss }) }) });
-createWebhookReceiver({ secret: "s", handlers: inbox({ enqueue: bullmqEnqueue({ queue }) }) });
-const stop: () => Promise<void> = pgBossConsume({ boss, handlers });
-const stopped = bullmqConsume({ Worker, queueName: "q", workerOptions, handlers });
-assert<Equal<typeof stopped, () => Promise<void>>>();
-bullmqConsume({ Worker, workerOptions, handlers });
+createWebhookReceiver({ secret: "s", handlers: inbox({ driver: pgBossQueue({ boss }) }) });
+createWebhookReceiver({ secret: "s", handlers: inbox({ driver: bullmqQueue({ queue }) }) });
+inboxConsume({ driver: pgBossQueue({ boss }), store, handlers });
+inboxConsume({ driver: bullmqQueue({ Worker, workerOptions }), store, handlers });
+inboxConsume({ driver: bullmqQueue({ queue, Worker, workerOptions }), store, handlers });
 
 // A queue object is `queue`, and its name is `queueName`.
-// @ts-expect-error -- bullmqEnqueue takes a Queue object
-bullmqEnqueue({ queue: "gateway-deliveries" });
-// @ts-expect-error -- bullmqConsume takes a name
-bullmqConsume({ Worker, queue, workerOptions, handlers });
-// @ts-expect-error -- pgBossConsume takes queueName
-pgBossConsume({ boss, queue: "gateway-deliveries", handlers });
+// @ts-expect-error -- bullmqQueue takes a Queue object
+bullmqQueue({ queue: "gateway-deliveries" });
+// @ts-expect-error -- pgBossQueue takes queueName
+pgBossQueue({ boss, queue: "gateway-deliveries" });
 
 // A single type.
-const { new_alarm } = inbox({ enqueue: pgBossEnqueue({ boss }) });
+const { new_alarm } = inbox({ driver: pgBossQueue({ boss }) });
 createWebhookReceiver({ secret: "s", handlers: { new_alarm } });
 
 // The wrong engine.
 // @ts-expect-error -- a Queue of BullMQ is no PgBoss
-pgBossEnqueue({ boss: queue });
-// @ts-expect-error -- a Queue of BullMQ is no PgBoss
-pgBossConsume({ boss: queue, handlers });
+pgBossQueue({ boss: queue });
 // @ts-expect-error -- a PgBoss is no Queue of BullMQ
-bullmqEnqueue({ queue: boss });
+bullmqQueue({ queue: boss });
 // @ts-expect-error -- a Queue is no Worker class
-bullmqConsume({ Worker: Queue, queueName: "q", workerOptions, handlers });
-bullmqConsume({
+bullmqQueue({ Worker: Queue, queueName: "q", workerOptions });
+bullmqQueue({
   // @ts-expect-error -- BullMQ's own options are checked
   Worker,
   queueName: "q",
-  workerOptions: { connection: {}, concurrency: "5" },
-  handlers,
+  workerOptions: { connection: {}, lockDuration: "5" },
 });
 // @ts-expect-error -- the connection is required
-bullmqConsume({ Worker, queueName: "q", workerOptions: { concurrency: 5 }, handlers });
+bullmqQueue({ Worker, queueName: "q", workerOptions: { lockDuration: 5_000 } });
 
-// Your own enqueue.
-inbox({ enqueue: (job, context) => Promise.resolve([job.id, context.id]) });
+// Your own driver.
+inbox({ driver: { put: (job, context) => Promise.resolve([job.id, context.id]) } });
 inbox({
-  enqueue: (job, context) => {
-    assert<Equal<typeof job, InboxJob>>();
-    assert<Equal<typeof context, DeliveryContext>>();
-    return Promise.resolve();
+  driver: {
+    put(job, context) {
+      assert<Equal<typeof job, InboxJob>>();
+      assert<Equal<typeof context, DeliveryContext>>();
+      return Promise.resolve();
+    },
   },
 });
 // @ts-expect-error -- without a promise the end of the write is unknown
-inbox({ enqueue: (job) => job.id });
+inbox({ driver: { put: (job) => job.id } });
 
 // A worker's handlers.
-pgBossConsume({
-  boss,
+inboxConsume({
+  driver,
+  store,
   handlers: {
     new_alarm: (alarm, context) => {
       assert<Equal<typeof alarm, Alarm>>();
@@ -98,30 +95,41 @@ pgBossConsume({
   },
 });
 // @ts-expect-error -- no such handler
-pgBossConsume({ boss, handlers: { old_alarm: () => undefined } });
-// @ts-expect-error -- no handlers
-bullmqConsume({ Worker, queueName: "q", workerOptions });
-const work = inboxWorker({ handlers });
-const result: Promise<InboxResult> = work({}, { takeover: true });
-// @ts-expect-error -- signal must be an AbortSignal
-const wrong = work({}, { signal: true });
-// The error of a result exists only after its outcome is checked.
-assert<Equal<keyof InboxResult, "outcome">>();
+inboxConsume({ driver, store, handlers: { old_alarm: () => undefined } });
+// A worker of any queue.
+declare const transactions: TransactionalStore<Transaction>;
+const worker: InboxConsumer = inboxConsume({ driver, store, handlers });
+inboxConsume({
+  driver,
+  store: transactions,
+  handlers: { new_alarm: (_, { tx }) => tx.query("INSERT") },
+});
+// @ts-expect-error -- without Worker the driver takes no jobs
+inboxConsume({ driver: bullmqQueue({ queue }), store, handlers });
+// @ts-expect-error -- without queue the driver writes no jobs
+inbox({ driver: bullmqQueue({ Worker, workerOptions }) });
+// @ts-expect-error -- the store is required
+inboxConsume({ driver, handlers });
+// @ts-expect-error -- without a transaction there is no tx
+inboxConsume({ driver, store, handlers: { new_alarm: (_, context) => context.tx as never } });
+// @ts-expect-error -- a message must be settled
+void worker.run({ id: "1", data: {}, attempt: 1 });
 
 // A write in the transaction of the store.
 interface Transaction {
   query(text: string): Promise<unknown>;
 }
 const joined = inbox({
-  enqueue: (job, { tx }: DeliveryContext<Transaction>) => tx.query(job.id),
+  driver: { put: (job, { tx }: DeliveryContext<Transaction>) => tx.query(job.id) },
 });
 assert<Equal<typeof joined, InboxHandlers<DeliveryContext<Transaction>>>>();
 // @ts-expect-error -- without such a store there is no transaction
 createWebhookReceiver({ secret: "s", handlers: joined });
 
 // A worker's reports, and the dead deliveries of the real clients.
-pgBossConsume({
-  boss,
+inboxConsume({
+  driver,
+  store,
   handlers,
   onJob: ({ outcome, error }) => {
     assert<
@@ -132,9 +140,9 @@ pgBossConsume({
 });
 // @ts-expect-error -- a report has no body
 assert<Equal<JobReport["body"], string>>();
-const letters: Promise<DeadDelivery[]> = pgBossDead({ boss }).list({ limit: 10 });
-const replayed: Promise<Replayed> = bullmqDead({ queue }).replay("all");
+const letters: Promise<DeadDelivery[]> = pgBossQueue({ boss }).list({ limit: 10 });
+const replayed: Promise<Replayed> = bullmqQueue({ queue }).replay("all");
 // @ts-expect-error -- a single id must be in an array
-void bullmqDead({ queue }).replay("3f2504e0");
+void bullmqQueue({ queue }).replay("3f2504e0");
 // @ts-expect-error -- discard needs ids
-void pgBossDead({ boss }).discard("all");
+void pgBossQueue({ boss }).discard("all");

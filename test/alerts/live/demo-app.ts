@@ -23,17 +23,10 @@ export interface Work {
 }
 
 /** A partner's app: Express, a receiver on a store, and `/metrics`. */
-export interface DemoApp {
-  readonly port: number;
-  readonly url: string;
-  readonly work: Work;
-  /** Replaces the running version. Its metrics begin at 0, as those of a new process. */
-  readonly deploy: (deployment: Deployment) => void;
-  readonly close: () => Promise<void>;
-}
+export type DemoApp = Awaited<ReturnType<typeof startDemoApp>>;
 
 /** Starts the app on a free port of 127.0.0.1. */
-export async function startDemoApp(store: DeliveryStore): Promise<DemoApp> {
+export async function startDemoApp(store: DeliveryStore) {
   const work: Work = { delayMs: 0, failsFor: undefined };
   const handle = async ({ type }: { readonly type?: string }): Promise<void> => {
     if (work.delayMs > 0) await wait(work.delayMs);
@@ -66,7 +59,8 @@ export async function startDemoApp(store: DeliveryStore): Promise<DemoApp> {
     port,
     url: `http://127.0.0.1:${port}/webhooks/gateway`,
     work,
-    deploy(deployment) {
+    /** Replaces the running version. Its metrics begin at 0, as those of a new process. */
+    deploy(deployment: Deployment) {
       running = version(deployment);
     },
     async close() {

@@ -1,23 +1,17 @@
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
-import { openTelemetry, type WebhookTelemetry } from "identity-gateway-webhooks/opentelemetry";
+import { openTelemetry } from "identity-gateway-webhooks/opentelemetry";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** What a process shows to Prometheus, as an app sets it up. */
-export interface Measured {
-  /** For the receiver, the inbox and the worker. */
-  readonly telemetry: WebhookTelemetry;
-  /** Answers `GET /metrics`. */
-  readonly serveMetrics: (req: IncomingMessage, res: ServerResponse) => void;
-}
-
 /** Metrics that begin at 0, as those of a new process. */
-export function newMetrics(): Measured {
+export function newMetrics() {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const meterProvider = new MeterProvider({ readers: [exporter] });
   return {
+    /** For the receiver, the inbox and the worker. */
     telemetry: openTelemetry({ meterProvider, spans: false }),
-    serveMetrics: (req, res) => {
+    /** Answers `GET /metrics`. */
+    serveMetrics: (req: IncomingMessage, res: ServerResponse) => {
       exporter.getMetricsRequestHandler(req, res);
     },
   };

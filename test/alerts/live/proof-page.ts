@@ -41,7 +41,11 @@ export function proofTable({ failures }: Pick<ProofResults, "failures">): string
 }
 
 /** The page `docs/monitoring/proof.md`. */
-export function proofPage(results: ProofResults, shortened: ReadonlyMap<string, string>): string {
+export function proofPage(
+  results: ProofResults,
+  shortened: ReadonlyMap<string, string>,
+  month: string,
+): string {
   const { failures, requests, seconds, calmAlerts, calmSeconds } = results;
   const fired = failures.filter(hasFired).length;
   const pairs = Array.from(shortened, ([from, to]) => `${from} → ${to}`).join(", ");
@@ -51,6 +55,7 @@ Written by \`npm run alerts\` in ${seconds.toFixed(0)} s: ${fired} of ${failures
 
 ${proofTable(results)}
 
+${month}
 ## What the run does
 
 It starts a real Prometheus, an Express app with a receiver on Redis, and an app with an inbox on BullMQ, both with \`/opentelemetry\` and the Prometheus exporter of OpenTelemetry. A sender delivers ${requests} signed alarms and events. Prometheus scrapes both apps each second and evaluates [the rules](alerts.yml) as they are published, with one change: their durations are shorter (${pairs}).

@@ -48,8 +48,8 @@ const ASK_EVERY_MS = 250;
 const MAX_QUIET_SECONDS = 120;
 /** Until Prometheus has scraped both apps. */
 const MAX_START_SECONDS = 30;
-/** The week of the shortened rules and their three hours, so that the silence has a week to compare with. */
-const CALM_SECONDS = ["1w", "3h"].reduce(
+/** The week of the shortened rules and their twelve hours, so that the silence has a week to compare with. */
+const CALM_SECONDS = ["1w", "12h"].reduce(
   (seconds, name) => seconds + Number.parseInt(SHORTENED.get(name) ?? "", 10),
   5,
 );

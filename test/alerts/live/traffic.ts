@@ -17,12 +17,7 @@ export interface Sending {
 }
 
 /** Deliveries of the gateway to two apps. */
-export interface Traffic {
-  readonly sending: Sending;
-  /** Number of requests so far. */
-  readonly requests: () => number;
-  readonly close: () => Promise<void>;
-}
+export type Traffic = ReturnType<typeof startTraffic>;
 
 const EVERY_MS = 200;
 
@@ -30,7 +25,7 @@ const EVERY_MS = 200;
  * Sends a delivery to `url` five times a second, of which one is an event, and one a second to `inboxUrl`. It
  * sends none again: the retries of the gateway would only make a failure more visible.
  */
-export function startTraffic(url: string, inboxUrl: string): Traffic {
+export function startTraffic(url: string, inboxUrl: string) {
   const sending: Sending = {
     ...{ isSilent: false, isUnsigned: false, sendsUnknownTypes: false },
     hangsUpAfterMs: undefined,
@@ -65,6 +60,7 @@ export function startTraffic(url: string, inboxUrl: string): Traffic {
 
   return {
     sending,
+    /** Number of requests so far. */
     requests: () => requests,
     async close() {
       clearInterval(timer);

@@ -4,24 +4,17 @@ import type { Random } from "../../../kit/random.js";
 import { now } from "./clock.js";
 import type { Fleet } from "./fleet.js";
 
-/** Sends each request to a random receiver and records the answer. */
-export interface Balancer {
-  /** A target for the twin. Rejects if no receiver answers. */
-  readonly handle: (request: Request) => Promise<Response>;
-  readonly answers: readonly Answer[];
-  /** Number of requests so far. */
-  readonly requests: () => number;
-}
-
 /** Makes a balancer that chooses with `random`. */
-export function createBalancer(fleet: Fleet, random: Random): Balancer {
+export function createBalancer(fleet: Fleet, random: Random) {
   const answers: Answer[] = [];
   let requests = 0;
 
   return {
     answers,
+    /** Number of requests so far. */
     requests: () => requests,
-    async handle(request) {
+    /** A target for the twin. Rejects if no receiver answers. */
+    handle: async (request: Request) => {
       requests += 1;
       const senders = fleet.senders();
       if (senders.length === 0) throw new Error("no receiver listens");

@@ -17,24 +17,18 @@ export interface FaultTargets {
   readonly reached: (at: number) => Promise<void>;
 }
 
-/** The faults that really happened. */
-export interface InjectedFaults {
-  readonly counts: Readonly<Record<keyof FaultCounts, number>>;
-  /** Faults of the store. */
-  readonly interruptions: readonly Interruption[];
-}
-
 const LATENCY_MS = 200;
 
 /** Injects the planned faults, each at its time. Resolves when the last one is over. */
 export async function injectFaults(
   plan: readonly PlannedFault[],
   { fleet, proxy, store, reached }: FaultTargets,
-): Promise<InjectedFaults> {
+) {
   const counts: Record<keyof FaultCounts, number> = {
     ...{ kills: 0, stops: 0, restarts: 0, cuts: 0 },
-    ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0 },
+    ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0, endings: 0 },
   };
+  /** Faults of the store. */
   const interruptions: Interruption[] = [];
 
   const toStore = async (work: () => Promise<void>): Promise<boolean> => {
@@ -62,6 +56,8 @@ export async function injectFaults(
         return toStore(() => store.lock(lastsMs));
       case "rowLocks":
         return toStore(() => store.lockRows(lastsMs));
+      case "endings":
+        return toStore(() => store.endConnections(lastsMs));
       case "cuts":
         return toStore(() => {
           proxy?.cut();

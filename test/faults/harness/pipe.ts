@@ -7,16 +7,10 @@ export interface Weather {
 }
 
 /** One direction of a connection. Chunks leave in the order in which they arrived. */
-export interface Pipe {
-  readonly push: (chunk: Buffer) => void;
-  /** Writes the chunks that are due. */
-  readonly flow: () => void;
-  /** Calls `onEmpty` when all chunks are written. */
-  readonly end: (onEmpty: () => void) => void;
-}
+export type Pipe = ReturnType<typeof createPipe>;
 
 /** Makes a pipe that passes its chunks to `write`. */
-export function createPipe(weather: Weather, write: (chunk: Buffer) => void): Pipe {
+export function createPipe(weather: Weather, write: (chunk: Buffer) => void) {
   const pieces: { readonly chunk: Buffer; readonly dueAt: number }[] = [];
   let timer: NodeJS.Timeout | undefined;
   let onEmpty: (() => void) | undefined;
@@ -41,13 +35,15 @@ export function createPipe(weather: Weather, write: (chunk: Buffer) => void): Pi
   };
 
   return {
-    push(chunk) {
+    push: (chunk: Buffer): void => {
       if (weather.isBlackHole) return;
       pieces.push({ chunk, dueAt: performance.now() + weather.latencyMs });
       if (timer === undefined) flow();
     },
+    /** Writes the chunks that are due. */
     flow,
-    end(callback) {
+    /** Calls `onEmpty` when all chunks are written. */
+    end(callback: () => void) {
       onEmpty = callback;
       if (timer === undefined) flow();
     },

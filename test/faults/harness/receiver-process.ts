@@ -4,20 +4,12 @@ import { createInterface } from "node:readline";
 import type { ReceiverConfig } from "../receivers/receiver-config.js";
 
 /** A receiver in its own process. */
-export interface ReceiverProcess {
-  /** Its port. Rejects if the process ends before it listens. */
-  readonly port: Promise<number>;
-  /** Resolves with its error output when it has ended. */
-  readonly ended: Promise<string>;
-  readonly signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => void;
-  /** Makes its handlers stop failing. */
-  readonly heal: () => void;
-}
+export type ReceiverProcess = ReturnType<typeof startReceiver>;
 
 const KEPT_CHARACTERS = 2_000;
 
 /** Starts the receiver's program. */
-export function startReceiver(program: string, config: ReceiverConfig): ReceiverProcess {
+export function startReceiver(program: string, config: ReceiverConfig) {
   const child = spawn(process.execPath, ["--no-warnings", program, JSON.stringify(config)]);
   let errors = "";
   child.stderr.on("data", (chunk: Buffer) => {
@@ -40,9 +32,12 @@ export function startReceiver(program: string, config: ReceiverConfig): Receiver
   });
   port.catch(() => undefined);
   return {
+    /** Its port. Rejects if the process ends before it listens. */
     port,
+    /** Resolves with its error output when it has ended. */
     ended,
-    signal: (name) => child.kill(name),
+    signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => child.kill(name),
+    /** Makes its handlers stop failing. */
     heal: () => child.stdin.write("heal\n"),
   };
 }

@@ -3,25 +3,7 @@ import { listen } from "../../support/servers.js";
 import { createPipe, type Pipe, type Weather } from "./pipe.js";
 
 /** A TCP proxy in front of a store that injects network faults. All faults are off at first. */
-export interface TcpProxy {
-  readonly port: number;
-  /** Resets every connection once. Returns the number of connections. */
-  readonly cut: () => number;
-  /**
-   * While true, all data is dropped and nothing is answered. At the end the connections are reset, because
-   * their streams have lost data.
-   */
-  readonly setBlackHole: (isOn: boolean) => void;
-  /** While true, data is held back. At the end all of it arrives late. */
-  readonly setHeld: (isOn: boolean) => void;
-  /** While true, requests pass, and each connection is reset instead of its next answer. */
-  readonly setAnswersLost: (isOn: boolean) => void;
-  /** Number of lost answers so far. */
-  readonly lostAnswers: () => number;
-  /** Extra latency in milliseconds, half of it in each direction. 0 for none. */
-  readonly setLatencyMs: (ms: number) => void;
-  readonly close: () => Promise<void>;
-}
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 interface Connection {
   readonly reset: () => void;
@@ -29,7 +11,7 @@ interface Connection {
 }
 
 /** Starts a proxy for the server at `port` of 127.0.0.1. The server may be down for a while. */
-export async function startTcpProxy(port: number): Promise<TcpProxy> {
+export async function startTcpProxy(port: number) {
   const connections = new Set<Connection>();
   const weather: Weather = { latencyMs: 0, isHeld: false, isBlackHole: false };
   let areAnswersLost = false;
@@ -76,23 +58,32 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
 
   return {
     port: ownPort,
+    /** Resets every connection once. Returns the number of connections. */
     cut: resetAll,
-    setBlackHole(isOn) {
+    /**
+     * While true, all data is dropped and nothing is answered. At the end the connections are reset, because
+     * their streams have lost data.
+     */
+    setBlackHole: (isOn: boolean) => {
       weather.isBlackHole = isOn;
       if (!isOn) resetAll();
     },
-    setHeld(isOn) {
+    /** While true, data is held back. At the end all of it arrives late. */
+    setHeld: (isOn: boolean) => {
       weather.isHeld = isOn;
       if (!isOn) flow();
     },
-    setAnswersLost(isOn) {
+    /** While true, requests pass, and each connection is reset instead of its next answer. */
+    setAnswersLost: (isOn: boolean) => {
       areAnswersLost = isOn;
     },
+    /** Number of lost answers so far. */
     lostAnswers: () => lost,
-    setLatencyMs(ms) {
+    /** Extra latency in milliseconds, half of it in each direction. 0 for none. */
+    setLatencyMs(ms: number) {
       weather.latencyMs = ms / 2;
     },
-    async close() {
+    close: async () => {
       resetAll();
       await close();
     },

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Answer, Delivery } from "../checker/history.js";
+import type { Delivery } from "../checker/history.js";
 import {
   createGatewayTwin,
   createScaledClock,
@@ -23,22 +23,6 @@ export interface TrafficPlan {
   readonly own: OwnTraffic;
 }
 
-/** The gateway's traffic and some forgeries. */
-export interface Traffic {
-  /** Resolves when this share of the deliveries has started. From 0 to 1. */
-  readonly begun: (share: number) => Promise<void>;
-  /** Resolves when each delivery has ended at the sender. */
-  readonly ended: Promise<void>;
-  readonly deliveries: readonly Delivery[];
-  readonly answers: readonly Answer[];
-  readonly forgedAnswers: readonly Answer[];
-  readonly forgedIds: ReadonlySet<string>;
-  /** Number of requests without forgeries. */
-  readonly requests: () => number;
-  /** Ends all running deliveries. */
-  readonly close: () => Promise<void>;
-}
-
 /** The ten attempts of the gateway's schedule, which take 6 h 40 min, in 9.6 seconds. */
 const SPEED = 2_500;
 const DUPLICATE_RATE = 0.05;
@@ -52,7 +36,7 @@ const MAX_OPEN = 300;
 export function startTraffic(
   fleet: Fleet,
   { deliveries: wanted, spreadMs, secret, seed, own }: TrafficPlan,
-): Traffic {
+) {
   const genuine = createBalancer(fleet, createRandom(seed));
   const forged = createBalancer(fleet, createRandom(seed + 1));
   const twin = createGatewayTwin({
@@ -61,6 +45,8 @@ export function startTraffic(
     faults: { duplicateRate: DUPLICATE_RATE, concurrentDuplicateRate: CONCURRENT_RATE },
     refreshTimestamp: own.repeatsTimestamp !== true,
   });
+  const { forgeryRate = FORGERY_RATE } = own;
+  const forgeriesBefore = (count: number): number => Math.ceil(count * forgeryRate);
   const maxOpen = own.openAtOnce ?? MAX_OPEN;
   const deliveries: Delivery[] = [];
   const forgedIds = new Set<string>();
@@ -93,7 +79,8 @@ export function startTraffic(
       const due = Math.min(planned, deliveries.length + maxOpen, wanted);
       for (; started < due; started++) {
         begin(deliver(started));
-        if (started % Math.round(1 / FORGERY_RATE) === 0) begin(forge(started));
+        const forgeries = forgeriesBefore(started + 1) - forgeriesBefore(started);
+        for (let one = 0; one < forgeries; one++) begin(forge(forgeriesBefore(started) + one));
       }
       await wait(TICK_MS);
     }
@@ -103,16 +90,20 @@ export function startTraffic(
   ended.catch(() => undefined);
 
   return {
-    async begun(share) {
+    /** Resolves when this share of the deliveries has started. From 0 to 1. */
+    async begun(share: number) {
       while (started < share * wanted && !isClosed) await wait(TICK_MS);
     },
+    /** Resolves when each delivery has ended at the sender. */
     ended,
     deliveries,
     answers: genuine.answers,
     forgedAnswers: forged.answers,
     forgedIds,
+    /** Number of requests without forgeries. */
     requests: genuine.requests,
-    async close() {
+    /** Ends all running deliveries. */
+    close: async () => {
       isClosed = true;
       await twin.close();
       await ended.catch(() => undefined);

@@ -1,6 +1,12 @@
 import type { Rule } from "../checker/violation.js";
 import { NO_FAULTS, type Mode } from "./mode.js";
-import { LOCKED_MODE, OVERLOAD_MODE, REPEATED_MODE, STUCK_MODE } from "./trouble-modes.js";
+import {
+  ENDED_MODE,
+  LOCKED_MODE,
+  OVERLOAD_MODE,
+  REPEATED_MODE,
+  STUCK_MODE,
+} from "./trouble-modes.js";
 
 /** A mistake of real receivers. */
 export type Flaw =
@@ -11,7 +17,8 @@ export type Flaw =
   | "waits for a handler forever"
   | "refuses a timestamp that is repeated"
   | "runs any number at once"
-  | "hangs up on a locked table";
+  | "hangs up on a locked table"
+  | "listens for errors after it has waited";
 
 /** A faulty receiver, and the rule that the checker must find broken at least once. */
 export interface FlawedReceiver {
@@ -59,4 +66,7 @@ export const FLAWED_RECEIVERS: readonly FlawedReceiver[] = [
   }),
   failing(OVERLOAD_MODE, "runs any number at once", "too many at once", { options: {} }),
   failing(LOCKED_MODE, "hangs up on a locked table", "too many connections", {}),
+  failing(ENDED_MODE, "listens for errors after it has waited", "receiver ended", {
+    faults: ENDED_MODE.faults,
+  }),
 ];

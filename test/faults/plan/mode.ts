@@ -41,6 +41,8 @@ export interface OwnTraffic {
   readonly repeatsTimestamp?: true;
   /** Number of deliveries that are open from the start and all the time. */
   readonly openAtOnce?: number;
+  /** Number of forgeries with each delivery. Default 0.02. */
+  readonly forgeryRate?: number;
 }
 
 /** Limits of a mode, in addition to the common rules. Absent limits are not checked. */
@@ -77,6 +79,8 @@ export interface Mode {
   readonly faultsMs?: number;
   /** How long the table is locked. Milliseconds. Default: that of the schedule. */
   readonly lockMs?: number;
+  /** The receivers' secret is a function that takes this long. Milliseconds. */
+  readonly secretMs?: number;
   /** Whether all receivers have the right time. By default two of the four do not. */
   readonly clocksAgree?: true;
   readonly options?: OwnOptions;
@@ -98,17 +102,19 @@ export interface FaultCounts {
   readonly locks: number;
   /** Another client locks rows of deliveries; with SQLite, the file. Only PostgreSQL, MySQL and SQLite. */
   readonly rowLocks: number;
+  /** The server ends the connections of all receivers, for the given time again and again. Only PostgreSQL. */
+  readonly endings: number;
 }
 
 /** Faults for a store with a server. */
 export const SERVER_FAULTS: FaultCounts = {
   ...{ kills: 16, stops: 4, restarts: 2, cuts: 8 },
-  ...{ blackHoles: 1, holds: 2, lostAnswers: 4, latencies: 2, locks: 0, rowLocks: 0 },
+  ...{ blackHoles: 1, holds: 2, lostAnswers: 4, latencies: 2, locks: 0, rowLocks: 0, endings: 0 },
 };
 /** Faults for a store in a file. */
 export const FILE_FAULTS: FaultCounts = {
   ...{ kills: 16, stops: 4, restarts: 0, cuts: 0 },
-  ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0 },
+  ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0, endings: 0 },
 };
 
 /** No faults: the base of the special modes. */

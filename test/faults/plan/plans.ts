@@ -36,7 +36,7 @@ function shortened(mode: Mode): Mode {
     faults: {
       ...{ kills: 4, stops: 1, lostAnswers: Math.min(faults.lostAnswers, 1) },
       ...{ restarts: Math.min(faults.restarts, 1), cuts: Math.min(faults.cuts, 2) },
-      ...{ blackHoles: 0, holds: 0, latencies: 0, locks: 0, rowLocks: 0 },
+      ...{ blackHoles: 0, holds: 0, latencies: 0, locks: 0, rowLocks: 0, endings: 0 },
     },
   };
 }

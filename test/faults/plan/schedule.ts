@@ -28,6 +28,8 @@ const LENGTHS: Readonly<
   locks: { least: 15_000, more: 0 },
   // Some longer and some shorter than a receiver waits for its store.
   rowLocks: { least: 200, more: 1_800 },
+  // Time for a pool to open its connections anew, so that some are ended in the moment in which they are ready.
+  endings: { least: 200, more: 600 },
 };
 
 /** Number of receivers at a time. */

@@ -56,6 +56,15 @@ export const OVERLOAD_MODE: Mode = {
   limits: { handlersAtOnce: OVERLOAD_AT_ONCE },
 };
 
+/** A stranger sends many more requests than the gateway, and each is looked up before it is refused. */
+const STRANGER_MODE: Mode = {
+  ...{ name: "stranger", title: "20 forgeries a delivery, a secret function of 300 ms, Redis" },
+  ...{ setup: "lease-redis", guarantee: "lease", engine: "redis", faults: SOME_FAULTS },
+  ...{ deliveries: 500, holdMs: LEASE_MS, handler: QUICK, secretMs: 300 },
+  faultsMs: 8_000,
+  traffic: { forgeryRate: 20 },
+};
+
 /** Another client locks the table of deliveries. */
 export const LOCKED_MODE: Mode = {
   ...{ name: "locked-lease", title: "table locked, lease, PostgreSQL", setup: "lease-postgres" },
@@ -87,6 +96,30 @@ const CROWD_MODES: readonly Mode[] = [
   },
 ];
 
+/** The server ends all connections, at random moments. Nothing else happens. */
+const ENDED = {
+  engine: "postgres",
+  ...{ faultsMs: 8_000, deliveries: 1_500, handler: QUICK },
+  faults: { ...NO_FAULTS, endings: 8 },
+} as const;
+
+export const ENDED_MODE: Mode = {
+  ...{ name: "ended-lease", title: "connections ended by the server, lease, PostgreSQL" },
+  ...{ ...ENDED, setup: "lease-postgres", guarantee: "lease", holdMs: LEASE_MS },
+};
+
+const ENDED_MODES: readonly Mode[] = [
+  ENDED_MODE,
+  {
+    ...{ name: "ended-transactions", title: "connections ended by the server, transactional" },
+    ...{ ...ENDED, setup: "transactions-postgres", guarantee: "transactional", holdMs: LEASE_MS },
+  },
+  {
+    ...{ name: "ended-pg-boss", title: "connections ended by the server, inbox, pg-boss" },
+    ...{ ...ENDED, setup: "inbox-pg-boss", guarantee: "inbox", holdMs: 2_000 },
+  },
+];
+
 /** The special modes of a full run: their faults are not in stores, processes or networks. */
 export const TROUBLE_MODES: readonly Mode[] = [
   STUCK_MODE,
@@ -97,7 +130,9 @@ export const TROUBLE_MODES: readonly Mode[] = [
   },
   REPEATED_MODE,
   OVERLOAD_MODE,
+  STRANGER_MODE,
   ...CROWD_MODES,
+  ...ENDED_MODES,
   LOCKED_MODE,
   {
     ...{ name: "locked-transactions", title: "table locked, transactional, PostgreSQL" },

@@ -1,34 +1,35 @@
-import { Queue, Worker, type Job, type Processor, type WorkerOptions } from "bullmq";
-import { bullmqConsume, bullmqEnqueue, type Enqueue } from "identity-gateway-webhooks/bullmq";
+import { Queue, Worker } from "bullmq";
+import { bullmqQueue } from "identity-gateway-webhooks/bullmq";
+import { inboxConsume, type QueueProducer } from "identity-gateway-webhooks/inbox";
+import { redisStore } from "identity-gateway-webhooks/redis";
 import type { Workers } from "./inbox-receiver.js";
 import type { Ledger } from "./ledger.js";
+import { notingCompletions } from "./observe.js";
 import { QUEUE, type ReceiverConfig } from "./receiver-config.js";
+import { openRedis } from "./redis-client.js";
 
-/** Opens the queue and starts its worker. Records in the ledger when BullMQ has stored a result. */
+/** Opens the queue and starts its worker. */
 export function openBullmq(
   { port, holdMs }: ReceiverConfig,
   ledger: Ledger,
   workers: Workers,
-): Enqueue {
+): QueueProducer<unknown> {
   const connection = { host: "127.0.0.1", port, retryStrategy: () => 50 };
   const queue = new Queue(QUEUE, { connection: { ...connection, enableOfflineQueue: false } });
   queue.on("error", () => undefined);
-  class NotingWorker extends Worker {
-    constructor(name: string, processor: Processor, options: WorkerOptions) {
-      super(name, processor, options);
-      this.on("completed", ({ id = "" }: Job) => {
-        ledger.write({ kind: "settled", id });
-      });
-    }
-  }
-  bullmqConsume({
-    Worker: NotingWorker,
-    queueName: QUEUE,
+  const driver = bullmqQueue({
+    queue,
+    Worker,
     workerOptions: {
       connection: { ...connection, maxRetriesPerRequest: null },
-      ...{ concurrency: 10, lockDuration: holdMs, stalledInterval: 500, drainDelay: 1 },
+      ...{ lockDuration: holdMs, stalledInterval: 500, drainDelay: 1 },
     },
+  });
+  const store = notingCompletions(redisStore({ client: openRedis(port) }), ledger);
+  inboxConsume({
+    ...{ driver, store, leaseMs: holdMs },
+    ...{ retryLimit: 100, retryDelayMs: 1_000, dependencyTimeoutMs: 700 },
     ...workers,
   });
-  return bullmqEnqueue({ queue, retryLimit: 100, retryDelayMs: 1_000 });
+  return driver;
 }

@@ -1,16 +1,20 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { DeliveryStore } from "identity-gateway-webhooks";
 import type pg from "pg";
+import type { Flaw } from "../plan/flawed-receivers.js";
 
 const PATIENCE_MS = 700;
+const LISTENS_AFTER_MS = 100;
 
 /**
- * A store whose claims drop the connection when a statement takes too long, without telling the server. The
- * server process keeps waiting, and the pool opens another connection.
+ * A store whose claims look at the table first, with the flaw: they drop the connection when the look takes too
+ * long, without telling the server, whose process keeps waiting while the pool opens another connection; or they
+ * listen for errors of the connection only after they have waited.
  */
-export function hastyStore(pool: pg.Pool, store: DeliveryStore): DeliveryStore {
+export function hastyStore(flaw: Flaw, pool: pg.Pool, store: DeliveryStore): DeliveryStore {
   const look = async (): Promise<void> => {
     const client = await pool.connect();
+    if (flaw === "listens for errors after it has waited") await wait(LISTENS_AFTER_MS);
     client.on("error", () => undefined);
     const looked = client.query("SELECT 1 FROM gateway_deliveries LIMIT 1").then(
       () => true,

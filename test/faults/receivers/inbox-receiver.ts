@@ -4,7 +4,7 @@ import {
   type WebhookLogger,
   type WebhookReceiver,
 } from "identity-gateway-webhooks";
-import { inbox, type Enqueue } from "identity-gateway-webhooks/inbox";
+import { inbox, type QueueProducer } from "identity-gateway-webhooks/inbox";
 import type { Ledger } from "./ledger.js";
 import { observe } from "./observe.js";
 import type { ReceiverConfig } from "./receiver-config.js";
@@ -25,10 +25,10 @@ export async function inboxReceiver(
 ): Promise<WebhookReceiver> {
   const handle = (_record: unknown, context: WorkContext): Promise<void> => work.handle(context);
   const handlers = { new_alarm: handle, delete_my_data_event: handle };
-  const enqueue = await openQueue(config, ledger, { handlers, logger: observe(ledger).logger });
+  const driver = await openQueue(config, ledger, { handlers, logger: observe(ledger).logger });
   return createWebhookReceiver({
     secret: config.secret,
-    handlers: inbox({ enqueue, enqueueTimeoutMs: 1_500 }),
+    handlers: inbox({ driver, putTimeoutMs: 1_500 }),
     ...receiverTimes(config),
     logger: false,
   });
@@ -38,7 +38,7 @@ async function openQueue(
   config: ReceiverConfig,
   ledger: Ledger,
   workers: Workers,
-): Promise<Enqueue> {
+): Promise<QueueProducer<unknown>> {
   if (config.setup === "inbox-pg-boss") {
     const { openPgBoss } = await import("./pg-boss-queue.js");
     return openPgBoss(config, ledger, workers);

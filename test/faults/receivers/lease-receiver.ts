@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { createWebhookReceiver, type WebhookReceiver } from "identity-gateway-webhooks";
 import type { Ledger } from "./ledger.js";
 import { observe } from "./observe.js";
@@ -18,8 +19,9 @@ export async function leaseReceiver(
     handled.catch(() => undefined);
     return undefined;
   };
+  const { secret, secretMs } = config;
   return createWebhookReceiver({
-    secret: config.secret,
+    secret: secretMs === undefined ? secret : () => wait(secretMs, secret),
     handlers: { new_alarm: handle, delete_my_data_event: handle },
     store: await openStore(config),
     ...receiverTimes(config),

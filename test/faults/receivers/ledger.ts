@@ -3,16 +3,14 @@ import type { LedgerEvent } from "../checker/ledger-line.js";
 import { now } from "../harness/clock.js";
 
 /** The records of a receiver, outside its store. */
-export interface Ledger {
-  /** Writes a line. When it returns, the operating system has the line, so it survives SIGKILL. */
-  readonly write: (event: LedgerEvent) => void;
-}
+export type Ledger = ReturnType<typeof openLedger>;
 
 /** Opens the ledger of a process. */
-export function openLedger(file: string, receiver: number): Ledger {
+export function openLedger(file: string, receiver: number) {
   const descriptor = openSync(file, "a");
   return {
-    write(event) {
+    /** Writes a line. When it returns, the operating system has the line, so it survives SIGKILL. */
+    write(event: LedgerEvent) {
       writeSync(descriptor, `${JSON.stringify({ receiver, at: now(), ...event })}\n`);
     },
   };

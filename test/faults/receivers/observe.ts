@@ -1,4 +1,4 @@
-import type { WebhookLogger, OutcomeReport } from "identity-gateway-webhooks";
+import type { DeliveryStore, OutcomeReport, WebhookLogger } from "identity-gateway-webhooks";
 import type { Ledger } from "./ledger.js";
 
 /** The log lines for a success that could not be recorded in the store or the queue. */
@@ -21,6 +21,19 @@ export function observe(ledger: Ledger): {
     logger: { warn: note, error: note },
     onOutcome({ outcome, id }) {
       if (outcome === "handled" && id !== undefined) ledger.write({ kind: "settled", id });
+    },
+  };
+}
+
+/** The store of a worker. Records in the ledger when it has the completion of a job. */
+export function notingCompletions(store: DeliveryStore, ledger: Ledger): DeliveryStore {
+  return {
+    claim: (...given) => store.claim(...given),
+    renew: (...given) => store.renew(...given),
+    release: (...given) => store.release(...given),
+    async complete(key, ...given) {
+      await store.complete(key, ...given);
+      ledger.write({ kind: "settled", id: key.replace(/^job\./, "") });
     },
   };
 }

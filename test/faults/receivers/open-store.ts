@@ -20,7 +20,7 @@ export async function openStore(config: ReceiverConfig): Promise<DeliveryStore> 
       const { postgresStore } = await import("identity-gateway-webhooks/postgres");
       const pool = openPool(config.port);
       const store = postgresStore({ pool });
-      return config.flaw === undefined ? store : hastyStore(pool, store);
+      return config.flaw === undefined ? store : hastyStore(config.flaw, pool, store);
     }
     case "lease-mysql": {
       const { openMysqlPool } = await import("./mysql-pool.js");

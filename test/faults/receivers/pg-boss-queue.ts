@@ -1,54 +1,40 @@
 import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
 import PgBoss from "pg-boss";
-import {
-  pgBossConsume,
-  pgBossEnqueue,
-  type Enqueue,
-  type PgBossConsumeOptions,
-} from "identity-gateway-webhooks/pg-boss";
+import { inboxConsume, type QueueProducer } from "identity-gateway-webhooks/inbox";
+import { pgBossQueue } from "identity-gateway-webhooks/pg-boss";
+import { postgresStore } from "identity-gateway-webhooks/postgres";
 import type { Workers } from "./inbox-receiver.js";
 import type { Ledger } from "./ledger.js";
+import { notingCompletions } from "./observe.js";
 import { QUEUE, type ReceiverConfig } from "./receiver-config.js";
 
-/** Opens the queue and starts its worker. Records in the ledger when pg-boss has stored a result. */
+/** Opens the queue and starts its worker, whose store is on the same server. */
 export async function openPgBoss(
   { port, holdMs }: ReceiverConfig,
   ledger: Ledger,
   workers: Workers,
-): Promise<Enqueue> {
-  const boss = await startPgBoss(port);
-  const noting: PgBossConsumeOptions["boss"] = {
-    fetch: (name, options) => boss.fetch(name, options),
-    getDb: () => ({
-      async executeSql(text, values) {
-        const result = await boss.getDb().executeSql(text, values);
-        const [, id] = values;
-        // A stopped PgBoss returns undefined.
-        const { rows = [] } = Object(result) as { readonly rows?: unknown[] };
-        const isCompleted = text.includes("state = 'completed'") && rows.length > 0;
-        if (isCompleted && typeof id === "string") ledger.write({ kind: "settled", id });
-        return result;
-      },
-    }),
-  };
-  pgBossConsume({
-    boss: noting,
-    queueName: QUEUE,
-    concurrency: 20,
-    pollIntervalMs: 100,
+): Promise<QueueProducer> {
+  const server = { host: "127.0.0.1", port, user: "postgres", database: "postgres", max: 4 };
+  const boss = await startPgBoss(server);
+  const pool = new pg.Pool(server);
+  pool.on("error", () => undefined);
+  const driver = pgBossQueue({
+    ...{ boss, queueName: QUEUE, pollIntervalMs: 100, expireInMs: holdMs },
+    ...{ retryLimit: 100, retryDelayMs: 1_000 },
+  });
+  inboxConsume({
+    ...{ driver, store: notingCompletions(postgresStore({ pool }), ledger), concurrency: 20 },
+    ...{ leaseMs: holdMs, dependencyTimeoutMs: 700, retryLimit: 100, retryDelayMs: 1_000 },
     ...workers,
   });
-  const retries = { retryLimit: 100, retryDelayMs: 1_000 };
-  return pgBossEnqueue({ boss, queueName: QUEUE, expireInMs: holdMs, ...retries });
+  return driver;
 }
 
 /** Retries until the server is up. */
-async function startPgBoss(port: number): Promise<PgBoss> {
+async function startPgBoss(server: object): Promise<PgBoss> {
   for (;;) {
-    const boss = new PgBoss({
-      ...{ host: "127.0.0.1", port, user: "postgres", database: "postgres", max: 4 },
-      ...{ schedule: false, maintenanceIntervalSeconds: 1 },
-    });
+    const boss = new PgBoss({ ...server, schedule: false, maintenanceIntervalSeconds: 1 });
     boss.on("error", () => undefined);
     try {
       await boss.start();

@@ -13,6 +13,8 @@ export interface ReceiverConfig {
   /** Path of the SQLite file. */
   readonly databaseFile: string;
   readonly secret: string;
+  /** The secret is looked up in this time; undefined for a static one. Milliseconds. */
+  readonly secretMs?: number | undefined;
   readonly holdMs: number;
   readonly handler: HandlerTimes;
   /** Receiver options of the mode. */

@@ -40,11 +40,9 @@ async function makeReceiver(...parts: [ReceiverConfig, Ledger, Work]): Promise<W
     case "lease-dynamodb":
       return (await import("./lease-receiver.js")).leaseReceiver(...parts);
     case "transactions-postgres":
-      return (await import("./postgres-transactions.js")).postgresTransactionsReceiver(...parts);
     case "transactions-mysql":
-      return (await import("./mysql-transactions.js")).mysqlTransactionsReceiver(...parts);
     case "transactions-sqlite":
-      return (await import("./sqlite-transactions.js")).sqliteTransactionsReceiver(...parts);
+      return (await import("./transactions-receiver.js")).transactionsReceiver(...parts);
     case "inbox-pg-boss":
     case "inbox-bullmq":
       return (await import("./inbox-receiver.js")).inboxReceiver(...parts);

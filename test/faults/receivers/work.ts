@@ -22,7 +22,8 @@ const LONG_ONE_IN = 100;
 /** Whether this is the first run, in any process, of a delivery whose first run never settles. */
 function isStuck(id: string, { handler, ledgerFile }: WorkConfig): boolean {
   const { stuckOneIn = 0 } = handler;
-  if (stuckOneIn === 0 || Number.parseInt(id.slice(0, 8), 16) % stuckOneIn !== 0) return false;
+  // Of the end of the id: each made-up one begins with the same characters.
+  if (stuckOneIn === 0 || Number.parseInt(id.slice(-8), 16) % stuckOneIn !== 0) return false;
   try {
     writeFileSync(join(dirname(ledgerFile), `stuck-${id}`), "", { flag: "wx" });
     return true;

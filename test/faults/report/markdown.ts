@@ -44,6 +44,10 @@ const SPECIAL_COLUMNS: readonly (readonly [string, (result: ModeResult) => strin
       ({ mode, faults }) => (mode.faults.rowLocks === 0 ? undefined : count(faults.rowLocks)),
     ],
     [
+      "times that connections were ended",
+      ({ mode, faults }) => (mode.faults.endings === 0 ? undefined : count(faults.endings)),
+    ],
+    [
       "most server connections",
       ({ mode, mostConnections }) => against(mode.limits?.connections, mostConnections),
     ],
@@ -103,7 +107,7 @@ The gateway's twin sends deliveries to four processes that run the built package
 
 - The ten attempts of the gateway's schedule take 9.6 seconds.
 - 5 % of the attempts are sent again after the answer, and 5 % are sent twice at the same time.
-- For each 100 deliveries there are 2 forgeries: another secret, a changed body, id or timestamp, or no signature.
+- For each 100 deliveries there are 2 forgeries: another secret, a changed body, id or timestamp, or no signature. In the mode \`stranger\` there are 20 for each delivery.
 - 10 % of the handler runs fail before their effect.
 - Two of the four processes have a wall clock that is an hour off, one ahead and one behind. With BullMQ only the option \`now\` is wrong, because BullMQ needs processes whose clocks agree. \`timestampToleranceMs\` is 2 h, since with the default these two processes would refuse every delivery.
 
@@ -122,6 +126,7 @@ The special modes have fewer of these faults:
 - **A gateway that repeats its first timestamp** in all attempts of a delivery, against its contract. \`timestampToleranceMs\` is 7 days, as long as ids are remembered. Half of the runs fail, so many attempts are late.
 - **50 times the concurrency**: 800 deliveries arrive at once, and the four receivers together have a \`maxConcurrentDeliveries\` of 16.
 - **800 deliveries at once** are open all the time, 200 for each receiver, so that calls share groups. Another client locks half of the rows that are being handled, eight times, for 0.2 to 2 s; with SQLite it locks the file.
+- **Connections ended by the server**: eight times, for 0.2 to 0.8 s, PostgreSQL ends the connections of all receivers about every 100 ms (\`pg_terminate_backend\`), so also some in the moment in which they become ready.
 - **A locked table**: another client locks the table of deliveries for 15 s (\`--lock-seconds 60\` for longer), which is twenty times as long as a receiver waits for its store. The run counts the server's connections.
 
 Each handler writes its start and its effect to a file before it goes on. SIGKILL cannot undo these records. A checker reads the files, the answers and the content of the store. The checker has its own tests.

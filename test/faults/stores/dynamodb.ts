@@ -1,7 +1,6 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { makeTable, openSdkClient } from "../../support/dynamodb/dynamodb-clients.js";
 import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
-import type { StoreServer } from "./store-server.js";
+import { crashingStore, type StoreServer } from "./store-server.js";
 
 const TABLE = "gateway_deliveries";
 
@@ -10,17 +9,7 @@ export async function openDynamodb(): Promise<StoreServer> {
   const server = await startDynalite();
   const client = await openSdkClient(server.url);
   await makeTable(client, TABLE);
-  let isClosed = false;
-  return {
-    port: server.port,
-    async restart(downMs) {
-      await server.kill();
-      await wait(downMs);
-      if (!isClosed) await server.start();
-    },
-    lock: () => Promise.resolve(),
-    lockRows: () => Promise.resolve(),
-    mostConnections: () => undefined,
+  return crashingStore(server, server.kill, {
     async read() {
       const storedIds: string[] = [];
       let from: Record<string, unknown> | undefined;
@@ -35,9 +24,8 @@ export async function openDynamodb(): Promise<StoreServer> {
       return { storedIds };
     },
     close() {
-      isClosed = true;
       client.destroy();
       return server.close();
     },
-  };
+  });
 }

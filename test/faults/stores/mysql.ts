@@ -4,7 +4,7 @@ import { mysqlStore } from "../../../src/stores/mysql/index.js";
 import { startMysql } from "../../support/mysql/mysql-server.js";
 import type { Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE } from "../receivers/receiver-config.js";
-import type { StoreServer } from "./store-server.js";
+import { crashingStore, type StoreServer } from "./store-server.js";
 
 /** Half of those that are being handled, as far as no other transaction has them. */
 const LOCK_ROWS = `SELECT 1 FROM gateway_deliveries WHERE owner IS NOT NULL AND RAND() < 0.5
@@ -21,28 +21,17 @@ export async function openMysql(setup: Setup): Promise<StoreServer> {
     await server.close();
     throw error;
   }
-  let isClosed = false;
-  return {
-    port: server.port,
-    async restart(downMs) {
-      await server.stop("crash");
-      await wait(downMs);
-      if (!isClosed) await server.start();
-    },
+  return crashingStore(server, () => server.stop("crash"), {
     lock: (ms) => hold(pool, ["LOCK TABLES gateway_deliveries WRITE"], ms),
     // A server that is down has no rows to lock.
     lockRows: (ms) => hold(pool, ["START TRANSACTION", LOCK_ROWS], ms).catch(() => undefined),
-    mostConnections: () => undefined,
     async read() {
       const storedIds = await readIds(pool, "SELECT `key` AS id FROM gateway_deliveries");
       if (setup !== "transactions-mysql") return { storedIds };
       return { storedIds, exactIds: await readIds(pool, `SELECT id FROM ${EFFECTS_TABLE}`) };
     },
-    async close() {
-      isClosed = true;
-      await server.close();
-    },
-  };
+    close: server.close,
+  });
 }
 
 async function readIds(pool: Pool, sql: string): Promise<readonly string[]> {

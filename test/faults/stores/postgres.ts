@@ -5,11 +5,14 @@ import { postgresStore } from "../../../src/stores/postgres/index.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
 import type { Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE, QUEUE } from "../receivers/receiver-config.js";
-import type { StoreContent, StoreServer } from "./store-server.js";
+import { crashingStore, type StoreContent, type StoreServer } from "./store-server.js";
 
 const HARNESS = "fault harness";
 const COUNT =
   "SELECT count(*)::int AS count FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1";
+const END_ALL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE backend_type = 'client backend' AND application_name <> $1`;
+const PAUSE_MS = 200;
 const LOOK_MS = 100;
 /** Half of those that are being handled, as far as no other transaction has them. */
 const LOCK_ROWS = `SELECT FROM gateway_deliveries WHERE owner IS NOT NULL AND random() < 0.5
@@ -25,26 +28,19 @@ export async function openPostgres(setup: Setup): Promise<StoreServer> {
     await server.close();
     throw error;
   }
-  let isClosed = false;
   const counter = countConnections(pool);
-  return {
-    port: server.port,
-    async restart(downMs) {
-      await server.stop("crash");
-      await wait(downMs);
-      if (!isClosed) await server.start();
-    },
+  return crashingStore(server, () => server.stop("crash"), {
     lock: (ms) => hold(pool, "LOCK TABLE gateway_deliveries IN ACCESS EXCLUSIVE MODE", ms),
     // A server that is down has no rows to lock.
     lockRows: (ms) => hold(pool, LOCK_ROWS, ms).catch(() => undefined),
+    endConnections: (ms) => endConnections(pool, ms),
     mostConnections: counter.most,
     read: () => readContent(setup, pool),
     async close() {
-      isClosed = true;
       await counter.stop();
       await server.close();
     },
-  };
+  });
 }
 
 /** Polls the number of connections that do not belong to the harness. */
@@ -72,6 +68,15 @@ function countConnections(pool: pg.Pool) {
   };
 }
 
+async function endConnections(pool: pg.Pool, ms: number): Promise<void> {
+  const endsAt = performance.now() + ms;
+  while (performance.now() < endsAt) {
+    // A server that is down has no connections.
+    await pool.query(END_ALL, [HARNESS]).catch(() => undefined);
+    await wait(Math.random() * PAUSE_MS);
+  }
+}
+
 /** Runs `statement` in a transaction that stays open for `ms`, or until the server crashes. */
 async function hold(pool: pg.Pool, statement: string, ms: number): Promise<void> {
   const stranger = await pool.connect();
@@ -91,8 +96,8 @@ async function hold(pool: pg.Pool, statement: string, ms: number): Promise<void>
 }
 
 async function makeTables(setup: Setup, pool: pg.Pool, port: number): Promise<void> {
+  await postgresStore({ pool }).migrate();
   if (setup !== "inbox-pg-boss") {
-    await postgresStore({ pool }).migrate();
     await pool.query(`CREATE TABLE ${EFFECTS_TABLE} (id text NOT NULL)`);
     return;
   }
@@ -111,17 +116,13 @@ async function readContent(setup: Setup, pool: pg.Pool): Promise<StoreContent> {
     return rows;
   };
   if (setup === "inbox-pg-boss") {
-    // By the delivery id inside: two jobs of one delivery would have different job ids.
-    const columns = "data->>'id' AS id, state::text AS state";
-    const jobs = await read(
-      `SELECT ${columns} FROM pgboss.job UNION ALL SELECT ${columns} FROM pgboss.archive`,
+    const waiting = await read("SELECT data->>'id' AS id, '' AS state FROM pgboss.job");
+    const done = await read(
+      "SELECT substr(key, 5) AS id, '' AS state FROM gateway_deliveries WHERE owner IS NULL",
     );
-    const ids = jobs.filter(({ id }) => (id as string | null) !== null);
-    return {
-      storedIds: ids.map(({ id }) => id),
-      exactIds: ids.map(({ id }) => id),
-      unfinishedIds: ids.filter(({ state }) => state !== "completed").map(({ id }) => id),
-    };
+    const unfinishedIds = waiting.map(({ id }) => id);
+    const exactIds = done.map(({ id }) => id);
+    return { storedIds: [...unfinishedIds, ...exactIds], exactIds, unfinishedIds };
   }
   const known = await read("SELECT key AS id, '' AS state FROM gateway_deliveries");
   const storedIds = known.map(({ id }) => id);

@@ -1,56 +1,40 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
-import { setTimeout as wait } from "node:timers/promises";
 import { startRedisServer } from "../../support/redis/redis-server.js";
 import type { Setup } from "../plan/mode.js";
 import { QUEUE } from "../receivers/receiver-config.js";
-import type { StoreContent, StoreServer } from "./store-server.js";
+import { crashingStore, type StoreContent, type StoreServer } from "./store-server.js";
 
 /** The run's own Redis. It writes to disk before it answers. */
 export async function openRedis(setup: Setup): Promise<StoreServer> {
   const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
-  let isClosed = false;
-  return {
-    port: server.port,
-    async restart(downMs) {
-      await server.kill();
-      await wait(downMs);
-      if (!isClosed) await server.start();
-    },
-    lock: () => Promise.resolve(),
-    lockRows: () => Promise.resolve(),
-    mostConnections: () => undefined,
-    read: () => (setup === "inbox-bullmq" ? readJobs(server.port) : readKeys(server.port)),
-    close() {
-      isClosed = true;
-      return server.close();
-    },
-  };
+  return crashingStore(server, server.kill, {
+    read: () => (setup === "inbox-bullmq" ? readQueue(server.port) : readKeys(server.port)),
+    close: server.close,
+  });
 }
 
+/** The ids that the store knows. A worker's begin with `job.`. */
 async function readKeys(port: number): Promise<StoreContent> {
   const client = new Redis(port, { maxRetriesPerRequest: 1 });
   client.on("error", () => undefined);
   try {
-    const keys = await client.keys("*");
-    return { storedIds: keys.map((key) => key.slice(key.lastIndexOf(":") + 1)) };
+    const keys = await client.keys("gateway-deliveries:*");
+    return { storedIds: keys.map((key) => key.replace(/^.*\{(?:job\.)?|\}$/g, "")) };
   } finally {
     client.disconnect();
   }
 }
 
-async function readJobs(port: number): Promise<StoreContent> {
+/** Adds the jobs of the queue. A job that is done is gone. */
+async function readQueue(port: number): Promise<StoreContent> {
+  const { storedIds } = await readKeys(port);
   const queue = new Queue(QUEUE, { connection: { host: "127.0.0.1", port } });
   queue.on("error", () => undefined);
   try {
-    const completed = await queue.getJobs(["completed"]);
-    const open = await queue.getJobs(["active", "waiting", "delayed", "failed", "prioritized"]);
-    const idOf = ({ data }: { data: unknown }): string => {
-      const { id } = Object(data) as { id?: unknown };
-      return typeof id === "string" ? id : "no id";
-    };
-    const exactIds = [...completed, ...open].map(idOf);
-    return { storedIds: exactIds, exactIds, unfinishedIds: open.map(idOf) };
+    const jobs = await queue.getJobs(["active", "waiting", "delayed", "failed", "prioritized"]);
+    const unfinishedIds = jobs.map((job) => (job.data as { readonly id: string }).id);
+    return { storedIds: [...storedIds, ...unfinishedIds], unfinishedIds };
   } finally {
     await queue.close();
   }

@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import type { Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE } from "../receivers/receiver-config.js";
-import type { StoreServer } from "./store-server.js";
+import { UNTROUBLED, type StoreServer } from "./store-server.js";
 
 /** A file. It has no server to restart: every killed receiver was one. */
 export function openSqlite(setup: Setup, file: string): StoreServer {
@@ -31,12 +31,10 @@ export function openSqlite(setup: Setup, file: string): StoreServer {
   };
 
   return {
+    ...UNTROUBLED,
     port: 0,
-    restart: () => Promise.resolve(),
-    lock: () => Promise.resolve(),
     // One after the other: the connection has one transaction.
     lockRows: (ms) => (locking = locking.then(() => lockFile(ms))),
-    mostConnections: () => undefined,
     read: () =>
       Promise.resolve({
         storedIds: idsOf("SELECT key FROM gateway_deliveries"),

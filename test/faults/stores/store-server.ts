@@ -1,3 +1,5 @@
+import { setTimeout as wait } from "node:timers/promises";
+
 /** The store that the receivers of a mode share, behind the proxy. */
 export interface StoreServer {
   /** Its port; 0 for a file. */
@@ -8,11 +10,45 @@ export interface StoreServer {
   readonly lock: (ms: number) => Promise<void>;
   /** Another client locks some of its rows for `ms`; with SQLite, the file. */
   readonly lockRows: (ms: number) => Promise<void>;
+  /** The server ends all connections of the receivers, at random moments for `ms`. */
+  readonly endConnections: (ms: number) => Promise<void>;
   /** The largest number of the receivers' connections so far; undefined if not counted. */
   readonly mostConnections: () => number | undefined;
   /** Its content now. */
   readonly read: () => Promise<StoreContent>;
   readonly close: () => Promise<void>;
+}
+
+/** What a store without such troubles does about them. */
+export const UNTROUBLED = {
+  restart: () => Promise.resolve(),
+  lock: () => Promise.resolve(),
+  lockRows: () => Promise.resolve(),
+  endConnections: () => Promise.resolve(),
+  mostConnections: () => undefined,
+};
+
+/** A server of the run's own. `crash` stops it. After `close` it does not start again. */
+export function crashingStore(
+  server: { readonly port: number; readonly start: () => Promise<unknown> },
+  crash: () => Promise<unknown>,
+  own: Pick<StoreServer, "read" | "close"> & Partial<StoreServer>,
+): StoreServer {
+  let isClosed = false;
+  return {
+    ...UNTROUBLED,
+    port: server.port,
+    async restart(downMs) {
+      await crash();
+      await wait(downMs);
+      if (!isClosed) await server.start();
+    },
+    ...own,
+    close: () => {
+      isClosed = true;
+      return own.close();
+    },
+  };
 }
 
 /** Content of a store. */

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
 import { loadFixtures } from "../../../kit/fixtures/load-fixtures.js";
 import { replayFixtures } from "../../../kit/fixtures/replay-fixtures.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
@@ -20,12 +20,16 @@ export function describeLanguage(name: Language["name"]): void {
   const language = LANGUAGES.find((one) => one.name === name);
   if (language === undefined) throw new Error(`no receiver is written in ${name}`);
   describeService(`receivers in ${name}`, language.missing(), () => {
-    const running: ForeignReceiver[] = [];
     let work: ReturnType<typeof workFolder>;
 
-    const start = async (flaw: string): Promise<ForeignReceiver> => {
+    const start = async (
+      flaw: string,
+      { onTestFinished }: TestContext,
+    ): Promise<ForeignReceiver> => {
       const receiver = await startReceiver(language, work.folder, flaw);
-      running.push(receiver);
+      onTestFinished(() => {
+        receiver.stop();
+      });
       return receiver;
     };
 
@@ -34,26 +38,23 @@ export function describeLanguage(name: Language["name"]): void {
       language.command(work.folder);
     });
 
-    afterEach(() => {
-      for (const receiver of running.splice(0)) receiver.stop();
-    });
-
     afterAll(() => {
       work.remove();
     });
 
     const right = [["", "does what the gateway asks for"] as const, ...HARMLESS[name]];
     for (const [flaw, what] of right) {
-      it(`no case accuses a receiver in ${name} that ${what}`, async () => {
-        const report = await judgeReceiver(await start(flaw));
+      // Side by side: a run of all cases mostly waits.
+      it.concurrent(`no case accuses a receiver in ${name} that ${what}`, async (test) => {
+        const report = await judgeReceiver(await start(flaw, test));
         const { serverFails = [] } = language;
         expect(idsOf(report, "failed").filter((id) => !serverFails.includes(id))).toEqual([]);
         expect(idsOf(report, "not_judged")).toEqual([]);
       });
     }
 
-    it(`a replay of the published fixtures does not accuse a receiver in ${name}`, async () => {
-      const { origin } = await start("");
+    it(`a replay of the published fixtures does not accuse a receiver in ${name}`, async (test) => {
+      const { origin } = await start("", test);
       const { results } = await replayFixtures(
         `${origin}/webhook`,
         await loadFixtures(fixturesFolder),
@@ -64,8 +65,8 @@ export function describeLanguage(name: Language["name"]): void {
     });
 
     for (const [flaw, what, cases] of FLAWS[name]) {
-      it(`the conformance cases convict a receiver in ${name} that ${what}`, async () => {
-        const report = await judgeReceiver(await start(flaw), ["alarm", ...cases]);
+      it(`the conformance cases convict a receiver in ${name} that ${what}`, async (test) => {
+        const report = await judgeReceiver(await start(flaw, test), ["alarm", ...cases]);
         expect(idsOf(report, "failed")).toEqual(expect.arrayContaining([...cases]));
         // It is one flaw: plain deliveries are handled.
         expect(idsOf(report, "failed")).not.toContain("alarm");

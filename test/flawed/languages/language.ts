@@ -9,7 +9,7 @@ import { freePort } from "../../support/free-port.js";
 
 /** A language in which a receiver is written. */
 export interface Language {
-  readonly name: "Python" | "Go" | "PHP" | "Ruby";
+  readonly name: "Python" | "Go" | "PHP" | "Ruby" | "Perl";
   /** What this machine lacks. Undefined if the receiver can run. */
   readonly missing: () => string | undefined;
   /** The command that serves on `PORT`. Compiles the receiver first if need be. */
@@ -92,6 +92,21 @@ export const LANGUAGES: readonly Language[] = [
       }
     },
     command: () => [found("ruby"), sourceOf("receiver.rb")],
+  },
+  {
+    name: "Perl",
+    // Its core modules alone.
+    missing() {
+      const perl = find("perl");
+      if (perl === undefined) return "perl is not installed";
+      try {
+        execFileSync(perl, ["-MJSON::PP", "-MIO::Socket::UNIX", "-e", "1"], { stdio: "pipe" });
+        return undefined;
+      } catch {
+        return "core modules of perl are not installed";
+      }
+    },
+    command: () => [found("perl"), sourceOf("receiver.pl")],
   },
 ];
 

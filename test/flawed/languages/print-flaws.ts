@@ -2,11 +2,13 @@
 // Every flawed receiver in another language with the cases that convict it, and every right one with those that
 // accuse it. Exits 1 when a flaw goes free, a right receiver is accused, or a language is not installed.
 import { idsOf } from "../../support/testing/run-suite.js";
+import { AUTHOR } from "../flaws.js";
 import { FLAWS, HARMLESS } from "./flaws.js";
 import { judgeReceiver } from "./judge-receiver.js";
 import { LANGUAGES, startReceiver, workFolder, type Language } from "./language.js";
 
 const problems: string[] = [];
+say(`Author of the lists of flaws: ${AUTHOR}.`);
 const { folder, remove } = workFolder();
 try {
   for (const language of LANGUAGES) await print(language);

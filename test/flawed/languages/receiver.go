@@ -45,6 +45,7 @@ var (
 	done      = map[string]time.Time{}
 	running   = map[string]bool{}
 	effects   = map[string]int{}
+	failures  = map[string]int{}
 	failing   bool
 	slowOver  = closedChannel()
 	currentID string
@@ -80,7 +81,11 @@ func isDone(id string) bool {
 }
 
 // handleOnce claims the id, runs the handler and settles the claim. It returns the status.
-func handleOnce(id string) int {
+func handleOnce(id string, fields map[string]any) int {
+	_, isAlarm := fields["payload"]
+	if flaw == "zero_site" && !isAlarm && fields["site_id"] == 0.0 {
+		return 200
+	}
 	mutex.Lock()
 	if isDone(id) {
 		mutex.Unlock()
@@ -98,11 +103,18 @@ func handleOnce(id string) int {
 		succeeded := runHandler(id)
 		mutex.Lock()
 		delete(running, id)
-		if succeeded {
+		if succeeded && !(flaw == "forgets_bureau" && fields["source"] == "BureauCreditB") {
 			done[id] = time.Now()
 		}
-		mutex.Unlock()
 		if !succeeded {
+			failures[id]++
+		}
+		isSwallowed := flaw == "dead_letters" && failures[id] > 5 ||
+			flaw == "ignores_deleted" && fields["type"] == "DATA_DELETED"
+		mutex.Unlock()
+		if !succeeded && isSwallowed {
+			settled <- 200
+		} else if !succeeded {
 			settled <- 500
 		} else if flaw == "answers_202" {
 			settled <- 202
@@ -294,9 +306,14 @@ func receive(r *http.Request) int {
 	case "package_variable":
 		setCurrent(id)
 		time.Sleep(raceFor)
-		return handleOnce(getCurrent())
+		return handleOnce(getCurrent(), nil)
 	}
-	return handleOnce(id)
+	var fields map[string]any
+	_ = json.Unmarshal(record[key], &fields)
+	if text, _ := fields["occurred_at"].(string); flaw == "seconds_alone" && strings.Contains(text, ".") {
+		return 400
+	}
+	return handleOnce(id, fields)
 }
 
 // handleFolded remembers another spelling of the id than the one that is handled.
@@ -307,7 +324,7 @@ func handleFolded(id, folded string) int {
 	if known {
 		return 200
 	}
-	status := handleOnce(id)
+	status := handleOnce(id, nil)
 	if status == 200 {
 		mutex.Lock()
 		done[folded] = time.Now()

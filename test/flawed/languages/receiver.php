@@ -29,7 +29,7 @@ function idFile(string $id, string $kind): string
 }
 
 /** The partner's own work. */
-function runHandler(string $id): void
+function runHandler(string $id, array $fields = []): void
 {
     for ($until = microtime(true) + SLOW_S; microtime(true) < $until; usleep(10_000)) {
         clearstatcache();
@@ -41,11 +41,17 @@ function runHandler(string $id): void
         throw new RuntimeException('the database is down');
     }
     file_put_contents(idFile($id, 'effects'), 'x', FILE_APPEND | LOCK_EX);
+    if (flawed('logs_text') && isset($fields['payload'])) {
+        trim($fields['text'] ?? null);
+    }
 }
 
 /** Claims the id, runs the handler, settles the claim. Returns the status. */
-function handleOnce(string $id): int
+function handleOnce(string $id, array $fields = []): int
 {
+    if (flawed('empty_text') && isset($fields['payload']) && empty($fields['text'])) {
+        return 200;
+    }
     $key = flawed('sixteen_characters') ? substr($id, 0, 16) : $id;
     $claim = fopen(idFile($key, 'claim'), 'c');
     if (!flock($claim, LOCK_EX | LOCK_NB)) {
@@ -58,11 +64,17 @@ function handleOnce(string $id): int
         touch(idFile($key, 'done'));
     }
     try {
-        runHandler($id);
+        runHandler($id, $fields);
     } catch (Throwable $error) {
-        return flawed('acknowledges_exceptions') ? 200 : 500;
+        file_put_contents(idFile($id, 'failures'), 'x', FILE_APPEND | LOCK_EX);
+        clearstatcache();
+        $isDead = flawed('dead_letters') && filesize(idFile($id, 'failures')) > 5;
+        $isSwallowed = flawed('catches_low') && ($fields['severity'] ?? '') === 'Low';
+        return flawed('acknowledges_exceptions') || $isDead || $isSwallowed ? 200 : 500;
     }
-    touch(idFile($key, 'done'));
+    if (!flawed('forgets_big') || strlen(json_encode($fields)) < 100_000) {
+        touch(idFile($key, 'done'));
+    }
     return 200;
 }
 
@@ -203,7 +215,8 @@ function handleRecord(string $type, string $id, string $body): int
     if (flawed('severity_enum') && !in_array($record[$keys[0]]['severity'] ?? '', SEVERITIES, true)) {
         return 422;
     }
-    return flawed('file_race') ? handleUnlocked($id) : handleOnce($id);
+    $fields = is_array($record[$keys[0]]) ? $record[$keys[0]] : [];
+    return flawed('file_race') ? handleUnlocked($id) : handleOnce($id, $fields);
 }
 
 function control(string $path): void

@@ -38,6 +38,7 @@ lock = threading.Lock()
 done = OrderedDict()
 running = set()
 effects = {}
+failures = {}
 failing = threading.Event()
 slow_over = threading.Event()
 slow_over.set()
@@ -48,13 +49,15 @@ def flawed(name):
     return FLAW == name
 
 
-def run_handler(delivery_id):
+def run_handler(delivery_id, record):
     """The partner's own work."""
     slow_over.wait(SLOW_S)
     if failing.is_set():
         raise RuntimeError("the database is down")
     with lock:
         effects[delivery_id] = effects.get(delivery_id, 0) + 1
+    if flawed("logs_text"):
+        record.get("text", "none").strip()
 
 
 def remember(delivery_id):
@@ -63,8 +66,11 @@ def remember(delivery_id):
         done.popitem(last=False)
 
 
-def handle_once(delivery_id):
+def handle_once(delivery_id, record):
     """Claims the id, runs the handler, settles the claim. Returns the status."""
+    if flawed("falsy_id") and "payload" in record and not record.get("id"):
+        return 200
+    is_bureau = str(record.get("source")).startswith("Bureau")
     with lock:
         if delivery_id in done:
             return 200
@@ -78,10 +84,13 @@ def handle_once(delivery_id):
 
     def work():
         try:
-            run_handler(delivery_id)
+            run_handler(delivery_id, record)
             status = 204 if flawed("answers_204") else 200
         except Exception:
-            status = 500
+            failures[delivery_id] = failures.get(delivery_id, 0) + 1
+            is_dead = flawed("dead_letters") and failures[delivery_id] > 5
+            is_swallowed = flawed("bureau_except_pass") and is_bureau
+            status = 202 if is_dead or is_swallowed else 500
         with lock:
             running.discard(delivery_id)
             if status < 300:
@@ -90,7 +99,8 @@ def handle_once(delivery_id):
         settled.set()
 
     threading.Thread(target=work, daemon=True).start()
-    if flawed("background_thread"):
+    is_early = flawed("early_without_site") and record.get("site_id", 1) is None
+    if flawed("background_thread") or is_early:
         return 200
     return outcome[0] if settled.wait(HANDLER_TIMEOUT_S) else 503
 
@@ -101,7 +111,7 @@ def handle_unlocked(delivery_id):
         return 200
     time.sleep(RACE_S)
     try:
-        run_handler(delivery_id)
+        run_handler(delivery_id, {})
     except Exception:
         return 500
     done[delivery_id] = True
@@ -113,7 +123,7 @@ def handle_module_variable(delivery_id):
     global current_id
     current_id = delivery_id
     time.sleep(RACE_S)
-    return handle_once(current_id)
+    return handle_once(current_id, {})
 
 
 def signed_bytes(body):
@@ -207,7 +217,13 @@ def receive(headers, body, answer):
         return handle_unlocked(headers["X-Webhook-Id"])
     if flawed("module_variable"):
         return handle_module_variable(headers["X-Webhook-Id"])
-    return handle_once(headers["X-Webhook-Id"])
+    fields = record[keys[0]] if isinstance(record[keys[0]], dict) else {}
+    if flawed("strptime"):
+        try:
+            datetime.datetime.strptime(fields.get("occurred_at") or "2026-01-01T00:00:00+00:00", "%Y-%m-%dT%H:%M:%S%z")
+        except (TypeError, ValueError):
+            return 400
+    return handle_once(headers["X-Webhook-Id"], fields)
 
 
 class Receiver(BaseHTTPRequestHandler):

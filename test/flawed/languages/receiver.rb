@@ -37,6 +37,7 @@ SLOW_OVER = ConditionVariable.new
 DONE = Set.new
 RUNNING = Set.new
 EFFECTS = Hash.new(0)
+FAILURES = Hash.new(0)
 SWITCHES = { failing: false, slow: false }
 $current_id = ""
 
@@ -45,17 +46,18 @@ def flawed?(name)
 end
 
 # The partner's own work.
-def run_handler(id)
+def run_handler(id, fields = {})
   LOCK.synchronize do
     SLOW_OVER.wait(LOCK, SLOW_S) if SWITCHES[:slow]
     raise "the database is down" if SWITCHES[:failing]
 
     EFFECTS[id] += 1
   end
+  fields.fetch("text", "").strip if flawed?("logs_text")
 end
 
 # Claims the id, runs the handler, settles the claim. Returns the status.
-def handle_once(id)
+def handle_once(id, fields = {})
   key = flawed?("downcases_ids") ? id.downcase : id
   claimed = LOCK.synchronize do
     next 200 if DONE.include?(key)
@@ -69,16 +71,20 @@ def handle_once(id)
   settled = Queue.new
   work = Thread.new do
     status = begin
-      run_handler(id)
+      run_handler(id, fields)
       200
     rescue StandardError
+      FAILURES[id] += 1
       # So late that a duplicate arrives meanwhile.
       sleep 0.2 if flawed?("acknowledges_in_flight")
-      flawed?("rescues_to_200") ? 200 : 500
+      swallowed = flawed?("rescues_to_200") || (flawed?("dead_set") && FAILURES[id] > 5) ||
+                  (flawed?("rescues_cards") && fields["category_id"] == 4)
+      swallowed ? 200 : 500
     end
     LOCK.synchronize do
       RUNNING.delete(key)
-      DONE.add(key) if status == 200 || flawed?("remembers_failed")
+      forgotten = flawed?("forgets_info") && fields["severity"] == "INFO"
+      DONE.add(key) if (status == 200 && !forgotten) || flawed?("remembers_failed")
     end
     settled << status
   end
@@ -190,7 +196,10 @@ def handle_record(type, id, body)
   return handle_unlocked(id) if flawed?("check_then_add")
   return handle_global_variable(id) if flawed?("global_variable")
 
-  handle_once(id)
+  fields = {} unless fields.is_a?(Hash)
+  return 422 if flawed?("positive_offset") && fields["occurred_at"].to_s.match?(/-\d\d:\d\d\z/)
+
+  handle_once(id, fields)
 rescue JSON::ParserError
   503
 end

@@ -18,24 +18,8 @@ export type Proof =
   | { readonly result: "refused"; readonly message: string }
   | { readonly result: "failed"; readonly message: string };
 
-/** A project with the packed tarball and one version of a peer beside it. */
-export interface PeerProject {
-  /** The version that is installed. */
-  readonly version: string;
-  /** The oldest major of Node that it is made for. 0 if it does not say. */
-  readonly minNode: number;
-  /** Takes a delivery on this Node. `engine`: the address of the peer's server. */
-  readonly prove: (node: string, engine: object) => Promise<Proof>;
-  readonly remove: () => void;
-}
-
 /** Installs `tag`, a version or the name of one, of a peer beside the tarball. Rejects with what the installer says. */
-export async function installPeer(
-  peer: Peer,
-  tag: string,
-  installer: Installer,
-  tarball: string,
-): Promise<PeerProject> {
+export async function installPeer(peer: Peer, tag: string, installer: Installer, tarball: string) {
   const folder = mkdtempSync(path.join(tmpdir(), "igw-peer-"));
   const isNewest = tag === "latest";
   const dependencies: Record<string, string> = {
@@ -64,9 +48,12 @@ export async function installPeer(
   const installed = manifestOf(folder, name);
 
   return {
+    /** The version that is installed. */
     version: installed.version.replace(/^v/, ""),
+    /** The oldest major of Node that it is made for. 0 if it does not say. */
     minNode: Number(/\d+/.exec(installed.engines?.node ?? "")?.[0] ?? 0),
-    async prove(node, engine) {
+    /** Takes a delivery on this Node. `engine`: the address of the peer's server. */
+    async prove(node: string, engine: object) {
       const proof = await prove(folder, peer, node, engine);
       if (peer.isCompiled !== true || proof.result !== "failed") return proof;
       // What cannot be built fails again, with the reason.

@@ -1,7 +1,7 @@
 // A receiver on each optional peer, as a partner would write it. prove.mjs runs one of them.
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { createWebhookReceiver } from "identity-gateway-webhooks";
+import { createWebhookReceiver, memoryStore } from "identity-gateway-webhooks";
 
 const PATH = "/webhooks/gateway";
 /** A name that no other run on the same engine has. */
@@ -145,25 +145,24 @@ export const receivers = {
 
   async "pg-boss"({ handlers, ...options }) {
     const { default: Default, PgBoss = Default } = await import("pg-boss");
-    const { inbox, pgBossConsume, pgBossEnqueue } =
-      await import("identity-gateway-webhooks/pg-boss");
+    const { inbox, inboxConsume } = await import("identity-gateway-webhooks/inbox");
+    const { pgBossQueue } = await import("identity-gateway-webhooks/pg-boss");
     const boss = new PgBoss({ connectionString: ENGINE.url, schema: RUN });
     boss.on("error", () => undefined);
-    const enqueue = pgBossEnqueue({ boss, schema: RUN });
+    const driver = pgBossQueue({ boss, schema: RUN, pollIntervalMs: 100 });
     await boss.start();
-    pgBossConsume({ boss, schema: RUN, handlers, pollIntervalMs: 100 });
-    return { target: createWebhookReceiver({ ...options, handlers: inbox({ enqueue }) }) };
+    inboxConsume({ driver, store: memoryStore(), handlers });
+    return { target: createWebhookReceiver({ ...options, handlers: inbox({ driver }) }) };
   },
 
   async bullmq({ handlers, ...options }) {
     const { Queue, Worker } = await import("bullmq");
-    const { bullmqConsume, bullmqEnqueue, inbox } =
-      await import("identity-gateway-webhooks/bullmq");
+    const { bullmqQueue } = await import("identity-gateway-webhooks/bullmq");
+    const { inbox, inboxConsume } = await import("identity-gateway-webhooks/inbox");
     const queue = new Queue(RUN, { connection: redis });
-    const workerOptions = { connection: redis };
-    bullmqConsume({ Worker, queueName: RUN, workerOptions, handlers });
-    const enqueue = bullmqEnqueue({ queue });
-    return { target: createWebhookReceiver({ ...options, handlers: inbox({ enqueue }) }) };
+    const driver = bullmqQueue({ queue, Worker, workerOptions: { connection: redis } });
+    inboxConsume({ driver, store: memoryStore(), handlers });
+    return { target: createWebhookReceiver({ ...options, handlers: inbox({ driver }) }) };
   },
 
   async opentelemetry(options) {

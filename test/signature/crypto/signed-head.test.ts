@@ -31,10 +31,8 @@ function utf8Of(head: SignedHead): Buffer {
   return Buffer.from(headText(head), "utf8");
 }
 
-describe("headText", () => {
-  test("headText joins v1, the timestamp and the id with colons, and ends with a colon", () => {
-    expect(headText({ timestamp: "1760000000", id: "a-1" })).toBe("v1:1760000000:a-1:");
-  });
+test("headText joins v1, the timestamp and the id with colons, and ends with a colon", () => {
+  expect(headText({ timestamp: "1760000000", id: "a-1" })).toBe("v1:1760000000:a-1:");
 });
 
 describe("writeHead", () => {

@@ -173,7 +173,6 @@ describeService("d1Store on workerd", missingMiniflare, () => {
     const claiming = Promise.resolve(d1Store({ database, table: "absent" }).claim("k", "a", TIMES));
     const error: unknown = await claiming.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "missing_table" });
-    expect(error).toMatchObject({ code: "missing_table" });
     expect(String(error)).toContain("the database has no table absent");
     expect(String(error)).toContain("wrangler d1 migrations apply <database> --remote");
   });

@@ -21,11 +21,9 @@ function onClock(make: (now: () => number) => DeliveryStore) {
   };
 }
 
-describe("memoryStore keeps the DeliveryStore contract", () => {
-  const contract = deliveryStoreContract(() => onClock((now) => memoryStore({ now })));
-  it.each(contract)("$id: $title", async ({ run }) => {
-    await run();
-  });
+const contract = deliveryStoreContract(() => onClock((now) => memoryStore({ now })));
+it.each(contract)("memoryStore keeps the DeliveryStore contract: $id: $title", async ({ run }) => {
+  await run();
 });
 
 describe("the bound of memoryStore", () => {
@@ -245,6 +243,15 @@ describe("the options of memoryStore", () => {
     expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
     expect(make).toThrow("now must be a function that returns milliseconds");
   });
+
+  it.each([Number.NaN, "soon", undefined, 1n])(
+    "a memory store refuses a clock that says %s",
+    (time) => {
+      const make = () => memoryStore({ now: () => time } as object);
+      expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
+      expect(make).toThrow("now must be a function that returns milliseconds");
+    },
+  );
 });
 
 it("memoryStore reserves no memory for maxEntries at the start", () => {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   createWebhookReceiver,
   memoryStore,
+  metricsText,
   type DeliveryStore,
   type WebhookReceiver,
 } from "../../../src/index.js";
@@ -43,6 +44,7 @@ describe("memoryStore in a receiver", () => {
     });
     expect(runs).toEqual(["a", "b", "c", "d", "e", "a"]);
     expect(warnings).toHaveLength(1);
+    expect(metricsText(receiver)).toContain("\ngateway_webhook_store_forgets_total 1\n");
   });
 
   it("a memory store in a receiver does not warn when it forgets ids after their retention", async () => {
@@ -90,7 +92,7 @@ describe("a receiver without the option store", () => {
     expect(warnings).toEqual([
       expect.stringMatching(`this is ${platform}: a duplicate that reaches another process runs`),
     ]);
-    expect(warnings[0]).toMatch(/redisStore, postgresStore, mysqlStore or sqliteStore/);
+    expect(warnings[0]).toMatch(/Pass a store that all processes share/);
   });
 
   it("a receiver does not warn on other platforms, or if memoryStore() is given", () => {

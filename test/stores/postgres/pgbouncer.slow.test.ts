@@ -1,17 +1,14 @@
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
-import {
-  describePgBouncer,
-  startPgBouncer,
-  type PgBouncer,
-} from "../../support/postgres/pgbouncer.js";
+import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
@@ -23,12 +20,7 @@ const LEASE_MS = 600;
 
 describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () => {
   const db = databaseOf(postgresEngine);
-  let bouncer: PgBouncer;
-
-  beforeAll(async () => {
-    bouncer = await startPgBouncer(db.server.port, SERVER_CONNECTIONS);
-  });
-  afterAll(() => bouncer.close());
+  const bouncer = startedForAll(() => startPgBouncer(db.server.port, SERVER_CONNECTIONS));
 
   /** The process id of the client's current server connection. */
   async function backendOf(client: pg.ClientBase): Promise<unknown> {
@@ -37,7 +29,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
   }
 
   it("PgBouncer sends a client's statements to any free server connection", async () => {
-    const pool = bouncer.pool();
+    const pool = bouncer().pool();
     const [client, other] = [await pool.connect(), await pool.connect()];
     const first = await backendOf(client);
     await other.query("BEGIN");
@@ -52,7 +44,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     "postgresStore with prepare: %s grants each of 300 keys once, though a call meets any server connection",
     async (prepare) => {
       const table = `prepare_${prepare}`;
-      const stores = [1, 2].map(() => postgresStore({ pool: bouncer.pool(), table, prepare }));
+      const stores = [1, 2].map(() => postgresStore({ pool: bouncer().pool(), table, prepare }));
       await stores[0]?.migrate();
       const times = { leaseMs: 30_000, ...RETENTION };
       for (let turn = 0; turn < 10; turn += 1) {
@@ -80,7 +72,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       let tables = 0;
 
       beforeAll(() => {
-        pools = [bouncer.pool({ database, max: 20 }), bouncer.pool({ database, max: 20 })];
+        pools = [bouncer().pool({ database, max: 20 }), bouncer().pool({ database, max: 20 })];
       });
 
       const makeStore = async () => {
@@ -104,7 +96,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       });
 
       it("PgBouncer opened no more server connections than its pool size", async () => {
-        const [row] = (await bouncer.show("DATABASES")).filter(({ name }) => name === database);
+        const [row] = (await bouncer().show("DATABASES")).filter(({ name }) => name === database);
         expect(Number(row?.["current_connections"])).toBeGreaterThan(1);
         expect(Number(row?.["current_connections"])).toBeLessThanOrEqual(SERVER_CONNECTIONS);
         const clients = pools.map(({ totalCount }) => totalCount);
@@ -115,7 +107,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
 
   describe("transactions", () => {
     it("postgresTransactions through PgBouncer commits the handler's writes and the key together, once", async () => {
-      const receivers = [bouncer.pool(), bouncer.pool()].map((pool) =>
+      const receivers = [bouncer().pool(), bouncer().pool()].map((pool) =>
         transactionalReceiver(postgresTransactions({ pool }), ({ id, tx }) =>
           db.effects.write(tx, id),
         ),
@@ -139,7 +131,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     });
 
     it("postgresTransactions through PgBouncer answers a duplicate at once and leaves no lock on a shared connection", async () => {
-      const [store, other] = [bouncer.pool(), bouncer.pool()].map((pool) =>
+      const [store, other] = [bouncer().pool(), bouncer().pool()].map((pool) =>
         postgresTransactions({ pool }),
       );
       const [started, end] = [deferred<unknown>(), deferred()];
@@ -161,7 +153,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       await expect(first).rejects.toThrow("fails in the end");
       expect(await db.effects.remembered("copied")).toBe(0);
       // The next client gets another server connection, and would see a lock that the session holds.
-      const holder = await bouncer.pool().connect();
+      const holder = await bouncer().pool().connect();
       await holder.query("BEGIN");
       expect(await backendOf(holder)).toBe(backend);
       const work = (tx: pg.PoolClient) => db.effects.write(tx, "copied");
@@ -173,7 +165,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     });
 
     it("postgresTransactions processes deliveries over fewer server connections than handlers", async () => {
-      const store = postgresTransactions({ pool: bouncer.pool({ max: 20 }) });
+      const store = postgresTransactions({ pool: bouncer().pool({ max: 20 }) });
       const keys = Array.from({ length: 200 }, (_, index) => `apart-${index}`);
       await Promise.all(
         keys.map((key) => store.process(key, (tx) => db.effects.write(tx, key), RETENTION)),
@@ -190,7 +182,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       };
       await expect(store.process("cut", work, RETENTION)).rejects.toThrow();
       expect(await db.effects.of("cut")).toBe(0);
-      const again = postgresTransactions({ pool: bouncer.pool() });
+      const again = postgresTransactions({ pool: bouncer().pool() });
       const write = (tx: pg.PoolClient) => db.effects.write(tx, "cut");
       // The server may not have noticed yet that the connection is closed.
       await expect

@@ -1,14 +1,11 @@
 import type pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
-import {
-  describePgBouncer,
-  startPgBouncer,
-  type PgBouncer,
-} from "../../support/postgres/pgbouncer.js";
+import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
@@ -72,16 +69,11 @@ describePostgres("postgresTransactions with prepare", () => {
   });
 
   describePgBouncer("through PgBouncer", () => {
-    let bouncer: PgBouncer;
-
-    beforeAll(async () => {
-      bouncer = await startPgBouncer(db.server.port, 3);
-    });
-    afterAll(() => bouncer.close());
+    const bouncer = startedForAll(() => startPgBouncer(db.server.port, 3));
 
     it("each of 100 deliveries is handled once, though a transaction meets any server connection", async () => {
       const stores = [1, 2].map(() =>
-        postgresTransactions({ pool: bouncer.pool({ max: 10 }), prepare: true }),
+        postgresTransactions({ pool: bouncer().pool({ max: 10 }), prepare: true }),
       );
       const keys = Array.from({ length: 100 }, (_, index) => `pooled-${index}`);
       const states = await Promise.all(

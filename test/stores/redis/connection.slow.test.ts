@@ -1,4 +1,3 @@
-import { Redis } from "ioredis";
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "redis";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -10,8 +9,7 @@ import {
   portsOf,
   type ConnectedClient,
 } from "../../support/redis/redis-clients.js";
-import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { connectIoredis, describeRedis, newServer } from "../../support/redis/redis-describe.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 /** Less than the two seconds for a first connection and the five that a receiver waits. */
@@ -33,23 +31,9 @@ const CONNECTING: readonly (readonly [string, (port: number) => ConnectedClient]
       return client;
     },
   ],
-  ["ioredis", (port) => ioredis(port)],
-  ["ioredis with lazyConnect", (port) => ioredis(port, true)],
+  ["ioredis", (port) => connectIoredis(port)],
+  ["ioredis with lazyConnect", (port) => connectIoredis(port, { lazyConnect: true })],
 ];
-
-function ioredis(port: number, lazyConnect = false): Redis {
-  const client = new Redis(port, "127.0.0.1", { lazyConnect }).on("error", () => undefined);
-  onTestFinished(() => {
-    client.disconnect();
-  });
-  return client;
-}
-
-async function newServer(): Promise<RedisServer> {
-  const server = await startRedisServer();
-  onTestFinished(server.close);
-  return server;
-}
 
 async function millisecondsToReject(call: () => unknown, message: string): Promise<number> {
   const startedAt = performance.now();
@@ -119,7 +103,9 @@ describeRedis("the first connection of a Redis store", () => {
       }
       await server.start();
       expect(await claimWhenBack(store, "fourth", "a")).toMatchObject({ state: "claimed" });
-      expect(await ioredis(server.port).keys("*")).toEqual(["gateway-deliveries:1:{fourth}"]);
+      expect(await connectIoredis(server.port).keys("*")).toEqual([
+        "gateway-deliveries:1:{fourth}",
+      ]);
     },
   );
 });
@@ -195,8 +181,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     });
 
     it("a Redis server with appendfsync always has forgotten nothing after it was killed", async () => {
-      const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
-      onTestFinished(server.close);
+      const server = await newServer({ appendonly: "yes", appendfsync: "always" });
       const { client, close } = await open(portsOf(server));
       onTestFinished(close);
       const store = redisStore({ client });

@@ -1,4 +1,3 @@
-import { Redis } from "ioredis";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +9,8 @@ import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { startBlackHoleProxy, type BlackHoleProxy } from "../../support/black-hole-proxy.js";
 import { delivery } from "../../support/deliveries.js";
 import { readMarkdown } from "../../support/package/markdown.js";
-import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { connectIoredis, describeRedis, newServer } from "../../support/redis/redis-describe.js";
+import type { RedisServer } from "../../support/redis/redis-server.js";
 
 const DOCS = readMarkdown("docs/stores.md");
 const HEALED = { interval: 200 };
@@ -57,24 +56,14 @@ const SET_UP: readonly (readonly [string, (port: number) => Promise<RedisClient>
       expect(DOCS.text).toContain(
         '`reconnectOnError: (error) => (error.message.includes("READONLY") ? 2 : false)`',
       );
-      const client = new Redis(port, "127.0.0.1", {
+      const client = connectIoredis(port, {
         socketTimeout: 5_000,
         reconnectOnError: (error) => (error.message.includes("READONLY") ? 2 : false),
-      });
-      client.on("error", () => undefined);
-      onTestFinished(() => {
-        client.disconnect();
       });
       return Promise.resolve(client);
     },
   ],
 ];
-
-async function newServer(settings: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
-  const server = await startRedisServer(settings);
-  onTestFinished(server.close);
-  return server;
-}
 
 describe.each(SET_UP)("through %s, set up as docs/stores.md says,", (_name, open) => {
   describeRedis("a receiver on a dead connection", () => {
@@ -107,13 +96,7 @@ describe.each(SET_UP)("through %s, set up as docs/stores.md says,", (_name, open
 
     it("a receiver recovers after its master was demoted and its name leads to another one", async () => {
       const other = await newServer({ replicaof: `127.0.0.1 ${server.port}` });
-      const [demoted, promoted] = [server, other].map(({ port }) => {
-        const admin = new Redis(port).on("error", () => undefined);
-        onTestFinished(() => {
-          admin.disconnect();
-        });
-        return admin;
-      });
+      const [demoted, promoted] = [server, other].map(({ port }) => connectIoredis(port));
       await expect.poll(() => promoted?.info("replication")).toContain("master_link_status:up");
       proxy.leadTo(other.port);
       await promoted?.replicaof("NO", "ONE");

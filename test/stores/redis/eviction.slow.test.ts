@@ -1,41 +1,42 @@
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-check.js";
 import { CALL_FACTOR } from "../../../src/stores/redis/redis-scripts.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
 import type { NodeRedisClient } from "../../../src/stores/redis/redis-client.js";
+import { metricsText } from "../../../src/index.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { delivery } from "../../support/deliveries.js";
 import { STANDALONE_KINDS, openNodeRedis, portsOf } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 
 describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
   describeRedis("the check of the eviction policy", () => {
-    let server: RedisServer;
+    const server = startedForAll(startRedisWithAdmin);
     let admin: Redis;
     const faults: unknown[] = [];
     const onFault = (fault: unknown): void => void faults.push(fault);
 
-    beforeAll(async () => {
+    beforeAll(() => {
       process.on("unhandledRejection", onFault);
-      server = await startRedisServer();
-      admin = new Redis(server.port);
+      ({ admin } = server());
     });
     afterEach(async () => {
       await admin.config("SET", "maxmemory-policy", "noeviction");
       await admin.acl("SETUSER", "default", "+@all");
       expect(faults.splice(0)).toEqual([]);
     });
-    afterAll(async () => {
+    afterAll(() => {
       process.off("unhandledRejection", onFault);
-      admin.disconnect();
-      await server.close();
     });
 
     /** Returns the warnings of a store that is used for three claims. */
     async function warningsOf(options: Partial<RedisStoreOptions> = {}): Promise<unknown[][]> {
-      const { client, close } = await open(portsOf(server));
+      const { client, close } = await open(portsOf(server()));
       const warn = vi.fn();
       const store = redisStore({ client, logger: { warn }, ...options });
       try {
@@ -65,6 +66,18 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
         ]);
       },
     );
+
+    it("a receiver counts in its metrics that Redis may forget its ids", async () => {
+      await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+      const { client, close } = await open(portsOf(server()));
+      const store = redisStore({ client, logger: { warn: () => undefined } });
+      const receiver = alarmReceiver(() => undefined, { store });
+      await receiver.receive(await delivery());
+      await store.release("another", "a");
+      await new Promise(setImmediate);
+      await close();
+      expect(metricsText(receiver)).toContain("\ngateway_webhook_store_forgets_total 1\n");
+    });
 
     it("redisStore reads the policy without CONFIG, which managed servers forbid", async () => {
       await admin.acl("SETUSER", "default", "-config");
@@ -113,7 +126,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     });
 
     it("redisStore warns once if the server does not report its policy", async () => {
-      const { client, close } = await openNodeRedis(server.port);
+      const { client, close } = await openNodeRedis(server().port);
       const silent: NodeRedisClient = {
         isOpen: true,
         isReady: true,
@@ -136,7 +149,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
 
     it("redisStore checks the policy again if the connection broke before the answer", async () => {
       await admin.config("SET", "maxmemory-policy", "allkeys-lru");
-      const { client, close } = await openNodeRedis(server.port);
+      const { client, close } = await openNodeRedis(server().port);
       let breaks = 1;
       const breaking: NodeRedisClient = {
         isOpen: true,

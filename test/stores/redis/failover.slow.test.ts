@@ -1,24 +1,9 @@
-import { Redis } from "ioredis";
-import { expect, it, onTestFinished } from "vitest";
+import type { Redis } from "ioredis";
+import { expect, it } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
-import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { connectIoredis, describeRedis, newServer } from "../../support/redis/redis-describe.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 259_200_000 };
-
-async function newServer(settings: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
-  const server = await startRedisServer(settings);
-  onTestFinished(server.close);
-  return server;
-}
-
-function connect({ port }: RedisServer): Redis {
-  const client = new Redis(port).on("error", () => undefined);
-  onTestFinished(() => {
-    client.disconnect();
-  });
-  return client;
-}
 
 async function linked(replica: Redis): Promise<void> {
   await expect.poll(() => replica.info("replication")).toContain("master_link_status:up");
@@ -28,7 +13,8 @@ describeRedis("a Redis replica that becomes the master", () => {
   it("a promoted Redis replica knows all that was replicated; the rest is handled again", async () => {
     const master = await newServer({ "repl-diskless-sync-delay": "0" });
     const replica = await newServer({ replicaof: `127.0.0.1 ${master.port}` });
-    const [masterClient, replicaClient] = [connect(master), connect(replica)];
+    const masterClient = connectIoredis(master.port);
+    const replicaClient = connectIoredis(replica.port);
     const [before, after] = [masterClient, replicaClient].map((client) => redisStore({ client }));
     if (before === undefined || after === undefined) throw new Error("two stores are made");
     await linked(replicaClient);
@@ -61,7 +47,8 @@ describeRedis("a Redis replica that becomes the master", () => {
   it("a promoted Redis replica accepts the completion of a run whose lease it does not know", async () => {
     const master = await newServer({ "repl-diskless-sync-delay": "0" });
     const replica = await newServer({ replicaof: `127.0.0.1 ${master.port}` });
-    const [masterClient, replicaClient] = [connect(master), connect(replica)];
+    const masterClient = connectIoredis(master.port);
+    const replicaClient = connectIoredis(replica.port);
     await linked(replicaClient);
     await replicaClient.replicaof("127.0.0.1", 1);
     await redisStore({ client: masterClient }).claim("k", "a", TIMES);

@@ -183,22 +183,20 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
   });
 });
 
-describe("the clients of redisStore over HTTP", () => {
-  const nowhere = { url: "http://127.0.0.1:1", token: "t" };
+const nowhere = { url: "http://127.0.0.1:1", token: "t" };
 
-  it("redisStore accepts a client of @upstash/redis and any other with its two methods", async () => {
-    redisStore({ client: await openUpstash(nowhere) });
-    redisStore({ client: await openUpstash(nowhere, { enableAutoPipelining: false }) });
-    const call = () => Promise.resolve(1);
-    redisStore({ client: { evalsha: call, eval: call } });
-  });
+it("redisStore accepts a client of @upstash/redis and any other with its two methods", async () => {
+  redisStore({ client: await openUpstash(nowhere) });
+  redisStore({ client: await openUpstash(nowhere, { enableAutoPipelining: false }) });
+  const call = () => Promise.resolve(1);
+  redisStore({ client: { evalsha: call, eval: call } });
+});
 
-  it.each<[string, (client: UpstashClient) => unknown]>([
-    ["a pipeline of @upstash/redis", (client) => client.pipeline()],
-    ["a transaction of @upstash/redis", (client) => client.multi()],
-  ])("redisStore refuses %s", async (_, make) => {
-    const options = { client: make(await openUpstash(nowhere)) } as RedisStoreOptions;
-    expect(() => redisStore(options)).toThrow(ConfigurationError);
-    expect(() => redisStore(options)).toThrow("of @upstash/redis (new Redis; no pipeline)");
-  });
+it.each<[string, (client: UpstashClient) => unknown]>([
+  ["a pipeline of @upstash/redis", (client) => client.pipeline()],
+  ["a transaction of @upstash/redis", (client) => client.multi()],
+])("redisStore refuses %s", async (_, make) => {
+  const options = { client: make(await openUpstash(nowhere)) } as RedisStoreOptions;
+  expect(() => redisStore(options)).toThrow(ConfigurationError);
+  expect(() => redisStore(options)).toThrow("of @upstash/redis (new Redis; no pipeline)");
 });

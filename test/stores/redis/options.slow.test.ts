@@ -1,82 +1,75 @@
 import { Cluster, Redis } from "ioredis";
 import { createClient, createClientPool, createCluster, RESP_TYPES } from "redis";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { startRedisServer } from "../../support/redis/redis-server.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 const client = createClient();
 
-describe("invalid options of redisStore", () => {
-  const commands = { eval: () => undefined, evalSha: () => undefined, evalsha: () => undefined };
-  it.each<[string, unknown]>([
-    ["nothing", undefined],
-    ["null", null],
-    ["a URL", "redis://127.0.0.1"],
-    ["an empty object", {}],
-    ["a pool of node-redis", createClientPool()],
-    ["a legacy client of node-redis", createClient().legacy()],
-    ["a transaction of node-redis", createClient().multi()],
-    ["a pipeline of ioredis", new Redis({ lazyConnect: true }).pipeline()],
-    [
-      "another client with evalsha and a connection",
-      { eval: commands.eval, evalsha: commands.evalsha, connect: commands.eval },
-    ],
-    ["a client without eval", { evalSha: commands.evalSha, isReady: true }],
-    [
-      "an object that looks like both libraries",
-      { ...commands, connect: commands.eval, isReady: true, status: "ready" },
-    ],
-    [
-      "an object whose methods are no functions",
-      { evalSha: true, eval: true, isReady: true, isOpen: true },
-    ],
-  ])("redisStore refuses %s as its client", (_, given) => {
-    const options = { client: given } as RedisStoreOptions;
-    expect(() => redisStore(options)).toThrow(ConfigurationError);
-    expect(() => redisStore(options)).toThrow("client must be a client of node-redis");
-  });
+const commands = { eval: () => undefined, evalSha: () => undefined, evalsha: () => undefined };
+it.each<[string, unknown]>([
+  ["nothing", undefined],
+  ["null", null],
+  ["a URL", "redis://127.0.0.1"],
+  ["an empty object", {}],
+  ["a pool of node-redis", createClientPool()],
+  ["a legacy client of node-redis", createClient().legacy()],
+  ["a transaction of node-redis", createClient().multi()],
+  ["a pipeline of ioredis", new Redis({ lazyConnect: true }).pipeline()],
+  [
+    "another client with evalsha and a connection",
+    { eval: commands.eval, evalsha: commands.evalsha, connect: commands.eval },
+  ],
+  ["a client without eval", { evalSha: commands.evalSha, isReady: true }],
+  [
+    "an object that looks like both libraries",
+    { ...commands, connect: commands.eval, isReady: true, status: "ready" },
+  ],
+  [
+    "an object whose methods are no functions",
+    { evalSha: true, eval: true, isReady: true, isOpen: true },
+  ],
+])("redisStore refuses %s as its client", (_, given) => {
+  const options = { client: given } as RedisStoreOptions;
+  expect(() => redisStore(options)).toThrow(ConfigurationError);
+  expect(() => redisStore(options)).toThrow("client must be a client of node-redis");
+});
 
-  it.each<[string, unknown, string]>([
-    ["no options", undefined, "redisStore takes an options object"],
-    ["a misspelt option", { client, prefix: "x" }, "prefix is no option"],
-    ["a prefix that is no string", { client, keyPrefix: 1 }, "keyPrefix must be a string"],
-    ["a logger without warn", { client, logger: {} }, "logger must have a method warn"],
-    ["null as its logger", { client, logger: null }, "logger must have a method warn"],
-  ])("redisStore refuses %s", (_, options, message) => {
-    expect(() => redisStore(options as RedisStoreOptions)).toThrow(ConfigurationError);
-    expect(() => redisStore(options as RedisStoreOptions)).toThrow(message);
-  });
+it.each<[string, unknown, string]>([
+  ["no options", undefined, "redisStore takes an options object"],
+  ["a misspelt option", { client, prefix: "x" }, "prefix is no option"],
+  ["a prefix that is no string", { client, keyPrefix: 1 }, "keyPrefix must be a string"],
+  ["a logger without warn", { client, logger: {} }, "logger must have a method warn"],
+  ["null as its logger", { client, logger: null }, "logger must have a method warn"],
+])("redisStore refuses %s", (_, options, message) => {
+  expect(() => redisStore(options as RedisStoreOptions)).toThrow(ConfigurationError);
+  expect(() => redisStore(options as RedisStoreOptions)).toThrow(message);
+});
 
-  it("redisStore accepts a client that is not connected yet", () => {
-    const rootNodes = [{ url: "redis://127.0.0.1:1" }];
-    redisStore({ client });
-    redisStore({ client: createCluster({ rootNodes }) });
-    redisStore({ client: new Redis({ lazyConnect: true }) });
-    redisStore({ client: new Cluster([{ port: 1 }], { lazyConnect: true }) });
-  });
+it("redisStore accepts a client that is not connected yet", () => {
+  const rootNodes = [{ url: "redis://127.0.0.1:1" }];
+  redisStore({ client });
+  redisStore({ client: createCluster({ rootNodes }) });
+  redisStore({ client: new Redis({ lazyConnect: true }) });
+  redisStore({ client: new Cluster([{ port: 1 }], { lazyConnect: true }) });
 });
 
 describeRedis("the clients of redisStore", () => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await startRedisServer();
-  });
-  afterAll(async () => {
-    await server.close();
-  });
+  const server = startedForAll(startRedisServer);
 
   const ioredis = (options: Parameters<Redis["duplicate"]>[0]) => {
-    const made = new Redis({ port: server.port, lazyConnect: true }).duplicate(options);
+    const made = new Redis({ port: server().port, lazyConnect: true }).duplicate(options);
     onTestFinished(() => {
       made.disconnect();
     });
     return made;
   };
   const nodeRedis = async (RESP: 2 | 3) => {
-    const made = await createClient({ url: server.url, RESP }).connect();
+    const made = await createClient({ url: server().url, RESP }).connect();
     onTestFinished(() => {
       made.destroy();
     });

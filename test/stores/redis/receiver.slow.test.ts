@@ -4,13 +4,14 @@ import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import type { OutcomeReport, WebhookReceiver } from "../../../src/index.js";
+import type { DeliveryStore } from "../../../src/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
-import { alarmReceiver, heldHandler, type AlarmHandler } from "../../support/alarm-receiver.js";
+import type { AlarmHandler } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
 import { STANDALONE_KINDS, portsOf } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { testTwoReceivers } from "../../support/stores/two-receivers.js";
 
 const PROCESS = fileURLToPath(
   new URL("../../support/redis/redis-receiver-process.ts", import.meta.url),
@@ -19,64 +20,19 @@ const PROCESS = fileURLToPath(
 describe.each(STANDALONE_KINDS)("through $name", (kind) => {
   describeRedis("two receivers over one Redis", () => {
     let server: RedisServer;
-    let reports: OutcomeReport[];
 
     beforeEach(async () => {
-      reports = [];
       server = await startRedisServer();
       onTestFinished(server.close);
     });
 
-    /** A receiver with a client of its own, as in another process. */
-    async function receiver(handler: AlarmHandler, options = {}): Promise<WebhookReceiver> {
+    async function openStore(): Promise<DeliveryStore> {
       const { client, close } = await kind.open(portsOf(server));
       onTestFinished(close);
-      const store = redisStore({ client });
-      const onOutcome = (report: OutcomeReport) => reports.push(report);
-      return alarmReceiver(handler, { store, onOutcome, ...options });
+      return redisStore({ client });
     }
 
-    it("two receivers over one Redis handle each delivery once, however many redeliveries come", async () => {
-      const runs: string[] = [];
-      const handler: AlarmHandler = async ({ id }) => {
-        runs.push(id);
-        await wait(5);
-      };
-      const receivers = [await receiver(handler), await receiver(handler)];
-      const ids = Array.from({ length: 50 }, () => randomUUID());
-      const requests = await Promise.all(ids.map((id) => delivery({ id })));
-      const send = () =>
-        requests.flatMap((request) => receivers.map((one) => one.receive(request)));
-      const answers = await Promise.all([...send(), ...send()]);
-      expect(runs.sort()).toEqual(ids.sort());
-      expect(answers.filter(({ outcome }) => outcome === "handled")).toHaveLength(ids.length);
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
-      for (const { status, outcome } of await Promise.all(send())) {
-        expect([status, outcome]).toEqual([200, "duplicate"]);
-      }
-    });
-
-    it("a second receiver answers a redelivery 409 while the first handles it, then 200", async () => {
-      const { handler, start } = heldHandler();
-      const [one, two] = [await receiver(handler), await receiver(() => expect.fail("run twice"))];
-      const request = await delivery();
-      const run = await start(one, request);
-      const duplicate = await two.receive(request);
-      expect(duplicate).toMatchObject({ status: 409, outcome: "in_flight" });
-      expect(Number(duplicate.headers["retry-after"])).toBeGreaterThan(20);
-      run.resolve();
-      expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
-      expect(await two.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
-    });
-
-    it("a second receiver can handle a delivery at once after the first has failed", async () => {
-      const one = await receiver(() => Promise.reject(new Error("no")));
-      const two = await receiver(() => undefined);
-      const request = await delivery();
-      expect(await one.receive(request)).toMatchObject({ status: 500, outcome: "handler_failed" });
-      expect(await two.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
-      expect(reports.at(-1)?.takeover).toBeUndefined();
-    });
+    const { receiver, lastReport } = testTwoReceivers("Redis", openStore);
 
     it("a second receiver takes over after the lease of a killed process", async () => {
       const id = randomUUID();
@@ -97,7 +53,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       await expect
         .poll(async () => (await two.receive(request)).outcome, { interval: 50 })
         .toBe("handled");
-      expect(reports.at(-1)).toMatchObject({ outcome: "handled", takeover: true });
+      expect(lastReport()).toMatchObject({ outcome: "handled", takeover: true });
     });
 
     it("a receiver answers 503 in time while Redis hangs, and the delivery is handled later", async () => {
@@ -130,9 +86,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       expect(await one.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
       expect(await one.receive(await delivery({ id: "other" }))).toMatchObject({ status: 503 });
       await server.start();
-      const { client, close } = await kind.open(portsOf(server));
-      onTestFinished(close);
-      const store = redisStore({ client });
+      const store = await openStore();
       const held = { leaseMs: 1, retentionMs: 1 };
       await expect
         .poll(() => store.claim(request.headers["x-webhook-id"], "a", held))

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { EVICTION_POLICY } from "../../../src/stores/redis/eviction-check.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import {
@@ -13,7 +13,8 @@ import {
 import { CLUSTER_KINDS, STANDALONE_KINDS, portsOf } from "../../support/redis/redis-clients.js";
 import { startRedisCluster } from "../../support/redis/redis-cluster.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const SCRIPTS = { CLAIM, COMPLETE, EVICTION_POLICY, RELEASE, RENEW };
 const RETENTION_MS = 259_200_000;
@@ -24,18 +25,11 @@ const CENTURY_MS = 3_155_760_000_000;
 const KEY = redisKey("", "k");
 
 describeRedis("the scripts of the Redis store", () => {
-  let server: RedisServer;
+  const server = startedForAll(startRedisWithAdmin);
   let admin: Redis;
 
-  beforeAll(async () => {
-    server = await startRedisServer();
-    admin = new Redis(server.port);
-  });
-  afterAll(async () => {
-    admin.disconnect();
-    await server.close();
-  });
   beforeEach(async () => {
+    ({ admin } = server());
     await admin.flushall();
   });
 
@@ -49,7 +43,7 @@ describeRedis("the scripts of the Redis store", () => {
 
   describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     it("after SCRIPT FLUSH the Redis scripts are sent in full once and work on", async () => {
-      const { client, close } = await open(portsOf(server));
+      const { client, close } = await open(portsOf(server()));
       const store = redisStore({ client });
       const evals = async () =>
         Number(/cmdstat_eval:calls=(\d+)/.exec(await admin.info("commandstats"))?.[1] ?? 0);
@@ -71,13 +65,6 @@ describeRedis("the scripts of the Redis store", () => {
   });
 
   describe("the time to live of a Redis key", () => {
-    let client: Redis;
-    beforeAll(() => {
-      client = new Redis(server.port);
-    });
-    afterAll(() => {
-      client.disconnect();
-    });
     const near = (ms: number, to: number) => {
       // PTTL rounds the largest ones to what a double can hold.
       expect(ms).toBeLessThanOrEqual(to + 1);
@@ -85,7 +72,7 @@ describeRedis("the scripts of the Redis store", () => {
     };
 
     it("a lease is kept for one retention after its end, before and after a renewal", async () => {
-      const store = redisStore({ client, keyPrefix: "" });
+      const store = redisStore({ client: admin, keyPrefix: "" });
       await store.claim("k", "a", TIMES);
       near(await admin.pttl(KEY), RETENTION_MS + 30_000);
       await store.renew("k", "a", { leaseMs: 600_000 });
@@ -95,7 +82,7 @@ describeRedis("the scripts of the Redis store", () => {
     });
 
     it("a released takeover is kept for one retention after its release", async () => {
-      const store = redisStore({ client, keyPrefix: "" });
+      const store = redisStore({ client: admin, keyPrefix: "" });
       await store.claim("k", "gone", { leaseMs: 1, retentionMs: RETENTION_MS });
       await expect.poll(() => store.claim("k", "a", TIMES)).toMatchObject({ takeover: true });
       near(await admin.pttl(KEY), RETENTION_MS + 30_000);
@@ -109,7 +96,7 @@ describeRedis("the scripts of the Redis store", () => {
     });
 
     it("a completion is kept for its own retention, whatever a later completion says", async () => {
-      const store = redisStore({ client, keyPrefix: "" });
+      const store = redisStore({ client: admin, keyPrefix: "" });
       await store.claim("k", "a", TIMES);
       await store.complete("k", "a", { retentionMs: 2 * RETENTION_MS });
       near(await admin.pttl(KEY), 2 * RETENTION_MS);
@@ -118,7 +105,7 @@ describeRedis("the scripts of the Redis store", () => {
     });
 
     it("the longest lease and the longest retention that can be configured are accepted", async () => {
-      const store = redisStore({ client, keyPrefix: "" });
+      const store = redisStore({ client: admin, keyPrefix: "" });
       const longest = { leaseMs: MAX_LEASE_MS, retentionMs: Number.MAX_SAFE_INTEGER };
       expect(await store.claim("k", "a", longest)).toMatchObject({ state: "claimed" });
       near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
@@ -132,7 +119,7 @@ describeRedis("the scripts of the Redis store", () => {
     });
 
     it("a lease that is longer than the retention is kept until its end", async () => {
-      const store = redisStore({ client, keyPrefix: "" });
+      const store = redisStore({ client: admin, keyPrefix: "" });
       await store.claim("k", "a", { leaseMs: 60_000, retentionMs: 1 });
       near(await admin.pttl(KEY), 60_001);
     });

@@ -9,9 +9,8 @@ import { createSentinel } from "redis";
 import { expect, it, onTestFinished } from "vitest";
 import type { DeliveryStore } from "../../../src/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
-import { describeRedis } from "../../support/redis/redis-describe.js";
+import { connectIoredis, describeRedis, newServer } from "../../support/redis/redis-describe.js";
 import { freePort } from "../../support/free-port.js";
-import { startRedisServer } from "../../support/redis/redis-server.js";
 
 const TIMES = { leaseMs: 600_000, retentionMs: 259_200_000 };
 const NAME = "webhooks";
@@ -34,10 +33,7 @@ async function startSentinel(masterPort: number): Promise<number> {
     await once(child, "exit");
     rmSync(folder, { recursive: true });
   });
-  const admin = new Redis(port).on("error", () => undefined);
-  onTestFinished(() => {
-    admin.disconnect();
-  });
+  const admin = connectIoredis(port);
   await expect
     .poll(async () => String(await admin.call("SENTINEL", "REPLICAS", NAME)))
     .toContain("master-link-status,ok");
@@ -57,10 +53,8 @@ async function claimWhenBack(store: DeliveryStore, key: string) {
 
 describeRedis("the Redis store behind a sentinel", () => {
   it("a Redis store follows a sentinel to the new master, through both libraries", async () => {
-    const master = await startRedisServer({ "repl-diskless-sync-delay": "0" });
-    onTestFinished(master.close);
-    const replica = await startRedisServer({ replicaof: `127.0.0.1 ${master.port}` });
-    onTestFinished(replica.close);
+    const master = await newServer({ "repl-diskless-sync-delay": "0" });
+    const replica = await newServer({ replicaof: `127.0.0.1 ${master.port}` });
     const sentinels = [{ host: "127.0.0.1", port: await startSentinel(master.port) }];
 
     const ioredis = new Redis({ sentinels, name: NAME }).on("error", () => undefined);
@@ -75,11 +69,7 @@ describeRedis("the Redis store behind a sentinel", () => {
     expect(await one.claim("handled", "a", TIMES)).toMatchObject({ state: "claimed" });
     expect(await two.claim("handled", "b", TIMES)).toMatchObject({ state: "in_flight" });
     await two.complete("handled", "a", TIMES);
-    const reader = new Redis(replica.port);
-    onTestFinished(() => {
-      reader.disconnect();
-    });
-    const replicated = redisStore({ client: reader, logger: false });
+    const replicated = redisStore({ client: connectIoredis(replica.port), logger: false });
     await expect
       .poll(() => replicated.claim("handled", "b", TIMES))
       .toEqual({ state: "completed" });

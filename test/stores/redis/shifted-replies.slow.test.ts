@@ -1,5 +1,5 @@
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import type { Redis } from "ioredis";
+import { beforeEach, expect, it } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import type { IoredisClient } from "../../../src/stores/redis/redis-client.js";
 import { redisKey } from "../../../src/stores/redis/redis-scripts.js";
@@ -7,7 +7,8 @@ import { createRandom } from "../../../kit/random.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 /** The value of a completed key. */
 const COMPLETED = "1";
@@ -37,18 +38,11 @@ function shiftingClient(client: Redis) {
 }
 
 describeRedis("a Redis client that returns replies to other calls", () => {
-  let server: RedisServer;
+  const server = startedForAll(startRedisWithAdmin);
   let admin: Redis;
 
-  beforeAll(async () => {
-    server = await startRedisServer();
-    admin = new Redis(server.port);
-  });
-  afterAll(async () => {
-    admin.disconnect();
-    await server.close();
-  });
   beforeEach(async () => {
+    ({ admin } = server());
     await admin.flushall();
   });
 

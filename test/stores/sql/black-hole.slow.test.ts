@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { startBlackHoleProxy, type BlackHoleProxy } from "../../support/black-hole-proxy.js";
+import { expect, it, vi } from "vitest";
+import { startBlackHoleProxy } from "../../support/black-hole-proxy.js";
 import { databaseOf, mustNotRun, processLater, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 /** Each poll advances the fake clock by its interval. Statements are given up after 12 s. */
@@ -13,19 +14,14 @@ const NOTICED_MS = 1_500;
 
 describeSql("a network that drops every packet of a pool's connections", (engine) => {
   const db = databaseOf(engine);
-  let hole: BlackHoleProxy;
-
-  beforeAll(async () => {
-    hole = await startBlackHoleProxy(db.server.port);
-  });
-  afterAll(() => hole.close());
+  const hole = startedForAll(() => startBlackHoleProxy(db.server.port));
 
   /** A pool whose `max` open connections drop every packet. Connections that it opens later work. */
   async function swallowedPool(max: number): Promise<Sql> {
-    const pool = db.server.pool({ port: hole.port, max });
+    const pool = db.server.pool({ port: hole().port, max });
     const held = await Promise.all(Array.from({ length: max }, () => engine.connect(pool)));
     for (const connection of held) connection.release();
-    hole.swallow();
+    hole().swallow();
     return pool;
   }
 
@@ -68,12 +64,12 @@ describeSql("a network that drops every packet of a pool's connections", (engine
   if (engine.name === "PostgreSQL") return;
 
   it("mysqlTransactions: a transaction whose network drops packets is ended on the server, and its redelivery is handled", async () => {
-    const store = engine.makeTransactions(db.server.pool({ port: hole.port, max: 1 }));
+    const store = engine.makeTransactions(db.server.pool({ port: hole().port, max: 1 }));
     const dropped = store.process(
       "dropped",
       async (tx) => {
         await db.effects.write(tx, "dropped");
-        hole.swallow();
+        hole().swallow();
         throw new Error("the handler failed");
       },
       TIMES,

@@ -13,6 +13,7 @@ import {
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
+const KILLED = fileURLToPath(new URL("../../support/stores/killed-handler.ts", import.meta.url));
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 
@@ -25,8 +26,7 @@ describeSql("transactions on faults", (engine) => {
   }
 
   it(`a transaction of a killed process on ${engine.name} leaves neither key nor effect`, async () => {
-    const script = fileURLToPath(engine.killedHandler);
-    const args = ["--import", "tsx", script, String(db.server.port), "killed"];
+    const args = ["--import", "tsx", KILLED, engine.name, String(db.server.port), "killed"];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     expect(line.toString()).toBe("written\n");

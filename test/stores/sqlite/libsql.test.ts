@@ -18,31 +18,29 @@ describe("the contracts of stores on libsql", () => {
   for (const { title, run } of quickContractCases(libsql)) it(title, run);
 });
 
-describe("a handler with libsql's own methods", () => {
-  it("libsql: transaction() of tx throws and its delivery can be handled again", async () => {
-    await withSqliteFolder(libsql, async (folder) => {
-      const store = sqliteTransactions({ database: openLedger(folder) });
-      const insert = "INSERT INTO effects (name) VALUES ('a')";
-      const failing = store.process(
-        "k",
-        (tx) => {
-          (tx as LibsqlHandle).transaction(() => tx.exec(insert))();
-          return Promise.resolve();
-        },
-        RETENTION,
-      );
-      await expect(failing).rejects.toThrow("cannot start a transaction within a transaction");
-      expect(committed(folder)).toEqual(NOTHING);
-      const savepoint = store.process(
-        "k",
-        (tx) => {
-          tx.exec(`SAVEPOINT part; ${insert}; RELEASE part`);
-          return Promise.resolve();
-        },
-        RETENTION,
-      );
-      expect(await savepoint).toEqual({ state: "processed" });
-      expect(committed(folder)).toEqual({ effects: ["a"], keys: ["k"] });
-    });
+it("libsql: transaction() of tx throws and its delivery can be handled again", async () => {
+  await withSqliteFolder(libsql, async (folder) => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const insert = "INSERT INTO effects (name) VALUES ('a')";
+    const failing = store.process(
+      "k",
+      (tx) => {
+        (tx as LibsqlHandle).transaction(() => tx.exec(insert))();
+        return Promise.resolve();
+      },
+      RETENTION,
+    );
+    await expect(failing).rejects.toThrow("cannot start a transaction within a transaction");
+    expect(committed(folder)).toEqual(NOTHING);
+    const savepoint = store.process(
+      "k",
+      (tx) => {
+        tx.exec(`SAVEPOINT part; ${insert}; RELEASE part`);
+        return Promise.resolve();
+      },
+      RETENTION,
+    );
+    expect(await savepoint).toEqual({ state: "processed" });
+    expect(committed(folder)).toEqual({ effects: ["a"], keys: ["k"] });
   });
 });

@@ -1,50 +1,33 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { libsql, rowsOf, valueOf } from "../../support/sqlite/drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { rowsOf, valueOf } from "../../support/sqlite/drivers.js";
+import type { SqliteProcess } from "../../support/sqlite/process.js";
+import { sqliteProcesses, startTogether } from "../../support/sqlite/processes.js";
 import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 
 describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) => {
-  let folder: SqliteFolder;
-  let processes: SqliteProcess[];
+  const { folder, makeFolder, start: startScript } = sqliteProcesses();
 
-  beforeEach(() => {
-    folder = sqliteFolder(libsql);
-    processes = [];
-  });
-
-  afterEach(async () => {
-    for (const started of processes) await started.kill();
-    folder.remove();
-  });
-
-  function start(work: string, argument = "", maxFileBytes?: number): SqliteProcess {
-    const args = [folder.file, work, argument];
+  const start = (work: string, argument = "", maxFileBytes?: number): SqliteProcess => {
     const limits = maxFileBytes === undefined ? {} : { maxFileBytes };
-    const started = startSqliteProcess(runtime, "work-child.ts", args, limits);
-    started.ended.catch(() => undefined);
-    processes.push(started);
-    return started;
-  }
+    return startScript(runtime, "work-child.ts", [work, argument], limits);
+  };
 
-  /** Starts several processes that begin to work at the same time. */
-  async function startTogether(count: number, work: string, argument?: string): Promise<string[]> {
-    const started = Array.from({ length: count }, () => start(work, argument));
-    for (const each of started) expect(await each.line()).toBe("ready");
-    for (const each of started) each.send("go");
+  /** What each of several processes that work at the same time writes. */
+  async function linesOf(count: number, work: string, argument?: string): Promise<string[]> {
+    const started = await startTogether(count, () => start(work, argument));
     return Promise.all(started.map((each) => each.line()));
   }
 
   it("processes can create the file and its table at the same time", async () => {
     for (let round = 0; round < 2; round++) {
-      folder.remove();
-      folder = sqliteFolder(libsql);
-      expect(await startTogether(5, "open")).toEqual(Array(5).fill("opened"));
-      const database = folder.open();
+      folder().remove();
+      makeFolder();
+      expect(await linesOf(5, "open")).toEqual(Array(5).fill("opened"));
+      const database = folder().open();
       // The last process to close the file may still tidy up.
       database.exec("PRAGMA busy_timeout = 5000");
       expect(valueOf(database, "SELECT count(*) FROM gateway_deliveries")).toBe(5);
@@ -53,7 +36,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
   });
 
   it("processes that race for 1 000 keys claim each key once", async () => {
-    const printed = await startTogether(4, "race", "1000");
+    const printed = await linesOf(4, "race", "1000");
     const won = printed.map((line) => JSON.parse(line) as string[]);
     expect(won.flat()).toHaveLength(1_000);
     expect(new Set(won.flat()).size).toBe(1_000);
@@ -65,7 +48,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     const holder = start("hold", "10000");
     expect(await holder.line()).toBe("held");
     await holder.kill();
-    const store = sqliteStore({ database: folder.open() });
+    const store = sqliteStore({ database: folder().open() });
     const held = await store.claim("held", "b", TIMES);
     expect(held).toMatchObject({ state: "in_flight" });
     await wait(held.state === "in_flight" ? held.retryAfterMs + 5 : 0);
@@ -82,7 +65,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     await expect.poll(() => workers.flatMap(({ lines }) => lines).length).toBeGreaterThan(20);
     await Promise.all(workers.map((worker) => worker.kill()));
     const acknowledged = workers.flatMap((worker) => [...worker.lines]);
-    const store = sqliteStore({ database: folder.open() });
+    const store = sqliteStore({ database: folder().open() });
     for (const key of acknowledged) {
       expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
     }
@@ -98,7 +81,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     await worker.ended;
     expect(claimed.length).toBeGreaterThan(5);
     expect(refused).toBeGreaterThan(5);
-    const rows = rowsOf(folder.open(), "SELECT key FROM gateway_deliveries").flat();
+    const rows = rowsOf(folder().open(), "SELECT key FROM gateway_deliveries").flat();
     expect(rows.sort()).toEqual(claimed.sort());
   });
 
@@ -106,7 +89,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     const worker = start("halfway");
     expect(await worker.line()).toBe("written");
     await worker.kill();
-    const database = folder.open();
+    const database = folder().open();
     expect(rowsOf(database, "SELECT * FROM effects")).toEqual([]);
     const store = sqliteTransactions({ database });
     const run = store.process("half", () => Promise.resolve(), TIMES);
@@ -119,7 +102,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     // Killed in the middle of their work.
     await expect.poll(() => workers.flatMap(({ lines }) => lines).length).toBeGreaterThan(20);
     await Promise.all(workers.map((worker) => worker.kill()));
-    const database = folder.open();
+    const database = folder().open();
     const effects = rowsOf(database, "SELECT key, count(*) FROM effects GROUP BY key ORDER BY key");
     const keys = rowsOf(database, "SELECT key FROM gateway_deliveries ORDER BY key").flat();
     expect(effects).toEqual(keys.map((key) => [key, 2]));

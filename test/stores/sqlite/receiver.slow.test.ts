@@ -1,35 +1,17 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import { sampleAlarm } from "../../../kit/samples/sample-alarm.js";
 import { signedDelivery, TEST_SECRET } from "../../../kit/signed-delivery.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
-import { libsql } from "../../support/sqlite/drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { sqliteProcesses } from "../../support/sqlite/processes.js";
 import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
-let folder: SqliteFolder;
-let processes: SqliteProcess[];
-
-beforeEach(() => {
-  folder = sqliteFolder(libsql);
-  processes = [];
-});
-
-afterEach(async () => {
-  for (const started of processes) await started.kill();
-  folder.remove();
-});
+const { folder, start } = sqliteProcesses();
 
 describe.each(SQLITE_RUNTIMES)("a receiver with a file by $driver", (runtime) => {
-  function startReceiver(): SqliteProcess {
-    const started = startSqliteProcess(runtime, "receiver-child.ts", [folder.file]);
-    started.ended.catch(() => undefined);
-    processes.push(started);
-    return started;
-  }
+  const startReceiver = () => start(runtime, "receiver-child.ts");
 
   const sign = async (id: string, accountId: number) =>
     JSON.stringify(
@@ -70,14 +52,14 @@ describe.each(SQLITE_RUNTIMES)("a receiver with a file by $driver", (runtime) =>
 
 describe("a receiver whose file is locked", () => {
   const lock = () => {
-    const other = folder.open();
+    const other = folder().open();
     other.exec("BEGIN IMMEDIATE");
     return () => other.exec("COMMIT");
   };
 
   it("a receiver with a locked file answers 503 without running the handler, and handles the next attempt", async () => {
     const runs: string[] = [];
-    const store = sqliteStore({ database: folder.open(), waitTimeoutMs: 50 });
+    const store = sqliteStore({ database: folder().open(), waitTimeoutMs: 50 });
     const receiver = alarmReceiver(({ id }) => runs.push(id), { store });
     const unlock = lock();
     const request = await delivery({ id: "a" });
@@ -93,7 +75,7 @@ describe("a receiver whose file is locked", () => {
 
   it("a receiver whose file is locked after the handler answers 200 and completes later", async () => {
     let unlock: (() => void) | undefined;
-    const store = sqliteStore({ database: folder.open(), waitTimeoutMs: 50 });
+    const store = sqliteStore({ database: folder().open(), waitTimeoutMs: 50 });
     const receiver = alarmReceiver(
       () => {
         unlock = lock();
@@ -105,7 +87,7 @@ describe("a receiver whose file is locked", () => {
     expect(await receiver.receive(request)).toMatchObject({ outcome: "duplicate" });
     unlock?.();
     await receiver.drain();
-    const elsewhere = sqliteStore({ database: folder.open() });
+    const elsewhere = sqliteStore({ database: folder().open() });
     const duplicate = await elsewhere.claim("a", "b", { leaseMs: 1_000, retentionMs: 1_000 });
     expect(duplicate).toEqual({ state: "completed" });
   });

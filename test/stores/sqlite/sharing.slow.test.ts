@@ -1,43 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { libsql } from "../../support/sqlite/drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { sqliteProcesses, startTogether } from "../../support/sqlite/processes.js";
 import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
 const KINDS = ["store", "transactions"] as const;
 
 describe.each(SQLITE_RUNTIMES)("busy receivers with $driver on one file", (runtime) => {
-  let folder: SqliteFolder;
-  let processes: SqliteProcess[];
-
-  beforeEach(() => {
-    folder = sqliteFolder(libsql);
-    processes = [];
-  });
-
-  afterEach(async () => {
-    for (const started of processes) await started.kill();
-    folder.remove();
-  });
+  const { folder, start } = sqliteProcesses();
 
   /** Starts receivers that have 16 deliveries in flight for `loadMs`, all at the same time. */
-  async function startLoad(
-    count: number,
-    kind: string,
-    loadMs: number,
-    handlerMs: number,
-  ): Promise<SqliteProcess[]> {
-    const started = Array.from({ length: count }, () => {
-      const args = [folder.file, kind, String(loadMs), String(handlerMs)];
-      return startSqliteProcess(runtime, "load-child.ts", args);
-    });
-    for (const each of started) each.ended.catch(() => undefined);
-    processes.push(...started);
-    for (const each of started) expect(await each.line()).toBe("ready");
-    for (const each of started) each.send("go");
-    return started;
-  }
+  const startLoad = (count: number, kind: string, loadMs: number, handlerMs: number) =>
+    startTogether(count, () =>
+      start(runtime, "load-child.ts", [kind, String(loadMs), String(handlerMs)]),
+    );
 
   it.each(KINDS)(
     "busy receivers get the same share of the file and answer no 503, with %s",
@@ -58,7 +33,7 @@ describe.each(SQLITE_RUNTIMES)("busy receivers with $driver on one file", (runti
   it.each(KINDS)("busy receivers let another process open the file, with %s", async (kind) => {
     await startLoad(3, kind, 60_000, 8);
     for (let opening = 0; opening < 12; opening++) {
-      const database = folder.open();
+      const database = folder().open();
       const open = opening % 2 === 0 ? sqliteStore : sqliteTransactions;
       expect(() => open({ database })).not.toThrow();
       database.close();

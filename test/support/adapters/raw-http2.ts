@@ -5,18 +5,8 @@ const FRAME = { data: 0, headers: 1, rstStream: 3, settings: 4 } as const;
 const FLAGS = { none: 0, endStream: 1, endHeaders: 4 } as const;
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/**
- * An HTTP/2 connection with one stream, written frame by frame: Node's client ends a stream that it
- * resets, and hides that the body was cut.
- */
-export interface RawHttp2Stream {
-  data(bytes: string | Uint8Array, end?: boolean): void;
-  reset(code: number): void;
-  close(): void;
-}
-
 /** Connects and sends the head of a POST. */
-export function startRawHttp2(port: number, headers: readonly HeaderLine[]): RawHttp2Stream {
+export function startRawHttp2(port: number, headers: readonly HeaderLine[]) {
   const socket = net.connect({ port, host: "127.0.0.1", noDelay: true });
   socket.on("error", () => undefined).resume();
   const send = (type: number, flags: number, streamId: number, payload: Uint8Array) => {
@@ -39,10 +29,10 @@ export function startRawHttp2(port: number, headers: readonly HeaderLine[]): Raw
   send(FRAME.headers, FLAGS.endHeaders, 1, Buffer.concat([...pseudo, ...headers].map(literal)));
 
   return {
-    data: (bytes, end = false) => {
+    data: (bytes: string | Uint8Array, end = false) => {
       send(FRAME.data, end ? FLAGS.endStream : FLAGS.none, 1, Buffer.from(bytes));
     },
-    reset: (code) => {
+    reset: (code: number) => {
       const payload = Buffer.alloc(4);
       payload.writeUInt32BE(code);
       send(FRAME.rstStream, FLAGS.none, 1, payload);

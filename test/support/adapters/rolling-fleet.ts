@@ -9,13 +9,7 @@ import type { SignedDelivery } from "../../../kit/index.js";
 const SCRIPT = fileURLToPath(new URL("rolling-process.ts", import.meta.url));
 
 /** A receiver's process, with a proxy's kept connections to it. */
-export interface Member {
-  /** Resolves to the status. Rejects if the connection breaks. */
-  readonly send: (delivery: SignedDelivery) => Promise<number>;
-  /** SIGTERM; resolves to the exit code, when the process has ended by itself. */
-  readonly stop: () => Promise<number | null>;
-  readonly kill: () => void;
-}
+export type Member = Awaited<ReturnType<typeof startMember>>;
 
 /** Bundles the script of the processes into a folder, so that each starts at once. */
 export async function bundleMember(folder: string): Promise<string> {
@@ -25,14 +19,16 @@ export async function bundleMember(folder: string): Promise<string> {
 }
 
 /** Starts a process, and waits until it listens. */
-export async function startMember(bundle: string): Promise<Member> {
+export async function startMember(bundle: string) {
   const child = spawn(process.execPath, [bundle], { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit") as Promise<[number | null]>;
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   const port = Number(line.toString());
   const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
   return {
-    send: (delivery) => send(agent, port, delivery),
+    /** Resolves to the status. Rejects if the connection breaks. */
+    send: (delivery: SignedDelivery) => send(agent, port, delivery),
+    /** SIGTERM; resolves to the exit code, when the process has ended by itself. */
     async stop() {
       child.kill("SIGTERM");
       const [code] = await exited;

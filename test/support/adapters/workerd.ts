@@ -16,13 +16,10 @@ export const missingWorkerd = existsSync(WORKERD)
   : "workerd is not installed (npx tsx test/platforms/install-for-tests.ts)";
 
 /** A worker with the packed package, in its own process. */
-export interface RunningWorker {
-  readonly url: string;
-  readonly stop: () => Promise<void>;
-}
+export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 
 /** Bundles `test/platforms/workerd/worker.mjs`, and serves it; its fetches go to `ledgerPort`. */
-export async function startWorker(ledgerPort: number): Promise<RunningWorker> {
+export async function startWorker(ledgerPort: number) {
   const project = installPackage("module");
   for (const file of ["worker.mjs", "config.capnp"]) {
     project.copy(`test/platforms/workerd/${file}`, file);

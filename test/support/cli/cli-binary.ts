@@ -1,46 +1,29 @@
-import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { TEST_SECRET } from "../deliveries.js";
 import { REPOSITORY, installPackage } from "../package/installed-package.js";
 
 /** A process whose streams are pipes. */
-export interface RunningProcess {
-  readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
-  /** The complete output, after the process has ended. */
-  readonly stdout: Promise<string>;
-  readonly stderr: Promise<string>;
-  /** The exit code, or the signal that ended it. */
-  readonly ended: Promise<number | string>;
-  /** The first line of standard output; rejects if it ends without one. */
-  readonly firstLine: Promise<string>;
-}
+export type RunningProcess = ReturnType<typeof startProcess>;
 
 /** The command line as a partner has it: the packed tarball in an empty folder. */
-export interface InstalledCli {
-  readonly folder: string;
-  /** Starts the real binary, in a shell's environment with the test secret. */
-  readonly start: (
-    argv: readonly string[],
-    env?: Readonly<Record<string, string | undefined>>,
-  ) => RunningProcess;
-  /** The binary's path. */
-  readonly binary: string;
-  readonly remove: () => void;
-}
+export type InstalledCli = ReturnType<typeof installCli>;
 
 /** Installs the packed package. */
-export function installCli(): InstalledCli {
+export function installCli() {
   const project = installPackage("commonjs");
   const { folder } = project;
   const binary = path.join(folder, "node_modules/.bin/identity-gateway-webhooks");
   return {
     folder,
+    /** The binary's path. */
     binary,
-    start: (argv, env) => startProcess(binary, argv, folder, env),
+    /** Starts the real binary, in a shell's environment with the test secret. */
+    start: (argv: readonly string[], env?: Readonly<Record<string, string | undefined>>) =>
+      startProcess(binary, argv, folder, env),
     remove: () => {
       project.remove();
     },
@@ -48,13 +31,30 @@ export function installCli(): InstalledCli {
 }
 
 /** Starts `examples/express.ts` on a free port, and resolves to its URL. */
-export async function startExpressExample(): Promise<{ url: string; stop: () => void }> {
-  const argv = ["--import", "tsx", "examples/express.ts"];
-  const example = startProcess(process.execPath, argv, REPOSITORY, { PORT: "0" });
-  const line = await example.firstLine;
+export const startExpressExample = (): Promise<StartedApp> => startApp("examples/express.ts");
+
+/** Starts `partner-app-process.ts`, whose tables know these accounts alone, with a database in the folder. */
+export const startPartnerApp = (folder: string, accounts: readonly number[]): Promise<StartedApp> =>
+  startApp(
+    "test/support/cli/partner-app-process.ts",
+    path.join(folder, "alarms.db"),
+    accounts.join(),
+  );
+
+/** An app in a process of its own. */
+interface StartedApp {
+  readonly url: string;
+  readonly stop: () => void;
+}
+
+async function startApp(...argv: readonly string[]): Promise<StartedApp> {
+  const app = startProcess(process.execPath, ["--import", "tsx", ...argv], REPOSITORY, {
+    PORT: "0",
+  });
+  const line = await app.firstLine;
   return {
     url: line.replace("listening on ", "").replace("localhost", "127.0.0.1"),
-    stop: () => example.child.kill("SIGKILL"),
+    stop: () => app.child.kill("SIGKILL"),
   };
 }
 
@@ -64,7 +64,7 @@ function startProcess(
   argv: readonly string[],
   cwd: string,
   env: Readonly<Record<string, string | undefined>> = {},
-): RunningProcess {
+) {
   const child = spawn(command, argv, {
     cwd,
     env: { PATH: process.env["PATH"], GATEWAY_WEBHOOK_SECRET: TEST_SECRET, ...env },
@@ -83,9 +83,12 @@ function startProcess(
   for (const awaited of [firstLine, stdout]) awaited.catch(() => undefined);
   return {
     child,
+    /** The complete output, after the process has ended. */
     stdout,
     stderr,
+    /** The exit code, or the signal that ended it. */
     ended: once(child, "close").then(([code, signal]) => (code ?? signal) as number | string),
+    /** The first line of standard output; rejects if it ends without one. */
     firstLine,
   };
 }

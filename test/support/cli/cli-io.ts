@@ -4,7 +4,7 @@ import {
   type CommandIo,
   type Output,
 } from "../../../cli/terminal/command-io.js";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { Interruption } from "../../../cli/exit.js";
 import { runCommandLine } from "../../../cli/run-command-line.js";
 import { eventually } from "../listening-receiver.js";
@@ -20,17 +20,7 @@ export interface TestWorld {
 }
 
 /** A command that runs in this process. */
-export interface RunningCommand {
-  readonly exitCode: Promise<number>;
-  readonly stdout: () => string;
-  readonly stderr: () => string;
-  /** Resolves when standard output matches. */
-  readonly says: (pattern: RegExp) => Promise<readonly string[]>;
-  /** Ctrl-C. */
-  readonly interrupt: () => void;
-  /** Ctrl-C, and waits for the end. */
-  readonly stop: () => Promise<unknown>;
-}
+export type RunningCommand = ReturnType<typeof startCommand>;
 
 /** The result of a command. */
 export interface EndedCommand {
@@ -40,7 +30,7 @@ export interface EndedCommand {
 }
 
 /** Starts a command, which ends with its test. The environment has the test secret and nothing else. */
-export function startCommand(argv: readonly string[], world: TestWorld = {}): RunningCommand {
+export function startCommand(argv: readonly string[], world: TestWorld = {}) {
   const { isTTY = false, columns = 100, stdin = "" } = world;
   const env = { GATEWAY_WEBHOOK_SECRET: TEST_SECRET, ...world.env };
   const abort = new AbortController();
@@ -76,11 +66,14 @@ export function startCommand(argv: readonly string[], world: TestWorld = {}): Ru
     exitCode,
     stdout: () => written.out,
     stderr: () => written.err,
-    async says(pattern) {
+    /** Resolves when standard output matches. */
+    async says(pattern: RegExp) {
       await eventually(() => written.out).toMatch(pattern);
       return pattern.exec(written.out) ?? [];
     },
+    /** Ctrl-C. */
     interrupt,
+    /** Ctrl-C, and waits for the end. */
     stop,
   };
 }
@@ -93,4 +86,18 @@ export async function runCommand(
   const command = startCommand(typeof argv === "string" ? argv.split(" ") : argv, world);
   const code = await command.exitCode;
   return { code, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+/** Asserts how a command ends. Its output contains a given text, or is empty if that is "". */
+export async function expectEnd(
+  ending: Promise<EndedCommand>,
+  expected: Partial<EndedCommand>,
+): Promise<EndedCommand> {
+  const ended = await ending;
+  const parts = Object.entries(expected).map(([name, value]: [string, number | string]) => {
+    const isText = typeof value === "string" && value !== "";
+    return [name, isText ? (expect.stringContaining(value) as string) : value] as const;
+  });
+  expect(ended).toMatchObject(Object.fromEntries(parts));
+  return ended;
 }

@@ -31,18 +31,15 @@ export async function loadSdk() {
 }
 
 /** The config of a client for a server of this machine. */
-export function sdkConfig(endpoint: string, more: Record<string, unknown> = {}) {
+export function sdkConfig(endpoint: string) {
   const credentials = { accessKeyId: "test", secretAccessKey: "test" };
-  return { endpoint, region: "eu-central-1", credentials, ...more };
+  return { endpoint, region: "eu-central-1", credentials };
 }
 
-/** A client with the SDK's defaults. `more`: other parts of its config. */
-export async function openSdkClient(
-  endpoint: string,
-  more: Record<string, unknown> = {},
-): Promise<SdkClient> {
+/** A client with the SDK's defaults. */
+export async function openSdkClient(endpoint: string): Promise<SdkClient> {
   const { DynamoDB } = await loadSdk();
-  return new DynamoDB(sdkConfig(endpoint, more));
+  return new DynamoDB(sdkConfig(endpoint));
 }
 
 /** The settings of a table for `createTable` of the SDK: dynalite has no TTL. */

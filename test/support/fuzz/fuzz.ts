@@ -10,13 +10,6 @@ export interface FuzzedRequest {
   readonly mutations: readonly string[];
 }
 
-/** Makes hostile requests from genuine ones. */
-export interface Fuzzer {
-  readonly genuine: readonly WebhookRequest[];
-  /** The next request; undefined if the mutations left it genuine. */
-  readonly next: () => Promise<FuzzedRequest | undefined>;
-}
-
 /** A genuine delivery in the parts that mutations change. */
 interface Captured {
   readonly headers: Readonly<Record<string, string>>;
@@ -54,7 +47,7 @@ const HEADER_NAMES = Object.keys(HEADER_MUTATIONS);
 const BODY_NAMES = Object.keys(BODY_MUTATIONS);
 
 /** Makes a fuzzer. The same seed gives the same requests. */
-export async function createFuzzer(seed: number): Promise<Fuzzer> {
+export async function createFuzzer(seed: number) {
   const random = createRandom(seed);
   const captured = await captureDeliveries();
   const bySignature = new Map(
@@ -89,6 +82,7 @@ export async function createFuzzer(seed: number): Promise<Fuzzer> {
 
   return {
     genuine: captured.map(({ headers, body }) => ({ method: "POST", headers, body })),
+    /** The next request; undefined if the mutations left it genuine. */
     async next() {
       const { headers, body } = random.pick(captured);
       const draft: Draft = { method: "POST", headers: { ...headers }, body };

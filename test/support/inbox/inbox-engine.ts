@@ -1,5 +1,5 @@
 import type { DeadDeliveries } from "../../../src/inbox/dead-deliveries.js";
-import type { Enqueue, InboxWorkerOptions } from "../../../src/inbox/index.js";
+import type { InboxConsumeOptions, QueueProducer } from "../../../src/inbox/index.js";
 import type { RetryOptions } from "../../../src/inbox/queue-options.js";
 
 /** A dead job and its last error. */
@@ -8,15 +8,22 @@ export interface DeadLetter {
   readonly error: string;
 }
 
+/** What a test decides of a worker. */
+export type WorkerOptions = Pick<
+  InboxConsumeOptions,
+  "handlers" | "onJob" | "telemetry" | "logger" | "concurrency"
+>;
+
 /** One queue, as the tests use it. */
 export interface InboxQueue {
-  readonly enqueue: Enqueue;
+  readonly enqueue: QueueProducer<unknown>;
   /** Starts a worker in this process. Returns the function that stops it. */
-  readonly consume: (options: InboxWorkerOptions & { concurrency?: number }) => () => Promise<void>;
+  readonly consume: (options: WorkerOptions) => () => Promise<void>;
   /** Adds a job that the inbox did not make. */
   readonly put: (data: object) => Promise<void>;
   /** The number of jobs in all states. */
   readonly jobs: () => Promise<number>;
+  /** The number of jobs that were handled or discarded. */
   readonly completed: () => Promise<number>;
   readonly dead: () => Promise<readonly DeadLetter[]>;
   readonly deadDeliveries: DeadDeliveries;

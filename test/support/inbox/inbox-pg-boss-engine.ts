@@ -1,10 +1,9 @@
 import PgBoss from "pg-boss";
-import {
-  pgBossConsume,
-  pgBossDeadDeliveries,
-  pgBossEnqueue,
-  type PgBossEnqueueOptions,
-} from "../../../src/inbox/pg-boss/index.js";
+import { inboxConsume } from "../../../src/inbox/index.js";
+import { pgBossQueue, type PgBossQueueOptions } from "../../../src/inbox/pg-boss/index.js";
+import type { RetryOptions } from "../../../src/inbox/queue-options.js";
+import type { DeliveryStore } from "../../../src/index.js";
+import { postgresStore } from "../../../src/stores/postgres/index.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startPostgres, type PostgresServer } from "../postgres/postgres-server.js";
 
@@ -20,25 +19,48 @@ export async function startPgBoss(url: string): Promise<PgBoss> {
   return boss;
 }
 
+/** Crashed workers must not hold a test up. */
+const LEASE_MS = 2_000;
+const TIMES = { expireInMs: 3_000, pollIntervalMs: 100 };
+
+/** What the tests change of a queue. */
+export type TestQueueOptions = Partial<Omit<PgBossQueueOptions, "boss" | "queueName">>;
+
 /** A queue of a PgBoss, whose runs expire soon enough for a test. */
-export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueue {
-  const count = async (condition: string): Promise<number> => {
-    const sql = `SELECT count(*)::int AS count FROM pgboss.job WHERE name = $1 AND ${condition}`;
-    const { rows } = await boss.getDb().executeSql(sql, [name]);
-    return (rows as { count: number }[])[0]?.count ?? 0;
-  };
+export function openPgBossQueue(
+  boss: PgBoss,
+  store: DeliveryStore,
+  name: string,
+  options: TestQueueOptions = {},
+): InboxQueue {
+  const driver = pgBossQueue({ boss, queueName: name, ...TIMES, ...options });
+  const { retryLimit, retryDelayMs }: RetryOptions = options;
+  let finished = 0;
   return {
-    deadDeliveries: pgBossDeadDeliveries({ boss, queueName: name }),
-    enqueue: pgBossEnqueue({ boss, queueName: name, expireInMs: 5_000, ...retries }),
-    consume: (options) =>
-      pgBossConsume({ boss, queueName: name, pollIntervalMs: 100, logger: false, ...options }),
+    deadDeliveries: driver,
+    enqueue: driver,
+    consume({ onJob, ...given }) {
+      const { stop } = inboxConsume({
+        ...{ driver, store, leaseMs: LEASE_MS, logger: false, retryLimit, retryDelayMs },
+        ...given,
+        onJob(report) {
+          if (report.outcome === "handled" || report.outcome === "discarded") finished += 1;
+          return onJob?.(report);
+        },
+      });
+      return stop;
+    },
     async put(data) {
       await boss.createQueue(`${name}-dead`);
       await boss.createQueue(name, { name, deadLetter: `${name}-dead`, retryLimit: 0 });
       await boss.send(name, data);
     },
-    jobs: () => count("true"),
-    completed: () => count("state = 'completed'"),
+    async jobs() {
+      const sql = "SELECT count(*)::int AS count FROM pgboss.job WHERE name = $1";
+      const { rows } = await boss.getDb().executeSql(sql, [name]);
+      return (rows as { count: number }[])[0]?.count ?? 0;
+    },
+    completed: () => Promise.resolve(finished),
     async dead() {
       const sql = "SELECT data, output FROM pgboss.job WHERE name = $1 ORDER BY created_on";
       const { rows } = await boss.getDb().executeSql(sql, [`${name}-dead`]);
@@ -61,7 +83,8 @@ export interface PgBossEngine extends InboxEngine {
   readonly boss: PgBoss;
   /** The rows of a statement on its database. */
   readonly sql: (text: string, ...values: unknown[]) => Promise<unknown[]>;
-  readonly open: (queue: string, options?: Partial<PgBossEnqueueOptions>) => Promise<InboxQueue>;
+  readonly store: DeliveryStore;
+  readonly open: (queue: string, options?: TestQueueOptions) => Promise<InboxQueue>;
 }
 
 /** Starts a PgBoss and its server. */
@@ -69,13 +92,15 @@ export async function startPgBossEngine(): Promise<PgBossEngine> {
   const server = await startPostgres();
   const url = postgresUrl(server.port);
   const boss = await startPgBoss(url);
+  const store = postgresStore({ pool: server.pool() });
+  await store.migrate();
   const sql: PgBossEngine["sql"] = async (text, ...values) =>
     (await boss.getDb().executeSql(text, values)).rows as unknown[];
   return {
-    ...{ url, server, boss, sql },
+    ...{ url, server, boss, store, sql },
     kill: () => server.stop("crash"),
     start: server.start,
-    open: (name, options) => Promise.resolve(pgBossQueue(boss, name, options)),
+    open: (name, options) => Promise.resolve(openPgBossQueue(boss, store, name, options)),
     async dump() {
       const tables = await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'pgboss'");
       const rows = await Promise.all(
@@ -83,6 +108,7 @@ export async function startPgBossEngine(): Promise<PgBossEngine> {
           sql(`SELECT t::text AS row FROM pgboss."${tablename}" t`),
         ),
       );
+      rows.push(await sql("SELECT t::text AS row FROM gateway_deliveries t"));
       return Buffer.from((rows.flat() as { row: string }[]).map(({ row }) => row).join("\n"));
     },
     async close() {

@@ -2,13 +2,15 @@
 // tsx inbox-process.ts <pg-boss|bullmq> <url> <queue> <receiver|worker>
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import pg from "pg";
 import { nodeHandler } from "../../../adapters/node.js";
 import { inbox } from "../../../src/inbox/index.js";
 import { createWebhookReceiver } from "../../../src/index.js";
+import { postgresStore } from "../../../src/stores/postgres/index.js";
 import { TEST_SECRET } from "../deliveries.js";
 import { openBullmqQueue } from "./inbox-bullmq-engine.js";
 import type { InboxQueue } from "./inbox-engine.js";
-import { pgBossQueue, startPgBoss } from "./inbox-pg-boss-engine.js";
+import { openPgBossQueue, startPgBoss } from "./inbox-pg-boss-engine.js";
 
 const [engine, url = "", name = "", role] = process.argv.slice(2);
 
@@ -19,12 +21,13 @@ function say(line: string): void {
 
 async function open(): Promise<InboxQueue> {
   if (engine === "bullmq") return openBullmqQueue(url, name);
-  return pgBossQueue(await startPgBoss(url), name);
+  const pool = new pg.Pool({ connectionString: url });
+  return openPgBossQueue(await startPgBoss(url), postgresStore({ pool }), name);
 }
 
 const queue = await open();
 if (role === "receiver") {
-  const handlers = inbox({ enqueue: queue.enqueue });
+  const handlers = inbox({ driver: queue.enqueue });
   const handle = nodeHandler(
     createWebhookReceiver({ secret: TEST_SECRET, handlers, logger: false }),
   );

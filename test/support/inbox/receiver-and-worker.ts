@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
-import { inbox, type Enqueue, type JobReport } from "../../../src/inbox/index.js";
+import { inbox, type JobReport, type QueueProducer } from "../../../src/inbox/index.js";
 import {
   createWebhookReceiver,
   type WebhookHandlers,
@@ -11,10 +11,10 @@ import { TEST_SECRET } from "../deliveries.js";
 import type { InboxQueue } from "./inbox-engine.js";
 
 /** A receiver that queues every delivery. A new one knows no deliveries, like a restarted process. */
-export function inboxReceiver(enqueue: Enqueue, enqueueTimeoutMs?: number): WebhookReceiver {
+export function inboxReceiver(driver: QueueProducer, putTimeoutMs?: number): WebhookReceiver {
   return createWebhookReceiver({
     secret: TEST_SECRET,
-    handlers: inbox({ enqueue, enqueueTimeoutMs }),
+    handlers: inbox({ driver, putTimeoutMs: putTimeoutMs }),
     logger: false,
   });
 }

@@ -1,16 +1,8 @@
 import { pause } from "../../../src/common/timers.js";
 import { sampleAlarm, type GatewayApi, type TwinDelivery } from "../../../kit/index.js";
 
-/** Deliveries one after the other, until they are stopped. */
-export interface Load {
-  /** How many deliveries were started. */
-  readonly started: () => number;
-  /** Starts no more. Resolves to how all of them ended. */
-  readonly stop: () => Promise<readonly TwinDelivery[]>;
-}
-
 /** Delivers alarms through a gateway, a few at a time. */
-export function startLoad(api: GatewayApi): Load {
+export function startLoad(api: GatewayApi) {
   const deliveries: Promise<readonly TwinDelivery[]>[] = [];
   let isStopped = false;
   const run = async (): Promise<void> => {
@@ -21,7 +13,9 @@ export function startLoad(api: GatewayApi): Load {
   };
   const running = run();
   return {
+    /** How many deliveries were started. */
     started: () => deliveries.length,
+    /** Starts no more. Resolves to how all of them ended. */
     async stop() {
       isStopped = true;
       await running;

@@ -8,20 +8,9 @@ import {
 } from "../../../src/index.js";
 import { desk } from "./desk.js";
 
-/** Several receivers with one store behind a load balancer. */
-export interface Replicas {
-  /** The URL of the load balancer, which takes the replicas in turns. */
-  readonly url: string;
-  /** The URL of the metrics of each replica. */
-  readonly metrics: readonly string[];
-  /** The secrets of each replica. Change them as a deploy does. */
-  readonly secrets: string[][];
-  readonly handled: string[];
-  readonly reports: OutcomeReport[];
-}
-
 /** Starts replicas that all have `secret`. Each names itself in the header x-instance. */
-export async function startReplicas(count: number, secret: string): Promise<Replicas> {
+export async function startReplicas(count: number, secret: string) {
+  /** The secrets of each replica. Change them as a deploy does. */
   const secrets = Array.from({ length: count }, () => [secret]);
   const handled: string[] = [];
   const reports: OutcomeReport[] = [];
@@ -43,6 +32,7 @@ export async function startReplicas(count: number, secret: string): Promise<Repl
   let turn = 0;
   const balancer = await desk.server((req, res) => replicas[turn++ % count]?.(req, res));
   const own = await Promise.all(replicas.map((replica) => desk.server(replica)));
+  /** The URL of the metrics of each replica. */
   const metrics = own.map(({ url }) => new URL("/metrics", url).href);
   return { url: balancer.url, metrics, secrets, handled, reports };
 }

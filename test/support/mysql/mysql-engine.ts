@@ -78,7 +78,6 @@ export const mysqlEngine: SqlEngine<Pool> = {
     const [own] = await this.rows(tx, "SELECT CONNECTION_ID() AS id");
     await pool.query(`KILL ${String(own?.["id"])}`);
   },
-  killedHandler: new URL("./mysql-killed-handler.ts", import.meta.url),
 };
 
 function makePool(

@@ -10,21 +10,13 @@ import { TEST_SECRET, alarm, delivery, eventDelivery } from "../deliveries.js";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** One of the `examples/` as a listening process. */
-export interface ExampleProcess {
-  readonly url: string;
-  /** Its output after the line that says that it listens. */
-  readonly printed: readonly string[];
-  /** Asks it to end. Resolves with exit code and signal when its whole output is read. */
-  readonly terminate: () => Promise<unknown>;
-  /** Ends it like a crash. */
-  readonly kill: () => Promise<void>;
-}
+export type ExampleProcess = Awaited<ReturnType<typeof startExample>>;
 
 /** Starts an example on a free port with the tests' secret. Rejects with its errors if it ends. */
 export async function startExample(
   file: string,
   variables: Readonly<Record<string, string | undefined>> = {},
-): Promise<ExampleProcess> {
+) {
   const child = spawn(process.execPath, ["--import", "tsx", `examples/${file}`], {
     cwd: ROOT,
     env: { ...process.env, PORT: "0", GATEWAY_WEBHOOK_SECRET: TEST_SECRET, ...variables },
@@ -44,11 +36,14 @@ export async function startExample(
   }
   return {
     url: line.replace("listening on ", ""),
+    /** Its output after the line that says that it listens. */
     printed,
+    /** Asks it to end. Resolves with exit code and signal when its whole output is read. */
     terminate() {
       child.kill("SIGTERM");
       return closed;
     },
+    /** Ends it like a crash. */
     async kill() {
       child.kill("SIGKILL");
       await closed;
@@ -76,12 +71,9 @@ export async function freshAlarm(overrides: Record<string, unknown> = {}): Promi
 }
 
 /** An Online Data event of a new id. */
-export async function freshEvent(
-  type: string,
-  event: Record<string, unknown> = {},
-): Promise<FreshDelivery> {
+export async function freshEvent(type: string): Promise<FreshDelivery> {
   const id = randomUUID();
-  const signed = await eventDelivery(type, { id, timestamp: nowSeconds(), event });
+  const signed = await eventDelivery(type, { id, timestamp: nowSeconds() });
   return { id, ...signed, body: String(signed.body) };
 }
 

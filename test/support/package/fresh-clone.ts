@@ -18,26 +18,8 @@ import { stripVTControlCharacters } from "node:util";
 import { CACHE } from "../cached.js";
 import { REPOSITORY, withoutRunner } from "./installed-package.js";
 
-/** How far a command came. */
-export interface Started {
-  /** Without escape codes. */
-  readonly output: string;
-  /** Whether the output matches what was waited for. */
-  readonly hasBegun: boolean;
-  /** Null if it was stopped. */
-  readonly code: number | null;
-}
-
 /** The repository as `git clone` and `npm ci` leave it, in a temporary folder. */
-export interface FreshClone {
-  /**
-   * Removes what the last command made, starts a shell command, and stops it with every process that it started as
-   * soon as its output matches `until`. Without `until` it waits for the end.
-   */
-  start(command: string, until?: RegExp): Promise<Started>;
-  /** Stops what still runs, and removes the folder. */
-  remove(): void;
-}
+export type FreshClone = ReturnType<typeof freshClone>;
 
 /** What commands make in node_modules: `npm ci` does not compile, and caches are filled by use. */
 const NOT_FROM_NPM_CI = ["better-sqlite3/build", ".vite", ".vite-temp", ".cache"];
@@ -48,7 +30,7 @@ const TERM_MS = 5_000;
  * it is done once: `npm run build` (40 s of processor time) copies what the
  * repository has built, unless it is the command itself, the SQLite driver (70 s) is taken from the cache, and a second `npm ci` in a folder below links to the files of the first.
  */
-export function freshClone(): FreshClone {
+export function freshClone() {
   const folder = mkdtempSync(path.join(tmpdir(), "igw-clone-"));
   // PostgreSQL, which runs as another user, has its data in there.
   chmodSync(folder, 0o755);
@@ -85,7 +67,13 @@ export function freshClone(): FreshClone {
   };
 
   return {
-    async start(command, until) {
+    /**
+     * Ends what the last command left running, removes what it made, and starts a shell command. Stops it, with every
+     * process that it started, as soon as its output matches `until`. Without `until` it waits for the end.
+     */
+    async start(command: string, until?: RegExp) {
+      // Also a command whose test ran out of time, which would disturb this one.
+      await killAll(folder);
       reset(command);
       const child = spawn("bash", ["-c", command], {
         ...{ cwd: clone, env, detached: true, stdio: ["ignore", "pipe", "pipe"] },
@@ -105,9 +93,9 @@ export function freshClone(): FreshClone {
       });
       if (hasBegun) await stop(child, folder);
       await closed;
-      await killAll(folder);
       return { output, hasBegun, code: child.exitCode };
     },
+    /** Stops what still runs, and removes the folder. */
     remove() {
       for (const pid of processesOf(folder)) signal(pid, "SIGKILL");
       rmSync(folder, { recursive: true, force: true });

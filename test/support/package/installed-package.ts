@@ -24,24 +24,7 @@ const TSC = "node_modules/typescript/bin/tsc";
 export const OLDEST_TSC = path.join(REPOSITORY, "test/platforms/typescript-oldest", TSC);
 
 /** A project in a temporary folder with nothing but the packed tarball installed. */
-export interface InstalledPackage {
-  readonly folder: string;
-  /** Writes a file of the project. */
-  write(file: string, content: string): void;
-  /** Copies a file of the checkout into the project. */
-  copy(from: string, to: string): void;
-  /** Links a dependency of the checkout, or of one of its folders, into the project. */
-  borrow(dependency: string, from?: string): void;
-  /** Runs Node in the project and returns its standard output. */
-  node(args: readonly string[], environment?: Record<string, string>): string;
-  /** Type-checks the files with a compiler, of the checkout unless given. Returns the compiler's errors, or "". */
-  typeCheck(
-    compilerOptions: Record<string, unknown>,
-    files: readonly string[],
-    tsc?: string,
-  ): string;
-  remove(): void;
-}
+export type InstalledPackage = ReturnType<typeof installPackage>;
 
 /** The built package as `npm pack` packs it, once in a test run. Returns the tarball's path. */
 export function pack(): string {
@@ -52,7 +35,7 @@ export function pack(): string {
 }
 
 /** An empty project of the given module type, with the tarball installed. npm installs it once in a test run. */
-export function installPackage(type: "module" | "commonjs"): InstalledPackage {
+export function installPackage(type: "module" | "commonjs") {
   const installed = onceInRun("installed", (folder) => {
     writeFileSync(path.join(folder, "package.json"), '{ "private": true }');
     const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
@@ -72,23 +55,28 @@ export function installPackage(type: "module" | "commonjs"): InstalledPackage {
 
   return {
     folder,
+    /** Writes a file of the project. */
     write,
-    copy(from, to) {
+    /** Copies a file of the checkout into the project. */
+    copy(from: string, to: string) {
       cpSync(path.join(REPOSITORY, from), path.join(folder, to));
     },
-    borrow(dependency, from = "") {
+    /** Links a dependency of the checkout, or of one of its folders, into the project. */
+    borrow(dependency: string, from = "") {
       const target = path.join(folder, "node_modules", dependency);
       mkdirSync(path.dirname(target), { recursive: true });
       symlinkSync(path.join(REPOSITORY, from, "node_modules", dependency), target, "dir");
     },
-    node(args, environment = {}) {
+    /** Runs Node in the project and returns its standard output. */
+    node(args: readonly string[], environment = {}) {
       return execFileSync(process.execPath, args, {
         cwd: folder,
         encoding: "utf8",
         env: { ...withoutRunner(), ...environment },
       });
     },
-    typeCheck(compilerOptions, files, tsc = path.join(REPOSITORY, TSC)) {
+    /** Type-checks the files with a compiler, of the checkout unless given. Returns the compiler's errors, or "". */
+    typeCheck(compilerOptions: object, files: readonly string[], tsc = path.join(REPOSITORY, TSC)) {
       const config = {
         compilerOptions: {
           target: "ES2022",

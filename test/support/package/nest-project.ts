@@ -29,14 +29,8 @@ const MODULE_OPTIONS = {
 export interface NestProject extends InstalledPackage {
   /** Compiles the files in `src/` into `dist/`. Returns the compiler's errors, or "". */
   readonly build: (files: readonly string[]) => string;
-}
-
-/** A started app. */
-export interface RunningNest {
-  readonly url: string;
-  readonly output: () => string;
-  /** Sends SIGTERM; resolves to the signal or the code with which the process ended. */
-  readonly stop: () => Promise<string>;
+  /** Runs a compiled test, with the globals of the runner; returns what it says. Throws if it fails. */
+  readonly test: (file: string, secret: string) => string;
 }
 
 /** Installs the package beside the packages of one major version of Nest. */
@@ -49,19 +43,21 @@ export function installForNest(
     const from = path.join(REPOSITORY, "test/platforms", nest, "node_modules", name);
     symlinkSync(from, path.join(project.folder, "node_modules", name), "dir");
   }
+  project.borrow("vitest");
   const options = MODULE_OPTIONS[nest === "nest-10" ? "node10" : "nodenext"];
   return {
     ...project,
     build: (files) => project.typeCheck({ ...NEST_COMPILER_OPTIONS, ...options }, files),
+    test(file, secret) {
+      const vitest = path.join(REPOSITORY, "node_modules/vitest/vitest.mjs");
+      const argv = [vitest, "run", "--globals", "--root", project.folder, file];
+      return project.node(argv, { NO_COLOR: "1", GATEWAY_WEBHOOK_SECRET: secret });
+    },
   };
 }
 
 /** Starts a compiled file of a project and waits until it listens. */
-export async function startNestProject(
-  { folder }: NestProject,
-  main: string,
-  secret: string,
-): Promise<RunningNest> {
+export async function startNestProject({ folder }: NestProject, main: string, secret: string) {
   const port = await freePort();
   const env = { ...process.env, PORT: String(port), GATEWAY_WEBHOOK_SECRET: secret, NO_COLOR: "1" };
   const child = spawn(process.execPath, [main], { cwd: folder, env });
@@ -79,6 +75,7 @@ export async function startNestProject(
   return {
     url,
     output: () => output,
+    /** Sends SIGTERM; resolves to the signal or the code with which the process ended. */
     async stop() {
       child.kill("SIGTERM");
       const [code, signal] = await ended;

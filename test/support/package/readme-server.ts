@@ -6,19 +6,16 @@ import { freePort } from "../free-port.js";
 import { readMarkdown } from "./markdown.js";
 
 /** The server of the README's quick start, in a process of its own. */
-export interface ReadmeServer {
-  /** A text of the README with the port that the server has here. */
-  readonly atPort: (text: string) => string;
-  readonly stop: () => void;
-}
+export type ReadmeServer = Awaited<ReturnType<typeof startReadmeServer>>;
 
 /**
  * Writes the README's `server.ts` to a partner's folder and starts it with the README's secret, on a free
  * port in place of 3000. The folder needs the package and `express`; `tsconfig` may name the sources as the package.
  */
-export async function startReadmeServer(folder: string, tsconfig = ""): Promise<ReadmeServer> {
+export async function startReadmeServer(folder: string, tsconfig = "") {
   const { snippet } = readMarkdown("README.md");
   const port = await freePort();
+  /** A text of the README with the port that the server has here. */
   const atPort = (text: string): string => text.replaceAll("3000", String(port));
   const file = path.join(folder, "server.ts");
   writeFileSync(file, atPort(snippet("ts", "// server.ts")));

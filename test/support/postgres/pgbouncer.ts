@@ -10,16 +10,6 @@ import { freePort } from "../free-port.js";
 import { findProgram } from "../server-process.js";
 import { hasPostgres } from "./postgres-server.js";
 
-/** A PgBouncer in front of a PostgreSQL server, for one test file. */
-export interface PgBouncer {
-  /** A pool of connections to it, ended by `close`. Its database `serializable` is the same one, at that isolation level. */
-  readonly pool: (config?: pg.PoolConfig) => pg.Pool;
-  /** What `SHOW <what>` answers on its console. */
-  readonly show: (what: string) => Promise<readonly Record<string, unknown>[]>;
-  /** Ends the pools and the process, and removes its folder. */
-  readonly close: () => Promise<void>;
-}
-
 /** Where PgBouncer is: on PATH, or where Debian's package keeps it. */
 const binary = findProgram("pgbouncer", "/usr/sbin");
 
@@ -41,7 +31,7 @@ export async function startPgBouncer(
   postgresPort: number,
   serverConnections: number,
   user = "postgres",
-): Promise<PgBouncer> {
+) {
   const folder = mkdtempSync(join(tmpdir(), "pgbouncer-"));
   const port = await freePort();
   const settings = {
@@ -93,13 +83,16 @@ export async function startPgBouncer(
   }
 
   return {
+    /** What `SHOW <what>` answers on its console. */
     show,
+    /** A pool of connections to it, ended by `close`. Its database `serializable` is the same one, at that isolation level. */
     pool(config = {}) {
       const pool = new pg.Pool({ ...connection, ...config });
       pool.on("error", () => undefined);
       pools.add(pool);
       return pool;
     },
+    /** Ends the pools and the process, and removes its folder. */
     async close() {
       child.kill("SIGKILL");
       await exited;

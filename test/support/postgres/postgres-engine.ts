@@ -81,7 +81,6 @@ export const postgresEngine: SqlEngine<pg.Pool> = {
     const [own] = await this.rows(tx, "SELECT pg_backend_pid() AS pid");
     await pool.query("SELECT pg_terminate_backend($1)", [own?.["pid"]]);
   },
-  killedHandler: new URL("./postgres-killed-handler.ts", import.meta.url),
 };
 
 function makePool(

@@ -23,7 +23,25 @@ export interface ClientKind {
   readonly open: (ports: readonly number[]) => Promise<OpenClient>;
 }
 
+interface Connecting {
+  on(event: "error", listener: () => void): unknown;
+  connect(): Promise<unknown>;
+}
+
 const ignore = (): void => undefined;
+
+async function connected<Client extends ConnectedClient & Connecting>(
+  client: Client,
+  close: (client: Client) => void | Promise<void>,
+): Promise<OpenClient<Client>> {
+  client.on("error", ignore);
+  await client.connect();
+  return { client, close: () => close(client) };
+}
+
+const destroyed = (client: { destroy(): void }): void => {
+  client.destroy();
+};
 
 async function disconnected(client: Redis | Cluster): Promise<void> {
   if (client.status === "end") return;
@@ -33,61 +51,29 @@ async function disconnected(client: Redis | Cluster): Promise<void> {
 }
 
 /** Connects a client of node-redis with its defaults. */
-export async function openNodeRedis(port: number): Promise<OpenClient<NodeRedisClient>> {
-  const client = createClient({ url: `redis://127.0.0.1:${port}` });
-  client.on("error", ignore);
-  await client.connect();
-  return {
-    client,
-    close: () => {
-      client.destroy();
-    },
-  };
+export function openNodeRedis(port: number): Promise<OpenClient<NodeRedisClient>> {
+  return connected(createClient({ url: `redis://127.0.0.1:${port}` }), destroyed);
 }
 
 /** Connects a client of ioredis with its defaults. */
-export async function openIoredis(port: number): Promise<OpenClient<IoredisClient>> {
-  const client = new Redis(port, "127.0.0.1", { lazyConnect: true });
-  client.on("error", ignore);
-  await client.connect();
-  return {
-    client,
-    close: () => disconnected(client),
-  };
+export function openIoredis(port: number): Promise<OpenClient<IoredisClient>> {
+  return connected(new Redis(port, "127.0.0.1", { lazyConnect: true }), disconnected);
 }
 
 /** A client made by `createCluster` of any supported release of node-redis. */
-type NodeRedisCluster = NodeRedisClient & {
-  on(event: "error", listener: () => void): unknown;
-  connect(): Promise<unknown>;
-  destroy(): void;
-};
+type NodeRedisCluster = NodeRedisClient & Connecting & { destroy(): void };
 
-async function openNodeRedisCluster(
+function openNodeRedisCluster(
   create: (options: { rootNodes: { url: string }[] }) => NodeRedisCluster,
   ports: readonly number[],
 ): Promise<OpenClient> {
   const rootNodes = ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
-  const client = create({ rootNodes });
-  client.on("error", ignore);
-  await client.connect();
-  return {
-    client,
-    close: () => {
-      client.destroy();
-    },
-  };
+  return connected(create({ rootNodes }), destroyed);
 }
 
-async function openIoredisCluster(ports: readonly number[]): Promise<OpenClient> {
+function openIoredisCluster(ports: readonly number[]): Promise<OpenClient> {
   const nodes = ports.map((port) => ({ host: "127.0.0.1", port }));
-  const client = new Cluster(nodes, { lazyConnect: true });
-  client.on("error", ignore);
-  await client.connect();
-  return {
-    client,
-    close: () => disconnected(client),
-  };
+  return connected(new Cluster(nodes, { lazyConnect: true }), disconnected);
 }
 
 /** Both libraries on one server. */

@@ -1,18 +1,15 @@
 import { Redis } from "ioredis";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../free-port.js";
-import { startRedisServer, type RedisServer } from "./redis-server.js";
+import { startRedisServer } from "./redis-server.js";
 
 /** Three masters without replicas, which share the slots. */
-export interface RedisCluster {
-  readonly nodes: readonly RedisServer[];
-  readonly close: () => Promise<void>;
-}
+export type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
 
 const SLOTS = 16_384;
 
 /** Starts the nodes and waits until each of them reports a complete cluster. */
-export async function startRedisCluster(): Promise<RedisCluster> {
+export async function startRedisCluster() {
   const nodes = await Promise.all([startNode(), startNode(), startNode()]);
   const admins = nodes.map(({ server }) => new Redis(server.port));
   try {
@@ -35,7 +32,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
   return {
     nodes: nodes.map(({ server }) => server),
-    async close() {
+    close: async () => {
       await Promise.all(nodes.map(({ server }) => server.close()));
     },
   };

@@ -1,3 +1,4 @@
+import { Redis } from "ioredis";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -28,6 +29,17 @@ export async function startRedisServer(
     },
   });
   return { ...server, url: `redis://127.0.0.1:${server.port}`, kill: () => end("SIGKILL") };
+}
+
+/** Starts a server with a client that its `close` disconnects. */
+export async function startRedisWithAdmin(settings?: Readonly<Record<string, string>>) {
+  const server = await startRedisServer(settings);
+  const admin = new Redis(server.port);
+  const close = (): Promise<void> => {
+    admin.disconnect();
+    return server.close();
+  };
+  return { ...server, admin, close };
 }
 
 async function answers(port: number): Promise<boolean> {

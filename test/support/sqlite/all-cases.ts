@@ -10,13 +10,14 @@ import { queueChecks } from "./queue-cases.js";
 import { waitingChecks } from "./waiting-cases.js";
 import { groupChecks } from "./group-cases.js";
 import { retentionChecks } from "./retention-cases.js";
+import { fileChecks } from "./file-cases.js";
 import { powerCutChecks } from "./power-cut-cases.js";
 import { randomCallsChecks } from "./random-calls-cases.js";
 
 const CHECKS = {
   ...{ ...storeChecks, ...openingChecks, ...transactionChecks, ...guardedHandleChecks },
   ...{ ...misuseChecks, ...queueChecks, ...waitingChecks, ...groupChecks, ...retentionChecks },
-  ...{ ...powerCutChecks, ...randomCallsChecks },
+  ...{ ...powerCutChecks, ...randomCallsChecks, ...fileChecks },
 };
 
 /** Every case for a SQLite driver. Each runs on a new file. */

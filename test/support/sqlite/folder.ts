@@ -4,27 +4,23 @@ import path from "node:path";
 import type { SqliteDriver, SqliteHandle, SqliteHandleOptions } from "./drivers.js";
 
 /** A folder with one database file, and the handles that were opened on it. */
-export interface SqliteFolder {
-  readonly file: string;
-  /** Another connection to the file. */
-  readonly open: (options?: SqliteHandleOptions) => SqliteHandle;
-  /** Closes the handles that are open and removes the folder. */
-  readonly remove: () => void;
-}
+export type SqliteFolder = ReturnType<typeof sqliteFolder>;
 
 /** Makes an empty folder for a database. */
-export function sqliteFolder(driver: SqliteDriver): SqliteFolder {
+export function sqliteFolder(driver: SqliteDriver) {
   const folder = mkdtempSync(path.join(tmpdir(), "webhooks-sqlite-"));
   const file = path.join(folder, "deliveries.db");
   const handles: SqliteHandle[] = [];
   return {
     file,
-    open(options) {
+    /** Another connection to the file. */
+    open: (options?: SqliteHandleOptions) => {
       const handle = driver.open(file, options);
       handles.push(handle);
       return handle;
     },
-    remove() {
+    /** Closes the handles that are open and removes the folder. */
+    remove: () => {
       for (const handle of handles) {
         try {
           handle.close();

@@ -7,17 +7,7 @@ import { type SqliteRuntime } from "./runtimes.js";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** A process of its own that runs one of the `*-child.ts` scripts. */
-export interface SqliteProcess {
-  /** Every line that it wrote so far. */
-  readonly lines: readonly string[];
-  /** The next line that it writes. Rejects with its standard error if it ends before. */
-  readonly line: () => Promise<string>;
-  readonly send: (line: string) => void;
-  /** Kills it without warning, and waits until all its output is read. */
-  readonly kill: () => Promise<void>;
-  /** Resolves with its exit code when it has ended by itself and all is read. */
-  readonly ended: Promise<number | null>;
-}
+export type SqliteProcess = ReturnType<typeof startSqliteProcess>;
 
 /** How a script is started. */
 export interface SqliteProcessOptions {
@@ -31,7 +21,7 @@ export function startSqliteProcess(
   script: string,
   args: readonly string[],
   { maxFileBytes }: SqliteProcessOptions = {},
-): SqliteProcess {
+) {
   const command = [
     node,
     "--no-warnings",
@@ -71,7 +61,9 @@ export function startSqliteProcess(
   });
 
   return {
+    /** Every line that it wrote so far. */
     lines,
+    /** The next line that it writes. Rejects with its standard error if it ends before. */
     line() {
       const line = lines[taken];
       if (line !== undefined) {
@@ -79,17 +71,19 @@ export function startSqliteProcess(
         return Promise.resolve(line);
       }
       if (isClosed) return Promise.reject(failed());
-      return new Promise((resolve, reject) => {
+      return new Promise<string>((resolve, reject) => {
         readers.push({ resolve, reject });
       });
     },
-    send(line) {
+    send(line: string) {
       child.stdin.write(`${line}\n`);
     },
+    /** Kills it without warning, and waits until all its output is read. */
     async kill() {
       child.kill("SIGKILL");
       await closed;
     },
+    /** Resolves with its exit code when it has ended by itself and all is read. */
     ended: closed.then((code) => {
       if (code !== 0 && code !== null) throw failed();
       return code;

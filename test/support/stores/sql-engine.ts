@@ -124,8 +124,6 @@ export interface SqlEngine<Pool extends Sql = Sql> {
   connectionsOf(on: Sql, user: string): Promise<number>;
   /** Ends the server's side of a transaction's connection. */
   kill(pool: Pool, tx: Sql): Promise<void>;
-  /** The path of a script that processes a key, writes an effect and never ends. */
-  readonly killedHandler: URL;
 }
 
 /** Makes the effects table of the database that `pool` is connected to. */

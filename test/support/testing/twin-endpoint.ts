@@ -30,7 +30,9 @@ export function twinEndpoint(
   };
 }
 
-/** What a status means by GATEWAY.md, "Events", rule 2. Written down again, not taken from the kit. */
+/**
+ * What a status means by the gateway's document, section "Events", rule 2. Written down again, not taken from the kit.
+ */
 export function resultByContract(status: number): AttemptResult {
   if (Math.floor(status / 100) === 2) return "acknowledged";
   if ([408, 409, 429, 500, 502, 503, 504].includes(status)) return "retryable";

@@ -8,12 +8,12 @@ import type { Contenders } from "./contender.js";
 export const throughBullmq: Contenders = {
   async ours(load, { port, database }) {
     const { inbox } = await load<typeof inboxes>("inbox");
-    const { bullmqEnqueue } = await load<typeof bullmqInbox>("bullmq");
+    const { bullmqQueue } = await load<typeof bullmqInbox>("bullmq");
     const connection = { host: "127.0.0.1", port, db: Number(database) };
     const queue = new Queue("gateway-deliveries", { connection });
     queue.on("error", () => undefined);
     await queue.waitUntilReady();
-    return { newAlarm: inbox({ enqueue: bullmqEnqueue({ queue }) }).new_alarm };
+    return { newAlarm: inbox({ driver: bullmqQueue({ queue }) }).new_alarm };
   },
   byHand({ port, database }) {
     const client = new Redis(port, "127.0.0.1", { db: Number(database) });

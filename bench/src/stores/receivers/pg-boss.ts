@@ -12,14 +12,14 @@ const ENQUEUE = "INSERT INTO jobs VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 export const throughPgBoss: Contenders = {
   async ours(load, { port, database }) {
     const { inbox } = await load<typeof inboxes>("inbox");
-    const { pgBossEnqueue } = await load<typeof pgBossInbox>("pg-boss");
+    const { pgBossQueue } = await load<typeof pgBossInbox>("pg-boss");
     const boss = new PgBoss({
       connectionString: `postgres://postgres@127.0.0.1:${port}/${database}`,
       max: POOL_SIZE,
     });
     boss.on("error", () => undefined);
     await boss.start();
-    return { newAlarm: inbox({ enqueue: pgBossEnqueue({ boss }) }).new_alarm };
+    return { newAlarm: inbox({ driver: pgBossQueue({ boss }) }).new_alarm };
   },
   async byHand({ port, database }) {
     const connection = { host: "127.0.0.1", port, database, user: "postgres" };

@@ -51,8 +51,6 @@ async function ourListener(
   const { store, newAlarm = () => Promise.resolve() } = await contenders.ours(load, place);
   const options = {
     secret: SECRET,
-    // A transactional store takes as many as its pool has connections, and refuses the others with 503.
-    maxConcurrentDeliveries: 1_000,
     handlers: {
       new_alarm: (alarm, context) => {
         handled += 1;

@@ -1,0 +1,196 @@
+import type { VirtualClock } from "../../../kit/twin/virtual-clock.js";
+import { TEST_SECRET } from "../../../kit/index.js";
+import type { WebhookRequest } from "../../../src/delivery/request.js";
+import {
+  attemptReader,
+  checkWebhooks,
+  createManagementClient,
+  reconcileDeliveries,
+} from "../../../src/management/index.js";
+import { createWebhookReceiver, memoryStore, metricsText, RetryLater } from "../../../src/index.js";
+import type { DeliveryStore, WebhookReceiver, WebhookResponse } from "../../../src/index.js";
+import type { Recording } from "../recording.js";
+import { RULES } from "../rules.js";
+import { GatewayWebhook } from "./gateway-webhook.js";
+
+/** What is wrong with a deployment. */
+export interface Deployment {
+  readonly secret?: string | (() => never);
+  readonly clockOffMs?: number;
+  readonly maxBodyBytes?: number;
+  readonly store?: (store: DeliveryStore) => DeliveryStore;
+}
+
+type Receive = (request: WebhookRequest) => Promise<WebhookResponse>;
+
+const NAMES = new Set(RULES.match(/\bgateway_webhook_\w+/g));
+const DAY_MS = 86_400_000;
+
+/** An app of a partner: its replicas, what is in front of them, and its two webhooks at the gateway. */
+export class App {
+  readonly url: string;
+  readonly alarms: GatewayWebhook;
+  readonly events: GatewayWebhook;
+  readonly replicas: Replica[];
+  readonly #clock: VirtualClock;
+  /** What a proxy in front does with a request. */
+  proxy: (request: WebhookRequest, pass: Receive) => Promise<WebhookResponse> = (request, pass) =>
+    pass(request);
+  /** What handlers do at the moment. */
+  readonly work = {
+    takesMs: 0,
+    fails: (type: string): boolean => type === "",
+    asksAgain: false,
+    swallows: false,
+  };
+  /** Ids that the partner's own tables have. */
+  readonly handledIds = new Set<string>();
+  readonly store: DeliveryStore;
+  #turn = 0;
+
+  constructor(
+    readonly job: string,
+    clock: VirtualClock,
+    instances: readonly string[],
+  ) {
+    this.#clock = clock;
+    this.url = `https://${job}.example/webhooks`;
+    this.store = memoryStore({ now: clock.now });
+    this.replicas = instances.map((instance) => new Replica(this, instance, clock));
+    const receive: Receive = (request) => this.proxy(request, (passed) => this.#balance(passed));
+    const shared = { url: this.url, receive, clock };
+    this.alarms = new GatewayWebhook({ id: "1", type: "new_alarm", ...shared });
+    this.events = new GatewayWebhook({ id: "2", type: "delete_my_data_event", ...shared });
+    this.deploy({});
+  }
+
+  /** Replaces all replicas. Their metrics begin at 0. */
+  deploy(deployment: Deployment): void {
+    for (const replica of this.replicas) replica.deploy(deployment);
+  }
+
+  /** Sends a request to the replicas in turn, as a load balancer does, past those that are down. */
+  async #balance(request: WebhookRequest): Promise<WebhookResponse> {
+    const running = this.replicas.filter(({ isUp }) => isUp);
+    const replica = running[this.#turn++ % running.length];
+    if (replica === undefined) throw new Error("connection refused");
+    return replica.receiver.receive(request);
+  }
+
+  /** What each replica exports now. */
+  scrape(recording: Recording): void {
+    for (const replica of this.replicas) replica.scrape(recording, this.job);
+  }
+
+  /** Runs `webhooks check` or `webhooks reconcile`, and records its exit code. */
+  async runJob(command: "check" | "reconcile", recording: Recording): Promise<void> {
+    const client = createManagementClient({
+      baseUrl: "https://gateway.example",
+      token: "t",
+      fetch: (url, init) => this.#answerGateway(new Request(url, init)),
+    });
+    const isWell = command === "check" ? await this.#check(client) : await this.#reconcile(client);
+    const at = { job: "node", instance: this.job, command };
+    recording.set("gateway_webhook_check_exit_code", isWell ? 0 : 1, at);
+  }
+
+  async #check(client: ReturnType<typeof createManagementClient>): Promise<boolean> {
+    const { findings } = await checkWebhooks(client, {
+      url: this.url,
+      secret: TEST_SECRET,
+      now: this.#clock.now,
+      fetch: async (url, init) => {
+        const request = new Request(url, init);
+        const headers = Object.fromEntries(request.headers);
+        const { method } = request;
+        const sent = { method, headers, body: new Uint8Array(await request.arrayBuffer()) };
+        const answer = await this.proxy(sent, (passed) => this.#balance(passed));
+        return new Response(answer.body, { status: answer.status, headers: answer.headers });
+      },
+    });
+    return findings.length === 0;
+  }
+
+  async #reconcile(client: ReturnType<typeof createManagementClient>): Promise<boolean> {
+    const report = await reconcileDeliveries(client, {
+      url: this.url,
+      since: new Date(this.#clock.now() - DAY_MS),
+      now: this.#clock.now,
+      readAttempt: attemptReader({ deliveryId: "deliveryId", status: "status", at: "at" }),
+      isCompleted: (id) => this.handledIds.has(id),
+    });
+    const { missing, withoutHistory } = report;
+    return !missing.some(({ isGivenUp }) => isGivenUp) && withoutHistory.length === 0;
+  }
+
+  /** The gateway's routes, as far as the two jobs use them. */
+  async #answerGateway({ url }: Request): Promise<Response> {
+    const [, id] = /\/webhook\/(\w+)\/requests$/.exec(url) ?? [];
+    const webhooks = [this.alarms, this.events];
+    const found = webhooks.find((webhook) => webhook.id === id);
+    const data = found?.attempts ?? webhooks.map((webhook) => webhook.record());
+    return Promise.resolve(Response.json({ data }));
+  }
+}
+
+/** One process of an app. */
+class Replica {
+  isUp = true;
+  receiver!: WebhookReceiver;
+  /** The health at each scrape. */
+  readonly health: string[] = [];
+
+  constructor(
+    readonly app: App,
+    readonly instance: string,
+    readonly clock: VirtualClock,
+  ) {}
+
+  deploy({ secret = TEST_SECRET, clockOffMs = 0, maxBodyBytes, store }: Deployment): void {
+    const { app, clock } = this;
+    const handle = async (id: string, type: string): Promise<void> => {
+      const { takesMs, fails, asksAgain, swallows } = app.work;
+      if (takesMs > 0) await clock.sleep(takesMs);
+      if (asksAgain) throw new RetryLater();
+      if (fails(type)) throw new Error("a planted failure");
+      if (!swallows) app.handledIds.add(id);
+    };
+    this.receiver = createWebhookReceiver({
+      secret,
+      store: store?.(app.store) ?? app.store,
+      logger: false,
+      now: () => clock.now() + clockOffMs,
+      ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
+      handlers: {
+        new_alarm: (_alarm, { id }) => handle(id, "new_alarm"),
+        delete_my_data_event: {
+          DATA_DELETED: (_event, { id }) => handle(id, "DATA_DELETED"),
+          DATA_REAPPEARED: (_event, { id }) => handle(id, "DATA_REAPPEARED"),
+        },
+      },
+    });
+    metricsText(this.receiver); // the histograms measure from here on
+  }
+
+  scrape(recording: Recording, job: string): void {
+    const { instance, isUp } = this;
+    recording.remove("instance", instance);
+    recording.set("up", isUp ? 1 : 0, { job, instance });
+    const { status, reasons } = this.receiver.health();
+    this.health.push(isUp ? [status, ...reasons.map(({ code }) => code)].join(" ") : "gone");
+    if (!isUp) return;
+    for (const line of metricsText(this.receiver).split("\n")) {
+      const [, name = "", labels = "", value] = /^(\w+)(?:\{(.*)\})? (.+)$/.exec(line) ?? [];
+      if (!isNamed(name)) continue;
+      const own: Record<string, string> = { job, instance };
+      for (const [, key = "", text = ""] of labels.matchAll(/(\w+)="([^"]*)"/g)) own[key] = text;
+      recording.set(name, Number(value), own);
+    }
+  }
+}
+
+/** Whether the rules name a metric. */
+function isNamed(name: string): boolean {
+  const base = name.replace(/_seconds(?=$|_)/, "").replace(/_(bucket|count)$/, "");
+  return name.startsWith("gateway_webhook") && (NAMES.has(name) || NAMES.has(base));
+}

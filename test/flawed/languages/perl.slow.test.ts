@@ -1,0 +1,3 @@
+import { describeLanguage } from "./describe-language.js";
+
+describeLanguage("Perl");

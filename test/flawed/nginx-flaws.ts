@@ -1,0 +1,99 @@
+import type { Ledger } from "../support/ledger.js";
+import { behindNginx, type ProxyLines } from "./nginx.js";
+import { RightReceiver } from "./right-receiver.js";
+
+/** What is wrong with a proxy in front of a right receiver, after "an nginx that". */
+type Proxies = Readonly<Record<string, ProxyLines>>;
+
+const PAGE = "=200 /page;";
+const cachedBy = (key: string, valid: string): ProxyLines => ({
+  http: "proxy_cache_path FOLDER/cache keys_zone=answers:1m;",
+  location: `proxy_cache answers; proxy_cache_methods POST; proxy_cache_key ${key}; proxy_cache_valid ${valid};`,
+});
+
+/** One line or two that a partner may have in a proxy for other reasons, under the case that must convict it. */
+const FLAWED: Readonly<Record<string, Proxies>> = {
+  failure_sent_again: {
+    "shows a page with 200 when the app fails": {
+      location: `proxy_intercept_errors on; error_page 500 502 503 504 ${PAGE}`,
+    },
+    "passes what fails on to a page that answers 200": {
+      http: "server { listen unix:FOLDER/page.sock; return 200; }",
+      upstream: "server unix:FOLDER/page.sock backup;",
+      location: "proxy_next_upstream error timeout http_500 http_503 non_idempotent;",
+    },
+    "caches every answer for a minute by X-Webhook-Id": cachedBy("$http_x_webhook_id", "any 1m"),
+  },
+  late_failure_released: {
+    "shows a page with 200 when the app is slow": {
+      location: `proxy_read_timeout 300ms; error_page 504 ${PAGE}`,
+    },
+  },
+  wrong_secret_sent_again: {
+    "answers 403 where the app answers 409": {
+      location: "proxy_intercept_errors on; error_page 409 =403 /page;",
+    },
+  },
+  other_id: {
+    "caches a 200 for five seconds by the signature": cachedBy(
+      "$http_x_webhook_signature",
+      "200 5s",
+    ),
+  },
+  big_alarm: {
+    "reads bodies up to 8 kB": { location: "client_max_body_size 8k;" },
+    "passes on only bodies that it holds in memory": {
+      location: "proxy_set_body $request_body;",
+    },
+  },
+  many_headers: {
+    "has 4 kB for headers": { server: "large_client_header_buffers 4 1k;" },
+  },
+  paused_upload: {
+    "waits a second for a body": { server: "client_body_timeout 1s;" },
+  },
+  wrong_secret: {
+    "answers 200 to programs": {
+      server: "if ($http_user_agent ~* (curl|python|java|go-http)) { return 200; }",
+    },
+  },
+  concurrent_deliveries: {
+    "answers 200 to more than 50 requests a second": {
+      http: "limit_req_zone $binary_remote_addr zone=rate:1m rate=50r/s;",
+      location: `limit_req zone=rate burst=20 nodelay; error_page 503 ${PAGE}`,
+    },
+    "answers 403 to more than eight requests at once": {
+      http: "limit_conn_zone $binary_remote_addr zone=many:1m;",
+      location: "limit_conn many 8; limit_conn_status 403;",
+    },
+  },
+};
+
+/** Proxies that do something unusual and harmless. */
+const HARMLESS: Proxies = {
+  "does what the gateway asks for": {},
+  "handles each request twice, of which the app refuses one": {
+    server: "location /mirrored { internal; proxy_pass http://app/webhooks/gateway; }",
+    location: "mirror /mirrored;",
+  },
+  "caches a 200 for a minute by X-Webhook-Id": cachedBy("$http_x_webhook_id", "200 1m"),
+  "goes on when the client hangs up, over HTTP/1.1, unbuffered": {
+    location:
+      "proxy_ignore_client_abort on; proxy_http_version 1.1; proxy_request_buffering off; proxy_buffering off;",
+  },
+};
+
+const rowsOf = (proxies: Proxies) =>
+  Object.entries(proxies).map(([does, lines]) => ({
+    does: `is behind an nginx that ${does}`,
+    createServer: (ledger: Ledger) => new RightReceiver(ledger).createServer(),
+    front: behindNginx(lines),
+  }));
+
+/** Right receivers behind a flawed proxy, with the case that must convict each. */
+export const NGINX_FLAWS = Object.entries(FLAWED).flatMap(([caughtBy, proxies]) =>
+  rowsOf(proxies).map((row) => ({ ...row, caughtBy })),
+);
+
+/** Right receivers behind a right proxy. */
+export const NGINX_HARMLESS = rowsOf(HARMLESS);

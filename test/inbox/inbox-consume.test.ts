@@ -1,0 +1,456 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  DiscardDelivery,
+  RetryLater,
+  createWebhookReceiver,
+  memoryStore,
+  type DeliveryStore,
+  type TransactionalStore,
+  type WebhookHandlers,
+} from "../../src/index.js";
+import {
+  inbox,
+  inboxConsume,
+  type InboxConsumeOptions,
+  type InboxJob,
+  type JobReport,
+  type QueueMessage,
+  type QueueSettlement,
+} from "../../src/inbox/index.js";
+import { inboxJobOf } from "../../src/inbox/inbox-job.js";
+import { jobKeyOf } from "../../src/inbox/job-id.js";
+import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { alarmDelivery } from "../support/inbox/receiver-and-worker.js";
+import { MemoryDriver } from "../support/inbox/memory-queue.js";
+
+const LEASE_MS = 3_000;
+
+/** The job of an alarm with this id. */
+async function alarmJob(id: string): Promise<InboxJob> {
+  const { body, headers } = await alarmDelivery(1, id);
+  const type = headers["X-Webhook-Type"];
+  const rawBody = Buffer.from(body);
+  return inboxJobOf({ id, type, timestamp: new Date(NOW_MS), rawBody } as never);
+}
+
+/** A store that writes its calls into `events`, and fails as often as `failures` says. */
+function watchedStore(events: string[], failures: Record<string, number> = {}): DeliveryStore {
+  const store = memoryStore();
+  const call = <T>(method: string, run: () => T): T => {
+    if ((failures[method] ?? 0) > 0) {
+      failures[method] = Number(failures[method]) - 1;
+      events.push(`${method} fails`);
+      throw new Error("the store is away");
+    }
+    events.push(method);
+    return run();
+  };
+  return {
+    claim: (...args) => call("claim", () => store.claim(...args)),
+    renew: (...args) => call("renew", () => store.renew(...args)),
+    complete: (...args) => call("complete", () => store.complete(...args)),
+    release: (...args) => call("release", () => store.release(...args)),
+  };
+}
+
+/** A message that writes what is done with it into `events`. */
+function watchedMessage(
+  data: unknown,
+  events: string[],
+  given: Partial<QueueMessage> & { holds?: () => boolean } = {},
+): QueueMessage & { readonly settled: QueueSettlement[] } {
+  const { holds = () => true, ...rest } = given;
+  const settled: QueueSettlement[] = [];
+  return {
+    ...{ id: "m-1", data, attempt: 1, settled },
+    extend: () => {
+      events.push("extend");
+      return Promise.resolve(holds());
+    },
+    settle: (settlement) => {
+      events.push(settlement.result);
+      settled.push(settlement);
+      return Promise.resolve(true);
+    },
+    ...rest,
+  };
+}
+
+/** A worker that is called from outside. */
+function worker<Tx = never>(
+  options: Pick<InboxConsumeOptions<Tx>, "store" | "handlers"> & Partial<InboxConsumeOptions<Tx>>,
+) {
+  const reports: JobReport[] = [];
+  const driver = { extends: "message" } as const;
+  const onJob = (report: JobReport) => reports.push(report);
+  const made = inboxConsume<Tx>({ driver, onJob, logger: false, leaseMs: LEASE_MS, ...options });
+  return { ...made, reports };
+}
+
+const outcomesOf = (reports: readonly JobReport[]) => reports.map(({ outcome }) => outcome);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a worker of any queue", () => {
+  it("has one store with its receiver, and runs each job once", async () => {
+    const store = memoryStore();
+    const driver = new MemoryDriver();
+    const seen: string[] = [];
+    const { stop } = inboxConsume({
+      ...{ driver, store, logger: false },
+      handlers: { new_alarm: (_, { id }) => void seen.push(id) },
+    });
+    const handlers = inbox({ driver });
+    const options = { secret: TEST_SECRET, store, logger: false, now: () => NOW_MS } as const;
+    const receiver = createWebhookReceiver({ ...options, maxBodyBytes: 50_000, handlers });
+    expect(await receiver.receive(await delivery({ id: "a" }))).toMatchObject({ status: 200 });
+    await driver.put(await alarmJob("a"));
+    // The second job comes while the first one runs, and again after the lease.
+    await vi.advanceTimersByTimeAsync(31_000);
+    expect([seen, driver.broker.jobs.size]).toEqual([["a"], 0]);
+    await stop();
+  });
+
+  it("claims a key of at most 128 characters, whatever the delivery id", async () => {
+    expect(await jobKeyOf("x".repeat(124))).toBe(`job.${"x".repeat(124)}`);
+    const long = await Promise.all(["x", "y"].map((end) => jobKeyOf("x".repeat(124) + end)));
+    expect(long[0]).toMatch(/^job\.[0-9a-f]{64}$/);
+    expect(long[0]).not.toBe(long[1]);
+  });
+
+  it("completes after the handler, and settles after the completion", async () => {
+    const events: string[] = [];
+    const handlers = { new_alarm: () => void events.push("handler") };
+    const { run, reports } = worker({ store: watchedStore(events), handlers });
+    await run(watchedMessage(await alarmJob("a"), events));
+    await run(watchedMessage(await alarmJob("a"), events));
+    expect(events).toEqual(["claim", "handler", "complete", "done", "claim", "done"]);
+    expect(outcomesOf(reports)).toEqual(["handled"]);
+  });
+
+  it("extends the message while it retries a completion, and not after the settlement", async () => {
+    const events: string[] = [];
+    const store = watchedStore(events, { complete: 4 });
+    const { run } = worker({ store, handlers: { new_alarm: () => undefined } });
+    const ran = run(watchedMessage(await alarmJob("a"), events));
+    await vi.advanceTimersByTimeAsync(10_000);
+    await ran;
+    expect(events.filter((event) => event === "complete fails")).toHaveLength(4);
+    expect(events.slice(-2)).toEqual(["complete", "done"]);
+    expect(events.filter((event) => event === "extend").length).toBeGreaterThanOrEqual(3);
+    await vi.advanceTimersByTimeAsync(10 * LEASE_MS);
+    expect(events.at(-1)).toBe("done");
+  });
+
+  it("does not settle a message that is lost before its completion, and the next run is a takeover", async () => {
+    const events: string[] = [];
+    const store = watchedStore(events, { complete: 1_000 });
+    const seen: boolean[] = [];
+    const handlers = {
+      new_alarm: (_: unknown, context: { takeover: boolean }) => {
+        seen.push(context.takeover);
+      },
+    };
+    const { run, reports } = worker({ store, handlers });
+    const job = await alarmJob("a");
+    const message = watchedMessage(job, events, { holds: () => false });
+    const ran = run(message);
+    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    await ran;
+    expect([message.settled, reports]).toEqual([[], []]);
+    const other = worker({ store: { ...store, complete: () => undefined }, handlers });
+    await other.run(watchedMessage(job, events, { attempt: 2 }));
+    expect(seen).toEqual([false, true]);
+  });
+
+  it("postpones a delivery that another worker has, without an error and until the lease ends", async () => {
+    const store = memoryStore();
+    store.claim("job.a", "other", { leaseMs: 20_000, retentionMs: 1e9 });
+    const { run, reports } = worker({ store, handlers: { new_alarm: () => undefined } });
+    const message = watchedMessage(await alarmJob("a"), [], { attempt: 99 });
+    await run(message);
+    expect(message.settled).toEqual([{ result: "retry", afterMs: 20_000 }]);
+    expect(reports).toEqual([]);
+  });
+
+  it("postpones a job while the store is away, whatever its attempt", async () => {
+    const store = watchedStore([], { claim: 1 });
+    const { run, reports } = worker({ store, handlers: { new_alarm: () => undefined } });
+    const message = watchedMessage(await alarmJob("a"), [], { attempt: 99 });
+    await run(message);
+    expect([message.settled, reports]).toEqual([[{ result: "retry", afterMs: 10_000 }], []]);
+  });
+
+  it.each<[string, Partial<QueueMessage> & { holds?: () => boolean }]>([
+    ["an extension says so", { holds: () => false }],
+    ["the driver says so", { lost: AbortSignal.timeout(1) }],
+  ])("aborts the signal of the handler when the message is lost: %s", async (_, given) => {
+    let reason: unknown;
+    const new_alarm = (_alarm: unknown, { signal }: { signal: AbortSignal }) =>
+      new Promise<void>((resolve, reject) => {
+        const end = () => {
+          reason = signal.reason;
+          reject(new Error("cut off"));
+        };
+        if (signal.aborted) end();
+        else signal.addEventListener("abort", end);
+      });
+    const { run, reports } = worker({ store: memoryStore(), handlers: { new_alarm } });
+    const message = watchedMessage(await alarmJob("a"), [], given);
+    const ran = run(message);
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    vi.useRealTimers();
+    await ran;
+    expect(reason).toMatchObject({ code: "job_lock_lost" });
+    expect(message.settled).toEqual([]);
+    expect(outcomesOf(reports)).toEqual(["handler_failed"]);
+  });
+
+  it("fails a run after handlerMaxMs, leaves its lease to end, and says when the handler ends", async () => {
+    const lines: string[] = [];
+    const take = (line: string) => lines.push(line);
+    const store = memoryStore();
+    const new_alarm = () => new Promise<void>((resolve) => setTimeout(resolve, 5_000));
+    const logger = { warn: take, error: take };
+    const { run } = worker({ store, handlers: { new_alarm }, handlerMaxMs: 2_000, logger });
+    const message = watchedMessage(await alarmJob("a"), []);
+    const ran = run(message);
+    await vi.advanceTimersByTimeAsync(2_000);
+    await ran;
+    expect(message.settled).toMatchObject([{ result: "retry", error: { code: "job_failed" } }]);
+    expect(store.claim("job.a", "other", { leaseMs: 1_000, retentionMs: 1e9 })).toMatchObject({
+      state: "in_flight",
+    });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(lines.join()).toContain("it may have run twice");
+  });
+
+  it.each<[string, () => unknown, number, object]>([
+    ["nothing thrown", () => undefined, 1, { result: "done" }],
+    ["DiscardDelivery", () => Promise.reject(new DiscardDelivery()), 1, { result: "done" }],
+    ["an error", () => Promise.reject(new Error("x")), 1, { result: "retry", afterMs: 10_000 }],
+    ["an error again", () => Promise.reject(new Error("x")), 3, { afterMs: 40_000 }],
+    ["RetryLater", () => Promise.reject(new RetryLater({ afterMs: 7_000 })), 3, { afterMs: 7_000 }],
+    ["the last error", () => Promise.reject(new Error("x")), 15, { result: "dead" }],
+    ["the last RetryLater", () => Promise.reject(new RetryLater()), 15, { result: "dead" }],
+  ])("settles a message after %s", async (_, new_alarm, attempt, settlement) => {
+    const { run } = worker({ store: memoryStore(), handlers: { new_alarm } });
+    const message = watchedMessage(await alarmJob("a"), [], { attempt });
+    await run(message);
+    expect(message.settled).toMatchObject([settlement]);
+    // The engine keeps no word of the body.
+    expect(JSON.stringify(message.settled)).not.toContain("account");
+  });
+
+  it("obeys an engine that gives up sooner, and buries what it cannot read", async () => {
+    const { run, reports } = worker({
+      store: memoryStore(),
+      handlers: { new_alarm: () => undefined },
+    });
+    const message = watchedMessage({ some: "thing" }, [], { attempt: 2, maxAttempts: 2 });
+    await run(message);
+    expect(message.settled).toMatchObject([{ result: "dead" }]);
+    expect(reports).toMatchObject([
+      { outcome: "dead", id: "m-1", error: { code: "unreadable_job" } },
+    ]);
+  });
+
+  it("runs the handler in the transaction that remembers the id", async () => {
+    const events: string[] = [];
+    const done = new Set<string>();
+    const store: TransactionalStore<string> = {
+      async process(key, work) {
+        if (done.has(key)) return { state: "completed" };
+        events.push("begin");
+        await work("tx");
+        done.add(key);
+        events.push("commit");
+        return { state: "processed" };
+      },
+    };
+    const new_alarm = async (_: unknown, { tx, id }: { tx: string; id: string }) => {
+      await new Promise((resolve) => setTimeout(resolve, LEASE_MS));
+      events.push(`${tx} ${id}`);
+    };
+    const { run } = worker<string>({ store, handlers: { new_alarm } });
+    for (let n = 0; n < 2; n += 1) {
+      const ran = run(watchedMessage(await alarmJob("a"), events));
+      await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
+      await ran;
+    }
+    const order = events.filter((event) => event !== "extend");
+    expect(order).toEqual(["begin", "tx a", "commit", "done", "done"]);
+    expect(events.filter((event) => event === "extend").length).toBeGreaterThanOrEqual(2);
+  });
+
+  it("stop takes no more jobs, aborts the signals and waits for the handlers", async () => {
+    const driver = new MemoryDriver();
+    const seen: string[] = [];
+    const new_alarm = (_: unknown, { signal, id }: { signal: AbortSignal; id: string }) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => {
+          seen.push(`${id} ${(signal.reason as { code: string }).code}`);
+          setTimeout(resolve, 1_000);
+        });
+      });
+    const { stop } = inboxConsume({
+      driver,
+      store: memoryStore(),
+      handlers: { new_alarm },
+      logger: false,
+      concurrency: 1,
+    });
+    await driver.put(await alarmJob("a"));
+    await driver.put(await alarmJob("b"));
+    await vi.advanceTimersByTimeAsync(100);
+    let isStopped = false;
+    const stopping = stop().then(() => (isStopped = true));
+    await vi.advanceTimersByTimeAsync(500);
+    expect(isStopped).toBe(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await stopping;
+    expect(seen).toEqual(["a worker_stopping"]);
+    expect(driver.broker.jobs.size).toBe(1);
+  });
+
+  it.each<[string, object, string]>([
+    ["no store", { store: undefined }, "store must be given"],
+    ["no driver", { driver: undefined }, "driver must be"],
+    ["no handlers", { handlers: {} }, "handlers: give"],
+    ["an overflow without get", { overflow: { put: () => undefined } }, "the function get"],
+    ["a concurrency of 0", { concurrency: 0 }, "concurrency"],
+    ["a text as onJob", { onJob: "log" }, "onJob must be a function"],
+    ["a misspelt option", { lease: 1 }, "lease is no option of inboxConsume"],
+  ])("%s is refused", (_, given, message) => {
+    const good = {
+      driver: { extends: "never" },
+      store: memoryStore(),
+      handlers: { new_alarm: () => 1 },
+    };
+    const make = () => inboxConsume({ ...good, ...given } as never);
+    expect(make).toThrow(message);
+  });
+});
+
+describe("whatever fails and in whichever order messages come", () => {
+  const faults = fc.record({
+    claim: fc.nat(2),
+    renew: fc.nat(2),
+    complete: fc.nat(3),
+    release: fc.nat(2),
+  });
+  const runs = fc.array(
+    fc.record({
+      id: fc.constantFrom("a", "b"),
+      handlerMs: fc.constantFrom(0, 500, 2_500, 7_000),
+      fails: fc.boolean(),
+      isLost: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 6 },
+  );
+
+  it("no two handlers of one delivery run at once, none runs after a completion, and nothing is extended or settled after the settlement", async () => {
+    await fc.assert(
+      fc.asyncProperty(faults, runs, async (failures, messages) => {
+        const events: string[] = [];
+        const running = new Set<string>();
+        const completed = new Set<string>();
+        const store = watchedStore([], { ...failures });
+        const watched: DeliveryStore = {
+          ...store,
+          async complete(key, ...rest) {
+            await store.complete(key, ...rest);
+            completed.add(key);
+          },
+        };
+        const byId = new Map<string, (typeof messages)[number]>();
+        const handlers: WebhookHandlers = {
+          async new_alarm(_, { id }) {
+            if (running.has(id)) events.push(`${id} twice at once`);
+            if (completed.has(`job.${id}`)) events.push(`${id} after its completion`);
+            running.add(id);
+            const { handlerMs = 0, fails } = byId.get(id) ?? {};
+            if (handlerMs > 0) await new Promise((resolve) => setTimeout(resolve, handlerMs));
+            running.delete(id);
+            if (fails === true) throw new Error("made up");
+          },
+        };
+        const { run } = worker({ store: watched, handlers });
+        const ran = messages.map(async (given) => {
+          byId.set(given.id, given);
+          const own: string[] = [];
+          await run(watchedMessage(await alarmJob(given.id), own, { holds: () => !given.isLost }));
+          await vi.advanceTimersByTimeAsync(1);
+          const at = own.findIndex((event) => event !== "extend");
+          if (at !== -1 && at !== own.length - 1) events.push("used after its settlement");
+          const isDone = own.includes("done");
+          if (isDone && !completed.has(`job.${given.id}`))
+            events.push("done before its completion");
+        });
+        await vi.advanceTimersByTimeAsync(60_000);
+        await Promise.all(ran);
+        expect(events).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("a body that may be too large for the queue", () => {
+  it("is refused when the receiver is made, unless there is an overflow", async () => {
+    const driver = new MemoryDriver();
+    const make = (handlers: WebhookHandlers) =>
+      createWebhookReceiver({ secret: TEST_SECRET, logger: false, now: () => NOW_MS, handlers });
+    const message = "maxBodyBytes must be at most 73464";
+    expect(() => make(inbox({ driver }))).toThrow(message);
+    expect(() =>
+      make({ delete_my_data_event: { "*": inbox({ driver }).unrecognized as never } }),
+    ).toThrow(message);
+    const bodies = new Map<string, Uint8Array>();
+    const overflow = {
+      put: (key: string, body: Uint8Array) => Promise.resolve(bodies.set(key, body)),
+      get: (key: string) => Promise.resolve(bodies.get(key) ?? new Uint8Array()),
+    };
+    const receiver = make(inbox({ driver, overflow }));
+    const text = "x".repeat(200_000);
+    const body = JSON.stringify({ alarm: alarm({ text }) });
+    const large = await delivery({ id: "large", body });
+    expect(await receiver.receive(large)).toMatchObject({ status: 200 });
+    expect([...bodies.keys()]).toEqual(["large"]);
+    const lengths: number[] = [];
+    const handlers: WebhookHandlers = {
+      new_alarm: (record) => void lengths.push(record.text.length),
+    };
+    const [stored] = driver.broker.jobs.values();
+    const data = JSON.parse(stored?.data ?? "") as unknown;
+    await worker({ store: memoryStore(), handlers, overflow }).run(watchedMessage(data, []));
+    expect(lengths).toEqual([200_000]);
+    const without = worker({ store: memoryStore(), handlers });
+    const message2 = watchedMessage(data, []);
+    await without.run(message2);
+    expect(message2.settled).toMatchObject([{ result: "retry" }]);
+  });
+
+  it("fits as its driver says, whatever its bytes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 3_000 }), (rawBody) => {
+        const context = {
+          id: "i".repeat(128),
+          type: "t".repeat(128),
+          timestamp: new Date(0),
+          rawBody,
+        };
+        const job = inboxJobOf(context as never);
+        expect(Buffer.byteLength(JSON.stringify(job))).toBeLessThan(
+          rawBody.length * (4 / 3) + 2_048,
+        );
+      }),
+    );
+  });
+});

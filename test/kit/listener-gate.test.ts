@@ -1,0 +1,173 @@
+import http from "node:http";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { gate, type GateRequest } from "../../kit/listener/gate.js";
+import { startListener } from "../../kit/listener/start-listener.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+
+const PORT = 4040;
+const TOKEN = "0123456789abcdef0123456789abcdef";
+const KEEPER = { port: PORT, token: TOKEN };
+const OWN = `127.0.0.1:${String(PORT)}`;
+const NAMED = `localhost:${String(PORT)}`;
+const TOKENED = [`Bearer ${TOKEN}`];
+const LIST = { method: "GET", target: "/deliveries" };
+const SEND = { method: "POST", target: "/send" };
+const PAGE = { method: "GET", target: "/" };
+
+type Headers = GateRequest["headers"];
+const good: Headers = { host: [OWN], authorization: TOKENED };
+
+test.each<[string, Pick<GateRequest, "method" | "target">, Headers, string | number]>([
+  ["the page without a token", PAGE, { host: [OWN] }, "page"],
+  ["the page by the machine's name", PAGE, { host: [NAMED] }, "page"],
+  ["the page with our Origin", PAGE, { host: [OWN], origin: [`http://${OWN}`] }, "page"],
+  ["the list with the token", LIST, good, "deliveries"],
+  [
+    "the list with a query",
+    { ...LIST, target: "/deliveries?after=3&wait=30s" },
+    good,
+    "deliveries",
+  ],
+  ["an encoded query", { ...LIST, target: "/deliveries?id=%2F..%2F" }, good, "deliveries"],
+  ["sending with the token", SEND, good, "send"],
+  ["our Origin and the token", SEND, { ...good, origin: [`http://${OWN}`] }, "send"],
+  ["both by the name", SEND, { ...good, host: [NAMED], origin: [`http://${NAMED}`] }, "send"],
+  // The name: what DNS rebinding and proxies change.
+  ["no Host", LIST, { authorization: TOKENED }, 403],
+  ["an empty Host", LIST, { ...good, host: [""] }, 403],
+  ["two Hosts", LIST, { ...good, host: [OWN, OWN] }, 403],
+  ["a foreign Host", LIST, { ...good, host: [`evil.example:${String(PORT)}`] }, 403],
+  ["a foreign Host for the page", PAGE, { host: ["evil.example"] }, 403],
+  ["a name of ours below a foreign one", LIST, { ...good, host: [`${OWN}.evil.example`] }, 403],
+  ["a name that resolves to us", LIST, { ...good, host: ["127.0.0.1.nip.io:4040"] }, 403],
+  ["a trailing dot", LIST, { ...good, host: ["localhost.:4040"] }, 403],
+  ["an address with a trailing dot", LIST, { ...good, host: ["127.0.0.1.:4040"] }, 403],
+  ["IPv6", LIST, { ...good, host: ["[::1]:4040"] }, 403],
+  ["IPv4 in IPv6", LIST, { ...good, host: ["[::ffff:127.0.0.1]:4040"] }, 403],
+  ["another spelling of the address", LIST, { ...good, host: ["127.1:4040"] }, 403],
+  ["the address as a number", LIST, { ...good, host: ["2130706433:4040"] }, 403],
+  ["0.0.0.0", LIST, { ...good, host: ["0.0.0.0:4040"] }, 403],
+  ["another letter case", LIST, { ...good, host: ["LOCALHOST:4040"] }, 403],
+  ["another port", LIST, { ...good, host: ["127.0.0.1:4041"] }, 403],
+  ["no port", LIST, { ...good, host: ["127.0.0.1"] }, 403],
+  ["a port with a zero in front", LIST, { ...good, host: ["127.0.0.1:04040"] }, 403],
+  ["a user before the name", LIST, { ...good, host: [`a@${OWN}`] }, 403],
+  ["a space behind the name", LIST, { ...good, host: [`${OWN} `] }, 403],
+  // Who asks.
+  ["a foreign Origin", SEND, { ...good, origin: ["https://evil.example"] }, 403],
+  ["a foreign Origin for the page", PAGE, { host: [OWN], origin: ["https://evil.example"] }, 403],
+  ["Origin null", SEND, { ...good, origin: ["null"] }, 403],
+  ["an empty Origin", SEND, { ...good, origin: [""] }, 403],
+  ["an Origin on another port", SEND, { ...good, origin: ["http://127.0.0.1:3000"] }, 403],
+  ["an Origin by https", SEND, { ...good, origin: [`https://${OWN}`] }, 403],
+  ["the other of our names as Origin", SEND, { ...good, origin: [`http://${NAMED}`] }, 403],
+  ["an Origin with a slash", SEND, { ...good, origin: [`http://${OWN}/`] }, 403],
+  ["two Origins", SEND, { ...good, origin: [`http://${OWN}`, "https://evil.example"] }, 403],
+  // The path: one spelling each.
+  ["an encoded letter", { ...SEND, target: "/%73end" }, good, 400],
+  ["an encoded letter in capitals", { ...LIST, target: "/%44eliveries" }, good, 400],
+  ["an encoded slash", { ...LIST, target: "/%2fdeliveries" }, good, 400],
+  ["two slashes", { ...LIST, target: "//deliveries" }, good, 400],
+  ["two slashes and a host", { ...LIST, target: "//evil.example/deliveries" }, good, 400],
+  ["a whole URL", { ...LIST, target: `http://${OWN}/deliveries` }, good, 400],
+  ["a foreign whole URL", { ...LIST, target: "http://evil.example/deliveries" }, good, 400],
+  ["a detour", { ...LIST, target: "/x/../deliveries" }, good, 400],
+  ["a dot", { ...LIST, target: "/./deliveries" }, good, 400],
+  ["an encoded detour", { ...LIST, target: "/x/%2e%2e/deliveries" }, good, 400],
+  ["a backslash", { ...LIST, target: "/\\deliveries" }, good, 400],
+  ["a tab", { ...LIST, target: "/deliv\teries" }, good, 400],
+  ["a fragment", { ...LIST, target: "/deliveries#" }, good, 400],
+  ["a parameter of the path", { ...LIST, target: "/deliveries;a" }, good, 400],
+  ["capitals", { ...LIST, target: "/Deliveries" }, good, 400],
+  ["a slash at the end", { ...LIST, target: "/deliveries/" }, good, 400],
+  ["an asterisk", { method: "OPTIONS", target: "*" }, good, 400],
+  ["an address behind an @", { ...LIST, target: "@evil.example/deliveries" }, good, 400],
+  // The token.
+  ["no token", LIST, { host: [OWN] }, 401],
+  ["sending without one", SEND, { host: [OWN] }, 401],
+  ["our Origin in place of the token", SEND, { host: [OWN], origin: [`http://${OWN}`] }, 401],
+  ["the token in a cookie", LIST, { host: [OWN], cookie: [TOKEN] }, 401],
+  [
+    "the token in the query",
+    { ...LIST, target: `/deliveries?token=${TOKEN}` },
+    { host: [OWN] },
+    401,
+  ],
+  ["another token", LIST, { ...good, authorization: [`Bearer ${TOKEN.replace("0", "1")}`] }, 401],
+  ["a part of it", LIST, { ...good, authorization: [`Bearer ${TOKEN.slice(0, 31)}`] }, 401],
+  ["more than it", LIST, { ...good, authorization: [`Bearer ${TOKEN}0`] }, 401],
+  ["two tokens", LIST, { ...good, authorization: [...TOKENED, ...TOKENED] }, 401],
+  ["the token as a password", LIST, { ...good, authorization: [`Basic ${TOKEN}`] }, 401],
+  ["a preflight", { method: "OPTIONS", target: "/send" }, { host: [OWN] }, 401],
+  ["the page with a query", { ...PAGE, target: "/?a" }, { host: [OWN] }, 401],
+  ["HEAD of the page", { method: "HEAD", target: "/" }, { host: [OWN] }, 401],
+  ["a path that does not exist", { ...LIST, target: "/secret" }, { host: [OWN] }, 401],
+  // With the token.
+  ["a path that does not exist, with the token", { ...LIST, target: "/secret" }, good, 404],
+  ["a member of Object", { ...LIST, target: "/constructor" }, good, 404],
+  ["POST to the list", { method: "POST", target: "/deliveries" }, good, 405],
+  ["GET of send", { method: "GET", target: "/send" }, good, 405],
+  ["a method in small letters", { method: "post", target: "/send" }, good, 405],
+])("the gate and %s", (_what, request, headers, expected) => {
+  const passage = gate({ ...request, headers }, KEEPER);
+  expect("route" in passage ? passage.route : passage.status).toBe(expected);
+});
+
+test("nothing but the page passes without the token, and nothing under another name", () => {
+  const text = fc.oneof(fc.constantFrom("/", "/send", "/deliveries", OWN, NAMED, ""), fc.string());
+  const headers = fc.record({
+    host: fc.array(text, { maxLength: 2 }),
+    origin: fc.array(
+      text.map((name) => `http://${name}`),
+      { maxLength: 2 },
+    ),
+    authorization: fc.array(fc.oneof(text, fc.constant(`Bearer ${TOKEN}`)), { maxLength: 2 }),
+  });
+  const method = fc.constantFrom("GET", "POST", "HEAD", "OPTIONS", "PUT");
+  fc.assert(
+    fc.property(method, text, headers, (verb, target, given) => {
+      const passage = gate({ method: verb, target, headers: given }, KEEPER);
+      if (!("route" in passage)) return;
+      expect([OWN, NAMED]).toContain(given.host.join());
+      expect([`http://${given.host.join()}`, ""]).toContain(given.origin.join());
+      expect(passage.route === "page" ? target : given.authorization.join()).toBe(
+        passage.route === "page" ? "/" : `Bearer ${TOKEN}`,
+      );
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("every answer of the server forbids frames, types by guess, caches and other sites", async () => {
+  const listener = await startListener({ secret: TEST_SECRET });
+  onTestFinished(listener.close);
+  const { url, token } = listener.api;
+  const authorization = `Bearer ${token}`;
+  const raw = (target: string, headers: http.OutgoingHttpHeaders) =>
+    new Promise<http.IncomingMessage>((resolve, reject) => {
+      const { port } = new URL(url);
+      const options = { host: "127.0.0.1", port, path: target, headers };
+      http.get(options, resolve).on("error", reject).end();
+    });
+  const answers = [
+    await raw("/deliveries", { authorization }),
+    await raw("/deliveries", { authorization, host: "evil.example" }),
+    await raw("/deliveries", { authorization, origin: "https://evil.example" }),
+    await raw("/%64eliveries", { authorization }),
+    await raw("/deliveries", {}),
+    await raw("/", {}),
+    await raw("/x", { authorization }),
+  ];
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 403, 403, 400, 401, 404, 404]);
+  for (const answer of answers) {
+    answer.resume();
+    expect(answer.headers).toMatchObject({
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "x-content-type-options": "nosniff",
+    });
+    const cors = Object.keys(answer.headers).filter((name) => name.startsWith("access-control"));
+    expect(cors).toEqual([]);
+  }
+});

@@ -1,0 +1,69 @@
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import ts from "typescript";
+import { expect, test } from "vitest";
+import { REPOSITORY } from "../support/package/installed-package.js";
+
+/** A quadratic expression needs a second for this many repetitions, and a linear one about a millisecond. */
+const REPETITIONS = 8_000;
+const MIN_LENGTH = 40_000;
+const MAX_MS = 250;
+
+/** The list of all regular expressions of the package: those that meet foreign text are among them. */
+const expressions = ["src", "adapters", "kit", "cli"]
+  .flatMap((folder) =>
+    readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => path.join(folder, file)),
+  )
+  .flatMap((file) => literalsIn(file).map((literal) => [file, literal] as const));
+
+function literalsIn(file: string): readonly string[] {
+  const text = readFileSync(path.join(REPOSITORY, file), "utf8");
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) found.push(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** Texts that nearly match: what the expression names, alone and together, again and again. */
+function attacks(source: string): readonly string[] {
+  const words = source
+    .replaceAll(/\\[bBdDsSwWpP](?:\{[^}]*\})?|\(\?(?:[:=!]|<[=!]|<\w+>)/g, "|")
+    .replaceAll(/\[(?:\\.|[^\]])*\]|(?<!\\)\{[^}]*\}/g, "|")
+    .replaceAll(/\\(?=[^a-z0-9])/gi, "\0")
+    .split(/(?<!\0)[|()*+?.^$]/)
+    .map((word) => word.replaceAll("\0", ""))
+    .filter((word) => word !== "");
+  const chars = `${source.replaceAll(/[\\^$*+?(){}[\]|]/g, "").slice(0, 8)} \n0\\"é`.split(/(?:)/u);
+  const pumps = [...chars, ...words.flatMap((word) => [word, `\n${word}`, `${word} `])];
+  return [...new Set(pumps)].flatMap((pump) => {
+    const text = pump.repeat(Math.max(REPETITIONS, MIN_LENGTH / pump.length));
+    return [text, words.join("") + text];
+  });
+}
+
+/** The least of three times, of which the first is usually enough: another process may take the processor. */
+function fastestMs(expression: RegExp, text: string): number {
+  let least = Infinity;
+  for (let run = 0; run < 3 && least > MAX_MS; run++) {
+    const startedAt = performance.now();
+    text.match(expression);
+    least = Math.min(least, performance.now() - startedAt);
+  }
+  return least;
+}
+
+test.each(expressions)("%s: the time of %s grows no faster than its text", (_file, literal) => {
+  const end = literal.lastIndexOf("/");
+  const [source, flags] = [literal.slice(1, end), literal.slice(end + 1)];
+  const expression = new RegExp(source, flags.includes("g") ? flags : `${flags}g`);
+  for (const text of attacks(source)) {
+    const ms = fastestMs(expression, text);
+    expect(ms, JSON.stringify(text.slice(0, 80))).toBeLessThan(MAX_MS);
+  }
+});

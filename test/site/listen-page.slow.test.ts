@@ -1,0 +1,324 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { promisify } from "node:util";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { parseFixture } from "../../kit/fixtures/fixture.js";
+import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
+import { signedDelivery } from "../../kit/signed-delivery.js";
+import { startCommand } from "../support/cli/cli-io.js";
+import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { TEST_SECRET as secret } from "../support/deliveries.js";
+import { describeService } from "../support/describe-service.js";
+import { partnerProject } from "../support/package/partner-project.js";
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((file) =>
+  existsSync(file),
+);
+const missing = CHROMIUM === undefined ? "chromium is not installed" : undefined;
+const partner = partnerProject();
+
+describeService("the page of listen in Chromium", missing, () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const executablePath = CHROMIUM ?? "";
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  });
+
+  afterAll(() => browser.close());
+
+  /** `listen --page` before an app of this library, and its page. */
+  async function open(...more: readonly string[]) {
+    const app = await receivingEndpoint();
+    const argv = ["listen", "--port", "0", "--json", "--page", "--forward", app.url];
+    const isUnsigned = more.includes("--accept-unsigned");
+    const env = isUnsigned ? { GATEWAY_WEBHOOK_SECRET: undefined } : {};
+    const command = startCommand([...argv, ...more], { env });
+    const [, url = ""] = await command.says(/"listening","url":"([^"]+)"/);
+    const [, address = ""] = await command.says(/"page","url":"([^"]+)"/);
+    const context = await browser.newContext({
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const page = await context.newPage();
+    onTestFinished(() => context.close());
+    const errors: string[] = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    await page.goto(address);
+    return { app, url, address, page, context, errors };
+  }
+
+  const delivery = (id?: string, text = "found") =>
+    signedDelivery({ alarm: sampleAlarm({ text, account_id: 42 }), secret, id });
+  const post = async (url: string, change = (body: string) => body, id?: string) => {
+    const { body, ...request } = await delivery(id);
+    return fetch(url, { ...request, body: change(String(body)) });
+  };
+  const forge = (url: string) => post(url, (body) => body.replace('"found"', '"found "'));
+  const title = (page: Page) => page.locator("#detail h2");
+  const rows = (page: Page) => page.locator("#rows li");
+  const copied = (page: Page) => page.evaluate<string>("navigator.clipboard.readText()");
+  const says = (page: Page, text: string) =>
+    page.locator("#state").filter({ hasText: text }).waitFor();
+
+  test("a delivery appears as a row when it arrives, and its body stays masked until asked for", async () => {
+    const { url, page } = await open();
+    expect((await post(url)).status).toBe(200);
+    await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
+    expect(await rows(page).allInnerTexts()).toEqual([expect.stringContaining("authentic")]);
+    expect(await page.locator("#body").innerText()).not.toContain("found");
+    await page.getByText("Show the body").click();
+    expect(await page.locator("#body").innerText()).toContain('"found"');
+    expect(await page.locator("#answer").innerText()).toBe('{"outcome":"handled"}');
+  });
+
+  test("r sends the same again, n under a new id, and attempts of one id share a row", async () => {
+    const { url, page, app } = await open();
+    await post(url, undefined, "one");
+    await post(url, undefined, "one");
+    await page.getByText("2 attempts, the gateway takes it").waitFor();
+    await page.keyboard.press("r");
+    await expect.poll(() => rows(page).count()).toBe(2);
+    await page.keyboard.press("n");
+    await expect.poll(() => rows(page).count()).toBe(3);
+    expect(app.outcomes()).toEqual(["handled", "duplicate", "duplicate", "handled"]);
+  });
+
+  test("an edited body is signed anew and handled; without a new signature its changed bytes are marked", async () => {
+    const { url, page } = await open();
+    await post(url);
+    await title(page).waitFor();
+    await page.keyboard.press("e");
+    const area = page.locator("textarea");
+    await area.fill((await area.inputValue()).replace("found", "FOUND"));
+    await page.getByText("Sign and send").click();
+    await says(page, "2 so far");
+    await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
+    await page.keyboard.press("e");
+    await area.fill((await area.inputValue()).replace(/found/i, "lost"));
+    await page.getByText("Send with the old signature").click();
+    await title(page).filter({ hasText: "409 signature_mismatch" }).waitFor();
+    await page.getByText("Show the body").click();
+    expect(await page.locator("mark").innerText()).toBe("lost");
+  });
+
+  test("the finding of a rewritten body is on top, with the bytes that differ", async () => {
+    const { url, page } = await open();
+    await post(url, (body) => `${body}\n`);
+    await title(page).filter({ hasText: "409 signature_mismatch" }).waitFor();
+    expect(await page.locator(".finding strong").first().innerText()).toBe("body_trailing_newline");
+    expect(await page.locator("mark").innerText()).toBe("⏎");
+    expect(await page.locator("#next").innerText()).toMatch(
+      /sent again in \d+ s, given up at \d\d/,
+    );
+  });
+
+  test("the copied curl gives the same answer in a shell", async () => {
+    const { url, page } = await open();
+    await forge(url);
+    await title(page).waitFor();
+    await page.keyboard.press("c");
+    await says(page, "Copied a curl command");
+    const { stdout } = await promisify(execFile)("bash", ["-c", await copied(page)]);
+    expect(stdout).toBe(await page.locator("#answer").innerText());
+    await expect.poll(() => rows(page).count()).toBe(1);
+    await page.getByText("2 attempts").waitFor();
+  });
+
+  test("the copied tests of a good and a bad delivery pass in vitest", async () => {
+    const { url, page } = await open();
+    await post(url);
+    await title(page).filter({ hasText: "200" }).waitFor();
+    await page.keyboard.press("t");
+    await says(page, "a test for vitest");
+    partner().write("good.test.ts", await copied(page));
+    await forge(url);
+    await expect.poll(() => rows(page).count()).toBe(2);
+    await page.keyboard.press("k");
+    await title(page).filter({ hasText: "409" }).waitFor();
+    for (const name of ["jest", "node:test", "vitest"]) {
+      await page.keyboard.press("t");
+      await says(page, `a test for ${name}`);
+    }
+    partner().write("bad.test.ts", await copied(page));
+    expect(partner().vitest()).toMatch(/Tests\s+2 passed/);
+  });
+
+  test("everything works with the keyboard alone", async () => {
+    const { page, app } = await open();
+    const { keyboard } = page;
+    const sample = async () => {
+      await keyboard.press("s");
+      await keyboard.press("Tab");
+      await keyboard.press("Enter");
+    };
+    await sample();
+    await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
+    await keyboard.press("x");
+    await keyboard.press("Tab");
+    await keyboard.press("Tab");
+    await keyboard.press("Enter");
+    await says(page, "The next 1 authentic deliveries fail.");
+    await sample();
+    await title(page).filter({ hasText: "500 new_alarm" }).waitFor();
+    await keyboard.press("j");
+    await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
+    await keyboard.press("k");
+    await title(page).filter({ hasText: "500 new_alarm" }).waitFor();
+    await keyboard.press("/");
+    await keyboard.type("failed");
+    await expect.poll(() => rows(page).count()).toBe(1);
+    await keyboard.press("Escape");
+    expect(app.outcomes()).toEqual(["handled"]);
+  });
+
+  test("f saves a redacted fixture", async () => {
+    const { url, page } = await open();
+    await post(url);
+    await title(page).waitFor();
+    const saving = page.waitForEvent("download");
+    await page.keyboard.press("f");
+    const file = await (await saving).path();
+    const fixture = parseFixture(readFileSync(file, "utf8"), "saved");
+    expect(String(fixture.body)).not.toContain("found");
+    expect(fixture.expect).toEqual({ outcome: "handled", status: 200 });
+  });
+
+  test("axe finds nothing, in both schemes", async () => {
+    const { url, page } = await open();
+    await forge(url);
+    await title(page).waitFor();
+    const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+    // Around the page's policy, which would refuse the script.
+    await page.evaluate(readFileSync(axe, "utf8"));
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      const found = await page.evaluate<string[]>(
+        "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))",
+      );
+      expect(found, colorScheme).toEqual([]);
+    }
+  });
+
+  const PARTS = [
+    "<script>hit()</script>",
+    "<img src=x onerror=hit()>",
+    "<svg onload=hit()>",
+    "</textarea><script>hit()</script>",
+    "</script><script>hit()</script>",
+    "javascript:hit()",
+    '" autofocus onfocus=hit() x="',
+    "' onmouseover='hit()",
+    "{{constructor.constructor('hit()')()}}",
+    "${hit()}",
+    "<iframe srcdoc='<script>parent.hit()</script>'>",
+    "<style>@import 'javascript:hit()'</style>",
+    "<a href=javascript:hit()>x</a>",
+    "\u202e<b onclick=hit()>",
+    "&lt;script&gt;hit()&lt;/script&gt;",
+    "<details open ontoggle=hit()>",
+    "<math><mi xlink:href=javascript:hit()>",
+    "<base href=//evil.example>",
+    "<meta http-equiv=refresh content='0;url=javascript:hit()'>",
+    "<form action=javascript:hit()><button>",
+  ];
+
+  test("60 hostile texts in ids, headers and bodies run nothing", async () => {
+    const { url, page, errors } = await open("--accept-unsigned");
+    await page.evaluate("window.hit = () => { window.wasHit = true }");
+    for (const part of PARTS) {
+      const ascii = part.replaceAll("\u202e", "");
+      const { headers } = await delivery();
+      await fetch(url, {
+        method: "POST",
+        headers: { ...headers, "X-Webhook-Id": ascii },
+        body: "",
+      });
+      await fetch(url, {
+        method: "POST",
+        headers: { ...headers, "X-Webhook-Type": ascii },
+        body: "",
+      });
+      await fetch(url, await delivery(undefined, part));
+    }
+    await says(page, "60 so far");
+    for (let at = 0; at < 60; at++) {
+      await page.keyboard.press("j");
+      if (at % 3 === 0)
+        await page.evaluate("document.querySelector('#detail details button')?.click()");
+    }
+    await page.keyboard.press("e");
+    expect(await page.evaluate("window.wasHit")).toBe(undefined);
+    expect(
+      await page.evaluate(
+        "document.querySelectorAll('main :is(script, img, svg, iframe, a, b, form, base)').length",
+      ),
+    ).toBe(0);
+    expect(page.url()).toContain("127.0.0.1");
+    expect(errors).toEqual([]);
+  });
+
+  test("the page shows nothing without the token, and another site cannot ask in its place", async () => {
+    const { url, address, context } = await open();
+    await post(url);
+    const bare = await context.newPage();
+    await bare.goto(address.replace(/#.*/, ""));
+    await says(bare, "The token in the address is wrong");
+    expect(await rows(bare).count()).toBe(0);
+    const foreign = await context.newPage();
+    await foreign.goto(url);
+    const asked = `fetch(${JSON.stringify(address)}, { method: "POST", headers: { authorization: "Bearer x" } })`;
+    await expect(foreign.evaluate(asked)).rejects.toThrow("Failed to fetch");
+    const named = await foreign
+      .goto(address.replace("127.0.0.1", "127.0.0.1.nip.io"))
+      .catch(() => null);
+    expect(named?.status() ?? 403).toBe(403);
+  });
+
+  test("10 000 deliveries leave 500 rows at most, and the memory flat", async () => {
+    const { page, context } = await open();
+    const { headers, body } = await delivery();
+    const kept = Object.entries(headers).filter(([name]) => name !== "X-Webhook-Id");
+    let seq = 0;
+    let limit = 2_000;
+    await page.route("**/deliveries?*", async (route) => {
+      if (seq >= limit) return;
+      const deliveries = Array.from({ length: 500 }, () => ({
+        ...{ seq: ++seq, source: "gateway", outcome: "authentic", status: 200, bytes: 600 },
+        ...{ at: new Date(0).toISOString(), durationMs: 1, reasons: [], findings: [], answer: "" },
+        ...{ headers: [...kept, ["X-Webhook-Id", `id-${String(seq)}`]], body, attempt: 1 },
+        result: "acknowledged",
+      }));
+      await route.fulfill({ json: { deliveries, last: seq } });
+    });
+    const session = await context.newCDPSession(page);
+    const heap = async () => {
+      await session.send("HeapProfiler.collectGarbage");
+      return (await session.send("Runtime.getHeapUsage")).usedSize;
+    };
+    await page.reload();
+    await says(page, "2000 so far");
+    const before = await heap();
+    limit = 10_000;
+    // The request that got no answer is given up, and the page asks again.
+    await page.reload();
+    await says(page, "10000 so far");
+    await expect.poll(() => rows(page).locator("small").count()).toBe(500);
+    expect((await heap()) / before).toBeLessThan(1.5);
+  });
+
+  test("after a lost connection the page has every row", async () => {
+    const { url, page } = await open();
+    await post(url);
+    await title(page).waitFor();
+    await page.route("**/deliveries?*", (route) => route.abort());
+    // Answers the request that is waiting. The next one is lost.
+    await post(url);
+    await says(page, "The listener is away");
+    for (let at = 0; at < 3; at++) await post(url);
+    await page.unroute("**/deliveries?*");
+    await says(page, "5 so far");
+    await expect.poll(() => rows(page).count()).toBe(5);
+  });
+});
