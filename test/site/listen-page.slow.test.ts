@@ -278,18 +278,32 @@ describeService("the page of listen in Chromium", missing, () => {
 
   test("10 000 deliveries leave 500 rows at most, and the memory flat", async () => {
     const { page, context } = await open();
-    const { headers, body } = await delivery();
+    const bodyBytes = 10_000;
+    const { headers, body } = await delivery(undefined, "x".repeat(bodyBytes));
     const kept = Object.entries(headers).filter(([name]) => name !== "X-Webhook-Id");
     let seq = 0;
     let limit = 2_000;
     await page.route("**/deliveries?*", async (route) => {
       if (seq >= limit) return;
-      const deliveries = Array.from({ length: 500 }, () => ({
-        ...{ seq: ++seq, source: "gateway", outcome: "authentic", status: 200, bytes: 600 },
-        ...{ at: new Date(0).toISOString(), durationMs: 1, reasons: [], findings: [], answer: "" },
-        ...{ headers: [...kept, ["X-Webhook-Id", `id-${String(seq)}`]], body, attempt: 1 },
-        result: "acknowledged",
-      }));
+      const deliveries = Array.from({ length: 500 }, () => {
+        const id = `id-${String(++seq)}`;
+        return {
+          seq,
+          source: "gateway",
+          outcome: "authentic",
+          status: 200,
+          bytes: bodyBytes,
+          at: new Date(0).toISOString(),
+          durationMs: 1,
+          reasons: [],
+          findings: [],
+          answer: "",
+          headers: [...kept, ["X-Webhook-Id", id]],
+          body,
+          attempt: 1,
+          result: "acknowledged",
+        };
+      });
       await route.fulfill({ json: { deliveries, last: seq } });
     });
     const session = await context.newCDPSession(page);
@@ -305,7 +319,8 @@ describeService("the page of listen in Chromium", missing, () => {
     await page.reload();
     await says(page, "10000 so far");
     await expect.poll(() => rows(page).locator("small").count()).toBe(500);
-    expect((await heap()) / before).toBeLessThan(1.5);
+    // A page that keeps each body grows by 80 MB. What else the heap holds differs by a few.
+    expect((await heap()) - before).toBeLessThan(2_000 * bodyBytes);
   });
 
   test("after a lost connection the page has every row", async () => {
