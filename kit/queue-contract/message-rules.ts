@@ -109,6 +109,17 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
       ensure(other.received.length === 0, "a message that is held must not come elsewhere");
     },
   },
+  lease: {
+    title: "a message stays ours for leaseMs from its receipt, without an extension",
+    isJudged: needsExtend,
+    async check(clients) {
+      await clients.put();
+      const leaseMs = 6 * clients.holdMs;
+      await clients.first(1, leaseMs).next("a job that is put must come");
+      const other = clients.other(1, leaseMs);
+      await clients.quiet(other, 4, "a message must be held for leaseMs");
+    },
+  },
   "extend-holds": {
     title: "a message that is extended, or whose connection lives, stays ours beyond its hold",
     isJudged: ({ driver }) => (driver.extends === "never" ? "nothing extends it" : undefined),

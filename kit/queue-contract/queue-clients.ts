@@ -64,10 +64,15 @@ export class QueueClient {
   running = 0;
   mostRunning = 0;
 
-  constructor(driver: QueueDriver<never>, patienceMs: number, concurrency: number) {
+  constructor(
+    driver: QueueDriver<never>,
+    patienceMs: number,
+    { concurrency, leaseMs }: { concurrency: number; leaseMs: number },
+  ) {
     this.#patienceMs = patienceMs;
     this.#receiving = driver.receive?.((message) => this.#run(message), {
       concurrency,
+      leaseMs,
       onError: () => undefined,
       onBuried: () => undefined,
     });
@@ -138,13 +143,13 @@ export class QueueClients {
   }
 
   /** Starts a worker on the first client. */
-  first(concurrency = 10): QueueClient {
-    return this.#start(this.made.driver, concurrency);
+  first(concurrency = 10, leaseMs = this.holdMs): QueueClient {
+    return this.#start(this.made.driver, concurrency, leaseMs);
   }
 
   /** Starts a worker on the other client. */
-  other(concurrency = 10): QueueClient {
-    return this.#start(this.made.otherClient, concurrency);
+  other(concurrency = 10, leaseMs = this.holdMs): QueueClient {
+    return this.#start(this.made.otherClient, concurrency, leaseMs);
   }
 
   /** Waits for a number of holds. */
@@ -173,8 +178,8 @@ export class QueueClients {
     await Promise.all(this.#clients.map((client) => client.stop(this.holdMs)));
   }
 
-  #start(driver: QueueDriver<never>, concurrency: number): QueueClient {
-    const client = new QueueClient(driver, this.#patienceMs, concurrency);
+  #start(driver: QueueDriver<never>, concurrency: number, leaseMs: number): QueueClient {
+    const client = new QueueClient(driver, this.#patienceMs, { concurrency, leaseMs });
     this.#clients.push(client);
     return client;
   }

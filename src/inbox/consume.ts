@@ -66,7 +66,7 @@ export interface InboxConsumeOptions<Tx = never> extends RetryOptions {
 export interface InboxConsumer {
   /**
    * Runs one message and settles it, for an engine that calls from outside: Lambda's event source, Workers'
-   * `queue`. Never rejects.
+   * `queue`. Extends it at once if it has `extend`, since the engine does not know `leaseMs`. Never rejects.
    */
   readonly run: (message: QueueMessage) => Promise<void>;
   /**
@@ -156,10 +156,11 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
   const running = new InFlightCount();
   const held = new Set<HeldMessage>();
   let isStopped = false;
-  const run = async (message: QueueMessage): Promise<void> => {
+  const run = async (message: QueueMessage, isFromOutside = false): Promise<void> => {
     const one = new HeldMessage(message);
     running.enter();
     held.add(one);
+    if (isFromOutside) void handling.extend(one, message.id);
     if (isStopped) one.abort(workerStopping());
     try {
       await runs.run(one);
@@ -170,8 +171,9 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
   };
 
   const repetitions = new RepetitionFilter();
-  const receiving: Receiving | undefined = driver.receive?.(run, {
+  const receiving: Receiving | undefined = driver.receive?.((message) => run(message), {
     concurrency,
+    leaseMs: integers.leaseMs,
     onError(error) {
       const known = queueErrorOf("the queue", error);
       if (repetitions.isNew(known)) log.error("the queue reports an error", { error: known });
@@ -182,7 +184,7 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
   });
 
   return {
-    run,
+    run: (message) => run(message, true),
     async stop({ timeoutMs = Infinity } = {}) {
       isStopped = true;
       for (const one of held) one.abort(workerStopping());

@@ -102,6 +102,13 @@ export class JobHandling {
     return { ...ending, takeover: trace.takeover === true, hasRun };
   }
 
+  /** Extends a message by the lease. Never rejects: without an answer, the next extension decides. */
+  async extend(held: HeldMessage, id: string): Promise<void> {
+    await held.extend(this.#times.leaseMs).catch((error: unknown) => {
+      this.#logFailedExtension(id, error);
+    });
+  }
+
   /** Sends the store what it has not taken yet. Never rejects. */
   flush(timeoutMs: number): Promise<void> {
     return this.#handling.flush(timeoutMs);

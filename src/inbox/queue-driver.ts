@@ -68,6 +68,11 @@ export interface QueueConsumer {
 export interface ReceiveOptions {
   /** The most messages that run at once. */
   readonly concurrency: number;
+  /**
+   * How long a message must stay ours from its receipt, in milliseconds, if calls of `extend` keep it: the first
+   * call comes after a third of that.
+   */
+  readonly leaseMs: number;
   onError(error: unknown): void;
   onBuried(message: Pick<QueueMessage, "id" | "data" | "attempt">, reason?: string): void;
 }

@@ -124,13 +124,16 @@ describe("a worker of any queue", () => {
     expect(long[0]).not.toBe(long[1]);
   });
 
-  it("completes after the handler, and settles after the completion", async () => {
+  it("extends a message from outside at once, completes after the handler, and settles after the completion", async () => {
     const events: string[] = [];
     const handlers = { new_alarm: () => void events.push("handler") };
     const { run, reports } = worker({ store: watchedStore(events), handlers });
     await run(watchedMessage(await alarmJob("a"), events));
     await run(watchedMessage(await alarmJob("a"), events));
-    expect(events).toEqual(["claim", "handler", "complete", "done", "claim", "done"]);
+    expect(events).toEqual([
+      ...["extend", "claim", "handler", "complete", "done"],
+      ...["extend", "claim", "done"],
+    ]);
     expect(outcomesOf(reports)).toEqual(["handled"]);
   });
 

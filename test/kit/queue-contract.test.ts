@@ -11,7 +11,6 @@ function contractOf(Driver: typeof MemoryDriver) {
   return queueDriverContract(
     () => {
       const broker = new MemoryBroker();
-      broker.visibilityMs = HOLD_MS;
       const driver = new Driver(broker);
       const kill = () => {
         driver.isKilled = true;
@@ -119,13 +118,22 @@ const WRONG: readonly [flaw: string, id: string, typeof MemoryDriver][] = [
     "hands a message to everyone",
     "exclusive",
     class extends MemoryDriver {
-      override take(room: number) {
-        const taken = super.take(room);
+      override take(room: number, leaseMs: number) {
+        const taken = super.take(room, leaseMs);
         for (const job of taken) job.dueAt = performance.now() + 100;
         return taken;
       }
       override extend() {
         return true;
+      }
+    },
+  ],
+  [
+    "holds as long as it likes",
+    "lease",
+    class extends MemoryDriver {
+      override take(room: number) {
+        return super.take(room, HOLD_MS);
       }
     },
   ],
@@ -142,8 +150,8 @@ const WRONG: readonly [flaw: string, id: string, typeof MemoryDriver][] = [
     "never hands out a crashed message again",
     "crash",
     class extends MemoryDriver {
-      override take(room: number) {
-        const taken = super.take(room);
+      override take(room: number, leaseMs: number) {
+        const taken = super.take(room, leaseMs);
         for (const job of taken) job.dueAt = Infinity;
         return taken;
       }
@@ -227,8 +235,8 @@ const WRONG: readonly [flaw: string, id: string, typeof MemoryDriver][] = [
     "takes all that there is",
     "concurrency",
     class extends MemoryDriver {
-      override take() {
-        return super.take(1_000);
+      override take(_room: number, leaseMs: number) {
+        return super.take(1_000, leaseMs);
       }
     },
   ],

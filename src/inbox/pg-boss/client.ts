@@ -20,6 +20,8 @@ export interface PgBossJob {
   readonly data: unknown;
   readonly retryCount: number;
   readonly retryLimit: number;
+  /** How long it is held without an extension: a number or its text, depending on PostgreSQL's driver. */
+  readonly expireInSeconds?: number | string | undefined;
   /** When it was put into the queue: a date or its text, depending on PostgreSQL's driver. */
   readonly createdOn: Date | string;
 }

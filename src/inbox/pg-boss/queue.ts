@@ -39,7 +39,7 @@ export interface PgBossQueueOptions extends RetryOptions {
    * How long a fetched job stays with its worker until the first extension, which `inboxConsume` makes after a third
    * of its `leaseMs`. The job of a crashed worker waits for as long, plus up to pg-boss's
    * `maintenanceIntervalSeconds`, before it runs again. Milliseconds, from 1 000 to 86 399 000, default 60 000;
-   * rounded up to whole seconds. Give at least the `leaseMs` of the workers.
+   * rounded up to whole seconds. A worker with a longer `leaseMs` extends each job right after its fetch.
    */
   expireInMs?: number | undefined;
   /**

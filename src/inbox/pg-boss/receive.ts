@@ -28,7 +28,7 @@ export function receiveJobs(
   const stopping = new AbortController();
   const { signal } = stopping;
   const isStopped = () => signal.aborted;
-  const { concurrency } = options;
+  const { concurrency, leaseMs } = options;
   const report = (what: string) => (error: unknown) => {
     options.onError(queueErrorOf(what, error));
   };
@@ -40,10 +40,17 @@ export function receiveJobs(
 
   const runJob = async (job: PgBossJob): Promise<void> => {
     const letters: string[] = [];
-    await run(messageOf(tables, job, (letter) => letters.push(letter)));
+    const message = messageOf(tables, job, (letter) => letters.push(letter));
+    // The job expires as its producer says, which does not know the lease of this worker.
+    if (!(Number(job.expireInSeconds) * 1_000 >= leaseMs)) await hold(message);
+    await run(message);
     if (letters.length === 0) return;
     // The report is made by now. If this fails, another worker makes it once more.
     await markReported(tables, letters).catch(report("a dead job may be reported once more"));
+  };
+  const hold = async (message: QueueMessage): Promise<void> => {
+    const extending = (async () => message.extend?.(leaseMs))();
+    await within(FETCH_TIMEOUT_MS, "extend", extending).catch(report("a job may expire early"));
   };
   const start = (job: PgBossJob): void => {
     const one = runJob(job).finally(() => {

@@ -25,8 +25,6 @@ export interface StoredJob {
 export class MemoryBroker {
   readonly jobs = new Map<string, StoredJob>();
   readonly dead = new Map<string, { job: StoredJob; error: string; failedAt: Date }>();
-  /** How long a message is held without an extension, in milliseconds. */
-  visibilityMs = 30_000;
 }
 
 /** How often a client polls. */
@@ -76,7 +74,7 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
     let isStopped = false;
     const timer = setInterval(() => {
       if (isStopped || this.isKilled) return;
-      for (const job of this.take(options.concurrency - running.size)) {
+      for (const job of this.take(options.concurrency - running.size, options.leaseMs)) {
         const one = run(this.messageOf(job)).finally(() => running.delete(one));
         running.add(one);
       }
@@ -97,14 +95,14 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
     await Promise.race([Promise.all(running), late]);
   }
 
-  /** Takes due jobs, at most `room`. */
-  take(room: number): StoredJob[] {
+  /** Takes due jobs, at most `room`, and holds them for `leaseMs`. */
+  take(room: number, leaseMs: number): StoredJob[] {
     const now = performance.now();
     const due = [...this.broker.jobs.values()].filter(({ dueAt }) => dueAt <= now).slice(0, room);
     for (const job of due) {
       job.attempt += 1;
       job.receipt = randomUUID();
-      job.dueAt = now + this.broker.visibilityMs;
+      job.dueAt = now + leaseMs;
     }
     return due;
   }
