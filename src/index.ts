@@ -1,6 +1,7 @@
 export { createWebhookReceiver, type WebhookReceiver } from "./receiver.js";
 export type { HealthReason, ReceiverHealth } from "./telemetry/health.js";
 export type { HealthReasonCode } from "./telemetry/health-reasons.js";
+export type { OnceOption, RecordOfDelivery } from "./handling/once-per-record.js";
 export type { DrainResult, WebhookReceiverOptions } from "./options/options.js";
 export type { SecretFunction, SecretOption } from "./signature/secrets.js";
 export type {

@@ -9,7 +9,7 @@ import { hasHungUp, type Ending, type Trace } from "./trace.js";
  */
 export function createReport(
   trace: Trace,
-  { outcome, error }: Ending,
+  { outcome, error, sameRecord }: Ending,
   status: number,
   isLate = false,
 ): OutcomeReport {
@@ -26,6 +26,7 @@ export function createReport(
     ...(eventType === undefined ? {} : { eventType }),
     ...(secretIndex === undefined ? {} : { secretIndex }),
     ...(takeover === undefined ? {} : { takeover }),
+    ...(sameRecord === undefined ? {} : { sameRecord }),
     ...(trace.recovered ? { recovered: true } : {}),
     ...(!isLate && hasHungUp(trace) ? { disconnected: true } : {}),
     ...(lag === undefined ? {} : { lagMs: lag.lagMs }),

@@ -28,6 +28,11 @@ export interface OutcomeReport {
   readonly secretIndex?: number;
   /** True if an earlier run of this delivery ended without a result, so its effect may exist already. */
   readonly takeover?: boolean;
+  /**
+   * With `once`: true if the record was handled (`duplicate`), or is being handled (`in_flight`), under another
+   * X-Webhook-Id.
+   */
+  readonly sameRecord?: true;
   /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   readonly recovered?: true;
   /**

@@ -109,6 +109,8 @@ export function isSecretProbe({ id }: Trace, outcome: WebhookOutcome): boolean {
 export interface Ending {
   readonly outcome: WebhookOutcome;
   readonly error?: unknown;
+  /** The record was handled, or is in flight, under another X-Webhook-Id. */
+  readonly sameRecord?: true | undefined;
   /** Replaces the outcome's own `Retry-After`. */
   readonly retryAfterMs?: number | undefined;
   /** Names what the handler returned, if its author may have expected an effect of it. */

@@ -9,7 +9,10 @@ export type Claim =
       /** When the store was called, by `performance.now()`; undefined if it answered synchronously. */
       readonly leasedAt?: number;
     }
-  | Exclude<ClaimResult, { state: "claimed" }>
+  | (Exclude<ClaimResult, { state: "claimed" }> & {
+      /** The record is in flight or handled under another delivery id. */
+      readonly sameRecord?: true | undefined;
+    })
   | {
       readonly state: "unavailable";
       readonly error: unknown;

@@ -12,11 +12,12 @@ import {
   type RenewOptions,
 } from "../stores/delivery-store.js";
 import type { Claim, ClaimTimes, Unfinished } from "./claim.js";
+import { ownerOfBoth, type RecordClaimResult } from "./once-per-record.js";
 import { LeaseRenewals } from "./lease-renewals.js";
 import { Settlements } from "./settlements.js";
 
 /** The claim of a delivery that is known to be handled. */
-const COMPLETED: Claim = { state: "completed" };
+const COMPLETED = { state: "completed" } as const;
 
 /** The claim of a store that failed, or that answered something its contract does not allow. */
 function unavailable(error: unknown): Claim {
@@ -24,16 +25,16 @@ function unavailable(error: unknown): Claim {
 }
 
 /** Reads a store's answer. Users write stores too, so it is checked as strictly as a request. */
-function readClaim(result: ClaimResult | undefined, owner: string): Claim {
+function readClaim(result: RecordClaimResult | undefined, owner: string): Claim {
   try {
     switch (result?.state) {
       case "claimed":
         return { state: "claimed", owner, takeover: (result.takeover as unknown) === true };
       // Copied: another member of the store's object, such as `then`, must not be taken for ours.
       case "in_flight":
-        return inFlight(result.retryAfterMs);
+        return { ...inFlight(result.retryAfterMs), sameRecord: result.sameRecord };
       case "completed":
-        return COMPLETED;
+        return result.sameRecord ? { ...COMPLETED, sameRecord: true } : COMPLETED;
       default:
         return unavailable(
           new GatewayWebhookError("unexpected_result", "store.claim returned no claim result"),
@@ -89,17 +90,18 @@ export class Claims {
     });
   }
 
-  /** Takes the lease on `id` for a new owner. */
-  claim(id: string, deadline: Deadline): ValueOrPromise<Claim> {
+  /** Takes the lease on `id`, and on `recordKey` if there is one, for a new owner. */
+  claim(id: string, deadline: Deadline, recordKey?: string): ValueOrPromise<Claim> {
     const lease = this.renewals.find(id);
     const overdue = lease && this.renewals.resolveOverdue(id, lease);
-    if (overdue !== undefined) return overdue.then(() => this.claim(id, deadline));
+    if (overdue !== undefined) return overdue.then(() => this.claim(id, deadline, recordKey));
     const known = this.#knownHere(id, deadline);
     if (known !== undefined) return known;
     // Made at the first claim: Cloudflare Workers give no random numbers while a module loads.
     this.#ownerPrefix ??= `${crypto.randomUUID()}-`;
     this.#ownerCount += 1;
-    const owner = this.#ownerPrefix + String(this.#ownerCount);
+    const unique = this.#ownerPrefix + String(this.#ownerCount);
+    const owner = recordKey === undefined ? unique : ownerOfBoth(unique, recordKey);
     try {
       const claiming = this.#store.claim(id, owner, this.#claimOptions);
       return isPromise(claiming)

@@ -10,6 +10,7 @@ import { Claims } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import { isDone, LeasedRun, settleClaim } from "./leased-run.js";
+import { RecordKeys, TwoKeyStore, type OnceOption } from "./once-per-record.js";
 import { runDelivery } from "./run-handler.js";
 
 /** A claim that was granted. */
@@ -26,15 +27,29 @@ export class LeasedHandling implements Handling {
   readonly #claims: Claims;
   readonly #times: HandlingTimes;
   readonly #log: Log;
+  /** Undefined if the delivery id alone decides. */
+  readonly #recordKeys: RecordKeys | undefined;
 
-  constructor(store: DeliveryStore, times: HandlingTimes, log: Log, tally: Tally) {
-    this.#claims = new Claims(store, times, log, new StoreCalls(tally));
+  constructor(
+    store: DeliveryStore,
+    times: HandlingTimes & { readonly once?: OnceOption },
+    log: Log,
+    tally: Tally,
+  ) {
+    const { once = "delivery" } = times;
+    this.#recordKeys = once === "delivery" ? undefined : new RecordKeys(once, log);
+    const keyed = once === "delivery" ? store : new TwoKeyStore(store);
+    this.#claims = new Claims(keyed, times, log, new StoreCalls(tally));
     this.#times = times;
     this.#log = log;
   }
 
   handle(delivery: Delivery): ValueOrPromise<Ending> {
-    const claim = this.#claims.claim(delivery.headers.id, delivery.trace.deadline);
+    const { headers, trace } = delivery;
+    const claim =
+      this.#recordKeys === undefined
+        ? this.#claims.claim(headers.id, trace.deadline)
+        : this.#claimBoth(delivery, this.#recordKeys);
     return "then" in claim ? this.#handleLater(delivery, claim) : this.#handle(delivery, claim);
   }
 
@@ -44,6 +59,11 @@ export class LeasedHandling implements Handling {
 
   completionsPending(): number {
     return this.#claims.settlements.completions.size();
+  }
+
+  async #claimBoth(delivery: Delivery, keys: RecordKeys): Promise<Claim> {
+    const recordKey = await keys.keyOf(delivery);
+    return this.#claims.claim(delivery.headers.id, delivery.trace.deadline, recordKey);
   }
 
   #handleLater(delivery: Delivery, claiming: Promise<Claim>): Promise<Ending> {
@@ -90,9 +110,13 @@ export class LeasedHandling implements Handling {
 function refusalOf(claim: Exclude<Claim, GrantedClaim>): Ending {
   switch (claim.state) {
     case "completed":
-      return { outcome: "duplicate" };
+      return { outcome: "duplicate", sameRecord: claim.sameRecord };
     case "in_flight":
-      return { outcome: "in_flight", retryAfterMs: claim.retryAfterMs };
+      return {
+        outcome: "in_flight",
+        retryAfterMs: claim.retryAfterMs,
+        sameRecord: claim.sameRecord,
+      };
     case "unavailable":
       return { outcome: "store_unavailable", error: claim.error, unfinished: claim.unfinished };
   }

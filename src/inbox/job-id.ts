@@ -1,3 +1,5 @@
+import { sha256Hex } from "../common/digest.js";
+
 /** Part of the hashed text, so that another program that hashes the same id gets another UUID. */
 const NAMESPACE = "identity-gateway-webhooks:delivery:";
 const CANONICAL_UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -11,24 +13,19 @@ const UUID = new RegExp(CANONICAL_UUID, "i");
  */
 export async function pgBossJobId(id: string): Promise<string> {
   if (CANONICAL_UUID.test(id)) return id;
-  const digest = await digestOf(id);
-  const hex = hexOf(
-    digest.subarray(0, 16).map((byte, at) => {
-      if (at === 6) return (byte & 0x0f) | 0x80;
-      if (at === 8) return (byte & 0x3f) | 0x80;
-      return byte;
-    }),
-  );
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const hex = await digestOf(id);
+  const variant = ((parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    variant + hex.slice(17, 20),
+    hex.slice(20, 32),
+  ].join("-");
 }
 
-async function digestOf(id: string): Promise<Uint8Array> {
-  const text = new TextEncoder().encode(NAMESPACE + id);
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", text));
-}
-
-function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+function digestOf(id: string): Promise<string> {
+  return sha256Hex(NAMESPACE + id);
 }
 
 /** The longest key of a store. */
@@ -40,7 +37,7 @@ const MAX_KEY_LENGTH = 128;
  */
 export async function jobKeyOf(id: string): Promise<string> {
   const key = `job.${id}`;
-  return key.length <= MAX_KEY_LENGTH ? key : `job.${hexOf(await digestOf(id))}`;
+  return key.length <= MAX_KEY_LENGTH ? key : `job.${await digestOf(id)}`;
 }
 
 /**

@@ -5,6 +5,7 @@ import { MAX_TIMER_MS } from "../common/timers.js";
 import type { WebhookType } from "../delivery/headers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import type { WebhookHandlers } from "../handling/handlers.js";
+import type { OnceOption } from "../handling/once-per-record.js";
 import type { SecretOption } from "../signature/secrets.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
@@ -68,6 +69,8 @@ interface BaseOptions<Tx> {
    * 1 000 000, default 1 000, and never more than the `TransactionalStore` names.
    */
   maxConcurrentDeliveries?: number | undefined;
+  /** What is handled once; see `OnceOption`. Other than `"delivery"` it needs a `DeliveryStore`. */
+  once?: OnceOption | undefined;
   /**
    * Bounds the secret function and every call of the store. A claim is also bounded by half of `leaseMs`,
    * a renewal by a third. With a `TransactionalStore` it bounds the time until the transaction begins,

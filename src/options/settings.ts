@@ -1,6 +1,7 @@
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import { ConfigurationError, invalidOption } from "../common/errors.js";
 import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
+import type { OnceOption } from "../handling/once-per-record.js";
 import { integerOptions, missingMethod, ownOptions } from "../common/option-checks.js";
 import { consoleLines, Log, loggerFault, type WebhookLogger } from "../answer/logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
@@ -19,6 +20,7 @@ export interface Settings extends Record<IntegerOption, number> {
   readonly keyring: Keyring | undefined;
   readonly handlers: WebhookHandlers;
   readonly store: DeliveryStore | TransactionalStore<unknown>;
+  readonly once: OnceOption;
   readonly unverifiable: "retry" | "reject";
   readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
   readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
@@ -35,6 +37,7 @@ export const OPTION_NAMES = [
   "acceptUnsignedDeliveries",
   "handlers",
   "store",
+  "once",
   "unverifiable",
   "onOutcome",
   "onAuthenticDelivery",
@@ -80,6 +83,7 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
     keyring: checkSecret(options, integers.dependencyTimeoutMs, weakSecretCheck),
     handlers,
     store,
+    once: checkOnce(options.once, store),
     unverifiable,
     onOutcome,
     onAuthenticDelivery,
@@ -162,6 +166,20 @@ export function checkStore(store: Settings["store"] | undefined): Settings["stor
     );
   }
   return store;
+}
+
+function checkOnce(
+  once: WebhookReceiverOptions["once"] = "delivery",
+  store: Settings["store"],
+): OnceOption {
+  if (once !== "delivery" && once !== "record" && typeof once !== "function") {
+    throw invalidOption('once must be "delivery", "record" or a function');
+  }
+  if (once === "delivery" || !("process" in store)) return once;
+  throw new ConfigurationError(
+    "invalid_store",
+    "once: a TransactionalStore remembers one key in its transaction: use a DeliveryStore, or leave once out",
+  );
 }
 
 /** A body that a handler can never take must be found now, not after the gateway's last attempt. */

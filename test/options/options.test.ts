@@ -103,6 +103,7 @@ describe("bodyTimeoutMs of the adapters", () => {
 describe("other options", () => {
   test.each([
     ["unverifiable", ["retry", "reject", undefined], ["ignore", "", "RETRY", null, true, 401]],
+    ["once", ["delivery", "record", noop, undefined], ["alarm", "", null, true, {}]],
     ["onOutcome", [noop, undefined], [null, {}, "log", true]],
     [
       "logger",
@@ -192,6 +193,7 @@ describe("other options", () => {
       "handlerTimeoutMs",
       "dependencyTimeoutMs",
       "maxBodyBytes",
+      "once",
       "unverifiable",
       "onOutcome",
       "now",
