@@ -6,6 +6,7 @@ import { causesOf } from "./causes.js";
 import {
   describeCauses,
   describeDropped,
+  droppedIn,
   describeLeftBehind,
   describeObstacle,
   describeSummary,
@@ -14,7 +15,6 @@ import {
 import { caseJson } from "./doctor-files.js";
 import type { DoctorValues } from "./doctor-options.js";
 import { describeCases, describeRepeatedTimestamp } from "./doctor-report.js";
-import { droppedIn } from "./dropped-deliveries.js";
 import { countTrusting, unprovenIn } from "./not-proven.js";
 import type { Obstacle } from "./preflight.js";
 import type { RepeatedTimestamp } from "./repeated-timestamp.js";

@@ -1,7 +1,6 @@
 import type { Alarm, AlarmEventType } from "../../src/records/alarm.js";
 import { createRandom, type Random } from "../random.js";
-import type { SampleAlarmKind } from "./sample-alarm-kind.js";
-import { BREACH_KINDS } from "./sample-breach-kinds.js";
+import { BREACH_KINDS, type SampleAlarmKind } from "./sample-breach-kinds.js";
 import { BUREAU_KINDS } from "./sample-bureau-kinds.js";
 import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
 import { sampleSubject } from "./sample-subject.js";

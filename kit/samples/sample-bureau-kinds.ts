@@ -1,5 +1,5 @@
 import type { AlarmSeverity, BureauSource } from "../../src/records/alarm.js";
-import type { SampleAlarmKind } from "./sample-alarm-kind.js";
+import type { SampleAlarmKind } from "./sample-breach-kinds.js";
 
 interface BureauRow extends Pick<SampleAlarmKind, "category_id" | "describe"> {
   readonly source: BureauSource;
