@@ -1,7 +1,8 @@
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
+import { DEFAULT_MARGIN_MS, type LambdaContext } from "../../src/delivery/request.js";
 import type { MountableReceiver } from "../../src/options/webhook-receiver.js";
 import { checkReceiver } from "../http/body-limits.js";
-import { DEFAULT_MARGIN_MS, Invocations, type LambdaContext } from "../http/invocation.js";
+import { Invocations } from "../http/invocation.js";
 import {
   httpEventOf,
   requestOf,

@@ -1,14 +1,15 @@
 import { answersByOutcome, type WebhookResponse } from "../../src/answer/answer.js";
 import { isVariableSet } from "../../src/common/runtime.js";
 import { DeadlineError, within } from "../../src/common/timers.js";
-import type { HostDeadline, WebhookRequest } from "../../src/delivery/request.js";
+import {
+  DEFAULT_MARGIN_MS,
+  LONGEST_MS,
+  remainingMs,
+  type HostDeadline,
+  type LambdaContext,
+  type WebhookRequest,
+} from "../../src/delivery/request.js";
 import { internalsOf, type MountableReceiver } from "../../src/options/webhook-receiver.js";
-
-/** What is read of the `context` of an invocation. */
-export interface LambdaContext {
-  /** Milliseconds until the function's time-out, when Lambda ends the process. */
-  readonly getRemainingTimeInMillis: () => number;
-}
 
 const TIME_IS_UP =
   "handler_timeout: the function's time was up before the secret function, the store or a transaction had" +
@@ -16,10 +17,6 @@ const TIME_IS_UP =
 const TIME_UNKNOWN =
   "the remaining time of an invocation is not known: handlerMaxMs takes its place";
 
-/** How long before the function's time-out a handler is given up. Milliseconds. */
-export const DEFAULT_MARGIN_MS = 1_000;
-/** The longest time-out of a function. Used without a context that works, as in a call of one's own. */
-const LONGEST_MS = 900_000;
 /** How long writes that go on after the answer are waited for. A late 200 would reach no one. */
 const MAX_WAIT_MS = 5_000;
 
@@ -87,16 +84,6 @@ class InvocationDeadline implements HostDeadline {
   storeMs(ms: number): number {
     const leftMs = this.storeUntil - performance.now();
     return leftMs > 0 ? Math.min(ms, leftMs) : ms;
-  }
-}
-
-/** Undefined if it is not known. */
-function remainingMs(context: Partial<LambdaContext> | null | undefined): number | undefined {
-  try {
-    const remaining: unknown = context?.getRemainingTimeInMillis?.();
-    if (Number.isFinite(remaining)) return Math.min(Math.max(Number(remaining), 0), LONGEST_MS);
-  } catch {
-    // Not known either.
   }
 }
 

@@ -41,6 +41,29 @@ export interface HostDeadline {
   storeMs(ms: number): number;
 }
 
+/** What is read of the `context` of an invocation. */
+export interface LambdaContext {
+  /** Milliseconds until the function's time-out, when Lambda ends the process. */
+  readonly getRemainingTimeInMillis: () => number;
+}
+
+/** How long before the function's time-out a handler is given up. Milliseconds. */
+export const DEFAULT_MARGIN_MS = 1_000;
+/** The longest time-out of a function. Used without a context that works, as in a call of one's own. */
+export const LONGEST_MS = 900_000;
+
+/** Milliseconds that an invocation has left. Undefined if it is not known. */
+export function remainingMs(
+  context: Partial<LambdaContext> | null | undefined,
+): number | undefined {
+  try {
+    const remaining: unknown = context?.getRemainingTimeInMillis?.();
+    if (Number.isFinite(remaining)) return Math.min(Math.max(Number(remaining), 0), LONGEST_MS);
+  } catch {
+    // Not known either.
+  }
+}
+
 /** Why an adapter could not read the body. The request's outcome has the same name. */
 export type UnreadableReason = "body_too_large" | "body_timeout" | "body_consumed";
 

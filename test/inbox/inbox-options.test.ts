@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { inbox } from "../../src/inbox/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
-import type { ConfigurationError } from "../../src/index.js";
+import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
+import { memoryStore, type ConfigurationError } from "../../src/index.js";
 
 const nothing = () => Promise.resolve(undefined as never);
 const boss = {
@@ -14,7 +15,15 @@ const queue = {
 };
 const worker = { Worker, queueName: "q", workerOptions: {} };
 
-const makers = { inbox, pgBossQueue, bullmqQueue };
+const client = {
+  ...{ sendMessage: nothing, receiveMessage: nothing, changeMessageVisibility: nothing },
+  ...{ deleteMessage: nothing, getQueueAttributes: nothing, send: nothing },
+};
+const queueUrl = "https://sqs.eu-central-1.amazonaws.com/123456789012/q";
+const sqs = { client, queueUrl };
+const handlers = { new_alarm: nothing };
+
+const makers = { inbox, pgBossQueue, bullmqQueue, sqsQueue, sqsHandler };
 
 /** What each constructor refuses, and what its message says. */
 const refused: Readonly<
@@ -67,6 +76,30 @@ const refused: Readonly<
       "concurrency in workerOptions",
       { ...worker, workerOptions: { concurrency: 1 } },
       "concurrency is no worker option here: give it to inboxConsume",
+    ],
+  ],
+  sqsQueue: [
+    ["sqsQueue without options", undefined, "takes an options object"],
+    ["an SQSClient", { ...sqs, client: { send: nothing } }, "new SQS(config) in place of new SQSC"],
+    ["an SQS of aws-sdk 2", { ...sqs, client: { ...client, send: 1 } }, "aws-sdk 2"],
+    ["a queue's name as queueUrl", { client, queueUrl: "q" }, "queueUrl must be the URL of a"],
+    ["a dead-letter queue's name", { ...sqs, deadQueueUrl: "q" }, "deadQueueUrl must be the URL"],
+    ["one queue for both", { ...sqs, deadQueueUrl: queueUrl }, "must be another queue than"],
+    ["a message of 2 MiB", { ...sqs, maxMessageBytes: 2_097_152 }, "maxMessageBytes must be"],
+    ["maxReceiveCount of 1", { ...sqs, maxReceiveCount: 1 }, "maxReceiveCount must be"],
+    ["deadLetterQueueUrl", { ...sqs, deadLetterQueueUrl: queueUrl }, "is no option of sqsQueue"],
+  ],
+  sqsHandler: [
+    ["sqsHandler without options", undefined, "driver must be made by sqsQueue"],
+    [
+      "a driver that only writes",
+      { driver: sqsQueue(sqs), store: memoryStore(), handlers },
+      "with deadQueueUrl",
+    ],
+    [
+      "sqsHandler without store",
+      { driver: sqsQueue({ ...sqs, deadQueueUrl: `${queueUrl}-dead` }), handlers },
+      "store must be given",
     ],
   ],
 };

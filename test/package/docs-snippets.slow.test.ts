@@ -23,7 +23,8 @@ const partner = partnerProject(...TOOLS);
 test("every TypeScript snippet of the documents compiles against the installed package", () => {
   const snippets = snippetsOf("ts");
   expect(snippets.length).toBeGreaterThanOrEqual(40);
-  partner().borrow("@aws-sdk", "test/platforms/dynamodb");
+  partner().borrow("@aws-sdk/client-dynamodb", "test/platforms/dynamodb");
+  partner().borrow("@aws-sdk/client-sqs", "test/platforms/sqs");
   const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
   const errors = partner().compile(snippets.map(({ code }) => code));
   expect(errors, files.join("\n")).toBe("");

@@ -11,6 +11,7 @@ const FOLDERS = [
   "workerd",
   "cloudflare",
   "dynamodb",
+  "sqs",
   "upstash",
   "fastify",
   "koa",

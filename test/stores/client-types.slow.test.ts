@@ -44,12 +44,30 @@ redisStore({ client: client.pipeline() });
 redisStore({ client: client.multi() });
 `;
 
+const SQS_TYPES = `
+import { SQS, SQSClient } from "@aws-sdk/client-sqs";
+import { sqsHandler, sqsQueue } from "identity-gateway-webhooks/sqs";
+
+const [queueUrl, deadQueueUrl] = ["https://sqs.eu-central-1.amazonaws.com/1/q", "https://sqs.eu-central-1.amazonaws.com/1/d"];
+const client = new SQS({});
+const driver = sqsQueue({ client, queueUrl, deadQueueUrl });
+const { put } = sqsQueue({ client, queueUrl, maxMessageBytes: 1_048_576 });
+// @ts-expect-error: it has no method for each operation
+sqsQueue({ client: new SQSClient({}), queueUrl });
+// @ts-expect-error: without deadQueueUrl it receives nothing
+sqsQueue({ client, queueUrl }).receive;
+// @ts-expect-error: store and handlers are required
+sqsHandler({ driver });
+void put;
+`;
+
 it.each([
   [
     "dynamoStore and createDynamoTable accept the clients of the AWS SDK that fit, and no others",
     "dynamodb",
     DYNAMODB,
   ],
+  ["sqsQueue accepts the SQS of the AWS SDK, and no SQSClient", "sqs", SQS_TYPES],
   ["redisStore accepts the client of @upstash/redis, and no pipeline of it", "upstash", UPSTASH],
 ])("%s", async (_, platform, code) => {
   const modules = join(fileURLToPath(await installPlatform(platform)), "node_modules");
@@ -62,7 +80,12 @@ it.each([
       ...{ target: "ES2022", lib: ["ES2023", "DOM"], module: "nodenext", noEmit: true },
       ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
       ...{ types: ["node"], typeRoots: [join(ROOT, "node_modules/@types")] },
-      paths: { "identity-gateway-webhooks/*": [join(ROOT, "src/stores/*/index.ts")] },
+      paths: {
+        "#crypto": [join(ROOT, "src/signature/crypto/node.ts")],
+        "identity-gateway-webhooks/*": ["stores", "inbox"].map((room) =>
+          join(ROOT, `src/${room}/*/index.ts`),
+        ),
+      },
     };
     writeFileSync(
       join(folder, "tsconfig.json"),

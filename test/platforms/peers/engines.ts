@@ -1,4 +1,5 @@
 import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
+import { startSqs } from "../../support/inbox/sqs-engine.js";
 import { startMysql } from "../../support/mysql/mysql-server.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
 import { startRedisHttpFront } from "../../support/redis/http-front.js";
@@ -19,6 +20,7 @@ export async function startEngines(): Promise<Engines> {
   const front = await startRedisHttpFront(redis.url);
   const mysql = await startMysql();
   const dynamodb = await startDynalite({ inMemory: true });
+  const sqs = await startSqs();
   const host = "127.0.0.1";
   const addresses: Readonly<Record<Engine, object>> = {
     postgres: { url: `postgres://postgres@${host}:${String(postgres.port)}/postgres` },
@@ -26,12 +28,13 @@ export async function startEngines(): Promise<Engines> {
     "redis-http": { url: front.url, token: front.token },
     mysql: { host, port: mysql.port },
     dynamodb: { url: dynamodb.url },
+    sqs: { url: sqs.url },
   };
   return {
     addressOf: (engine) => addresses[engine],
     async close() {
       await front.close();
-      await Promise.all([postgres, redis, mysql, dynamodb].map((server) => server.close()));
+      await Promise.all([postgres, redis, mysql, dynamodb, sqs].map((server) => server.close()));
     },
   };
 }

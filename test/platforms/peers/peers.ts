@@ -1,5 +1,5 @@
 /** What a peer needs to run. */
-export type Engine = "postgres" | "redis" | "redis-http" | "mysql" | "dynamodb";
+export type Engine = "postgres" | "redis" | "redis-http" | "mysql" | "dynamodb" | "sqs";
 
 /** One optional peer, or several of one version. */
 export interface Peer {
@@ -64,6 +64,10 @@ export const PEERS: readonly Peer[] = [
   {
     names: ["@aws-sdk/client-dynamodb"],
     ...{ entry: "dynamodb", receiver: "dynamodb", oldest: "3.0.0", engine: "dynamodb" },
+  },
+  {
+    names: ["@aws-sdk/client-sqs"],
+    ...{ entry: "sqs", receiver: "sqs", oldest: "3.451.0", engine: "sqs" },
   },
   {
     names: ["pg-boss"],

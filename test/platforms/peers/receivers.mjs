@@ -143,6 +143,24 @@ export const receivers = {
     return stored(options, store);
   },
 
+  async sqs({ handlers, ...options }) {
+    const { SQS } = await import("@aws-sdk/client-sqs");
+    const { inbox, inboxConsume } = await import("identity-gateway-webhooks/inbox");
+    const { sqsQueue } = await import("identity-gateway-webhooks/sqs");
+    const credentials = { accessKeyId: "test", secretAccessKey: "test" };
+    const client = new SQS({ endpoint: ENGINE.url, region: "us-east-1", credentials });
+    const [queueUrl, deadQueueUrl] = await Promise.all(
+      [RUN, `${RUN}-dead`].map(async (name) => {
+        return (await client.createQueue({ QueueName: name })).QueueUrl;
+      }),
+    );
+    const driver = sqsQueue({ client, queueUrl, deadQueueUrl });
+    inboxConsume({ driver, store: memoryStore(), handlers });
+    const maxBodyBytes = 100_000;
+    const target = createWebhookReceiver({ ...options, maxBodyBytes, handlers: inbox({ driver }) });
+    return { target };
+  },
+
   async "pg-boss"({ handlers, ...options }) {
     const { default: Default, PgBoss = Default } = await import("pg-boss");
     const { inbox, inboxConsume } = await import("identity-gateway-webhooks/inbox");
