@@ -78,6 +78,7 @@ export const STORE_RULES = {
   ),
   "owners-apart": rule("similar and awkward owners are distinguished"),
   "keys-many": rule("10 000 keys are all remembered"),
+  sequences: rule("every sequence of up to four calls agrees with the reference store"),
 };
 
 /** The rules of `TransactionalStore`, by the id of their case. */

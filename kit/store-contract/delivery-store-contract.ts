@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { completionChecks } from "./completion-checks.js";
 import { STORE_RULES } from "./contract-rules.js";
@@ -6,6 +7,7 @@ import { keyChecks } from "./key-checks.js";
 import { leaseChecks } from "./lease-checks.js";
 import { raceChecks } from "./race-checks.js";
 import { durationChecks } from "./duration-checks.js";
+import { sequenceChecks } from "./sequence-checks.js";
 import { storeVerbs } from "./store-verbs.js";
 import { casesOf, checkMakeStore } from "./run-rule.js";
 
@@ -26,8 +28,17 @@ export interface DeliveryStoreContractOptions {
    * the cases is at least ten times as long. Milliseconds, from 0 to 60 000, default 0.
    */
   readonly marginMs?: number | undefined;
+  /**
+   * How many sequences the case `sequences` plays, from 1. Default all 11 968 of four calls and pauses, and without `advance`
+   * the 4 096 of four calls, each with the shorter ones that it begins with. Fewer are enough for a slow server.
+   */
+  readonly sequences?: number | undefined;
+  /** Selects them if not all are played. From 0 to 4 294 967 295, default random. An error of the case names it. */
+  readonly seed?: number | undefined;
 }
 
+const ALL_SEQUENCES = { fallback: 11_968, min: 1, max: 11_968 };
+const SEEDS = 4_294_967_296;
 /** A lease of this many margins is judged by the same parts of it as one without a margin. */
 const MARGINS_IN_LEASE = 10;
 
@@ -50,7 +61,12 @@ export function deliveryStoreContract(
   makeStore: MakeStore,
   options: DeliveryStoreContractOptions = {},
 ): readonly ContractCase[] {
-  const own = ownOptions("deliveryStoreContract", options, ["leaseMs", "marginMs"]);
+  const own = ownOptions("deliveryStoreContract", options, [
+    "leaseMs",
+    "marginMs",
+    "sequences",
+    "seed",
+  ]);
   checkMakeStore(makeStore);
   const bounds = { fallback: 1_000, min: 100, max: 60_000 };
   const marginMs = integerOption("marginMs", own.marginMs, { fallback: 0, min: 0, max: 60_000 });
@@ -64,6 +80,10 @@ export function deliveryStoreContract(
     ...durationChecks,
     ...raceChecks,
     ...keyChecks,
+    ...sequenceChecks({
+      sequences: integerOption("sequences", own.sequences, ALL_SEQUENCES),
+      seed: integerOption("seed", own.seed, { fallback: randomInt(SEEDS), min: 0, max: SEEDS - 1 }),
+    }),
   };
   return casesOf({ rules: STORE_RULES, checks, makeStore, verbsOf: storeVerbs, leaseMs });
 }

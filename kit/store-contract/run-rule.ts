@@ -20,6 +20,8 @@ interface Made {
 /** `Under` with a clock that can be moved forward, by waiting if need be. */
 export type OnClock<Under extends Made> = Under & {
   readonly advance: (ms: number) => MaybePromise<void>;
+  /** False if `advance` waits. */
+  readonly movesClock: boolean;
 };
 
 /** How the rules of a contract meet a store. */
@@ -85,7 +87,9 @@ async function runRule<Id extends string, Under extends Made, Verbs>(
     if (rule.needsDays === true && advance === undefined) {
       return { result: "not_judged", reason: NO_CLOCK };
     }
-    const verbs = contract.verbsOf({ ...made, advance: advance ?? waitFor }, leaseMs);
+    const movesClock = advance !== undefined;
+    const clock = { advance: advance ?? waitFor, movesClock };
+    const verbs = contract.verbsOf({ ...made, ...clock }, leaseMs);
     await contract.checks[id](verbs);
     return { result: "passed" };
   } catch (error) {

@@ -16,8 +16,12 @@ const LONG_MS = 3_600_000;
 export interface StoreVerbs {
   /** The length of a lease that ends within the case. */
   readonly leaseMs: number;
+  /** Whether the clock is moved. Otherwise the case waits. */
+  readonly movesClock: boolean;
   /** The same data through the other client. */
   readonly other: StoreVerbs;
+  /** The methods without expectations. */
+  readonly methods: DeliveryStore;
   /** `forMs`: the length of the lease. By default it outlasts the case, here and below. */
   readonly claim: (key: string, owner: string, forMs?: number) => Promise<ClaimResult>;
   readonly claimed: (key: string, owner: string, takeover?: boolean) => Promise<void>;
@@ -56,10 +60,10 @@ export function ensure(holds: boolean, rule: string, got: unknown): void {
 
 /** The methods of a store and of its other client. */
 export function storeVerbs(
-  { store, otherClient = store, advance }: OnClock<StoreUnderTest>,
+  { store, otherClient = store, advance, movesClock }: OnClock<StoreUnderTest>,
   leaseMs: number,
 ): StoreVerbs {
-  const clock = { leaseMs, ...clockOf(advance, leaseMs) };
+  const clock = { leaseMs, movesClock, ...clockOf(advance, leaseMs) };
   const first: StoreVerbs = verbsOf(store, clock, () => second);
   const second: StoreVerbs = verbsOf(otherClient, clock, () => first);
   return first;
@@ -73,7 +77,7 @@ export function clockOf(advance: (ms: number) => MaybePromise<void>, unitMs: num
   return { advance: advanceBy(unitMs), advanceDays: advanceBy(DAY_MS) };
 }
 
-type Clock = Pick<StoreVerbs, "leaseMs" | "advance" | "advanceDays">;
+type Clock = Pick<StoreVerbs, "leaseMs" | "movesClock" | "advance" | "advanceDays">;
 
 function verbsOf(store: DeliveryStore, clock: Clock, other: () => StoreVerbs): StoreVerbs {
   const claim = async (key: string, owner: string, leaseMs = LONG_MS, retentionMs = LONG_MS) =>
@@ -96,6 +100,7 @@ function verbsOf(store: DeliveryStore, clock: Clock, other: () => StoreVerbs): S
     get other() {
       return other();
     },
+    methods: store,
     claim,
     async claimed(key, owner, takeover = false) {
       ensureClaimed(key, owner, takeover, await claim(key, owner));

@@ -204,6 +204,22 @@ describe("the cases of the DeliveryStore contract", () => {
     expect(closed).toBe(8);
   });
 
+  it("a sample of sequences is named by its seed, with which it can be repeated", async () => {
+    const errorOf = async (options: { seed?: number; sequences?: number }) => {
+      const makeStore = () => onClock((now) => ({ store: naiveStore(now, "forgets the lease") }));
+      const contract = deliveryStoreContract(makeStore, options);
+      const run = contract.find(({ id }) => id === "sequences")?.run;
+      return run?.().then(String, String);
+    };
+    const given = await errorOf({ seed: 7, sequences: 300 });
+    expect(given).toMatch(/: the answer must be .* \(seed 7\), but the store/);
+    expect(await errorOf({ seed: 7, sequences: 300 })).toBe(given);
+    const drawn = await errorOf({ sequences: 300 });
+    const seed = Number(/\(seed (\d+)\)/.exec(drawn ?? "")?.[1]);
+    expect(await errorOf({ seed, sequences: 300 })).toBe(drawn);
+    expect(await errorOf({})).not.toContain("seed");
+  });
+
   it("the run of a case takes no parameter that a test runner could take for a callback", () => {
     expect(cases.map(({ run }) => run.length)).toEqual(cases.map(() => 0));
   });
@@ -211,6 +227,8 @@ describe("the cases of the DeliveryStore contract", () => {
   it("deliveryStoreContract refuses invalid options", () => {
     const makeStore = () => ({ store: naiveStore(() => 0) });
     expect(() => deliveryStoreContract(makeStore, { leaseMs: 99 })).toThrow(ConfigurationError);
+    expect(() => deliveryStoreContract(makeStore, { sequences: 0 })).toThrow(ConfigurationError);
+    expect(() => deliveryStoreContract(makeStore, { seed: -1 })).toThrow(ConfigurationError);
     expect(() => deliveryStoreContract(makeStore, { lease: 1 } as object)).toThrow("is no option");
     expect(() => deliveryStoreContract(undefined as unknown as typeof makeStore)).toThrow(
       "makeStore must be a function",

@@ -23,7 +23,7 @@ describeService("the DeliveryStore contract on workerd", missingMiniflare, () =>
       return { store, otherClient };
     };
     const isLarge = ({ id }: { id: string }) => id === "keys-many";
-    const cases = deliveryStoreContract(makeStoreWith(), { leaseMs: LEASE_MS });
+    const cases = deliveryStoreContract(makeStoreWith(), { leaseMs: LEASE_MS, sequences: 200 });
     for (const { title, run } of cases.filter((one) => !isLarge(one))) it.concurrent(title, run);
     // The simulated D1 takes milliseconds for each of its 30 000 batches.
     const grouped = deliveryStoreContract(makeStoreWith("grouped"), { leaseMs: LEASE_MS });

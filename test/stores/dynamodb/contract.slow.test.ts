@@ -57,7 +57,7 @@ describe("the DynamoDB store keeps the DeliveryStore contract", { timeout: 1_800
           },
         };
       },
-      { marginMs: MARGIN_MS },
+      { marginMs: MARGIN_MS, sequences: 200 },
     );
     // 35 000 requests, which take a minute: once is enough.
     const isSlow = ({ id }: { id: string }) => id === "keys-many";

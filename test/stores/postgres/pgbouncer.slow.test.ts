@@ -83,7 +83,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
         await store.migrate();
         return { store, otherClient };
       };
-      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS });
+      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS, sequences: 500 });
       // This case keeps the processor busy for seconds, and the others would miss their deadlines.
       const isBusy = ({ id }: { id: string }) => id === "keys-many";
       for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);

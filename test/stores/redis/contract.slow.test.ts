@@ -24,6 +24,8 @@ const MOVE = `for _, key in ipairs(redis.call("KEYS", ARGV[1] .. "*")) do
   if left > 0 then redis.call("SET", key, value, "PX", left) else redis.call("DEL", key) end
 end`;
 
+const OPTIONS = { leaseMs: LEASE_MS, sequences: 500 };
+
 const needsDays = ({ id }: { id: string }) => id.endsWith("-days");
 
 describeRedis("the Redis store keeps the DeliveryStore contract", () => {
@@ -37,25 +39,23 @@ describeRedis("the Redis store keeps the DeliveryStore contract", () => {
     await Promise.all([server.close(), cluster.close()]);
   });
 
-  const movable = deliveryStoreContract(
-    () => {
-      const keyPrefix = `${randomUUID()}:`;
-      const [client, other] = [new Redis(server.port), new Redis(server.port)];
-      return {
-        store: redisStore({ client, keyPrefix }),
-        otherClient: redisStore({ client: other, keyPrefix }),
-        async advance(ms) {
-          await other.eval(MOVE, 0, keyPrefix, ms);
-        },
-        close() {
-          client.disconnect();
-          other.disconnect();
-        },
-      };
-    },
-    { leaseMs: LEASE_MS },
-  );
-  for (const { title, run } of movable.filter(needsDays)) it(title, run);
+  const movable = deliveryStoreContract(() => {
+    const keyPrefix = `${randomUUID()}:`;
+    const [client, other] = [new Redis(server.port), new Redis(server.port)];
+    return {
+      store: redisStore({ client, keyPrefix }),
+      otherClient: redisStore({ client: other, keyPrefix }),
+      async advance(ms) {
+        await other.eval(MOVE, 0, keyPrefix, ms);
+      },
+      close() {
+        client.disconnect();
+        other.disconnect();
+      },
+    };
+  }, OPTIONS);
+  const movesClock = (one: { id: string }) => needsDays(one) || one.id === "sequences";
+  for (const { title, run } of movable.filter(movesClock)) it(title, run);
 
   describe.each([...STANDALONE_KINDS, ...CLUSTER_KINDS])("through $name", (kind) => {
     let clients: OpenClient[] = [];
@@ -75,9 +75,7 @@ describeRedis("the Redis store keeps the DeliveryStore contract", () => {
       if (store === undefined) throw new Error("no client is open");
       return { store, otherClient };
     };
-    const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS }).filter(
-      (one) => !needsDays(one),
-    );
+    const cases = deliveryStoreContract(makeStore, OPTIONS).filter((one) => !needsDays(one));
     // It keeps the processor busy for seconds, in which timed cases would come too late.
     const isBusy = ({ id }: { id: string }) => id === "keys-many";
     for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);

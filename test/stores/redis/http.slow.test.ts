@@ -47,7 +47,7 @@ describeRedis("the Redis store over HTTP keeps the DeliveryStore contract", () =
         otherClient: redisStore({ client: other, keyPrefix }),
       };
     };
-    const cases = deliveryStoreContract(makeStore, { leaseMs: 500 });
+    const cases = deliveryStoreContract(makeStore, { leaseMs: 500, sequences: 500 });
     // It keeps the processor busy for seconds, in which timed cases would come too late.
     const isBusy = ({ id }: { id: string }) => id === "keys-many";
     for (const one of cases.filter((each) => !isBusy(each))) {

@@ -74,12 +74,11 @@ describeSql("the DeliveryStore contract", (engine) => {
           },
         };
       };
-      const needsDays = ({ id }: { id: string }) => id.endsWith("-days");
-      const days = deliveryStoreContract(makeMovable, { leaseMs: LEASE_MS }).filter(needsDays);
-      for (const { title, run } of days) it(title, run);
-      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS }).filter(
-        (one) => !needsDays(one),
-      );
+      const movesClock = ({ id }: { id: string }) => id.endsWith("-days") || id === "sequences";
+      const options = { leaseMs: LEASE_MS, sequences: 500 };
+      const moving = deliveryStoreContract(makeMovable, options).filter(movesClock);
+      for (const { title, run } of moving) it(title, run);
+      const cases = deliveryStoreContract(makeStore, options).filter((one) => !movesClock(one));
       // This case keeps the processor busy for seconds, and the others would miss their deadlines.
       const isBusy = ({ id }: { id: string }) => id === "keys-many";
       for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);

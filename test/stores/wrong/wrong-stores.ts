@@ -49,6 +49,16 @@ const INSIDE: Readonly<Record<StoreMistake, string>> = {
   "lets a refused claim extend the lease": "takeover",
   "keeps a released claim as an ended lease": "release",
   "lets the same owner go on after its lease": "takeover-by-itself",
+  "remembers a completion forever once it was seen": "sequences",
+  "refuses its owner after another claim": "sequences",
+  "refuses an owner that has released": "sequences",
+  "calls a claim by an owner that has released a takeover": "sequences",
+  "refuses a completion by an owner that has released": "sequences",
+  "lets another owner renew an ended lease": "sequences",
+  "refuses a completion by another owner after the lease": "sequences",
+  "keeps the ended lease of a completion": "sequences",
+  "completes only once": "sequences",
+  "keeps an ended lease that is released": "sequences",
 };
 
 /** Mistakes that are made around a good store: in its columns, its clock, its client or its connection. */

@@ -57,7 +57,7 @@ export function quickContractCases(driver: SqliteDriver): readonly SqliteCase[] 
 export function contractCases(driver: SqliteDriver): readonly SqliteCase[] {
   const needsDays = ({ id }: { id: string }): boolean => id.endsWith("-days");
   const waits = <Made extends object>(made: Made) => ({ ...made, advance: undefined });
-  const options = { leaseMs: 600 };
+  const options = { leaseMs: 600, sequences: 500 };
   return toCases([
     ...deliveryStoreContract(() => waits(makeStore(driver)), options).filter(
       (one) => !needsDays(one),

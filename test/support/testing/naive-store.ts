@@ -39,7 +39,17 @@ export type StoreMistake =
   | "lets a refused claim take the lease"
   | "lets a refused claim extend the lease"
   | "keeps a released claim as an ended lease"
-  | "lets the same owner go on after its lease";
+  | "lets the same owner go on after its lease"
+  | "remembers a completion forever once it was seen"
+  | "refuses its owner after another claim"
+  | "refuses an owner that has released"
+  | "calls a claim by an owner that has released a takeover"
+  | "refuses a completion by an owner that has released"
+  | "lets another owner renew an ended lease"
+  | "refuses a completion by another owner after the lease"
+  | "keeps the ended lease of a completion"
+  | "completes only once"
+  | "keeps an ended lease that is released";
 
 interface Entry {
   owner: string;
@@ -50,6 +60,9 @@ interface Entry {
   claimedAt: number;
   /** Until when an ended lease is remembered, if a mistake forgets it. */
   rememberedUntil: number;
+  /** Who released it last, and whether a claim was refused, for mistakes that look at it. */
+  releasedBy?: string;
+  hasRefused?: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -83,10 +96,15 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     owner: string,
     { leaseMs, retentionMs }: ClaimOptions,
   ): ClaimResult => {
-    if (entry !== undefined && entry.completedUntil > now()) return { state: "completed" };
+    if (entry !== undefined && entry.completedUntil > now()) {
+      if (is("remembers a completion forever once it was seen")) entry.completedUntil = Infinity;
+      return { state: "completed" };
+    }
     const isLeased = entry !== undefined && entry.owner !== "";
     if (isLeased && isHeld(entry) && !is("forgets the lease")) {
-      if (!isOwner(entry, owner) || is("blocks its own owner")) {
+      const isBarred = is("refuses its owner after another claim") && entry.hasRefused === true;
+      if (!isOwner(entry, owner) || is("blocks its own owner") || isBarred) {
+        entry.hasRefused = true;
         if (is("lets a refused claim take the lease")) entry.owner = owner;
         if (is("lets a refused claim extend the lease")) entry.leaseUntil = now() + leaseMs;
         if (is("answers completed for what is in flight")) return { state: "completed" };
@@ -96,6 +114,10 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       if (is("keeps the first lease of a repeated claim")) {
         return { state: "claimed", takeover: false };
       }
+    }
+    const hasReleased = entry?.owner === "" && entry.releasedBy === owner;
+    if (hasReleased && is("refuses an owner that has released")) {
+      return { state: "in_flight", retryAfterMs: leaseMs };
     }
     const isRemembered = entry === undefined || entry.rememberedUntil > now();
     const isForgotten =
@@ -111,7 +133,9 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       (is("forgets an ended lease") && now() - (entry?.leaseUntil ?? 0) > leaseMs);
     const wasTakeover =
       isLeased && entry.takeover && !is("forgets a takeover that is claimed again");
-    const takeover = isLeased && (wasTakeover || !isHeld(entry)) && !isForgotten;
+    const takeover =
+      (isLeased && (wasTakeover || !isHeld(entry)) && !isForgotten) ||
+      (hasReleased && is("calls a claim by an owner that has released a takeover"));
     const isAdded = isLeased && isHeld(entry) && is("adds a repeated claim to the old end");
     const leaseUntil = (isAdded ? entry.leaseUntil : now()) + leaseMs;
     const keptMs = is("caps the retention of a claim at 30 days")
@@ -136,8 +160,9 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       if (entry === undefined || entry.owner === "") {
         return is("renews a key that no one has claimed");
       }
-      if (!isOwner(entry, owner) && !is("renews for anyone")) return false;
-      if (!isHeld(entry) && !is("renews an ended lease")) return false;
+      const isOpen = is("lets another owner renew an ended lease") && !isHeld(entry);
+      if (isOpen === isOwner(entry, owner) && !is("renews for anyone")) return false;
+      if (!isHeld(entry) && !isOpen && !is("renews an ended lease")) return false;
       if (is("renews without extending")) return true;
       entry.leaseUntil = (is("adds a renewal to the old end") ? entry.leaseUntil : now()) + leaseMs;
       if (is("forgets a takeover that is renewed")) entry.takeover = false;
@@ -149,13 +174,19 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       const entry = find(key);
       const isLate = entry?.owner !== owner || entry.leaseUntil <= now();
       if (isLate && is("refuses a late completion")) throw new Error("the lease is lost");
-      if (entry !== undefined && entry.completedUntil > now()) return;
+      const isOver = entry?.owner !== owner && (entry?.leaseUntil ?? Infinity) <= now();
+      if (isOver && is("refuses a completion by another owner after the lease")) return;
+      const isReleased = entry?.owner === "" && entry.releasedBy === owner;
+      if (isReleased && is("refuses a completion by an owner that has released")) return;
+      if ((entry?.completedUntil ?? 0) > (is("completes only once") ? 0 : now())) return;
+      const isKept =
+        is("keeps the ended lease of a completion") && (entry?.leaseUntil ?? Infinity) <= now();
       const claimedAt = entry?.claimedAt ?? now();
       const from = is("counts the retention from the claim") ? claimedAt : now();
       const completedUntil = from + kept(retentionMs);
       const rememberedUntil = completedUntil;
       put(key, {
-        owner: "",
+        owner: isKept ? owner : "",
         leaseUntil: 0,
         takeover: false,
         completedUntil,
@@ -169,6 +200,8 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       if (entry === undefined) return;
       if (is("undoes the completion on release")) entry.completedUntil = 0;
       if (!isOwner(entry, owner) && !is("releases for anyone")) return;
+      if (!isHeld(entry) && is("keeps an ended lease that is released")) return;
+      entry.releasedBy = owner;
       const isKept = entry.takeover && !is("forgets a takeover that is released");
       if (isKept || is("keeps a released claim as an ended lease")) entry.leaseUntil = now();
       else entry.owner = "";

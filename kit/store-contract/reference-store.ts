@@ -1,7 +1,7 @@
-import type { DeliveryStore } from "../../../src/index.js";
+import type { DeliveryStore } from "../../src/stores/delivery-store.js";
 
-/** The example in the documentation of `DeliveryStore`, on a clock that can be moved. */
-export function documentedStore(now: () => number): DeliveryStore {
+/** The example in the documentation of `DeliveryStore`, on a clock of its own. */
+export function referenceStore(now: () => number): DeliveryStore {
   const rows = new Map<string, { owner: string; leaseEnd: number; takeover: boolean }>();
   const completed = new Map<string, number>();
   const isCompleted = (key: string) => (completed.get(key) ?? 0) > now();
