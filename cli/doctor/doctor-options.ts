@@ -3,9 +3,13 @@ import {
   CONFORMANCE_GROUPS,
   type ConformanceCase,
 } from "../../kit/conformance/conformance-case.js";
-import { HANDLED_WITHIN_MS, type OptionNames } from "../../kit/conformance/conformance-options.js";
+import {
+  CONCURRENCY,
+  HANDLED_WITHIN_MS,
+  type OptionNames,
+} from "../../kit/conformance/conformance-options.js";
 import { conformanceCases } from "../../kit/conformance/receiver-conformance.js";
-import { CONCURRENCY, type ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
 import { UsageError } from "../exit.js";
 import { nearestNames } from "../options/nearest-name.js";
@@ -67,7 +71,7 @@ export const DOCTOR_OPTIONS = {
   concurrency: whole(
     "<n>",
     { ...CONCURRENCY, fallback: 4 },
-    "How many cases run at the same time, except those that must run alone. 1 for an endpoint that answers one request at a time.",
+    "How many cases run at the same time, except those that must run alone, and how many requests each of them sends at once. 1 for an endpoint that answers one request at a time.",
   ),
   "failed-only": flag(
     "Shows only the cases that failed. So it is on a terminal when one fails, without --all.",
@@ -140,6 +144,7 @@ export async function readPlan(
       whileFailing: failing?.during,
       whileSlow: slow?.during,
       maxBodyBytes: values["max-body-bytes"],
+      requestsAtOnce: values.concurrency,
     },
     CLI_NAMES,
   );

@@ -3,7 +3,7 @@ import type { ConformanceRules } from "./conformance-rule.js";
 import { expectNotAccepted, type Named } from "./expectations.js";
 import { headerOf, ID, SIGNATURE, withBody, withHeader } from "./request-changes.js";
 import { sendPastLimiter } from "./resending.js";
-import { sampleText, type Delivery } from "./test-deliveries.js";
+import { inGroups, sampleText, type Delivery } from "./test-deliveries.js";
 import {
   missingHeaders,
   reserializedBody,
@@ -34,13 +34,13 @@ export const answerRules: ConformanceRules = {
         ["no body", withBody(await deliver(), "")],
         ["no webhook header at all", { ...(await deliver()), headers: [] }],
       ];
-      for (const [name, request] of requests) {
+      await inGroups(context, requests, async ([name, request]) => {
         const answer = await context.send(request);
         if (answer.wire !== undefined && answer.wire.status >= 500) {
           throw context.unexpected(name, "less than 500", answer);
         }
         context.expect(answer.wire !== undefined, name, "an answer", answer);
-      }
+      });
     },
   },
   other_methods: {
@@ -49,7 +49,7 @@ export const answerRules: ConformanceRules = {
     why: "The gateway sends only POST. Any other method is a scanner or a mistake.",
     fix: "Answer 405 to other methods, and 200 without a body to GET and HEAD.",
     async whenAccepted(context) {
-      for (const method of ["GET", "HEAD"]) {
+      await inGroups(context, ["GET", "HEAD"], async (method) => {
         const delivery = await context.deliver();
         const request = { ...delivery, method, body: undefined };
         const answer = await sendPastLimiter(context, request);
@@ -62,12 +62,12 @@ export const answerRules: ConformanceRules = {
         // No failure: the gateway's document does not say how it looks whether the URL is reachable.
         if (result !== "acknowledged")
           context.note(`${method} was answered ${String(wire?.status ?? text)}. ${NOT_REACHABLE}`);
-      }
-      for (const method of ["PUT", "PATCH", "DELETE"]) {
+      });
+      await inGroups(context, ["PUT", "PATCH", "DELETE"], async (method) => {
         const delivery = await context.deliver();
         const answer = await sendPastLimiter(context, { ...delivery, method });
         await expectNotAccepted(context, method, delivery.id, answer);
-      }
+      });
     },
   },
   no_echo: {
@@ -93,7 +93,7 @@ export const answerRules: ConformanceRules = {
           withHeader(await deliver({ body }), SIGNATURE, `v1=${marker}`),
         ],
       ];
-      for (const [name, request] of requests) {
+      await inGroups(context, requests, async ([name, request]) => {
         const answer = await context.send(request);
         const { wire } = answer;
         if (wire === undefined) throw context.unexpected(name, "an answer", answer);
@@ -103,7 +103,7 @@ export const answerRules: ConformanceRules = {
         if (repeated) {
           throw context.failure("echo", `${name}: the answer repeats part of the request`);
         }
-      }
+      });
     },
   },
 };

@@ -3,7 +3,7 @@ import type { ConformanceRules } from "./conformance-rule.js";
 import { expectAccepted, expectNotAccepted } from "./expectations.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { sendPastLimiter, sendUntilAcknowledged } from "./resending.js";
-import { each, type Delivery } from "./test-deliveries.js";
+import { each, inGroups, type Delivery } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
 
 /** How many different deliveries are sent at the same time. */
@@ -76,12 +76,12 @@ export async function expectEachHandledOnce(
   sent: readonly (readonly [Delivery, ReceiverAnswer])[],
   which: string,
 ): Promise<void> {
-  for (const [at, [delivery, first]] of sent.entries()) {
+  await inGroups(context, [...sent.entries()], async ([at, [delivery, first]]) => {
     const again = (): Promise<ReceiverAnswer> => context.sendAlone(delivery);
     const answer = isRetried(first) ? await sendUntilAcknowledged(context, again) : first;
     const name = `delivery ${at + 1} of ${sent.length} ${which}`;
     await expectAccepted(context, name, delivery.id, answer);
-    if (context.settings.handled !== undefined) continue;
+    if (context.settings.handled !== undefined) return;
     // A delivery that was refused at first may have been handled all the same.
     if (answer === first && answer.outcome === "duplicate") {
       const what = "as a duplicate of another delivery";
@@ -89,5 +89,5 @@ export async function expectEachHandledOnce(
     }
     if (answer.outcome === undefined) context.leaveUnjudged("handled");
     else context.noteTrustedOutcome();
-  }
+  });
 }

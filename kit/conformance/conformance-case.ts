@@ -110,7 +110,7 @@ export interface ConformanceResult {
    * assumed something for want of it.
    */
   readonly need?: Need | undefined;
-  /** Every request of the case, in the order of sending. */
+  /** Every request of the case, in the order of the answers. */
   readonly exchanges: readonly ConformanceExchange[];
 }
 

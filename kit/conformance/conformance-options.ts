@@ -58,6 +58,12 @@ export interface ConformanceOptions {
    * 1 048 576 (1 MiB).
    */
   readonly maxBodyBytes?: number | undefined;
+  /**
+   * How many requests a case sends at the same time, of those that do not depend on each other. More than 1 saves time
+   * with a slow receiver; some cases send more at once in any event, to see what then happens. Whole number from 1 to
+   * 100, default 1.
+   */
+  readonly requestsAtOnce?: number | undefined;
   /** Accepts any TLS certificate. Default false. */
   readonly skipTlsVerification?: boolean | undefined;
   /** The receiver's clock: Unix time in milliseconds. Default `Date.now`. */
@@ -87,6 +93,9 @@ export const OPTION_NAMES: OptionNames = {
 /** Bounds and default of `handledWithinMs`, also for the command line. */
 export const HANDLED_WITHIN_MS = { min: 1, max: 600_000, fallback: 2_000 } as const;
 
+/** Bounds and default of `requestsAtOnce`, and of `concurrency` of `runConformance`. */
+export const CONCURRENCY = { min: 1, max: 100, fallback: 1 } as const;
+
 const TIMEOUT_MS = { min: 1, max: MAX_TIMER_MS, fallback: 30_000 };
 const KNOWN = [
   "target",
@@ -99,6 +108,7 @@ const KNOWN = [
   "handledWithinMs",
   "timeoutMs",
   "maxBodyBytes",
+  "requestsAtOnce",
   "skipTlsVerification",
   "now",
 ];
@@ -135,6 +145,7 @@ export function checkConformanceOptions(given: ConformanceOptions, names: Option
     handledWithinMs: integerOption("handledWithinMs", options.handledWithinMs, HANDLED_WITHIN_MS),
     timeoutMs: integerOption("timeoutMs", options.timeoutMs, TIMEOUT_MS),
     maxBodyBytes: integerOption("maxBodyBytes", options.maxBodyBytes, INTEGER_OPTIONS.maxBodyBytes),
+    requestsAtOnce: integerOption("requestsAtOnce", options.requestsAtOnce, CONCURRENCY),
     skipTlsVerification,
     now,
     names,

@@ -2,15 +2,14 @@ import type { HeaderLine } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
 import { expectHandledOnce, sendTwice } from "./duplicates.js";
 import { withHeader } from "./request-changes.js";
-import type { Delivery } from "./test-deliveries.js";
+import { inGroups, type Delivery } from "./test-deliveries.js";
 
 const FIRST_WAY = ["203.0.113.7", "GuzzleHttp/7", "1"] as const;
 const OTHER_WAY = ["198.51.100.9", "axios/1.7.2", "2"] as const;
 
 /** A retry may differ from the first attempt in all but id and body. None of them may be handled again. */
 export async function expectRetriesRecognised(context: CaseContext): Promise<void> {
-  const { types } = context.settings;
-  for (const type of types) {
+  await inGroups(context, context.settings.types, async (type) => {
     const delivery = await context.deliver({ type, age: 45 });
     const { id, body } = delivery;
     const retry = sentBy(await context.deliver({ type, id, body }), OTHER_WAY);
@@ -24,7 +23,7 @@ export async function expectRetriesRecognised(context: CaseContext): Promise<voi
       if (answer.result === "acknowledged") answers.push(answer);
     }
     await expectHandledOnce(context, delivery, answers);
-  }
+  });
 }
 
 function sentBy(

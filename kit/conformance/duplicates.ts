@@ -7,7 +7,7 @@ import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { textOf } from "./request-changes.js";
 import { deliveriesOfEachKind } from "./record-kinds.js";
 import { sendAgain, sendGenuine, sendUntilAcknowledged } from "./resending.js";
-import { each, inPool, type Delivery } from "./test-deliveries.js";
+import { each, inGroups, inPool, type Delivery } from "./test-deliveries.js";
 
 /** How many deliveries are under way at the same time. */
 const AT_A_TIME = 8;
@@ -32,10 +32,10 @@ export async function sendTwice(
 
 /** A duplicate of each kind of record must not be handled again. */
 export async function expectDuplicatesHandledOnce(context: CaseContext): Promise<void> {
-  for (const [name, delivery] of await deliveriesOfEachKind(context)) {
+  await inGroups(context, await deliveriesOfEachKind(context), async ([name, delivery]) => {
     const answers = await sendTwice(context, delivery, delivery, name);
     await expectHandledOnce(context, delivery, answers, name);
-  }
+  });
 }
 
 /** One of several concurrent duplicates must be handled, of each type and of each kind of record. */
@@ -89,10 +89,8 @@ export async function expectHandledOnce(
   const outcomes = answers.map(({ outcome }) => outcome);
   const handled = outcomes.filter((outcome) => outcome === "handled").length;
   if (handled > 1) {
-    throw context.failure(
-      "handled_again",
-      `by its answers the receiver handled the delivery ${times(handled)}`,
-    );
+    const message = `by its answers the receiver handled the delivery ${times(handled)}`;
+    throw context.failure("handled_again", message);
   }
   if (handled === 0 || outcomes.includes(undefined)) throw context.notJudged("handled");
   context.noteTrustedOutcome();
@@ -104,7 +102,9 @@ function ofKind(what: string, kind: string | undefined): string {
 
 /** The same id with another body is a duplicate. The same body under another id is not. */
 export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<void> {
-  for (const type of context.settings.types) await expectDuplicateByIdAlone(context, type);
+  await inGroups(context, context.settings.types, (type) =>
+    expectDuplicateByIdAlone(context, type),
+  );
 }
 
 async function expectDuplicateByIdAlone(context: CaseContext, type: WebhookType): Promise<void> {
@@ -160,8 +160,8 @@ export async function expectSimilarIdsToldApart(context: CaseContext): Promise<v
     // Not UUIDs, since a UUID is the same in either letter case.
     ["letter case", `${uuid}.a`, `${uuid}.A`],
   ];
-  for (const pair of [...pairs, ...(await pairsByPart(context))])
-    await expectBothHandled(context, pair);
+  const all = [...pairs, ...(await pairsByPart(context))];
+  await inGroups(context, all, (pair) => expectBothHandled(context, pair));
 }
 
 /** Ids that differ in one digit that RFC 9562 leaves free, after the first part, which marks them as made up. */
@@ -211,10 +211,10 @@ export async function expectRemembered(context: CaseContext): Promise<void> {
     await sendGenuine(context, await context.deliver());
   });
   await isOld;
-  for (const [type, delivery, answer] of first) {
+  await inGroups(context, first, async ([type, delivery, answer]) => {
     const again = (): Promise<ReceiverAnswer> => sendAgain(context, delivery);
     const second = await sendGenuine(context, delivery, again);
     context.expectAcknowledged(ofKind("the duplicate", type), second);
     await expectHandledOnce(context, delivery, [answer, second], type);
-  }
+  });
 }

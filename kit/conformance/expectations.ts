@@ -3,7 +3,7 @@ import { UNMET_NEEDS } from "./needs.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { headerOf, ID } from "./request-changes.js";
 import { isOfLimiter, sendAgain, sendGenuine, sendPastLimiter } from "./resending.js";
-import type { Delivery } from "./test-deliveries.js";
+import { inGroups, type Delivery } from "./test-deliveries.js";
 
 /** A request with its name for a message. */
 export type Named<T> = readonly [name: string, request: T];
@@ -13,9 +13,9 @@ export async function expectAllAccepted(
   context: CaseContext,
   deliveries: readonly Named<Delivery>[],
 ): Promise<void> {
-  for (const [name, delivery] of deliveries) {
+  await inGroups(context, deliveries, async ([name, delivery]) => {
     await expectAccepted(context, name, delivery.id, await sendGenuine(context, delivery));
-  }
+  });
 }
 
 /** `answer` must acknowledge the delivery `id`, which was not sent before. */
@@ -42,17 +42,16 @@ export async function expectAcceptedOrRetried(
   deliveries: readonly Named<Delivery>[],
 ): Promise<void> {
   let unseen: string | undefined;
-  for (const [name, delivery] of deliveries) {
+  await inGroups(context, deliveries, async ([name, delivery]) => {
     const answer = await sendPastLimiter(context, delivery);
     if (isRetried(answer)) {
       ensureNotOfLimiter(context, name, answer);
       await ensureAnswered(context, name, answer);
-      await expectNotHandledAgain(context, name, delivery, answer);
-      continue;
+      return expectNotHandledAgain(context, name, delivery, answer);
     }
     context.expect(answer.result === "acknowledged", name, "2xx or a retryable status", answer);
     if ((await runsOfAcknowledged(context, name, delivery, answer)) === undefined) unseen ??= name;
-  }
+  });
   if (unseen !== undefined) {
     const reason = `${unseen} was acknowledged; to see whether it was also handled, pass ${context.settings.names.handled}`;
     context.note(reason, "handled");
@@ -67,7 +66,7 @@ export async function expectNotGivenUp(
   context: CaseContext,
   requests: readonly Named<Delivery>[],
 ): Promise<void> {
-  for (const [name, request] of requests) {
+  await inGroups(context, requests, async ([name, request]) => {
     const answer = await sendPastLimiter(context, request);
     ensureNotOfLimiter(context, name, answer);
     context.expect(answer.result !== "final", name, "a retryable status", answer);
@@ -79,7 +78,7 @@ export async function expectNotGivenUp(
       }
     }
     await ensureAnswered(context, name, answer);
-  }
+  });
 }
 
 /**
@@ -126,11 +125,11 @@ export async function expectRefused(
 ): Promise<void> {
   // A receiver that refuses everything would pass.
   await ensureAcceptsGenuine(context);
-  for (const [name, request] of requests) {
+  await inGroups(context, requests, async ([name, request]) => {
     const answer = await sendPastLimiter(context, request);
     await expectNotAccepted(context, name, request.id, answer);
     context.expect(answer.wire !== undefined, name, "a refusal", answer);
-  }
+  });
 }
 
 /** `answer` must not acknowledge the delivery `id`, which must not be handled. No answer is fine. */

@@ -14,7 +14,7 @@ import {
 import { ID, withBody, withHeader } from "./request-changes.js";
 import { sendGenuine, sendPastLimiter } from "./resending.js";
 import { ofEachType } from "./rule-kinds.js";
-import { inPool } from "./test-deliveries.js";
+import { inGroups, inPool } from "./test-deliveries.js";
 import { driftedClock, unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
 
 /** How many counts are read at the same time. */
@@ -43,16 +43,16 @@ async function sendWhatMayComeLate(context: CaseContext): Promise<void> {
     await wrongSecret(deliver),
     await unsignedRequest(deliver),
   ]);
-  for (const [name, request] of forged) {
+  await inGroups(context, forged, async ([name, request]) => {
     const answer = await sendPastLimiter(context, request);
     await expectNotAccepted(context, name, request.id, answer);
-  }
-  for (const type of context.settings.types) {
+  });
+  await inGroups(context, context.settings.types, async (type) => {
     const [one, other] = [await context.deliver({ type }), await context.deliver({ type })];
     await sendTwice(context, one);
     await sendConcurrently(context, other);
     for (const { id } of [one, other]) await context.settledRunsOf(id);
-  }
+  });
 }
 
 async function expectNoMore(
@@ -110,10 +110,10 @@ export const leakedSecretRules: ConformanceRules = {
       if (context.suite.secretWatch.isBlind) context.leaveUnjudged("longer_secret");
       failOnLeak(context);
       await ensureAcceptsGenuine(context);
-      for (const request of await requestsOfAllKinds(context)) {
+      await inGroups(context, await requestsOfAllKinds(context), async (request) => {
         await sendPastLimiter(context, request);
         failOnLeak(context);
-      }
+      });
     },
   },
 };

@@ -10,7 +10,7 @@ import {
   withHeader,
 } from "./request-changes.js";
 import { sendPastLimiter } from "./resending.js";
-import type { Delivery, MakeDelivery } from "./test-deliveries.js";
+import { inGroups, type Delivery, type MakeDelivery } from "./test-deliveries.js";
 import { unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
 
 /** The right signature of a request that had another one must not be in its answer. */
@@ -26,7 +26,7 @@ export const leakedSignatureRules: ConformanceRules = {
         ["a genuine delivery", await context.deliver()],
         ["a genuine delivery that is not JSON", await context.deliver({ body: "{" })],
       ];
-      for (const [name, request] of [...requests, ...genuine]) {
+      await inGroups(context, [...requests, ...genuine], async ([name, request]) => {
         const { wire } = await sendPastLimiter(context, request);
         const texts = [wire?.body, ...Object.values(wire?.headers ?? {})];
         // JSON may escape the slashes of base64.
@@ -38,7 +38,7 @@ export const leakedSignatureRules: ConformanceRules = {
           const message = `${name}: the answer contains the signature that would have been right`;
           throw context.failure("leak", message);
         }
-      }
+      });
     },
   },
 };

@@ -8,7 +8,7 @@ import { isRetried } from "./receiver-answer.js";
 import { LONG_PAYLOAD } from "./record-kinds.js";
 import { sendAgain, sendGenuine, sendPastLimiter } from "./resending.js";
 import { FINAL_STATUSES_WHY, LENIENT_FIX, recordsWith, type ChangedRecord } from "./rule-kinds.js";
-import type { Delivery } from "./test-deliveries.js";
+import { inGroups, type Delivery } from "./test-deliveries.js";
 
 /** Fits a column of 255 characters, but none of 64 or 100. */
 const LONG_ID = "upstream-event.".repeat(14).slice(0, 200);
@@ -112,12 +112,12 @@ export const rareValueRules: ConformanceRules = {
     why: "A record that fails at every attempt is lost after the tenth: nothing about it changes meanwhile.",
     fix: "Accept every value that the gateway's document allows, in each column, parser and log line.",
     async whenAccepted(context) {
-      for (const [name, delivery] of await rareDeliveries(context)) {
+      await inGroups(context, await rareDeliveries(context), async ([name, delivery]) => {
         const first = await sendGenuine(context, delivery);
         // A fault of the moment is not the record's.
         const answer = isRetried(first) ? await sendAgain(context, delivery) : first;
         context.expectAcknowledged(name, answer);
-      }
+      });
     },
   },
 };

@@ -5,7 +5,7 @@ import { sendRawRequest, type RawForm } from "./raw-request.js";
 import type { ReceiverAnswer } from "./receiver-answer.js";
 import { ID, SIGNATURE } from "./request-changes.js";
 import { sendGenuine, sendPastLimiter } from "./resending.js";
-import type { Delivery } from "./test-deliveries.js";
+import { inGroups, type Delivery } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
 
 /**
@@ -33,9 +33,9 @@ export const http10Rules: ConformanceRules = {
       const answer = await sendPastLimiter(context, forged, () => sendRaw(context, url, forged));
       await expectNotAccepted(context, "HTTP/1.0", forged.id, answer);
       await expectQueryNotTrusted(context, url);
-      for (const host of ["", "localhost", "127.0.0.1"]) {
-        await expectOtherHostNotHandled(context, url, host);
-      }
+      await inGroups(context, ["", "localhost", "127.0.0.1"], (host) =>
+        expectOtherHostNotHandled(context, url, host),
+      );
     },
   },
 };
@@ -47,7 +47,7 @@ const QUERY =
   );
 
 async function expectQueryNotTrusted(context: CaseContext, url: URL): Promise<void> {
-  for (const value of ["1", "true"]) {
+  await inGroups(context, ["1", "true"], async (value) => {
     const changed = new URL(url);
     for (const name of QUERY) changed.searchParams.set(name, value);
     const [, forged] = await wrongSecret(context.deliver);
@@ -55,7 +55,7 @@ async function expectQueryNotTrusted(context: CaseContext, url: URL): Promise<vo
       sendRaw(context, changed, forged, { version: "1.1" }),
     );
     await expectNotAccepted(context, `the query ${changed.search}`, forged.id, answer);
-  }
+  });
 }
 
 /** For another host, or for none, another site on the server may answer, with any status. */
@@ -106,11 +106,11 @@ export const invalidHeaderRules: ConformanceRules = {
     why: "A server that changes them may turn them into another id or signature.",
     fix: "Use a server with a strict HTTP parser, and keep it up to date.",
     async atUrl(context, url) {
-      for (const [name, change] of INVALID_LINES) {
+      await inGroups(context, INVALID_LINES, async ([name, change]) => {
         const delivery = await context.deliver();
         const answer = await sendChanged(context, url, delivery, change);
         await expectNotAccepted(context, name, delivery.id, answer);
-      }
+      });
       await expectNulDoesNoHarm(context, url);
       await expectStillAccepts(context, "invalid header bytes");
     },

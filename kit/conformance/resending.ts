@@ -50,7 +50,7 @@ async function sendBetweenGenuine(
     if (result !== "acknowledged") return undefined;
     const answer = await send();
     if (!isOfLimiter(answer)) return answer;
-    context.refusesWith429 = sends === SENDS_TO_CHOICE;
+    context.refusesWith429 ||= sends === SENDS_TO_CHOICE;
     if (context.refusesWith429) return answer;
   }
 }

@@ -2,7 +2,7 @@ import type { ConformanceRules } from "./conformance-rule.js";
 import { expectNotGivenUp, expectStillAccepts, type Named } from "./expectations.js";
 import { textOf, withBody, withHeader } from "./request-changes.js";
 import { FINAL_STATUSES_WHY, ofEachType } from "./rule-kinds.js";
-import type { Delivery } from "./test-deliveries.js";
+import { inGroups, type Delivery } from "./test-deliveries.js";
 import {
   driftedClock,
   missingHeaders,
@@ -75,11 +75,11 @@ export const retryableRefusalRules: ConformanceRules = {
         ...(await missingHeaders(deliver)),
         ["a body over the limit", big],
       ];
-      for (const [name, request] of requests) {
+      await inGroups(context, requests, async ([name, request]) => {
         const answer = await context.send(request);
         const isListed = answer.result !== "unlisted";
         context.expect(isListed, name, "a status of the gateway's contract", answer);
-      }
+      });
       await expectStillAccepts(context, "these requests");
     },
   },

@@ -1,4 +1,5 @@
 import { integerOption } from "../../src/common/option-checks.js";
+import { CONCURRENCY } from "./conformance-options.js";
 import { NEVER_PROVEN, type NeverProven } from "./never-proven.js";
 import {
   CONFORMANCE_GROUPS,
@@ -72,16 +73,13 @@ export interface RunConformanceOptions {
   /** Called after each case, in the order in which they end. */
   readonly onResult?: ((result: ConformanceCaseReport) => unknown) | undefined;
   /**
-   * How many cases run at the same time, except those that must run alone. More than 1 saves time with a slow
-   * receiver. Whole number from 1 to 100, default 1.
+   * How many cases run at the same time, except those that must run alone, which then come last. More than 1 saves
+   * time with a slow receiver. Whole number from 1 to 100, default 1.
    */
   readonly concurrency?: number | undefined;
   /** When it aborts, the run ends before the next case. The report has the cases that have run. */
   readonly signal?: AbortSignal | undefined;
 }
-
-/** Bounds and default of `concurrency`. The command line has another default. */
-export const CONCURRENCY = { min: 1, max: 100, fallback: 1 } as const;
 
 /**
  * Runs conformance cases without a test runner, and returns a report.
@@ -100,7 +98,7 @@ export async function runConformance(
   const atOnce = integerOption("concurrency", concurrency, CONCURRENCY);
   const ended: ConformanceCaseReport[] = [];
   const running = new Set<Promise<void>>();
-  for (const [at, one] of cases.entries()) {
+  for (const [at, one] of inRunningOrder(cases, atOnce)) {
     while (running.size >= (one.runsAlone ? 1 : atOnce)) await Promise.race(running);
     if (signal?.aborted === true) break;
     onStart?.(one);
@@ -126,6 +124,15 @@ export async function runConformance(
     }),
     neverProven: NEVER_PROVEN,
   };
+}
+
+/** With their places. Cases that run alone come last, except the first ones, on which the others rest. */
+function inRunningOrder(cases: readonly ConformanceCase[], atOnce: number) {
+  const placed = [...cases.entries()];
+  const first = atOnce === 1 ? -1 : cases.findIndex(({ runsAlone }) => !runsAlone);
+  if (first < 0) return placed;
+  const later = placed.splice(first);
+  return [...placed, ...later.sort(([, a], [, b]) => Number(a.runsAlone) - Number(b.runsAlone))];
 }
 
 async function runCase(one: ConformanceCase): Promise<ConformanceCaseReport> {

@@ -5,7 +5,7 @@ import type { CaseContext } from "./case-context.js";
 import { expectEachHandledOnce } from "./concurrent-rules.js";
 import type { ConformanceRules } from "./conformance-rule.js";
 import type { ReceiverAnswer } from "./receiver-answer.js";
-import { freshSeed, sampleText, type Delivery } from "./test-deliveries.js";
+import { freshSeed, inGroups, sampleText, type Delivery } from "./test-deliveries.js";
 
 /** Two deliveries are two deliveries, however much their records have in common. */
 export const sameAccountRules: ConformanceRules = {
@@ -19,13 +19,13 @@ export const sameAccountRules: ConformanceRules = {
         // On its own connection, or a stale connection could send it twice: a duplicate of itself.
         await context.sendAlone(delivery),
       ];
-      for (const type of context.settings.types) {
+      await inGroups(context, context.settings.types, async (type) => {
         const inTurn: (readonly [Delivery, ReceiverAnswer])[] = [];
         for (const delivery of await lookalikes(context, type)) inTurn.push(await send(delivery));
         await expectEachHandledOnce(context, inTurn, "with much in common");
         const atOnce = await Promise.all((await lookalikes(context, type)).map(send));
         await expectEachHandledOnce(context, atOnce, "with much in common, at the same time");
-      }
+      });
     },
   },
 };

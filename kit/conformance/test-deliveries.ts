@@ -113,6 +113,15 @@ export async function inPool<Item, Made>(
   return made;
 }
 
+/** Makes something of each item, as many at a time as a case may send independent requests. */
+export function inGroups<Item, Made>(
+  { settings }: { readonly settings: Pick<ConformanceSettings, "requestsAtOnce"> },
+  items: readonly Item[],
+  make: (item: Item) => Promise<Made>,
+): Promise<readonly Made[]> {
+  return inPool(items, settings.requestsAtOnce, make);
+}
+
 /** Makes something of each item, all at the same time. */
 export function each<Item, Made>(
   items: readonly Item[],

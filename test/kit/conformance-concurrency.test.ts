@@ -2,6 +2,7 @@ import http from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { slowRunNote } from "../../cli/doctor/run-time.js";
 import { nodeHandler } from "../../adapters/node.js";
 import type { ConformanceCase } from "../../kit/conformance/conformance-case.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
@@ -9,7 +10,7 @@ import { runConformance } from "../../kit/conformance/run-conformance.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { createLedger } from "../support/ledger.js";
 import { serving } from "../support/serving.js";
-import { idsOf, ledgerReceiver } from "../support/testing/run-suite.js";
+import { answerTo, idsOf, ledgerReceiver } from "../support/testing/run-suite.js";
 
 /** A case that takes so many turns of the event loop. */
 function caseOf(id: string, runsAlone: boolean, turns: number): ConformanceCase {
@@ -89,3 +90,66 @@ test("a case that runs beside others leaves the handler as it is, and finds what
   expect(idsOf(report, "failed")).toEqual([]);
   expect(idsOf(report, "not_judged")).toEqual([]);
 });
+
+/** A receiver that answers in rounds: all requests that arrive before nothing else happens are one round. */
+function receiverInRounds() {
+  const receiver = ledgerReceiver(createLedger());
+  const rounds: number[] = [];
+  const arrived: (() => void)[] = [];
+  const answerAll = async (): Promise<void> => {
+    for (let seen = -1, quiet = 0; quiet < 25; quiet++) {
+      if (seen !== arrived.length) quiet = 0;
+      seen = arrived.length;
+      await turn();
+    }
+    rounds.push(arrived.length);
+    for (const answer of arrived.splice(0)) answer();
+  };
+  const target = async (request: Request): Promise<Response> => {
+    await new Promise<void>((answer) => {
+      if (arrived.push(answer) === 1) void answerAll();
+    });
+    const { status, headers, body } = await answerTo(request, receiver);
+    return new Response(body, { status, headers });
+  };
+  return { target, rounds };
+}
+
+/** Runs the suite, or a part of it, and returns how many requests were sent in each round. */
+async function roundsOf(atOnce: number, ids?: readonly string[]): Promise<readonly number[]> {
+  const { target, rounds } = receiverInRounds();
+  const cases = receiverConformance({ target, secret: TEST_SECRET, requestsAtOnce: atOnce });
+  const chosen = cases.filter(({ id }) => ids?.includes(id) ?? true);
+  expect((await runConformance(chosen, { concurrency: atOnce })).failedMust).toBe(0);
+  return rounds;
+}
+
+test.each([
+  ["guessable_secret", 4],
+  ["partial_signature", 4],
+  ["stale", 5],
+  ["missing_fields", 4],
+])("the requests of the case %s go out one after another, or in groups", async (id, alone) => {
+  const oneByOne = await roundsOf(1, [id]);
+  expect(Math.max(...oneByOne)).toBe(1);
+  const inGroups = await roundsOf(4, [id]);
+  expect(Math.max(...inGroups)).toBe(4);
+  expect(inGroups.length).toBeLessThanOrEqual(Math.ceil(oneByOne.length / 4) + alone);
+});
+
+test.each([1, 4])(
+  "the estimate of doctor is true for a whole run with --concurrency %i",
+  async (atOnce) => {
+    const rounds = await roundsOf(atOnce);
+    // With a minute an answer, the minutes are the rounds.
+    const received = { status: 200, headers: {}, body: "", ms: 60_000 };
+    const exchanges = [{ sent: { method: "POST", headers: [], bytes: 0 }, received }];
+    const cases = receiverConformance({ target: "http://127.0.0.1:1/", secret: TEST_SECRET });
+    const [first] = (await runConformance([caseOf("a", false, 0)])).results;
+    const ends = first === undefined ? [] : [{ ...first, exchanges }];
+    const [, minutes] =
+      /about (\d+) minutes/.exec(slowRunNote(ends, cases.length, atOnce) ?? "") ?? [];
+    expect(Number(minutes) / rounds.length).toBeGreaterThan(0.75);
+    expect(Number(minutes) / rounds.length).toBeLessThan(1.25);
+  },
+);
