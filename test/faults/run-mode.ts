@@ -119,10 +119,13 @@ export async function runMode({
     const { injected, content } = await Promise.race([live(), aborted(signal, over.signal)]);
     await fleet.close();
 
-    const { deliveries, answers, forgedAnswers, forgedIds, requests } = traffic;
+    const { deliveries, forgedAnswers, forgedIds, requests, judgedId } = traffic;
     const history: History = {
-      ...{ guarantee: mode.guarantee, holdMs, deliveries, answers, forgedAnswers, forgedIds },
-      lines: readLedgers(ledgers),
+      ...{ guarantee: mode.guarantee, holdMs, deliveries, forgedAnswers, forgedIds },
+      answers: traffic.answers.map((answer) => ({ ...answer, id: judgedId(answer.id) })),
+      lines: readLedgers(ledgers).map((line) =>
+        "id" in line ? { ...line, id: judgedId(line.id) } : line,
+      ),
       interruptions: [...fleet.interruptions, ...injected.interruptions],
       storedIds: content.storedIds,
       exactIds: content.exactIds,

@@ -49,14 +49,20 @@ export function startTraffic(
   const forgeriesBefore = (count: number): number => Math.ceil(count * forgeryRate);
   const maxOpen = own.openAtOnce ?? MAX_OPEN;
   const deliveries: Delivery[] = [];
+  const firstIds = new Map<string, string>();
   const forgedIds = new Set<string>();
   const underWay: Promise<void>[] = [];
   let started = 0;
   let isClosed = false;
 
   const deliver = async (number: number): Promise<void> => {
-    const { id, end } = await twin.deliver(eventOf(number));
-    deliveries.push({ id, end });
+    const sent = own.twoWebhooks === true ? [1, 2] : [1];
+    const ends = await Promise.all(sent.map(() => twin.deliver(eventOf(number))));
+    const first = ends[0]?.id ?? "";
+    for (const { id, end } of ends) {
+      deliveries.push({ id: first, end });
+      firstIds.set(id, first);
+    }
   };
   const forge = async (number: number): Promise<void> => {
     const { id, request } = await forgeDelivery(secret, number);
@@ -98,6 +104,8 @@ export function startTraffic(
     ended,
     deliveries,
     answers: genuine.answers,
+    /** The delivery id under which a record is judged: with two webhooks, one of its two. */
+    judgedId: (id: string) => firstIds.get(id) ?? id,
     forgedAnswers: forged.answers,
     forgedIds,
     /** Number of requests without forgeries. */
@@ -113,7 +121,8 @@ export function startTraffic(
 
 function eventOf(number: number): TwinEvent {
   const seed = { seed: number };
+  // Numbered: with two webhooks no two of the records may be alike.
   return number % 5 === 0
-    ? { event: sampleOnlineDataEvent("DATA_REAPPEARED", {}, seed) }
-    : { alarm: sampleAlarm({}, seed) };
+    ? { event: sampleOnlineDataEvent("DATA_REAPPEARED", { account_id: number + 1 }, seed) }
+    : { alarm: sampleAlarm({ id: number + 1 }, seed) };
 }

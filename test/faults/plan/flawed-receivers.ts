@@ -6,6 +6,7 @@ import {
   OVERLOAD_MODE,
   REPEATED_MODE,
   STUCK_MODE,
+  TWO_WEBHOOKS_MODE,
 } from "./trouble-modes.js";
 
 /** A mistake of real receivers. */
@@ -17,6 +18,7 @@ export type Flaw =
   | "waits for a handler forever"
   | "refuses a timestamp that is repeated"
   | "runs any number at once"
+  | "knows a record by its delivery id"
   | "hangs up on a locked table"
   | "listens for errors after it has waited";
 
@@ -65,6 +67,9 @@ export const FLAWED_RECEIVERS: readonly FlawedReceiver[] = [
     options: { timestampToleranceMs: 2_000 },
   }),
   failing(OVERLOAD_MODE, "runs any number at once", "too many at once", { options: {} }),
+  failing(TWO_WEBHOOKS_MODE, "knows a record by its delivery id", "unexplained double", {
+    options: {},
+  }),
   failing(LOCKED_MODE, "hangs up on a locked table", "too many connections", {}),
   failing(ENDED_MODE, "listens for errors after it has waited", "receiver ended", {
     faults: ENDED_MODE.faults,

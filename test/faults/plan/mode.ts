@@ -33,6 +33,7 @@ export interface OwnOptions {
   readonly handlerMaxMs?: number;
   readonly maxConcurrentDeliveries?: number;
   readonly timestampToleranceMs?: number;
+  readonly once?: "record";
 }
 
 /** How the traffic of a mode differs from the default. */
@@ -41,6 +42,8 @@ export interface OwnTraffic {
   readonly repeatsTimestamp?: true;
   /** Number of deliveries that are open from the start and all the time. */
   readonly openAtOnce?: number;
+  /** Each record comes under two ids at once. */
+  readonly twoWebhooks?: true;
   /** Number of forgeries with each delivery. Default 0.02. */
   readonly forgeryRate?: number;
 }

@@ -65,6 +65,38 @@ const STRANGER_MODE: Mode = {
   traffic: { forgeryRate: 20 },
 };
 
+/** Each record comes by two webhooks at once, and is handled once. */
+const TWO_WEBHOOKS = {
+  guarantee: "lease",
+  ...{ deliveries: 1_300, holdMs: LEASE_MS, handler: { maxMs: 15, longMs: 1.3 * LEASE_MS } },
+  faults: { ...NO_FAULTS, kills: 6, stops: 2, restarts: 1, cuts: 2, lostAnswers: 2 },
+  faultsMs: 10_000,
+  options: { once: "record" },
+  traffic: { twoWebhooks: true },
+} as const;
+
+export const TWO_WEBHOOKS_MODE: Mode = {
+  ...{ name: "two-webhooks-redis", title: "each record by two webhooks, Redis" },
+  ...{ ...TWO_WEBHOOKS, setup: "lease-redis", engine: "redis" },
+};
+
+const TWO_WEBHOOKS_MODES: readonly Mode[] = [
+  TWO_WEBHOOKS_MODE,
+  {
+    ...{ name: "two-webhooks-postgres", title: "each record by two webhooks, PostgreSQL" },
+    ...{ ...TWO_WEBHOOKS, setup: "lease-postgres", engine: "postgres" },
+  },
+  {
+    ...{ name: "two-webhooks-mysql", title: "each record by two webhooks, MariaDB" },
+    ...{ ...TWO_WEBHOOKS, setup: "lease-mysql", engine: "mysql" },
+  },
+  {
+    ...{ name: "two-webhooks-sqlite", title: "each record by two webhooks, SQLite" },
+    ...{ ...TWO_WEBHOOKS, setup: "lease-sqlite", engine: "sqlite" },
+    faults: { ...NO_FAULTS, kills: 6, stops: 2 },
+  },
+];
+
 /** Another client locks the table of deliveries. */
 export const LOCKED_MODE: Mode = {
   ...{ name: "locked-lease", title: "table locked, lease, PostgreSQL", setup: "lease-postgres" },
@@ -131,6 +163,7 @@ export const TROUBLE_MODES: readonly Mode[] = [
   REPEATED_MODE,
   OVERLOAD_MODE,
   STRANGER_MODE,
+  ...TWO_WEBHOOKS_MODES,
   ...CROWD_MODES,
   ...ENDED_MODES,
   LOCKED_MODE,
