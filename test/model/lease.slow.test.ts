@@ -1,9 +1,16 @@
 import { expect, it } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
+import { postgresStore } from "../../src/stores/postgres/index.js";
+import { redisStore } from "../../src/stores/redis/index.js";
 import { sqliteStore } from "../../src/stores/sqlite/index.js";
 import { describeService } from "../support/describe-service.js";
+import { describePostgres } from "../support/postgres/postgres-describe.js";
+import { postgresEngine } from "../support/postgres/postgres-engine.js";
+import { moveIntoPast } from "../support/redis/redis-clients.js";
+import { connectIoredis, describeRedis, newServer } from "../support/redis/redis-describe.js";
 import { libsql } from "../support/sqlite/drivers.js";
 import { withSqliteFolder } from "../support/sqlite/folder.js";
+import { databaseOf } from "../support/stores/sql-engine.js";
 import { naiveStore, type StoreMistake } from "../support/testing/naive-store.js";
 import {
   Replay,
@@ -17,6 +24,8 @@ import { missingSpin, randomWalks, verify, type Step } from "./spin.js";
 /** `MODEL_WALKS=2000` plays more walks, and a third fault is explored. */
 const WALKS = Number(process.env["MODEL_WALKS"] ?? 200);
 const FAULTS = WALKS > 200 ? 3 : 2;
+const SERVER_WALKS = 200;
+const SIDE_BY_SIDE = 50;
 const SEED = 33;
 
 /** Each planted flaw: the property that it breaks, and the same flaw in a store or in a receiver. */
@@ -45,17 +54,22 @@ function clocked(make: (now: () => number) => DeliveryStore): ReplayedStore {
 
 const remembering = () => clocked((now) => memoryStore({ now }));
 
-/** The walks at which the model and the receivers disagree. */
+/** The walks at which the model and the receivers disagree. Walks on a server are played side by side. */
 async function differences(
   walks: readonly (readonly Step[])[],
   makeStore: (key: string) => ReplayedStore,
+  sideBySide = 1,
 ): Promise<string[]> {
   const found: string[] = [];
-  for (const [index, walk] of walks.entries()) {
-    const key = `walk-${String(index)}`;
-    const difference = await new Replay(key, makeStore(key), 2).play(walk);
-    if (difference !== undefined) found.push(`${key}: ${difference}`);
-  }
+  const left = [...walks.entries()];
+  const playAll = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const key = `walk-${String(next[0])}`;
+      const difference = await new Replay(key, makeStore(key), 2).play(next[1]);
+      if (difference !== undefined) found.push(`${key}: ${difference}`);
+    }
+  };
+  await Promise.all(Array.from({ length: sideBySide }, playAll));
   return found;
 }
 
@@ -118,6 +132,32 @@ describeService("the model of claim, lease and completion", missingSpin, () => {
         rows.exec(`${move} WHERE key = '${key}'`);
       };
       expect(await differences(walks, () => ({ store, endLease }))).toEqual([]);
+    });
+  });
+
+  describeRedis("on Redis", () => {
+    it("receivers with a Redis store agree with the model", async () => {
+      const client = connectIoredis((await newServer()).port);
+      installHosts();
+      const walks = await randomWalks(SERVER_WALKS, SEED + 2);
+      const makeStore = (key: string) => ({
+        store: redisStore({ client, keyPrefix: `${key}:` }),
+        endLease: () => moveIntoPast(client, `${key}:`, STORE_LEASE_MS),
+      });
+      expect(await differences(walks, makeStore, SIDE_BY_SIDE)).toEqual([]);
+    });
+  });
+
+  describePostgres("on PostgreSQL", () => {
+    const db = databaseOf(postgresEngine);
+
+    it("receivers with a PostgreSQL store agree with the model", async () => {
+      installHosts();
+      const walks = await randomWalks(SERVER_WALKS, SEED + 3);
+      const store = postgresStore({ pool: db.pool });
+      const move = "UPDATE gateway_deliveries SET lease_until = lease_until - interval '1 hour'";
+      const endLease = (key: string) => db.pool.query(`${move} WHERE key = $1`, [key]);
+      expect(await differences(walks, () => ({ store, endLease }), SIDE_BY_SIDE)).toEqual([]);
     });
   });
 });

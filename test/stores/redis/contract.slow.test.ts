@@ -6,6 +6,7 @@ import { deliveryStoreContract } from "../../../kit/store-contract/delivery-stor
 import {
   CLUSTER_KINDS,
   STANDALONE_KINDS,
+  moveIntoPast,
   portsOf,
   type OpenClient,
 } from "../../support/redis/redis-clients.js";
@@ -15,14 +16,6 @@ import { startRedisServer, type RedisServer } from "../../support/redis/redis-se
 
 /** The cases wait for the server's clock, five of them at a time. */
 const LEASE_MS = 500;
-
-/** Moves every key of a prefix into the past, in place of the clock of the server into the future. */
-const MOVE = `for _, key in ipairs(redis.call("KEYS", ARGV[1] .. "*")) do
-  local left = redis.call("PTTL", key) - ARGV[2]
-  local leaseEnd, rest = string.match(redis.call("GET", key), "^(%d+)(!? .*)$")
-  local value = leaseEnd and string.format("%d%s", leaseEnd - ARGV[2], rest) or "1"
-  if left > 0 then redis.call("SET", key, value, "PX", left) else redis.call("DEL", key) end
-end`;
 
 const OPTIONS = { leaseMs: LEASE_MS, sequences: 500 };
 
@@ -45,9 +38,7 @@ describeRedis("the Redis store keeps the DeliveryStore contract", () => {
     return {
       store: redisStore({ client, keyPrefix }),
       otherClient: redisStore({ client: other, keyPrefix }),
-      async advance(ms) {
-        await other.eval(MOVE, 0, keyPrefix, ms);
-      },
+      advance: (ms) => moveIntoPast(other, keyPrefix, ms),
       close() {
         client.disconnect();
         other.disconnect();
