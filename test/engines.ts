@@ -38,6 +38,7 @@ const ENGINES: readonly Engine[] = [
     folders: ["/usr/sbin"],
   },
   { name: "Redis", debian: "redis-server", commands: ["redis-server"] },
+  { name: "NATS", debian: "nats-server", commands: ["nats-server"], folders: ["/usr/sbin"] },
   { name: "Chromium", debian: "chromium", commands: ["chromium"] },
   { name: "Prometheus", debian: "prometheus", commands: ["prometheus", "promtool"] },
   { name: "a C++ compiler", debian: "g++", commands: ["g++"] },

@@ -4,6 +4,9 @@ import type { IntegerRule } from "../common/option-checks.js";
 /** The name of the queue if none is given. */
 export const DEFAULT_QUEUE_NAME = "gateway-deliveries";
 
+/** How many crashes of its worker a job survives. */
+export const MAX_CRASHES = 14;
+
 /** When a failed job runs again. */
 export interface RetryOptions {
   /**

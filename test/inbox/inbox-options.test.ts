@@ -2,6 +2,7 @@ import { Worker } from "bullmq";
 import { expect, it } from "vitest";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { inbox } from "../../src/inbox/index.js";
+import { natsQueue } from "../../src/inbox/nats/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
 import { memoryStore, type ConfigurationError } from "../../src/index.js";
@@ -15,6 +16,8 @@ const queue = {
 };
 const worker = { Worker, queueName: "q", workerOptions: {} };
 
+const jetstream = { publish: nothing, jetstreamManager: nothing };
+const nats = { connection: { flush: nothing }, jetstream };
 const client = {
   ...{ sendMessage: nothing, receiveMessage: nothing, changeMessageVisibility: nothing },
   ...{ deleteMessage: nothing, getQueueAttributes: nothing, send: nothing },
@@ -23,7 +26,7 @@ const queueUrl = "https://sqs.eu-central-1.amazonaws.com/123456789012/q";
 const sqs = { client, queueUrl };
 const handlers = { new_alarm: nothing };
 
-const makers = { inbox, pgBossQueue, bullmqQueue, sqsQueue, sqsHandler };
+const makers = { inbox, pgBossQueue, bullmqQueue, natsQueue, sqsQueue, sqsHandler };
 
 /** What each constructor refuses, and what its message says. */
 const refused: Readonly<
@@ -77,6 +80,17 @@ const refused: Readonly<
       { ...worker, workerOptions: { concurrency: 1 } },
       "concurrency is no worker option here: give it to inboxConsume",
     ],
+  ],
+  natsQueue: [
+    ["natsQueue without jetstream", { connection: nats.connection }, "must be jetstream(conn"],
+    ["natsQueue without connection", { jetstream }, "must be the connection of jetstream"],
+    [
+      "a JetStream client without jetstreamManager",
+      { ...nats, jetstream: { publish: nothing } },
+      "a version of @nats-io/jetstream without the method jetstreamManager",
+    ],
+    ["a queue name of natsQueue with a dot", { ...nats, queueName: "a.b" }, "must have no dot"],
+    ["six replicas", { ...nats, replicas: 6 }, "replicas must be"],
   ],
   sqsQueue: [
     ["sqsQueue without options", undefined, "takes an options object"],

@@ -9,7 +9,10 @@ import { partnerProject } from "../support/package/partner-project.js";
 
 /** Needs Nest's decorators: test/package/nestjs.test.ts compiles it in a Nest partner(). */
 const OWN_PROJECT = "docs/nestjs.md";
-const TOOLS = ["pg", "@types/pg", "pg-boss", "bullmq", "ioredis", "@opentelemetry/api"];
+const TOOLS = [
+  ...["pg", "@types/pg", "pg-boss", "bullmq", "ioredis", "@opentelemetry/api"],
+  ...["@nats-io/jetstream", "@nats-io/transport-node", "@nats-io/nats-core"],
+];
 
 const snippetsOf = (language: string) =>
   DOCUMENTS.filter((file) => file !== OWN_PROJECT).flatMap((file) =>

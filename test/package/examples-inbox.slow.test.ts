@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { signedDelivery, TEST_SECRET } from "../../kit/index.js";
-import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
+import { describeBullmq, describeNats, describePgBoss } from "../support/inbox/inbox-engines.js";
 import {
   DUPLICATE,
   HANDLED,
@@ -13,6 +13,7 @@ import {
 } from "../support/package/example-process.js";
 import { eventually } from "../support/listening-receiver.js";
 import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
+import { startNatsServer } from "../support/nats/nats-server.js";
 import { startPostgres } from "../support/postgres/postgres-server.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
 import { startedForAll } from "../support/started-for-all.js";
@@ -34,9 +35,21 @@ async function redis(): Promise<Service> {
   return { variables: { REDIS_PORT: String(port) }, close };
 }
 
+/** The queue, and Redis for the store. */
+async function nats(): Promise<Service> {
+  const [{ variables, close }, server] = await Promise.all([redis(), startNatsServer()]);
+  return {
+    variables: { ...variables, NATS_URL: server.url },
+    close: async () => {
+      await Promise.all([server.close(), close()]);
+    },
+  };
+}
+
 const EXAMPLES = [
   ["inbox-pg-boss.ts", describePgBoss, postgres],
   ["inbox-bullmq.ts", describeBullmq, redis],
+  ["inbox-nats.ts", describeNats, nats],
 ] as const;
 
 for (const [file, describeExample, startService] of EXAMPLES) {

@@ -1,5 +1,7 @@
 // Compiled, never run: the real clients of the engines fit, wrong ones do not, and the handlers of a worker
 // have the types of a receiver's.
+import { jetstream } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
 import { Queue, Worker } from "bullmq";
 import PgBoss from "pg-boss";
 import {
@@ -20,6 +22,7 @@ import {
 } from "../../src/inbox/index.js";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import type { Replayed } from "../../src/inbox/dead-deliveries.js";
+import { natsQueue } from "../../src/inbox/nats/index.js";
 import { pgBossQueue, type DeadDelivery } from "../../src/inbox/pg-boss/index.js";
 import { type Equal } from "./proofs.js";
 
@@ -39,6 +42,11 @@ inboxConsume({ driver: pgBossQueue({ boss }), store, handlers });
 inboxConsume({ driver: bullmqQueue({ Worker, workerOptions }), store, handlers });
 inboxConsume({ driver: bullmqQueue({ queue, Worker, workerOptions }), store, handlers });
 
+const connection = await connect();
+const nats = natsQueue({ connection, jetstream: jetstream(connection) });
+createWebhookReceiver({ secret: "s", handlers: inbox({ driver: nats }) });
+inboxConsume({ driver: nats, store, handlers });
+
 // A queue object is `queue`, and its name is `queueName`.
 // @ts-expect-error -- bullmqQueue takes a Queue object
 bullmqQueue({ queue: "gateway-deliveries" });
@@ -52,6 +60,8 @@ createWebhookReceiver({ secret: "s", handlers: { new_alarm } });
 // The wrong engine.
 // @ts-expect-error -- a Queue of BullMQ is no PgBoss
 pgBossQueue({ boss: queue });
+// @ts-expect-error -- a connection is no JetStream client
+natsQueue({ connection, jetstream: connection });
 // @ts-expect-error -- a PgBoss is no Queue of BullMQ
 bullmqQueue({ queue: boss });
 // @ts-expect-error -- a Queue is no Worker class

@@ -5,7 +5,7 @@ import type { InboxJob } from "../inbox-job.js";
 import { bullmqJobId } from "../job-id.js";
 import type { QueueConsumer, QueueDriver, QueueProducer, QueueState } from "../queue-driver.js";
 import { QueueError } from "../queue-error.js";
-import { checkQueueName, DEFAULT_QUEUE_NAME } from "../queue-options.js";
+import { checkQueueName, DEFAULT_QUEUE_NAME, MAX_CRASHES } from "../queue-options.js";
 import {
   checkQueue,
   checkWorkerClass,
@@ -38,7 +38,6 @@ export interface BullmqConsumerOptions<Options extends object> {
 const OPTION_NAMES = ["queue", "Worker", "workerOptions", "queueName"];
 /** BullMQ's default of `lockDuration`. */
 const LOCK_DURATION_MS = 30_000;
-const MAX_STALLED_COUNT = 14;
 
 /**
  * The queue driver for BullMQ 5 (from 5.66) and 6. With `queue` it is a driver for `inbox`, with `Worker` and
@@ -135,7 +134,7 @@ function consumerOf(
   if ("concurrency" in workerOptions) {
     throw invalidOption("concurrency is no worker option here: give it to inboxConsume");
   }
-  const ours = { maxStalledCount: MAX_STALLED_COUNT, ...(prefix === undefined ? {} : { prefix }) };
+  const ours = { maxStalledCount: MAX_CRASHES, ...(prefix === undefined ? {} : { prefix }) };
   const { lockDuration = LOCK_DURATION_MS } = workerOptions as { lockDuration?: number };
   return {
     extends: "connection",

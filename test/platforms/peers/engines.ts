@@ -1,6 +1,7 @@
 import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
 import { startSqs } from "../../support/inbox/sqs-engine.js";
 import { startMysql } from "../../support/mysql/mysql-server.js";
+import { startNatsServer } from "../../support/nats/nats-server.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
 import { startRedisHttpFront } from "../../support/redis/http-front.js";
 import { startRedisServer } from "../../support/redis/redis-server.js";
@@ -20,6 +21,7 @@ export async function startEngines(): Promise<Engines> {
   const front = await startRedisHttpFront(redis.url);
   const mysql = await startMysql();
   const dynamodb = await startDynalite({ inMemory: true });
+  const nats = await startNatsServer();
   const sqs = await startSqs();
   const host = "127.0.0.1";
   const addresses: Readonly<Record<Engine, object>> = {
@@ -28,13 +30,16 @@ export async function startEngines(): Promise<Engines> {
     "redis-http": { url: front.url, token: front.token },
     mysql: { host, port: mysql.port },
     dynamodb: { url: dynamodb.url },
+    nats: { servers: nats.url },
     sqs: { url: sqs.url },
   };
   return {
     addressOf: (engine) => addresses[engine],
     async close() {
       await front.close();
-      await Promise.all([postgres, redis, mysql, dynamodb, sqs].map((server) => server.close()));
+      await Promise.all(
+        [postgres, redis, mysql, dynamodb, nats, sqs].map((server) => server.close()),
+      );
     },
   };
 }

@@ -1,5 +1,5 @@
 /** What a peer needs to run. */
-export type Engine = "postgres" | "redis" | "redis-http" | "mysql" | "dynamodb" | "sqs";
+export type Engine = "postgres" | "redis" | "redis-http" | "mysql" | "dynamodb" | "nats" | "sqs";
 
 /** One optional peer, or several of one version. */
 export interface Peer {
@@ -78,6 +78,10 @@ export const PEERS: readonly Peer[] = [
     names: ["bullmq"],
     ...{ entry: "bullmq", receiver: "bullmq", oldest: "5.66.0", engine: "redis" },
     beside: { ioredis: ["5.0.0", "latest"] },
+  },
+  {
+    names: ["@nats-io/jetstream", "@nats-io/transport-node"],
+    ...{ entry: "nats", receiver: "nats", oldest: "3.0.0", engine: "nats" },
   },
   {
     names: ["@opentelemetry/api"],

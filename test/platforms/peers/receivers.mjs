@@ -183,6 +183,20 @@ export const receivers = {
     return { target: createWebhookReceiver({ ...options, handlers: inbox({ driver }) }) };
   },
 
+  async nats({ handlers, ...options }) {
+    const { jetstream } = await import("@nats-io/jetstream");
+    const { connect } = await import("@nats-io/transport-node");
+    const { inbox, inboxConsume } = await import("identity-gateway-webhooks/inbox");
+    const { natsQueue } = await import("identity-gateway-webhooks/nats");
+    const connection = await connect({ servers: ENGINE.servers });
+    const clients = { connection, jetstream: jetstream(connection) };
+    const driver = natsQueue({ ...clients, queueName: RUN });
+    inboxConsume({ driver, store: memoryStore(), handlers });
+    const maxBodyBytes = 100_000;
+    const target = createWebhookReceiver({ ...options, maxBodyBytes, handlers: inbox({ driver }) });
+    return { target };
+  },
+
   async opentelemetry(options) {
     const { SpanStatusCode, trace } = await import("@opentelemetry/api");
     const { openTelemetry } = await import("identity-gateway-webhooks/opentelemetry");

@@ -1,4 +1,5 @@
 import { describeService } from "../describe-service.js";
+import { hasNatsServer } from "../nats/nats-server.js";
 import { hasPostgres } from "../postgres/postgres-server.js";
 import { hasRedisServer } from "../redis/redis-server.js";
 import { startedForAll } from "../started-for-all.js";
@@ -15,6 +16,12 @@ export function describePgBoss(title: string, body: () => void): void {
 /** `describe` for tests on BullMQ. Skips them if Redis is not installed. */
 export function describeBullmq(title: string, body: () => void): void {
   describeService(title, hasRedisServer ? undefined : "Redis is not on this machine", body);
+}
+
+/** `describe` for tests on NATS. Skips them if it or Redis, which has the store, is not installed. */
+export function describeNats(title: string, body: () => void): void {
+  const isThere = hasNatsServer && hasRedisServer;
+  describeService(title, isThere ? undefined : "NATS or Redis is not on this machine", body);
 }
 
 /** `describePgBoss` with a PgBoss that all its tests share. */

@@ -1,0 +1,96 @@
+import { invalidOption } from "../../common/errors.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
+import { deadDeliveriesOf, type DeadDeliveries } from "../dead-deliveries.js";
+import { DEAD_RECORD_BYTES } from "../dead-record.js";
+import type { QueueDriver, QueueState } from "../queue-driver.js";
+import { checkQueueName, DEFAULT_QUEUE_NAME } from "../queue-options.js";
+import { checkClients, type NatsConnection, type NatsJetStream } from "./client.js";
+import { deadLettersOf } from "./dead-letters.js";
+import { receiveMessages } from "./receive.js";
+import { CONSUMER, NatsStreams } from "./streams.js";
+
+export type { DeadDeliveries, DeadDelivery, Discarded, Replayed } from "../dead-deliveries.js";
+
+/** Options of `natsQueue`. `connection` and `jetstream` are required. */
+export interface NatsQueueOptions {
+  /** A connection of `@nats-io/transport-node` 3. */
+  connection: NatsConnection;
+  /** `jetstream(connection)` of `@nats-io/jetstream` 3. */
+  jetstream: NatsJetStream;
+  /**
+   * The name of the stream of jobs, without dots. That of the dead jobs is `<queueName>-dead`. A stream that does
+   * not exist is made. Default `"gateway-deliveries"`.
+   */
+  queueName?: string | undefined;
+  /**
+   * On how many servers of a cluster a new stream is kept. From 1 to 5, default 1. An existing stream keeps its
+   * own number.
+   */
+  replicas?: number | undefined;
+}
+
+const OPTION_NAMES = ["connection", "jetstream", "queueName", "replicas"];
+/** NATS's default, for a connection that does not tell. */
+const MAX_PAYLOAD = 1_048_576;
+/** For the headers of a message, which count as payload. */
+const HEADER_BYTES = 1_024;
+
+/**
+ * The queue driver for NATS JetStream, from server 2.9 on.
+ *
+ * `put` resolves when JetStream has stored the job. NATS writes to the disk every two minutes: with one server
+ * and without `sync_interval: always`, a power failure loses acknowledged deliveries. With `replicas: 3` it takes
+ * a failure of two servers. A job is held for `leaseMs` of `inboxConsume`, which must be the same for all workers;
+ * the job of a crashed worker runs again after it. A job whose worker has crashed 15 times is dead.
+ *
+ * @example
+ * ```ts
+ * const connection = await connect({ servers, maxReconnectAttempts: -1 });
+ * const driver = natsQueue({ connection, jetstream: jetstream(connection) });
+ * const receiver = createWebhookReceiver({
+ *   secret: process.env.GATEWAY_WEBHOOK_SECRET,
+ *   maxBodyBytes: 780_000, // its job must fit into a message of 1 MiB, the server's default
+ *   handlers: inbox({ driver }),
+ * });
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid, and for a client that cannot work.
+ */
+export function natsQueue(options: NatsQueueOptions): QueueDriver<unknown> & DeadDeliveries {
+  const own = ownOptions("natsQueue", options, OPTION_NAMES);
+  const { connection, jetstream, queueName: name = DEFAULT_QUEUE_NAME } = own;
+  checkClients(connection, jetstream);
+  checkQueueName("queueName", name);
+  if (name.includes(".")) throw invalidOption("queueName must have no dot: it names a stream");
+  const replicas = integerOption("replicas", own.replicas, { fallback: 1, min: 1, max: 5 });
+  const streams = new NatsStreams(jetstream, name, replicas);
+  const { max_payload: maxPayload = MAX_PAYLOAD } = connection.info ?? {};
+  return {
+    name,
+    maxJobBytes: maxPayload - HEADER_BYTES - DEAD_RECORD_BYTES,
+    extends: "message",
+    async put(job) {
+      await streams.open();
+      // The id of the message: within two minutes NATS drops a second job of the same delivery.
+      await jetstream.publish(`${name}.job`, JSON.stringify(job), { msgID: job.id });
+    },
+    waiting: () => stateOf(streams),
+    receive: (run, receiveOptions) => receiveMessages(streams, connection, run, receiveOptions),
+    ...deadDeliveriesOf(deadLettersOf(streams)),
+  };
+}
+
+async function stateOf(streams: NatsStreams): Promise<QueueState> {
+  const { name, deadName } = streams;
+  const manager = await streams.open();
+  const { messages: dead } = (await manager.streams.info(deadName)).state;
+  const { messages, consumer_count: consumers } = (await manager.streams.info(name)).state;
+  const { num_pending: count, delivered } =
+    consumers > 0
+      ? await manager.consumers.info(name, CONSUMER)
+      : { num_pending: messages, delivered: { stream_seq: 0 } };
+  if (count === 0) return { count, oldestMs: 0, dead };
+  const query = { seq: delivered.stream_seq + 1, next_by_subj: `${name}.>` };
+  const oldest = await manager.streams.getMessage(name, query);
+  return { count, oldestMs: Math.max(0, Date.now() - (oldest?.time.getTime() ?? Infinity)), dead };
+}
