@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { hasCode } from "../../src/common/errors.js";
 import type { InboxJob } from "../../src/inbox/inbox-job.js";
 import { ensure, type QueueClient, type QueueClients, type QueueRule } from "./queue-clients.js";
 
@@ -55,6 +56,44 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
       ensure(isDeepStrictEqual(message.data, job), "a replayed job must come out whole");
       ensure(message.attempt === 1, "a replayed job has all its attempts", message.attempt);
       ensure((await idsOf(clients)).length === 0, "a replayed job is not dead any more");
+    },
+  },
+  "dead-growing": {
+    title: "a growing replay runs 1 job, then 5, and stops at a failure, or is refused",
+    isJudged,
+    async check(clients) {
+      const { driver } = clients.made;
+      try {
+        await driver.replay?.([], { growing: true });
+      } catch (thrown) {
+        if (hasCode(thrown, "invalid_option")) return;
+        throw thrown;
+      }
+      const first = clients.first();
+      for (let n = 0; n < 8; n += 1) {
+        await clients.put();
+        const message = await first.next("a job that is put must come");
+        await first.settle(message, { result: "dead", error });
+      }
+      const groupTimeoutMs = 10 * clients.holdMs;
+      const replaying = driver.replay?.("all", { growing: true, groupTimeoutMs });
+      replaying?.catch(() => undefined);
+      for (const size of [1, 5]) {
+        const before = first.received.length;
+        const messages = [];
+        for (let n = 0; n < size; n += 1) messages.push(await first.next("a group must come"));
+        await clients.wait(1 / 2);
+        const count = first.received.length - before;
+        ensure(count === size, `a group of ${size} must wait for its end`, count);
+        for (const [n, message] of messages.entries()) {
+          const failed = { result: "retry", afterMs: 600_000, error } as const;
+          await first.settle(message, n === 4 ? failed : { result: "done" });
+        }
+      }
+      const { replayed, stopped } = (await replaying) ?? {};
+      const counts = [replayed?.length, stopped?.ids.length, stopped?.notReplayed.length];
+      const isRight = stopped?.reason === "failed" && isDeepStrictEqual(counts, [6, 1, 2]);
+      ensure(isRight, "a growing replay must stop at the job that failed", [counts, stopped]);
     },
   },
   "dead-discard": {

@@ -1,5 +1,8 @@
 import { invalidOption } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
+import { replayGrowing, type Replayed, type UnhandledOf } from "./growing-replay.js";
+
+export type { Replayed } from "./growing-replay.js";
 
 /** A delivery whose job has failed for good. Holds nothing of the body. */
 export interface DeadDelivery {
@@ -26,12 +29,19 @@ export interface ListOptions {
   offset?: number | undefined;
 }
 
-/** What `replay` did with each id. */
-export interface Replayed {
-  /** Waits for a worker again. */
-  readonly replayed: readonly string[];
-  /** Not dead: unknown, handled, discarded, or replayed by another call. */
-  readonly notFound: readonly string[];
+/** Options of `DeadDeliveries.replay`. */
+export interface ReplayOptions {
+  /**
+   * Replays one delivery first, then 5, then 25, then the rest. Each group starts when a worker has handled the
+   * one before. It stops at the first run that fails, so that a fix that is not one costs a few deliveries their
+   * attempts and not all. Default false.
+   */
+  growing?: boolean | undefined;
+  /**
+   * How long a group may take, if `growing`. After that it stops. Milliseconds, from 1 000 to 86 400 000, default
+   * 600 000 (10 minutes).
+   */
+  groupTimeoutMs?: number | undefined;
 }
 
 /** What `discard` did with each id. */
@@ -51,9 +61,10 @@ export interface DeadDeliveries {
   list(options?: ListOptions): Promise<DeadDelivery[]>;
   /**
    * Runs deliveries again, with all attempts. `"all"` means all that are dead now. If two calls name the same
-   * delivery at the same time, one of them replays it and the other has it in `notFound`.
+   * delivery at the same time, one of them replays it and the other has it in `notFound`. With `growing` it
+   * resolves when the last group is replayed, or when it stops.
    */
-  replay(ids: readonly string[] | "all"): Promise<Replayed>;
+  replay(ids: readonly string[] | "all", options?: ReplayOptions): Promise<Replayed>;
   /** Gives up deliveries for good and removes their bodies. */
   discard(ids: readonly string[]): Promise<Discarded>;
 }
@@ -66,10 +77,13 @@ export interface DeadLetters {
   replay(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Resolves to the ids that it found. */
   discard(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Left out by an engine that cannot look a job up by its delivery: a growing replay is refused then. */
+  readonly unhandled?: UnhandledOf;
 }
 
 const LIMIT = { fallback: 100, min: 1, max: 1_000 };
 const OFFSET = { fallback: 0, min: 0, max: 1_000_000_000 };
+const GROUP_TIMEOUT = { fallback: 600_000, min: 1_000, max: 86_400_000 };
 const BATCH_SIZE = 100;
 
 /** Checks the arguments of the public methods and splits long lists of ids. */
@@ -80,10 +94,20 @@ export function deadDeliveriesOf(letters: DeadLetters): DeadDeliveries {
       const limit = integerOption("limit", own.limit, LIMIT);
       return letters.list(limit, integerOption("offset", own.offset, OFFSET));
     },
-    async replay(ids) {
+    async replay(ids, options = {}) {
+      const own = ownOptions("replay", options, ["growing", "groupTimeoutMs"]);
+      const timeoutMs = integerOption("groupTimeoutMs", own.groupTimeoutMs, GROUP_TIMEOUT);
+      const { unhandled } = letters;
+      if (own.growing === true && unhandled === undefined) {
+        throw invalidOption("growing: this engine cannot tell when a replayed job is handled");
+      }
       const wanted = ids === "all" ? await allIds(letters) : checkedIds(ids, ', or "all"');
-      const { found, notFound } = await inBatches(wanted, (batch) => letters.replay(batch));
-      return { replayed: found, notFound };
+      const replay = async (group: readonly string[]): Promise<Replayed> => {
+        const { found, notFound } = await inBatches(group, (batch) => letters.replay(batch));
+        return { replayed: found, notFound };
+      };
+      if (own.growing !== true || unhandled === undefined) return replay(wanted);
+      return replayGrowing([...new Set(wanted)], replay, unhandled, timeoutMs);
     },
     async discard(ids) {
       const wanted = checkedIds(ids, "");

@@ -13,7 +13,6 @@ import {
   inbox,
   inboxConsume,
   type InboxConsumeOptions,
-  type InboxJob,
   type JobReport,
   type QueueMessage,
   type QueueSettlement,
@@ -21,18 +20,10 @@ import {
 import { inboxJobOf } from "../../src/inbox/inbox-job.js";
 import { jobKeyOf } from "../../src/inbox/job-id.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
-import { alarmDelivery } from "../support/inbox/receiver-and-worker.js";
+import { alarmJob } from "../support/inbox/receiver-and-worker.js";
 import { MemoryDriver } from "../support/inbox/memory-queue.js";
 
 const LEASE_MS = 3_000;
-
-/** The job of an alarm with this id. */
-async function alarmJob(id: string): Promise<InboxJob> {
-  const { body, headers } = await alarmDelivery(1, id);
-  const type = headers["X-Webhook-Type"];
-  const rawBody = Buffer.from(body);
-  return inboxJobOf({ id, type, timestamp: new Date(NOW_MS), rawBody } as never);
-}
 
 /** A store that writes its calls into `events`, and fails as often as `failures` says. */
 function watchedStore(events: string[], failures: Record<string, number> = {}): DeliveryStore {

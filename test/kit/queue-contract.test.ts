@@ -309,6 +309,24 @@ const WRONG: readonly [flaw: string, id: string, typeof MemoryDriver][] = [
     },
   ],
   [
+    "knows nothing of what it has replayed",
+    "dead-growing",
+    class extends MemoryDriver {
+      override unhandled() {
+        return new Map();
+      }
+    },
+  ],
+  [
+    "does not see that a replayed job has failed",
+    "dead-growing",
+    class extends MemoryDriver {
+      override unhandled(ids: readonly string[]) {
+        return new Map([...super.unhandled(ids).keys()].map((id) => [id, "open"] as const));
+      }
+    },
+  ],
+  [
     "discards nothing",
     "dead-discard",
     class extends MemoryDriver {

@@ -6,11 +6,9 @@ import type { BullmqQueue, BullmqStoredJob } from "./client.js";
 
 /** The failed jobs of a queue. BullMQ keeps them, with their bodies, until they are replayed or discarded. */
 export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
-  const find = async (id: string): Promise<BullmqStoredJob | undefined> => {
-    // A job that the inbox did not make is listed under its own id.
-    const job = (await queue.getJob(bullmqJobId(id))) ?? (await queue.getJob(id));
-    return job !== undefined && (await job.isFailed()) ? job : undefined;
-  };
+  // A job that the inbox did not make is listed under its own id.
+  const jobOf = async (id: string): Promise<BullmqStoredJob | undefined> =>
+    (await queue.getJob(bullmqJobId(id))) ?? (await queue.getJob(id));
   const forEach = (
     ids: readonly string[],
     act: (job: BullmqStoredJob) => PromiseLike<unknown>,
@@ -18,8 +16,8 @@ export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
     withSafeErrors(async () => {
       const found = new Set<string>();
       for (const id of ids) {
-        const job = await find(id);
-        if (job !== undefined && (await isDone(job, act))) found.add(id);
+        const job = await jobOf(id);
+        if (job !== undefined && (await job.isFailed()) && (await isDone(job, act))) found.add(id);
       }
       return found;
     });
@@ -33,6 +31,17 @@ export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
       }),
     replay: (ids) => forEach(ids, (job) => job.retry("failed", { resetAttemptsMade: true })),
     discard: (ids) => forEach(ids, (job) => job.remove()),
+    unhandled: (ids) =>
+      withSafeErrors(async () => {
+        const found = new Map<string, "open" | "failed">();
+        for (const id of ids) {
+          const job = await jobOf(id);
+          if (job === undefined) continue;
+          const hasFailed = job.attemptsMade > 0 || (await job.isFailed());
+          found.set(id, hasFailed ? "failed" : "open");
+        }
+        return found;
+      }),
   });
 }
 

@@ -11,6 +11,8 @@ import {
   type PgBossTables,
 } from "./sql.js";
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** The deliveries of the queue whose jobs have failed for good. They wait in the dead letter queue. */
 export function deadLettersOf(tables: PgBossTables): DeadDeliveries {
   const statements = statementsOf(tables.schema);
@@ -60,6 +62,20 @@ export function deadLettersOf(tables: PgBossTables): DeadDeliveries {
     },
     replay: (ids) => take(ids, statements.replay),
     discard: (ids) => take(ids, statements.discard),
+    async unhandled(ids) {
+      const jobs = new Map<string, string>();
+      for (const id of ids) {
+        jobs.set(await pgBossJobId(id), id);
+        // A job that the inbox did not make is listed under its letter's id, and replayed with it.
+        if (UUID.test(id)) jobs.set(id, id);
+      }
+      const rows = await sql(statements.unhandled, [...jobs.keys()]);
+      const found = rows.map(
+        (row) => [jobs.get(String(row["id"])) ?? "", row["failed"] ? "failed" : "open"] as const,
+      );
+      const dead = (await find(ids)).map(({ id }) => [id, "failed"] as const);
+      return new Map([...found, ...dead]);
+    },
   });
 }
 
@@ -107,6 +123,10 @@ function statementsOf(schema: string) {
       RETURNING id AS source
     )
     SELECT source FROM revived UNION ALL SELECT source FROM added`,
+    // A replay empties `output`, and each failed run fills it.
+    unhandled: `
+      SELECT id, state = 'failed' OR output IS NOT NULL AS failed FROM ${schema}.job
+      WHERE name = $1 AND id = ANY($2::uuid[]) AND state <> 'completed'`,
     discard: `${taken}, known AS (
       DELETE FROM ${schema}.job USING taken WHERE name = $1 AND id = source AND state = 'failed'
     )

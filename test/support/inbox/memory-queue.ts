@@ -45,6 +45,7 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
       list: (limit, offset) => Promise.resolve(this.listDead().slice(offset, offset + limit)),
       replay: (ids) => Promise.resolve(this.replayDead(ids)),
       discard: (ids) => Promise.resolve(this.discardDead(ids)),
+      unhandled: (ids) => Promise.resolve(this.unhandled(ids)),
     });
   }
 
@@ -158,6 +159,16 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
 
   discardDead(ids: readonly string[]): ReadonlySet<string> {
     return this.takeDead(ids, () => undefined);
+  }
+
+  unhandled(ids: readonly string[]): ReadonlyMap<string, "open" | "failed"> {
+    const found = new Map<string, "open" | "failed">();
+    for (const job of this.broker.jobs.values()) {
+      const failures = job.receipt === undefined ? job.attempt : job.attempt - 1;
+      found.set(idOf(job), failures > 0 ? "failed" : "open");
+    }
+    for (const id of this.broker.dead.keys()) found.set(id, "failed");
+    return new Map([...found].filter(([id]) => ids.includes(id)));
   }
 
   takeDead(ids: readonly string[], act: (job: StoredJob) => void): ReadonlySet<string> {

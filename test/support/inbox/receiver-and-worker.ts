@@ -1,13 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
-import { inbox, type JobReport, type QueueProducer } from "../../../src/inbox/index.js";
+import {
+  inbox,
+  type InboxJob,
+  type JobReport,
+  type QueueProducer,
+} from "../../../src/inbox/index.js";
 import {
   createWebhookReceiver,
   type WebhookHandlers,
   type WebhookReceiver,
 } from "../../../src/index.js";
 import { sampleAlarm, signedDelivery, type SignedDelivery } from "../../../kit/index.js";
-import { TEST_SECRET } from "../deliveries.js";
+import { inboxJobOf } from "../../../src/inbox/inbox-job.js";
+import { NOW_MS, TEST_SECRET } from "../deliveries.js";
 import type { InboxQueue } from "./inbox-engine.js";
 
 /** A receiver that queues every delivery. A new one knows no deliveries, like a restarted process. */
@@ -52,6 +58,14 @@ export function settlesAtLine(lines: readonly string[], text: string): Promise<v
 /** A signed alarm with its own `account_id`. */
 export function alarmDelivery(account: number, id: string = randomUUID()): Promise<SignedDelivery> {
   return signedDelivery({ alarm: sampleAlarm({ account_id: account }), secret: TEST_SECRET, id });
+}
+
+/** The job of an alarm with this id. */
+export async function alarmJob(id: string): Promise<InboxJob> {
+  const { body, headers } = await alarmDelivery(1, id);
+  const type = headers["X-Webhook-Type"];
+  const rawBody = Buffer.from(body);
+  return inboxJobOf({ id, type, timestamp: new Date(NOW_MS), rawBody } as never);
 }
 
 /** Waits until `read` returns `expected`. */
