@@ -1,6 +1,7 @@
 import { Worker } from "bullmq";
 import { expect, it } from "vitest";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
+import { cloudflareQueue, cloudflareQueueHandler } from "../../src/inbox/cloudflare/index.js";
 import { inbox } from "../../src/inbox/index.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
@@ -26,7 +27,18 @@ const queueUrl = "https://sqs.eu-central-1.amazonaws.com/123456789012/q";
 const sqs = { client, queueUrl };
 const handlers = { new_alarm: nothing };
 
-const makers = { inbox, pgBossQueue, bullmqQueue, natsQueue, sqsQueue, sqsHandler };
+const binding = { send: nothing };
+
+const makers = {
+  inbox,
+  pgBossQueue,
+  bullmqQueue,
+  natsQueue,
+  sqsQueue,
+  sqsHandler,
+  cloudflareQueue,
+  cloudflareQueueHandler,
+};
 
 /** What each constructor refuses, and what its message says. */
 const refused: Readonly<
@@ -91,6 +103,17 @@ const refused: Readonly<
     ],
     ["a queue name of natsQueue with a dot", { ...nats, queueName: "a.b" }, "must have no dot"],
     ["six replicas", { ...nats, replicas: 6 }, "replicas must be"],
+  ],
+  cloudflareQueue: [
+    ["cloudflareQueue without options", undefined, "takes an options object"],
+    ["a binding that is missing", { queue: undefined }, "is it named in queues.producers"],
+    ["a D1 binding as deadQueue", { queue: binding, deadQueue: {} }, "deadQueue must be"],
+    ["a binding as queueName", { queue: binding, queueName: binding }, "queueName must be"],
+    ["name", { queue: binding, name: "q" }, "name is no option of cloudflareQueue"],
+  ],
+  cloudflareQueueHandler: [
+    ["cloudflareQueueHandler without options", undefined, "driver must be made by"],
+    ["a driver without deadQueue", { driver: cloudflareQueue({ queue: binding }) }, "deadQueue"],
   ],
   sqsQueue: [
     ["sqsQueue without options", undefined, "takes an options object"],

@@ -1,27 +1,19 @@
-import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { sampleAlarm, signedDelivery } from "../../kit/index.js";
 import { createWebhookReceiver, memoryStore, type WebhookHandlers } from "../../src/index.js";
 import { inbox, type InboxJob, type JobReport } from "../../src/inbox/index.js";
-import { inboxJobOf } from "../../src/inbox/inbox-job.js";
 import { jobKeyOf } from "../../src/inbox/job-id.js";
 import type { SqsEvent, SqsHandlerOptions } from "../../src/inbox/sqs/handler.js";
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
 import type { SqsMessage } from "../../src/inbox/sqs/client.js";
-import { NOW_MS, TEST_SECRET } from "../support/deliveries.js";
+import { TEST_SECRET } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
-import { alarmDelivery } from "../support/inbox/receiver-and-worker.js";
+import { alarmJob } from "../support/inbox/receiver-and-worker.js";
 import { startSqs, type SqsQueuePair } from "../support/inbox/sqs-engine.js";
 import { startedForAll } from "../support/started-for-all.js";
 
 const engine = startedForAll(startSqs);
 const ENOUGH_MS = 60_000;
-
-async function alarmJob(id: string = randomUUID()): Promise<InboxJob> {
-  const { body, headers } = await alarmDelivery(1, id);
-  const given = { id, type: headers["X-Webhook-Type"], timestamp: new Date(NOW_MS) };
-  return inboxJobOf({ ...given, rawBody: Buffer.from(body) } as never);
-}
 
 const eventOf = (messages: readonly SqsMessage[], isFifo = false): SqsEvent => ({
   Records: messages.map((message) => ({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { d1Schema } from "../../src/stores/cloudflare/index.js";
+import { d1Schema } from "../../src/inbox/cloudflare/index.js";
 import { TEST_SECRET } from "../../kit/index.js";
 import { bundleWorker } from "../support/cloudflare/bundle-worker.js";
 import {

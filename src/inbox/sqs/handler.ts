@@ -1,13 +1,7 @@
 import { GatewayWebhookError, invalidOption } from "../../common/errors.js";
-import { pause } from "../../common/timers.js";
-import {
-  DEFAULT_MARGIN_MS,
-  LONGEST_MS,
-  remainingMs,
-  type LambdaContext,
-} from "../../delivery/request.js";
+import { LONGEST_MS, remainingMs, type LambdaContext } from "../../delivery/request.js";
 import type { InboxConsumeOptions } from "../consume.js";
-import { pushedWorker } from "../pushed-batch.js";
+import { pushedWorker, type BatchTime } from "../pushed-batch.js";
 import type { QueueMessage } from "../queue-driver.js";
 import { SqsHeld, type SqsQueues } from "./messages.js";
 import type { SqsQueue } from "./queue.js";
@@ -65,79 +59,47 @@ export function sqsHandler<Tx = never>(options: SqsHandlerOptions<Tx>): SqsHandl
   if (queues === undefined) {
     throw invalidOption("driver must be made by sqsQueue, with deadQueueUrl");
   }
-  const worker = pushedWorker<Tx>(options, { name, extends: "never", maxRunMs });
+  const runBatch = pushedWorker<Tx>(options, { name, extends: "never", maxRunMs });
 
   return async (event, context) => {
     const records = recordsOf(event);
-    const batch = new Batch(records, remainingMs(context) ?? LONGEST_MS);
-    await batch.end(
-      worker.runLanes(lanesOf(records), (record) => batch.run(record, queues, worker.run)),
+    /** Those that Lambda must not delete: all that have not ended otherwise. */
+    const failed = new Set(records.map(({ messageId }) => messageId));
+    await runBatch(
+      lanesOf(records),
+      remainingMs(context) ?? LONGEST_MS,
+      (record, time) => messageOf(record, queues, time, () => failed.delete(record.messageId)),
+      ({ messageId }) => !failed.has(messageId),
     );
-    return { batchItemFailures: batch.failures() };
+    return { batchItemFailures: Array.from(failed, (itemIdentifier) => ({ itemIdentifier })) };
   };
 }
 
-/** The messages of one invocation. */
-class Batch {
-  /** Those that Lambda must not delete: all that have not ended otherwise. */
-  readonly #failed: Set<string>;
-  readonly #deadline = new AbortController();
-  readonly #leftMs: number;
-  readonly #marginMs: number;
-  #hasReturned = false;
-
-  constructor(records: readonly SqsEventRecord[], leftMs: number) {
-    this.#failed = new Set(records.map(({ messageId }) => messageId));
-    this.#leftMs = leftMs;
-    this.#marginMs = Math.min(DEFAULT_MARGIN_MS, leftMs / 2);
-  }
-
-  /** Runs a message. Resolves to false if Lambda must keep it. */
-  async run(
-    record: SqsEventRecord,
-    queues: SqsQueues,
-    run: (message: QueueMessage) => Promise<void>,
-  ): Promise<boolean> {
-    if (this.#deadline.signal.aborted) return false;
-    const { messageId: id, receiptHandle, body, attributes: system } = record;
-    const attribute = (name: string) => record.messageAttributes?.[name]?.stringValue;
-    // Lambda refuses a visibility timeout that is shorter than the function's time-out.
-    const held = new SqsHeld(queues, { id, receiptHandle, body, system, attribute }, Infinity);
-    // Without the right to hide it, it is kept for the visibility timeout.
-    if (await held.hideIfEarly().catch(() => true)) return false;
-    const message = held.message(this.#deadline.signal);
-    await run({
-      ...message,
-      settle: async (settlement) => {
-        // The process was frozen meanwhile, and another worker may have the message.
-        if (this.#hasReturned) return false;
-        const isKept = settlement.result === "retry" && settlement.error !== undefined;
-        const isTaken = settlement.result === "done" || (await message.settle(settlement));
-        if (isTaken && !isKept) this.#failed.delete(id);
-        return isTaken;
-      },
-    });
-    return !this.#failed.has(id);
-  }
-
-  /** Resolves when `work` has ended, or shortly before the time-out. */
-  async end(work: Promise<unknown>): Promise<void> {
-    const ended = new AbortController();
-    const time = async (): Promise<void> => {
-      await pause(this.#leftMs - this.#marginMs, ended.signal);
-      if (ended.signal.aborted) return;
-      this.#deadline.abort();
-      // For handlers that end as soon as their signal aborts.
-      await pause(this.#marginMs / 2, ended.signal);
-    };
-    await Promise.race([work, time()]);
-    ended.abort();
-    this.#hasReturned = true;
-  }
-
-  failures(): SqsBatchResponse["batchItemFailures"] {
-    return Array.from(this.#failed, (itemIdentifier) => ({ itemIdentifier }));
-  }
+/** The message of a record; undefined if it is not due yet. `onGone`: Lambda may delete it, or we have. */
+async function messageOf(
+  record: SqsEventRecord,
+  queues: SqsQueues,
+  time: BatchTime,
+  onGone: () => void,
+): Promise<QueueMessage | undefined> {
+  const { messageId: id, receiptHandle, body, attributes: system } = record;
+  const attribute = (name: string) => record.messageAttributes?.[name]?.stringValue;
+  // Lambda refuses a visibility timeout that is shorter than the function's time-out.
+  const held = new SqsHeld(queues, { id, receiptHandle, body, system, attribute }, Infinity);
+  // Without the right to hide it, it is kept for the visibility timeout.
+  if (await held.hideIfEarly().catch(() => true)) return undefined;
+  const message = held.message(time.lost);
+  return {
+    ...message,
+    async settle(settlement) {
+      // The process was frozen meanwhile, and another worker may have the message.
+      if (time.hasReturned) return false;
+      const isKept = settlement.result === "retry" && settlement.error !== undefined;
+      const isTaken = settlement.result === "done" || (await message.settle(settlement));
+      if (isTaken && !isKept) onGone();
+      return isTaken;
+    },
+  };
 }
 
 /** The messages that run one after the other: those of a group of a FIFO queue. */

@@ -1,11 +1,18 @@
 // Compiled with @cloudflare/workers-types, never run: which bindings d1Store accepts.
 import { createWebhookReceiver, type DeliveryStore } from "identity-gateway-webhooks";
-import { d1Schema, d1Store, type D1Store } from "identity-gateway-webhooks/cloudflare";
+import {
+  cloudflareQueue,
+  cloudflareQueueHandler,
+  d1Schema,
+  d1Store,
+  type D1Store,
+} from "identity-gateway-webhooks/cloudflare";
 import { fetchHandler } from "identity-gateway-webhooks/fetch";
 
 interface Env {
   readonly DB: D1Database;
   readonly KV: KVNamespace;
+  readonly QUEUE: Queue;
   readonly GATEWAY_WEBHOOK_SECRET: string;
 }
 declare const env: Env;
@@ -26,6 +33,13 @@ d1Store({ database: env.DB, tabel: "deliveries" });
 // @ts-expect-error: the option is batchRows
 void store.purge({ batch: 100 });
 
+const driver = cloudflareQueue({ queue: env.QUEUE, deadQueue: env.QUEUE });
+// @ts-expect-error: KV is no queue
+cloudflareQueue({ queue: env.KV });
+const queue = cloudflareQueueHandler({ driver, store, handlers: { new_alarm: () => undefined } });
+// @ts-expect-error: without deadQueue it runs nothing
+cloudflareQueueHandler({ driver: cloudflareQueue({ queue: env.QUEUE }), store, handlers: {} });
+
 const receiver = createWebhookReceiver({
   secret: env.GATEWAY_WEBHOOK_SECRET,
   store,
@@ -35,6 +49,7 @@ const receiver = createWebhookReceiver({
 export { ddl, plain, purged };
 export default {
   fetch: fetchHandler(receiver),
+  queue,
   scheduled: (_event, _env, ctx) => {
     ctx.waitUntil(store.purge());
   },

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { TEST_SECRET } from "../../../kit/index.js";
-import { d1Schema } from "../../../src/stores/cloudflare/index.js";
+import { d1Schema } from "../../../src/inbox/cloudflare/index.js";
 import { bundleWorker } from "../../support/cloudflare/bundle-worker.js";
 import { startMiniflare } from "../../support/cloudflare/miniflare.js";
 import type { Platform } from "../platform.js";

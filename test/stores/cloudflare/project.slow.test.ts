@@ -28,7 +28,7 @@ function projectFile(file: string): string {
 
 it("docs/cloudflare.md has the files of the project that the tests run", () => {
   expect(PAGE.snippet("jsonc", '"d1_databases"')).toBe(projectFile("wrangler.jsonc"));
-  expect(PAGE.snippet("js", "d1Store")).toBe(projectFile("src/index.js"));
+  expect(PAGE.snippet("js", "store.purge")).toBe(projectFile("src/index.js"));
 });
 
 it("the migration of docs/cloudflare.md is the SQL file of the package", () => {
@@ -50,7 +50,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
 
   beforeAll(async () => {
     project = installPackage("module");
-    project.write("src/index.js", PAGE.snippet("js", "d1Store"));
+    project.write("src/index.js", PAGE.snippet("js", "store.purge"));
     script = await bundleWorker(pathToFileURL(path.join(project.folder, "src/index.js")));
     running = await startMiniflare({
       workers: [

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { d1Schema } from "../../../src/stores/cloudflare/index.js";
+import { d1Schema } from "../../../src/inbox/cloudflare/index.js";
 import { installedWorker } from "../../support/cloudflare/installed-worker.js";
 import {
   missingMiniflare,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
-import { d1Schema, d1Store, type D1Binding } from "../../../src/stores/cloudflare/index.js";
+import { d1Schema, d1Store, type D1Binding } from "../../../src/inbox/cloudflare/index.js";
 import type { D1PurgeOptions } from "../../../src/stores/cloudflare/purge.js";
 import { missingMiniflare, startD1, type TestD1 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";

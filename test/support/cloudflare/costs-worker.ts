@@ -1,6 +1,6 @@
 // A Worker that fills the table with the statements of `d1Store`, and answers with what D1 counts.
 import { D1Batches } from "../../../src/stores/cloudflare/d1-batches.js";
-import { d1Schema, d1Store } from "../../../src/stores/cloudflare/index.js";
+import { d1Schema, d1Store } from "../../../src/inbox/cloudflare/index.js";
 import { d1Statements } from "../../../src/stores/cloudflare/d1-statements.js";
 import type { TestD1 } from "./miniflare.js";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { D1Binding } from "../../../src/stores/cloudflare/index.js";
+import type { D1Binding } from "../../../src/inbox/cloudflare/index.js";
 
 const PACKAGES = new URL("../../platforms/cloudflare/", import.meta.url);
 
@@ -52,7 +52,13 @@ export interface WorkerOptions {
   readonly name?: string;
   readonly script: string;
   /** `{ binding: id }` */
-  readonly d1Databases: Readonly<Record<string, string>>;
+  readonly d1Databases?: Readonly<Record<string, string>>;
+  /** `{ binding: queue }` */
+  readonly queueProducers?: Readonly<Record<string, string>>;
+  /** By queue. */
+  readonly queueConsumers?: Readonly<Record<string, object>>;
+  /** Functions of this process that the Worker calls by `fetch`. */
+  readonly serviceBindings?: Readonly<Record<string, (request: Request) => Promise<Response>>>;
   readonly bindings?: Readonly<Record<string, string>>;
   readonly routes?: readonly string[];
 }

@@ -1,4 +1,4 @@
-import { d1Schema, type D1Store } from "../../../src/stores/cloudflare/index.js";
+import { d1Schema, type D1Store } from "../../../src/inbox/cloudflare/index.js";
 import { bundleWorker } from "./bundle-worker.js";
 import { startMiniflare, type Miniflare } from "./miniflare.js";
 

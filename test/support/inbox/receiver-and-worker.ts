@@ -61,7 +61,7 @@ export function alarmDelivery(account: number, id: string = randomUUID()): Promi
 }
 
 /** The job of an alarm with this id. */
-export async function alarmJob(id: string): Promise<InboxJob> {
+export async function alarmJob(id: string = randomUUID()): Promise<InboxJob> {
   const { body, headers } = await alarmDelivery(1, id);
   const type = headers["X-Webhook-Type"];
   const rawBody = Buffer.from(body);
