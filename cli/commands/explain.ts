@@ -77,10 +77,9 @@ export const explain = createCommand({
     const given = fromFile ?? (await readInput(io, file));
     // A file that holds only the head may lack the empty line after it.
     const capture = body === undefined ? given : Buffer.concat([given, Buffer.from("\r\n\r\n")]);
-    const captured = parseCapturedRequest(capture);
+    const exact = body === undefined ? undefined : await readInput(io, body);
     const diagnosis = await diagnoseSignature({
-      ...captured,
-      ...(body === undefined ? {} : { body: await readInput(io, body) }),
+      ...parseCapturedRequest(capture, exact),
       ...(now === undefined ? {} : { now: timeOf(now) }),
       maxBodyBytes: values["max-body-bytes"],
       secret: secrets,

@@ -16,6 +16,18 @@ export interface CapturedRequest {
   readonly receivedAt?: Date | undefined;
 }
 
+/** A request in a capture. The body is a function where reading it may fail, since it may be given by itself. */
+export interface FoundRequest extends Omit<CapturedRequest, "body"> {
+  readonly body: Uint8Array | (() => Uint8Array);
+}
+
+/** Where the body comes from that a capture lacks. */
+export const RAW_BODY =
+  "put the raw body after the headers and a blank line, or into a file of its own (explain --body <file>); if no log has it, lead deliveries through `identity-gateway-webhooks listen --port 4000 --forward <url of your app>`, which sees it";
+
+/** For a capture that has nothing but the headers. */
+export const MISSING_BODY = `the capture has the headers and not the body, which the signature covers: ${RAW_BODY}`;
+
 /**
  * The stable codes of `CaptureError`. A minor version may add members.
  *

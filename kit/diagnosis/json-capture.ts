@@ -1,21 +1,24 @@
 import { gatewayTimeMs } from "../../src/records/gateway-time.js";
 import { jsonOf, textOfUtf8 } from "../json-parts.js";
 import { recordOf, type HeaderLine } from "../sending/wire.js";
-import { CaptureError, type CapturedRequest } from "./captured-request.js";
+import { CaptureError, MISSING_BODY, RAW_BODY, type FoundRequest } from "./captured-request.js";
 import { hasCgiHeaders, requestOfVariables } from "./cgi-capture.js";
 import { headerLinesOf } from "./header-lines.js";
+import { isInsomniaYaml, readInsomniaYaml } from "./insomnia-yaml.js";
 import { parseHttpCapture } from "./http-capture.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a fixture, an AWS API Gateway event, a HAR file, a request of the APIs of ngrok and webhook.site or
+ * Reads an export of Insomnia 5 in YAML, a fixture, an AWS API Gateway event, a HAR file, a request of the APIs of ngrok and webhook.site or
  * their lists, CGI variables, or any JSON that holds such a request deeper inside: a line of a log, an export of
  * Postman or Insomnia, an event of Pipedream or Azure.
  */
-export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
+export function parseJsonCapture(bytes: Uint8Array): FoundRequest {
   const text = textOfUtf8(bytes)?.replace(/^\uFEFF/, "") ?? "";
-  const json = jsonOf(text) ?? deliveryWithin(text.split("\n", MAX_LOG_LINES).map(jsonOf));
+  const json = isInsomniaYaml(text)
+    ? readInsomniaYaml(text)
+    : (jsonOf(text) ?? deliveryWithin(text.split("\n", MAX_LOG_LINES).map(jsonOf)));
   if (json === undefined) {
     // Without the parse error as cause: its message quotes the text.
     throw new CaptureError(
@@ -32,7 +35,7 @@ export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
   return readRequest(capture);
 }
 
-function readRequest(capture: Json): CapturedRequest {
+function readRequest(capture: Json): FoundRequest {
   const request = recordIn(capture["request"]);
   if (typeof request?.["raw"] === "string") return readNgrok(capture, request["raw"]);
   if (request !== undefined && headerLinesOf(request["headers"]).length > 0) {
@@ -78,27 +81,24 @@ function deliveryIn(list: unknown, name: string): Json {
 }
 
 /** ngrok keeps the request as it was sent, in base64. */
-function readNgrok(capture: Json, raw: string): CapturedRequest {
+function readNgrok(capture: Json, raw: string): FoundRequest {
   const request = parseHttpCapture(Buffer.from(raw, "base64"));
   return { ...request, receivedAt: momentOf(capture["start"]) };
 }
 
-function readHarEntry(entry: Json, request: Json): CapturedRequest {
+function readHarEntry(entry: Json, request: Json): FoundRequest {
   const lines = headerLinesOf(request["headers"]);
-  const postData = recordIn(request["postData"]);
-  if (postData === undefined) {
-    throw new CaptureError("missing_body", "the request in the HAR entry has no postData");
-  }
+  const { text, encoding } = recordIn(request["postData"]) ?? {};
   return {
     method: textIn(request["method"]),
     headers: recordOf(lines),
-    body: bytesOf(postData["text"], postData["encoding"] === "base64", "postData.text"),
+    body: () => bytesOf(text, encoding === "base64", "postData.text"),
     receivedAt: momentOf(entry["startedDateTime"]),
   };
 }
 
 /** A fixture, a serverless event, or a request of webhook.site, which has the body as `content`. */
-function readEvent(event: Json): CapturedRequest {
+function readEvent(event: Json): FoundRequest {
   const lines = linesOfEvent(event);
   if (lines.length === 0) throw missingHeaders();
   const { content, isBase64Encoded, method, httpMethod } = event;
@@ -110,9 +110,6 @@ function readEvent(event: Json): CapturedRequest {
   const body = raw_body ?? (typeof text === "string" ? text : parsed);
   const context = recordIn(event["requestContext"]);
   const http = recordIn(context?.["http"]);
-  if (body === undefined && bodyBase64 === undefined) {
-    throw new CaptureError("missing_body", "there is no body: neither body nor bodyBase64");
-  }
   const moments = [
     event["receivedAt"],
     context?.["timeEpoch"],
@@ -122,7 +119,7 @@ function readEvent(event: Json): CapturedRequest {
   return {
     method: textIn(method) ?? textIn(httpMethod) ?? textIn(http?.["method"]),
     headers: recordOf(lines),
-    body:
+    body: () =>
       bodyBase64 === undefined
         ? bytesOf(body, isBase64Encoded === true, "body")
         : bytesOf(bodyBase64, true, "bodyBase64"),
@@ -145,9 +142,10 @@ function bytesOf(value: unknown, isBase64: boolean, field: string): Uint8Array {
   // A serverless event without a body has null.
   if (value === null) return new Uint8Array(0);
   if (typeof value === "string") return Buffer.from(value, isBase64 ? "base64" : "utf8");
+  if (value === undefined) throw new CaptureError("missing_body", MISSING_BODY);
   throw new CaptureError(
     "invalid_body",
-    `${field} must be text: a parsed body cannot be turned back into its bytes`,
+    `${field} must be text: a parsed body cannot be turned back into its bytes; ${RAW_BODY}`,
   );
 }
 

@@ -1,7 +1,8 @@
-import { CaptureError, type CapturedRequest } from "./captured-request.js";
+import { CaptureError, type CapturedRequest, type FoundRequest } from "./captured-request.js";
 import { isCgiDump, parseCgiDump } from "./cgi-capture.js";
 import { isCurlCommand, parseCurlCommand } from "./curl-command.js";
 import { parseHttpCapture } from "./http-capture.js";
+import { isInsomniaYaml } from "./insomnia-yaml.js";
 import { parseJsonCapture } from "./json-capture.js";
 import { parsePrintedCapture } from "./printed-capture.js";
 
@@ -10,21 +11,35 @@ import { parsePrintedCapture } from "./printed-capture.js";
  * or CRLF), the output of `curl -v` followed by the body, a `curl` command, a fixture file, a HAR file or one
  * of its entries, an AWS API Gateway event, a request or a list of requests of the APIs of ngrok and
  * webhook.site, and CGI variables (lines of `HTTP_X_WEBHOOK_ID=…` or PHP's `$_SERVER` printed, a blank line and the
- * body; or their JSON), a line of a log in JSON, an export of Postman or Insomnia, an event of Pipedream or Azure, and
- * headers as Node, PHP, Python or PowerShell print them, followed by the body. The body is kept byte for byte; only chunked Transfer-Encoding, base64 and shell quotes
- * are undone, if the capture has them. At most 1 000 header lines are read. Pass bytes if you have them: a
- * body does not have to be UTF-8.
+ * body; or their JSON), a line of a log in JSON, an export of Postman or Insomnia (4 in JSON, 5 in YAML), an event of
+ * Pipedream or Azure, and headers as Node, PHP, Python or PowerShell print them, followed by the body. The body is
+ * kept byte for byte; only chunked Transfer-Encoding, base64 and shell quotes are undone, if the capture has them. At
+ * most 1 000 header lines are read. Pass bytes if you have them: a body does not have to be UTF-8.
  *
- * @throws CaptureError if the text is none of these.
+ * @param body The exact body, for a capture that may have nothing but the headers. Default: that of the capture.
+ * @throws CaptureError if the text is none of these, or has no body.
  * @experimental
  */
-export function parseCapturedRequest(capture: Uint8Array | string): CapturedRequest {
+export function parseCapturedRequest(
+  capture: Uint8Array | string,
+  body?: Uint8Array,
+): CapturedRequest {
+  const request = findRequest(capture);
+  const own = (): Uint8Array =>
+    typeof request.body === "function" ? request.body() : request.body;
+  return { ...request, body: body ?? own() };
+}
+
+function findRequest(capture: Uint8Array | string): FoundRequest {
   const bytes = inUtf8(typeof capture === "string" ? Buffer.from(capture, "utf8") : capture);
   const first = bytes.find((byte) => byte > SPACE);
   if (first === undefined) throw new CaptureError("empty_capture", "the capture is empty");
   if (isCgiDump(bytes)) return parseCgiDump(bytes);
   if (isCurlCommand(bytes)) return parseCurlCommand(bytes);
-  const isJson = first === BRACE || first === BRACKET;
+  const isJson =
+    first === BRACE ||
+    first === BRACKET ||
+    isInsomniaYaml(bytes.subarray(0, 100).toString("latin1"));
   try {
     return isJson ? parseJsonCapture(bytes) : parseHttpCapture(bytes);
   } catch (error) {

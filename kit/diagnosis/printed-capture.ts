@@ -1,5 +1,5 @@
 import { recordOf, type HeaderLine } from "../sending/wire.js";
-import type { CapturedRequest } from "./captured-request.js";
+import { CaptureError, MISSING_BODY, type FoundRequest } from "./captured-request.js";
 import { MAX_HEADER_LINES } from "./header-lines.js";
 
 /**
@@ -19,7 +19,7 @@ const NO_VALUE = /^(?:string|int|array|=|\d{1,3})$/i;
  * `getallheaders()` with print_r, var_export or var_dump, a hash table of PowerShell, or a dict of Python. Undefined
  * if no webhook header is found so.
  */
-export function parsePrintedCapture(bytes: Buffer): CapturedRequest | undefined {
+export function parsePrintedCapture(bytes: Buffer): FoundRequest | undefined {
   const text = bytes.toString("latin1");
   const lines: HeaderLine[] = [];
   let name: string | undefined;
@@ -42,8 +42,12 @@ export function parsePrintedCapture(bytes: Buffer): CapturedRequest | undefined 
   }
   if (!lines.some(([one]) => /^x-webhook-/i.test(one))) return undefined;
   const rest = text.slice(end);
-  const body = powerShellBody(rest) ?? rest.replace(/^[ \t;,)]*(?:\r?\n)*/, "");
-  return { headers: recordOf(lines), body: Buffer.from(body, "latin1") };
+  const after = powerShellBody(rest) ?? rest.replace(/^[ \t;,)]*(?:\r?\n)*/, "");
+  const body = (): Buffer => {
+    if (after === "") throw new CaptureError("missing_body", MISSING_BODY);
+    return Buffer.from(after, "latin1");
+  };
+  return { headers: recordOf(lines), body };
 }
 
 /** The text of `-Body "…"`, as browsers copy a request for PowerShell. */

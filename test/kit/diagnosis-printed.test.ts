@@ -4,125 +4,8 @@ import { expect, test } from "vitest";
 import { CaptureError } from "../../kit/diagnosis/captured-request.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
-import { ALARM_BODY, captured, codesOf, ID, NOW_MS, SECRET } from "./diagnosis-capture.js";
-
-const HEADERS = captured().headers as Record<string, string>;
-const LOWER = Object.fromEntries(
-  Object.entries({ Host: "a.example", ...HEADERS }).map(([name, value]) => [
-    name.toLowerCase(),
-    value,
-  ]),
-);
-const RAW = Object.entries(HEADERS).flat();
-const PAIRS = Object.entries(HEADERS);
-const PARSED: unknown = JSON.parse(ALARM_BODY);
-const PRETTY = (value: unknown): string => JSON.stringify(value, null, 2);
-
-function powerShell(text: string): string {
-  return text
-    .replaceAll(/[`"$]/g, "`$&")
-    .replaceAll(/[^ -~]/g, (one) => `$([char]${one.charCodeAt(0)})`);
-}
-
-/** The same delivery in the forms in which people have it. */
-const FORMS: readonly [what: string, capture: string][] = [
-  ["console.log of Node's headers", `${inspect(LOWER)}\n${ALARM_BODY}`],
-  ["the same with a blank line", `${inspect(LOWER)}\n\n${ALARM_BODY}`],
-  ["console.log after a word", `headers ${inspect(LOWER)}\n${ALARM_BODY}`],
-  ["console.log of headersDistinct", `${inspect(new Map(PAIRS))}\n${ALARM_BODY}`],
-  ["console.log of Headers", `${inspect(new Headers(HEADERS))}\n${ALARM_BODY}`],
-  ["console.log of rawHeaders", `${inspect(RAW)}\n${ALARM_BODY}`],
-  ["the headers in JSON", `${JSON.stringify(HEADERS)}\n${ALARM_BODY}`],
-  ["the headers in JSON, indented", `${PRETTY(HEADERS)}\r\n\r\n${ALARM_BODY}`],
-  ["rawHeaders in JSON", JSON.stringify({ rawHeaders: RAW, body: ALARM_BODY })],
-  [
-    "a line of pino",
-    `{"level":30,"msg":"listening"}\n${JSON.stringify({ level: 30, time: NOW_MS, req: { id: 1, method: "POST", headers: LOWER, body: ALARM_BODY } })}\n`,
-  ],
-  [
-    "a line of winston",
-    JSON.stringify({ level: "info", message: "webhook", headers: LOWER, rawBody: ALARM_BODY }),
-  ],
-  [
-    "a line of winston with text before it",
-    `info: webhook ${JSON.stringify(LOWER)}\n${ALARM_BODY}`,
-  ],
-  [
-    "an export of Postman",
-    PRETTY({
-      info: { name: "a" },
-      item: [
-        { name: "folder", item: [{ name: "other", request: { method: "GET", header: [] } }] },
-        {
-          name: "webhook",
-          request: {
-            method: "POST",
-            header: PAIRS.map(([key, value]) => ({ key, value, type: "text" })),
-            body: { mode: "raw", raw: ALARM_BODY, options: { raw: { language: "json" } } },
-            url: { raw: "https://a.example/hook" },
-          },
-        },
-      ],
-    }),
-  ],
-  [
-    "an export of Insomnia",
-    PRETTY({
-      _type: "export",
-      resources: [
-        { _type: "workspace", name: "a" },
-        {
-          _type: "request",
-          method: "POST",
-          headers: PAIRS.map(([name, value]) => ({ id: "pair_1", name, value })),
-          body: { mimeType: "application/json", text: ALARM_BODY },
-        },
-      ],
-    }),
-  ],
-  [
-    "an event of Pipedream",
-    PRETTY({
-      trigger: { event: { method: "POST", headers: LOWER, bodyRaw: ALARM_BODY, body: PARSED } },
-    }),
-  ],
-  [
-    "a raw event of Pipedream",
-    JSON.stringify({
-      headers: LOWER,
-      body_b64: Buffer.from(ALARM_BODY).toString("base64"),
-      body: PARSED,
-    }),
-  ],
-  [
-    "a request of Azure Functions",
-    PRETTY({ method: "POST", headers: LOWER, body: PARSED, rawBody: ALARM_BODY }),
-  ],
-  [
-    "getallheaders() by print_r",
-    `Array\n(\n${PAIRS.map(([name, value]) => `    [${name}] => ${value}\n`).join("")})\n\n${ALARM_BODY}`,
-  ],
-  [
-    "getallheaders() by var_export",
-    `array (\n${PAIRS.map(([name, value]) => `  '${name}' => '${value}',\n`).join("")})\n${ALARM_BODY}`,
-  ],
-  [
-    "getallheaders() by var_dump",
-    `array(5) {\n${PAIRS.map(([name, value]) => `  ["${name}"]=>\n  string(${value.length}) "${value}"\n`).join("")}}\n${ALARM_BODY}`,
-  ],
-  [
-    "Copy as PowerShell",
-    `Invoke-WebRequest -UseBasicParsing -Uri "https://a.example/hook" \`\n-Method "POST" \`\n-Headers @{\n${PAIRS.map(([name, value]) => `  "${name}"="${value}"\n`).join("")}} \`\n-ContentType "application/json" \`\n-Body ([System.Text.Encoding]::UTF8.GetBytes("${powerShell(ALARM_BODY)}"))`,
-  ],
-  [
-    "a dict of Python",
-    `{${PAIRS.map(([name, value]) => `'${name}': '${value}'`).join(", ")}}\n${ALARM_BODY}`,
-  ],
-  [
-    "a hash of Ruby",
-    `{${PAIRS.map(([name, value]) => `"${name}"=>"${value}"`).join(", ")}}\n${ALARM_BODY}`,
-  ],
-];
+import { FORMS, HEADERS, insomnia5, LOWER, RAW } from "./capture-forms.js";
+import { ALARM_BODY, codesOf, ID, NOW_MS, SECRET } from "./diagnosis-capture.js";
 
 test.each(FORMS)("parseCapturedRequest reads a delivery from %s", async (_, capture) => {
   const request = parseCapturedRequest(capture);
@@ -130,6 +13,52 @@ test.each(FORMS)("parseCapturedRequest reads a delivery from %s", async (_, capt
   const { result } = await diagnoseSignature({ ...request, now: NOW_MS, secret: SECRET });
   expect(result).toBe("good");
 });
+
+test("parseCapturedRequest reads any body and header from the YAML of Insomnia 5", () => {
+  const part = fc.constantFrom(
+    ..."\n\t '\"\\{}[]:#-|>,&*!%@`?a0å\u2028\u0001".split(""),
+    "\r\n",
+    "word ",
+    "  ",
+  );
+  const text = fc.array(part, { minLength: 1, maxLength: 200 }).map((parts) => parts.join(""));
+  const value = fc.stringMatching(/^[!-~]([ -~]{0,200}[!-~])?$/);
+  fc.assert(
+    fc.property(fc.oneof(text, fc.json()), value, (body, agent) => {
+      const yaml = insomnia5(body, [...Object.entries(HEADERS), ["User-Agent", agent]]);
+      const request = parseCapturedRequest(yaml);
+      expect(Buffer.from(request.body).toString()).toBe(Buffer.from(body).toString());
+      expect(request.headers["User-Agent"]).toBe(agent);
+      expect(request.method).toBe("POST");
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const SENT = { ...LOWER, "content-length": String(Buffer.byteLength(ALARM_BODY)) };
+
+test.each([
+  ["a line of pino", JSON.stringify({ level: 30, req: { id: 1, method: "POST", headers: SENT } })],
+  ["the headers in JSON", JSON.stringify(SENT)],
+  ["a line of winston", JSON.stringify({ message: "webhook", ...SENT })],
+  ["text before JSON", `info: webhook ${JSON.stringify(SENT)}\n`],
+  ["console.log", inspect(SENT)],
+  ["HAR without postData", JSON.stringify({ request: { method: "POST", headers: SENT } })],
+  [
+    "a parsed body",
+    JSON.stringify({ req: { headers: SENT, body: JSON.parse(ALARM_BODY) as unknown } }),
+  ],
+])(
+  "a log without the raw body is refused with where to get it, or read with the body apart: %s",
+  async (_, log) => {
+    expect(() => parseCapturedRequest(log)).toThrow(
+      /body.*; if no log has it, lead deliveries through `identity-gateway-webhooks listen/,
+    );
+    const request = parseCapturedRequest(log, Buffer.from(ALARM_BODY));
+    const { findings } = await diagnoseSignature({ ...request, now: NOW_MS, secret: SECRET });
+    expect(findings.map(({ code }) => code)).toEqual([]);
+  },
+);
 
 test("parseCapturedRequest keeps any body after the headers that Node prints", () => {
   const body = fc.uint8Array({ minLength: 1 }).filter(([first = 0]) => first > 0x3b);
