@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
 import { HISTOGRAMS } from "../src/telemetry/histogram-metrics.js";
 import { RECEIVER_METRICS } from "../src/telemetry/metrics.js";
-import { JOB_METRICS, JobTally, QUEUE_METRIC } from "../src/telemetry/opentelemetry/job-metrics.js";
+import {
+  JOB_METRICS,
+  JobTally,
+  QUEUE_METRICS,
+} from "../src/telemetry/opentelemetry/job-metrics.js";
 import { SPAN_ATTRIBUTES } from "../src/telemetry/opentelemetry/attributes.js";
 import { Tally } from "../src/telemetry/tally.js";
 
@@ -35,7 +39,7 @@ export function metricRows(): readonly Row[] {
       ...{ ...one, kind: "counter" },
       attributes: namesOf(one.read(new JobTally())),
     })),
-    { ...QUEUE_METRIC, kind: "gauge" },
+    ...QUEUE_METRICS.map((one) => ({ ...one, kind: "gauge" })),
   ];
 }
 

@@ -23,7 +23,7 @@ const histogramsOf = new WeakMap<Tally, Histograms>();
  * The metrics of a receiver in the text format of Prometheus (version 0.0.4), for users without an
  * OpenTelemetry SDK. Serve it as `text/plain; version=0.0.4`. Counters count from the making of the receiver;
  * the histograms measure from the first call on, so call it once at the start. It holds no id and nothing
- * of a body. The metrics of workers are only in `/opentelemetry`.
+ * of a body. The metrics of workers and queues are only in `/opentelemetry`.
  *
  * It is code of ours and not prom-client: that is nine times as large (18.5 kB against 2.0, minified and
  * brotli), and would only print the numbers that the receiver has already counted.

@@ -55,7 +55,7 @@ function measuredApp() {
     },
   });
   const work = calledWorker({ handlers: { new_alarm: () => undefined }, telemetry, logger: false });
-  const driver = { put: work, waiting: () => Promise.resolve({ oldestMs: 0 }) };
+  const driver = { put: work, waiting: () => Promise.resolve({ count: 0, oldestMs: 0, dead: 0 }) };
   const withInbox = createWebhookReceiver({
     ...{ secret: TEST_SECRET, telemetry, logger: false },
     handlers: inbox({ driver, telemetry }),

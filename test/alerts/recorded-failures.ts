@@ -150,6 +150,11 @@ export const MORE_FAILURES: readonly (readonly [
     }),
   ],
   [
+    "dead jobs wait for someone to replay them",
+    "GatewayWebhookDeliveryLost",
+    set("gateway_webhook_jobs_queued", 2, { queue: "gateway-deliveries", state: "dead" }),
+  ],
+  [
     "the gateway sends a value that is not documented",
     "GatewayWebhookUnknownType",
     added("gateway_webhook_drift_total", { kind: "value" }),

@@ -1,7 +1,7 @@
 import { context, SpanKind, trace } from "@opentelemetry/api";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { createWebhookReceiver, RetryLater, type WebhookTelemetry } from "../../src/index.js";
-import { inbox } from "../../src/inbox/index.js";
+import { inbox, type QueueProducer } from "../../src/inbox/index.js";
 import {
   openTelemetry,
   type OpenTelemetryOptions,
@@ -33,6 +33,12 @@ const named = (name: string) => {
   if (found === undefined) throw new Error(`no span ${name}`);
   return found;
 };
+
+/** A receiver whose telemetry measures its queue. */
+function inboxReceiverWith(driver: QueueProducer, telemetry: WebhookTelemetry) {
+  const handlers = inbox({ driver, telemetry });
+  return createWebhookReceiver({ secret: TEST_SECRET, logger: false, handlers });
+}
 
 describeEachEngine((engine, name) => {
   afterEach(() => {
@@ -84,10 +90,7 @@ describeEachEngine((engine, name) => {
   it(`${name}: the age of the oldest waiting job rises without a worker, and is 0 once all jobs have run`, async () => {
     const telemetry = telemetryOf();
     const queue = await engine().open("waiting");
-    const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, logger: false },
-      handlers: inbox({ driver: queue.enqueue, telemetry }),
-    });
+    const receiver = inboxReceiverWith(queue.enqueue, telemetry);
     const oldestAge = async (): Promise<number | undefined> => {
       const series = parsePrometheus(await sdk.prometheusText());
       return series.get('gateway_webhook_jobs_oldest_age{queue="waiting"}');
@@ -101,6 +104,34 @@ describeEachEngine((engine, name) => {
     await expect.poll(oldestAge).toBe(0);
     await stop();
   });
+
+  it(`${name}: the jobs that wait and those that are dead are counted`, async () => {
+    const telemetry = telemetryOf();
+    const queue = await engine().open("counted", { retryLimit: 0 });
+    const receiver = inboxReceiverWith(queue.enqueue, telemetry);
+    const counts = async () => {
+      const series = parsePrometheus(await sdk.prometheusText());
+      return ["waiting", "dead"].map((state) =>
+        series.get(`gateway_webhook_jobs_queued{queue="counted",state="${state}"}`),
+      );
+    };
+    for (const account of [1, 2]) await receiver.receive(await alarmDelivery(account));
+    await settlesAt(counts, [2, 0]);
+    const { stop } = watchWorker(queue, () => Promise.reject(new Error("made up")));
+    await settlesAt(counts, [0, 2]);
+    await stop();
+  });
+});
+
+it("an export asks a queue once, and a number that the engine does not know has no series", async () => {
+  const telemetry = telemetryOf();
+  let calls = 0;
+  const waiting = () => Promise.resolve({ dead: (calls += 1) });
+  inboxReceiverWith({ name: "half", put: () => Promise.resolve(), waiting }, telemetry);
+  const text = await sdk.prometheusText();
+  expect(text).toContain('gateway_webhook_jobs_queued{queue="half",state="dead"} 1');
+  expect(text).not.toMatch(/oldest_age\{|state="waiting"/);
+  expect(calls).toBe(1);
 });
 
 it("a queue whose engine does not answer has no age, and the other metrics are exported", async () => {

@@ -4,7 +4,7 @@ import { forHistograms } from "../histogram-metrics.js";
 import { RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
 import type { MeasuredReceiver } from "../tally.js";
 import type { DurationRecorder } from "../../answer/observers.js";
-import { JOB_METRICS, JobTally, QUEUE_METRIC, QueueAges } from "./job-metrics.js";
+import { JOB_METRICS, JobTally, QUEUE_METRICS, QueueStates } from "./job-metrics.js";
 
 /** The name of our meter and our tracer. */
 export const SCOPE = "identity-gateway-webhooks";
@@ -16,7 +16,7 @@ export const SCOPE = "identity-gateway-webhooks";
 export class Instruments {
   readonly #receivers: MeasuredReceiver[] = [];
   readonly #jobs = new JobTally();
-  readonly #queues = new QueueAges();
+  readonly #queues = new QueueStates();
   readonly #durations: DurationRecorder;
 
   constructor(provider: MeterProvider) {
@@ -45,12 +45,22 @@ export class Instruments {
       observe,
       all.map(({ instrument }) => instrument),
     );
-    const { name, unit, description } = QUEUE_METRIC;
-    meter.createObservableGauge(name, { unit, description }).addCallback(async (result) => {
-      for (const { attributes, value } of await this.#queues.series()) {
-        result.observe(value, attributes);
-      }
-    });
+    const queued = QUEUE_METRICS.map(({ name, unit, description, read }) => ({
+      instrument: meter.createObservableGauge(name, { unit, description }),
+      read,
+    }));
+    meter.addBatchObservableCallback(
+      async (result) => {
+        for (const [queue, state] of await this.#queues.read()) {
+          for (const { instrument, read } of queued) {
+            for (const { attributes, value } of read(state)) {
+              result.observe(instrument, value, { queue, ...attributes });
+            }
+          }
+        }
+      },
+      queued.map(({ instrument }) => instrument),
+    );
   }
 
   /** Exports the numbers of a receiver from now on. */
@@ -59,7 +69,7 @@ export class Instruments {
     receiver.tally.attach(this.#durations);
   }
 
-  /** Exports the age of the oldest waiting job of a queue from now on. */
+  /** Exports the state of a queue from now on. */
   connectQueue(queue: MeasuredQueue): void {
     this.#queues.add(queue);
   }

@@ -47,19 +47,35 @@ export const JOB_METRICS = [
   },
 ];
 
-/** The metric of the queues that inboxes write to. */
-export const QUEUE_METRIC = {
-  name: "gateway_webhook.jobs.oldest_age",
-  unit: "s",
-  attributes: ["queue"],
-  description: "How long the oldest due job has waited for a worker; 0: none waits",
-};
+type QueueState = Awaited<ReturnType<NonNullable<MeasuredQueue["waiting"]>>>;
+
+/** The metrics of the queues that inboxes write to. A number that an engine does not know has no series. */
+export const QUEUE_METRICS = [
+  {
+    name: "gateway_webhook.jobs.oldest_age",
+    unit: "s",
+    attributes: ["queue"],
+    description: "How long the oldest due job has waited for a worker; 0: none waits",
+    read: ({ oldestMs }: QueueState): Series[] =>
+      oldestMs === undefined ? [] : [{ attributes: {}, value: oldestMs / 1000 }],
+  },
+  {
+    name: "gateway_webhook.jobs.queued",
+    unit: "{job}",
+    attributes: ["queue", "state"],
+    description: "Jobs in the queue that wait for a worker, or that are dead",
+    read: ({ count, dead }: QueueState): Series[] =>
+      Object.entries({ waiting: count, dead }).flatMap(([state, value]) =>
+        value === undefined ? [] : [{ attributes: { state }, value }],
+      ),
+  },
+];
 
 /** An export must not wait longer for an engine that is down. */
 const QUERY_TIMEOUT_MS = 5_000;
 
-/** Asks the engines of queues how long their oldest job has waited. */
-export class QueueAges {
+/** Asks the engines of queues for their state, once for all metrics. */
+export class QueueStates {
   readonly #queues = new Map<string, MeasuredQueue>();
 
   /** A queue that cannot tell is left out. Of two queues with one name the later is asked. */
@@ -67,14 +83,13 @@ export class QueueAges {
     if (queue.waiting !== undefined) this.#queues.set(queue.name ?? "queue", queue);
   }
 
-  /** A queue whose engine does not answer has no series. Never rejects. */
-  async series(): Promise<readonly Series[]> {
-    const asked = [...this.#queues].map(async ([queue, measured]): Promise<Series[]> => {
+  /** The state of each queue, by its name. A queue whose engine does not answer is left out. Never rejects. */
+  async read(): Promise<readonly (readonly [string, QueueState])[]> {
+    const asked = [...this.#queues].map(async ([queue, measured]) => {
       try {
         const query = (async () => measured.waiting?.())();
-        const state = await within(QUERY_TIMEOUT_MS, "the age of the oldest job", query);
-        const ms = state?.oldestMs;
-        return ms === undefined ? [] : [{ attributes: { queue }, value: ms / 1000 }];
+        const state = await within(QUERY_TIMEOUT_MS, "the state of the queue", query);
+        return state === undefined ? [] : [[queue, state] as const];
       } catch {
         return [];
       }
