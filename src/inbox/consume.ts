@@ -34,7 +34,8 @@ export interface InboxConsumeOptions<Tx = never> extends RetryOptions {
   handlers: NoInfer<WebhookHandlers<DeliveryContext<Tx>>>;
   /**
    * Called once for each run of a job, after the engine has its result, and once for each job that the
-   * engine gives up. Its errors and rejections are ignored. Default: none.
+   * engine gives up. A crash between the two loses a report, so watch the number of dead jobs too. Its errors
+   * and rejections are ignored. Default: none.
    */
   onJob?: OnJob | undefined;
   /** How many jobs run at the same time. From 1 to 1 000, default 10; never more than the store allows. */

@@ -75,18 +75,20 @@ function matchOf(pattern: RegExp, text: unknown): string | undefined {
 
 /** Clients report each failed attempt to connect. The same error is logged once per minute. */
 const SAME_ERROR_MS = 60_000;
+const MOST_MESSAGES = 100;
 
-/** Tells new errors from repetitions of the last one. */
+/** Tells new errors from repetitions. Remembers the latest 100 messages. */
 export class RepetitionFilter {
-  #message = "";
-  #at = Number.NEGATIVE_INFINITY;
+  readonly #loggedAt = new Map<string, number>();
 
   /** False for the same message within a minute. */
   isNew({ message }: Error): boolean {
     const now = performance.now();
-    if (message === this.#message && now - this.#at < SAME_ERROR_MS) return false;
-    this.#message = message;
-    this.#at = now;
+    if (now - (this.#loggedAt.get(message) ?? -Infinity) < SAME_ERROR_MS) return false;
+    this.#loggedAt.delete(message);
+    this.#loggedAt.set(message, now);
+    const [oldest = ""] = this.#loggedAt.keys();
+    if (this.#loggedAt.size > MOST_MESSAGES) this.#loggedAt.delete(oldest);
     return true;
   }
 }

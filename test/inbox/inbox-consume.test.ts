@@ -14,6 +14,7 @@ import {
   inboxConsume,
   type InboxConsumeOptions,
   type JobReport,
+  type QueueConsumer,
   type QueueMessage,
   type QueueSettlement,
 } from "../../src/inbox/index.js";
@@ -106,6 +107,31 @@ describe("a worker of any queue", () => {
     await vi.advanceTimersByTimeAsync(31_000);
     expect([seen, driver.broker.jobs.size]).toEqual([["a"], 0]);
     await stop();
+  });
+
+  it("logs each error of the queue once a minute, also when two take turns", async () => {
+    const lines: string[] = [];
+    const take = (line: string) => lines.push(line);
+    let onError = (_: Error): void => undefined;
+    const receive: QueueConsumer["receive"] = (_, options) => {
+      ({ onError } = options);
+      return { stop: () => Promise.resolve() };
+    };
+    const logger = { warn: take, error: take };
+    worker({
+      ...{ store: memoryStore(), handlers: { new_alarm: () => undefined }, logger },
+      driver: { extends: "message", receive },
+    });
+    const report = () => {
+      for (const words of ["refused", "reset", "refused"]) onError(new Error(words));
+    };
+    report();
+    await vi.advanceTimersByTimeAsync(59_000);
+    report();
+    expect(lines).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(1_000);
+    report();
+    expect(lines).toHaveLength(4);
   });
 
   it("claims a key of at most 128 characters, whatever the delivery id", async () => {
