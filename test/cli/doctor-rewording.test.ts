@@ -50,7 +50,7 @@ test.each<[string, Partial<ConformanceOptions>]>([
         target: ledgerReceiver(ledger, { secret }),
         secret,
         handledWithinMs: 5,
-        timeoutMs: 500,
+        timeoutMs: 10_000,
         ...options,
       },
       CLI_NAMES,

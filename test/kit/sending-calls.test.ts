@@ -123,11 +123,11 @@ describe("header lines as a record", () => {
     );
   });
 
-  test("a header name that is repeated 100 000 times is collected in linear time", () => {
-    const many = Array.from({ length: 100_000 }, (_, at): HeaderLine => ["X-A", String(at)]);
+  test("a header name that is repeated 400 000 times is collected in linear time", () => {
+    const many = Array.from({ length: 400_000 }, (_, at): HeaderLine => ["X-A", String(at)]);
     const startedAt = performance.now();
-    expect(recordOf(many)["X-A"]).toHaveLength(100_000);
-    // A new array for each line would copy 5 billion values.
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(recordOf(many)["X-A"]).toHaveLength(400_000);
+    // A new array for each line would copy 80 billion values.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 });

@@ -25,6 +25,7 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run alerts": /^simulating a month/m,
   "npm run flaws": /^judging \d+ receivers/m,
   "npx tsx test/flawed/languages/print-flaws.ts": /a receiver in Python|NOT judged/,
+  "npx tsx test/flawed/print-tools.ts": /^Author of the lists/m,
   "npm run platforms": /^installing the packages of/m,
   "npm run generate": ENDS,
   "npm run docs:build": /reading the API from the docstrings/,
