@@ -39,6 +39,12 @@ const ENGINES: readonly Engine[] = [
   },
   { name: "Redis", debian: "redis-server", commands: ["redis-server"] },
   { name: "NATS", debian: "nats-server", commands: ["nats-server"], folders: ["/usr/sbin"] },
+  {
+    name: "RabbitMQ",
+    debian: "rabbitmq-server",
+    commands: ["rabbitmq-server", "epmd"],
+    folders: ["/usr/lib/rabbitmq/bin"],
+  },
   { name: "Chromium", debian: "chromium", commands: ["chromium"] },
   { name: "Prometheus", debian: "prometheus", commands: ["prometheus", "promtool"] },
   { name: "a C++ compiler", debian: "g++", commands: ["g++"] },

@@ -14,14 +14,16 @@ interface DeadRecord {
 /** The most bytes by which a record is longer than its job. */
 export const DEAD_RECORD_BYTES = 1_024;
 
-export function deadRecordOf({ data, attempt }: QueueMessage, error: Error): string {
+export function deadRecordOf({ data, attempt }: QueueMessage, error: Error): object {
   const failedAt = Date.now();
-  return JSON.stringify({ attempts: attempt, failedAt, error: wordsOfText(error.message), data });
+  return { attempts: attempt, failedAt, error: wordsOfText(error.message), data };
 }
 
 /** Reads a record. `key` names a job that the inbox did not make. */
 export function readDeadRecord(content: Uint8Array, key: string): DeadRecord {
-  const { attempts, failedAt, error, data } = Object(jsonOf(content)) as Record<string, unknown>;
+  const json = jsonOf(content);
+  // An engine that gave up a job by itself has kept it as it was.
+  const { attempts, failedAt, error, data = json } = Object(json) as Record<string, unknown>;
   const { id = key, type } = jobNameOf(data);
   return {
     delivery: {

@@ -4,6 +4,7 @@ import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { cloudflareQueue, cloudflareQueueHandler } from "../../src/inbox/cloudflare/index.js";
 import { inbox } from "../../src/inbox/index.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
+import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
 import { memoryStore, type ConfigurationError } from "../../src/index.js";
@@ -34,6 +35,7 @@ const makers = {
   pgBossQueue,
   bullmqQueue,
   natsQueue,
+  rabbitmqQueue,
   sqsQueue,
   sqsHandler,
   cloudflareQueue,
@@ -103,6 +105,11 @@ const refused: Readonly<
     ],
     ["a queue name of natsQueue with a dot", { ...nats, queueName: "a.b" }, "must have no dot"],
     ["six replicas", { ...nats, replicas: 6 }, "replicas must be"],
+  ],
+  rabbitmqQueue: [
+    ["rabbitmqQueue without connect", {}, "connect must be a function: () => amqplib.connect(url)"],
+    ["a promise as connect", { connect: nothing() }, "connect must be a function"],
+    ["a queue name with a slash", { connect: nothing, queueName: "a/b" }, "queueName must be"],
   ],
   cloudflareQueue: [
     ["cloudflareQueue without options", undefined, "takes an options object"],

@@ -5,6 +5,7 @@ import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
+import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
 import { inbox, inboxConsume } from "../../src/inbox/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { createWebhookReceiver, memoryStore } from "../../src/index.js";
@@ -35,7 +36,7 @@ const constructors: readonly (readonly [name: string, make: Constructor])[] = [
   ...Object.entries({ createWebhookReceiver, memoryStore }),
   ...Object.entries({ redisStore, postgresStore, postgresTransactions }),
   ...Object.entries({ sqliteStore, sqliteTransactions }),
-  ...Object.entries({ inbox, inboxConsume, pgBossQueue, bullmqQueue, natsQueue }),
+  ...Object.entries({ inbox, inboxConsume, pgBossQueue, bullmqQueue, natsQueue, rabbitmqQueue }),
   ...Object.entries({ createGatewayTwin, createVirtualClock, receiverConformance }),
   ["recordFixtures", recordFixtures],
   ["sampleAlarm", (options) => sampleAlarm({}, options)],

@@ -11,7 +11,7 @@ import { partnerProject } from "../support/package/partner-project.js";
 const OWN_PROJECT = "docs/nestjs.md";
 const TOOLS = [
   ...["pg", "@types/pg", "pg-boss", "bullmq", "ioredis", "@opentelemetry/api"],
-  ...["@nats-io/jetstream", "@nats-io/transport-node", "@nats-io/nats-core"],
+  ...["@nats-io/jetstream", "@nats-io/transport-node", "@nats-io/nats-core", "amqplib"],
 ];
 
 const snippetsOf = (language: string) =>

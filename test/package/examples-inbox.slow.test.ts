@@ -1,7 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { signedDelivery, TEST_SECRET } from "../../kit/index.js";
-import { describeBullmq, describeNats, describePgBoss } from "../support/inbox/inbox-engines.js";
+import {
+  describeBullmq,
+  describeNats,
+  describePgBoss,
+  describeRabbitmq,
+} from "../support/inbox/inbox-engines.js";
 import {
   DUPLICATE,
   HANDLED,
@@ -15,6 +20,7 @@ import { eventually } from "../support/listening-receiver.js";
 import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
 import { startNatsServer } from "../support/nats/nats-server.js";
 import { startPostgres } from "../support/postgres/postgres-server.js";
+import { startRabbitmq } from "../support/rabbitmq/rabbitmq-server.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
 import { startedForAll } from "../support/started-for-all.js";
 
@@ -35,11 +41,14 @@ async function redis(): Promise<Service> {
   return { variables: { REDIS_PORT: String(port) }, close };
 }
 
-/** The queue, and Redis for the store. */
-async function nats(): Promise<Service> {
-  const [{ variables, close }, server] = await Promise.all([redis(), startNatsServer()]);
+/** A queue by its variable, and Redis for the store. */
+async function besideRedis(
+  variable: string,
+  start: () => Promise<{ readonly url: string; readonly close: () => Promise<void> }>,
+): Promise<Service> {
+  const [{ variables, close }, server] = await Promise.all([redis(), start()]);
   return {
-    variables: { ...variables, NATS_URL: server.url },
+    variables: { ...variables, [variable]: server.url },
     close: async () => {
       await Promise.all([server.close(), close()]);
     },
@@ -49,7 +58,8 @@ async function nats(): Promise<Service> {
 const EXAMPLES = [
   ["inbox-pg-boss.ts", describePgBoss, postgres],
   ["inbox-bullmq.ts", describeBullmq, redis],
-  ["inbox-nats.ts", describeNats, nats],
+  ["inbox-nats.ts", describeNats, () => besideRedis("NATS_URL", startNatsServer)],
+  ["inbox-rabbitmq.ts", describeRabbitmq, () => besideRedis("AMQP_URL", startRabbitmq)],
 ] as const;
 
 for (const [file, describeExample, startService] of EXAMPLES) {

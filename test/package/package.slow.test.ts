@@ -17,7 +17,16 @@ const SUBPATHS = [
   ...["", "/schemas", "/express", "/hono", "/node", "/fetch", "/adapter"],
   ...["/fastify", "/koa", "/nestjs", "/aws-lambda"],
   ...["/redis", "/postgres", "/sqlite", "/mysql", "/dynamodb", "/cloudflare"],
-  ...["/inbox", "/pg-boss", "/bullmq", "/nats", "/sqs", "/opentelemetry", "/management"],
+  ...[
+    "/inbox",
+    "/pg-boss",
+    "/bullmq",
+    "/nats",
+    "/rabbitmq",
+    "/sqs",
+    "/opentelemetry",
+    "/management",
+  ],
   "/testing",
 ];
 /** The entries that a receiver in production loads. */

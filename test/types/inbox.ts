@@ -2,6 +2,7 @@
 // have the types of a receiver's.
 import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
+import amqplib from "amqplib";
 import { Queue, Worker } from "bullmq";
 import PgBoss from "pg-boss";
 import {
@@ -24,6 +25,7 @@ import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import type { Replayed } from "../../src/inbox/dead-deliveries.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
 import { pgBossQueue, type DeadDelivery } from "../../src/inbox/pg-boss/index.js";
+import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
 import { type Equal } from "./proofs.js";
 
 declare function assert<T extends true>(): T;
@@ -46,6 +48,9 @@ const connection = await connect();
 const nats = natsQueue({ connection, jetstream: jetstream(connection) });
 createWebhookReceiver({ secret: "s", handlers: inbox({ driver: nats }) });
 inboxConsume({ driver: nats, store, handlers });
+const rabbitmq = rabbitmqQueue({ connect: () => amqplib.connect("amqp://localhost") });
+createWebhookReceiver({ secret: "s", handlers: inbox({ driver: rabbitmq }) });
+inboxConsume({ driver: rabbitmq, store, handlers });
 
 // A queue object is `queue`, and its name is `queueName`.
 // @ts-expect-error -- bullmqQueue takes a Queue object
@@ -60,6 +65,8 @@ createWebhookReceiver({ secret: "s", handlers: { new_alarm } });
 // The wrong engine.
 // @ts-expect-error -- a Queue of BullMQ is no PgBoss
 pgBossQueue({ boss: queue });
+// @ts-expect-error -- connect is a function, called again after a loss
+rabbitmqQueue({ connect: amqplib.connect("amqp://localhost") });
 // @ts-expect-error -- a connection is no JetStream client
 natsQueue({ connection, jetstream: connection });
 // @ts-expect-error -- a PgBoss is no Queue of BullMQ

@@ -158,7 +158,8 @@ function messageOf(
           await jetstream.publish(`${name}.${place}`, JSON.stringify(data), { msgID });
         } else {
           const subject = `${deadName}.${tokenOf(jobNameOf(data).id ?? id)}`;
-          await jetstream.publish(subject, deadRecordOf(message, settlement.error), { msgID });
+          const record = deadRecordOf(message, settlement.error);
+          await jetstream.publish(subject, JSON.stringify(record), { msgID });
         }
       }
       return received.ackAck();

@@ -3,6 +3,7 @@ import { startSqs } from "../../support/inbox/sqs-engine.js";
 import { startMysql } from "../../support/mysql/mysql-server.js";
 import { startNatsServer } from "../../support/nats/nats-server.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
+import { startRabbitmq } from "../../support/rabbitmq/rabbitmq-server.js";
 import { startRedisHttpFront } from "../../support/redis/http-front.js";
 import { startRedisServer } from "../../support/redis/redis-server.js";
 import type { Engine } from "./peers.js";
@@ -22,6 +23,7 @@ export async function startEngines(): Promise<Engines> {
   const mysql = await startMysql();
   const dynamodb = await startDynalite({ inMemory: true });
   const nats = await startNatsServer();
+  const rabbitmq = await startRabbitmq();
   const sqs = await startSqs();
   const host = "127.0.0.1";
   const addresses: Readonly<Record<Engine, object>> = {
@@ -31,6 +33,7 @@ export async function startEngines(): Promise<Engines> {
     mysql: { host, port: mysql.port },
     dynamodb: { url: dynamodb.url },
     nats: { servers: nats.url },
+    rabbitmq: { url: rabbitmq.url },
     sqs: { url: sqs.url },
   };
   return {
@@ -38,7 +41,7 @@ export async function startEngines(): Promise<Engines> {
     async close() {
       await front.close();
       await Promise.all(
-        [postgres, redis, mysql, dynamodb, nats, sqs].map((server) => server.close()),
+        [postgres, redis, mysql, dynamodb, nats, rabbitmq, sqs].map((server) => server.close()),
       );
     },
   };

@@ -1,5 +1,6 @@
 /** What a peer needs to run. */
-export type Engine = "postgres" | "redis" | "redis-http" | "mysql" | "dynamodb" | "nats" | "sqs";
+export type Engine =
+  "postgres" | "redis" | "redis-http" | "mysql" | "dynamodb" | "nats" | "rabbitmq" | "sqs";
 
 /** One optional peer, or several of one version. */
 export interface Peer {
@@ -82,6 +83,10 @@ export const PEERS: readonly Peer[] = [
   {
     names: ["@nats-io/jetstream", "@nats-io/transport-node"],
     ...{ entry: "nats", receiver: "nats", oldest: "3.0.0", engine: "nats" },
+  },
+  {
+    names: ["amqplib"],
+    ...{ entry: "rabbitmq", receiver: "rabbitmq", oldest: "0.10.0", engine: "rabbitmq" },
   },
   {
     names: ["@opentelemetry/api"],

@@ -197,6 +197,15 @@ export const receivers = {
     return { target };
   },
 
+  async rabbitmq({ handlers, ...options }) {
+    const { default: amqplib } = await import("amqplib");
+    const { inbox, inboxConsume } = await import("identity-gateway-webhooks/inbox");
+    const { rabbitmqQueue } = await import("identity-gateway-webhooks/rabbitmq");
+    const driver = rabbitmqQueue({ connect: () => amqplib.connect(ENGINE.url), queueName: RUN });
+    inboxConsume({ driver, store: memoryStore(), handlers });
+    return { target: createWebhookReceiver({ ...options, handlers: inbox({ driver }) }) };
+  },
+
   async opentelemetry(options) {
     const { SpanStatusCode, trace } = await import("@opentelemetry/api");
     const { openTelemetry } = await import("identity-gateway-webhooks/opentelemetry");

@@ -1,6 +1,7 @@
 import { describeService } from "../describe-service.js";
 import { hasNatsServer } from "../nats/nats-server.js";
 import { hasPostgres } from "../postgres/postgres-server.js";
+import { hasRabbitmq } from "../rabbitmq/rabbitmq-server.js";
 import { hasRedisServer } from "../redis/redis-server.js";
 import { startedForAll } from "../started-for-all.js";
 import { startBullmqEngine, type BullmqEngine } from "./inbox-bullmq-engine.js";
@@ -22,6 +23,12 @@ export function describeBullmq(title: string, body: () => void): void {
 export function describeNats(title: string, body: () => void): void {
   const isThere = hasNatsServer && hasRedisServer;
   describeService(title, isThere ? undefined : "NATS or Redis is not on this machine", body);
+}
+
+/** `describe` for tests on RabbitMQ. Skips them if it or Redis, which has the store, is not installed. */
+export function describeRabbitmq(title: string, body: () => void): void {
+  const isThere = hasRabbitmq && hasRedisServer;
+  describeService(title, isThere ? undefined : "RabbitMQ or Redis is not on this machine", body);
 }
 
 /** `describePgBoss` with a PgBoss that all its tests share. */

@@ -1,0 +1,60 @@
+import type { DeadDelivery, DeadLetters } from "../dead-deliveries.js";
+import { readDeadRecord } from "../dead-record.js";
+import { queueErrorOf } from "../queue-error.js";
+import type { AmqpChannel, AmqpMessage } from "./client.js";
+import type { RabbitLink } from "./link.js";
+
+/** RabbitMQ can only take messages and give them back, so each call reads the dead queue from its start. */
+export function deadLettersOf(link: RabbitLink): DeadLetters {
+  /** Calls `visit` with each dead job until it returns false, and gives back all that it did not acknowledge. */
+  const visitAll = async (
+    visit: (
+      record: ReturnType<typeof readDeadRecord>,
+      message: AmqpMessage,
+      channel: AmqpChannel,
+    ) => boolean | Promise<boolean>,
+  ): Promise<void> => {
+    try {
+      const { connection } = await link.open();
+      const channel = await connection.createConfirmChannel();
+      // Its errors reject the calls below.
+      channel.on("error", () => undefined);
+      let message = await channel.get(link.deadName);
+      while (message !== false) {
+        const { messageId } = message.properties;
+        const record = readDeadRecord(message.content, String(messageId));
+        if (!(await visit(record, message, channel))) break;
+        message = await channel.get(link.deadName);
+      }
+      channel.nackAll(true);
+      await channel.close();
+    } catch (error) {
+      throw queueErrorOf("RabbitMQ", error);
+    }
+  };
+  const takeAll = async (
+    ids: readonly string[],
+    take: (data: unknown) => Promise<void>,
+  ): Promise<ReadonlySet<string>> => {
+    const found = new Set<string>();
+    await visitAll(async ({ delivery: { id }, data }, message, channel) => {
+      if (!ids.includes(id)) return true;
+      // A delivery that died twice is replayed once.
+      if (!found.has(id)) await take(data);
+      channel.ack(message);
+      found.add(id);
+      return true;
+    });
+    return found;
+  };
+
+  return {
+    async list(limit, offset) {
+      const listed: DeadDelivery[] = [];
+      await visitAll(({ delivery }) => listed.push(delivery) < offset + limit);
+      return listed.slice(offset);
+    },
+    replay: (ids) => takeAll(ids, (data) => link.put(data)),
+    discard: (ids) => takeAll(ids, () => Promise.resolve()),
+  };
+}

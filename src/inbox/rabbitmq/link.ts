@@ -1,0 +1,171 @@
+import { within } from "../../common/timers.js";
+import { QueueError, queueErrorOf } from "../queue-error.js";
+import { contentOf, type AmqpChannel, type AmqpConnection, type AmqpMessage } from "./client.js";
+
+/** What a job of ours has beside its content. */
+export interface JobHeaders {
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
+  /** When it was first put: Unix milliseconds. */
+  readonly enqueuedAt: number;
+}
+
+const CONNECT_TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 5_000;
+const SECOND_MS = 1_000;
+/** A quorum queue that never drops a message: it moves it on only when the next queue has it. */
+const QUORUM = { "x-queue-type": "quorum", "x-overflow": "reject-publish" };
+/**
+ * RabbitMQ 4 drops a message after 20 receipts by default. The driver buries a job after fewer crashes, and reads
+ * dead jobs as often as someone looks.
+ */
+const DELIVERY_LIMIT = 1_000_000_000;
+
+/** An open connection with a confirm channel. When either closes, both do. */
+export interface OpenLink {
+  readonly connection: AmqpConnection;
+  readonly channel: AmqpChannel;
+  /** Aborts when they are closed, with the reason. */
+  readonly closed: AbortSignal;
+  /** Ids of messages that no queue took. */
+  readonly returned: Set<unknown>;
+  readonly delays: Set<string>;
+}
+
+/** Connects when it is needed, and again after a close. Declares the queues. */
+export class RabbitLink {
+  readonly name: string;
+  readonly deadName: string;
+  readonly #connect: () => PromiseLike<AmqpConnection>;
+  #opening: Promise<OpenLink> | undefined;
+  #generation = 0;
+
+  constructor(connect: () => PromiseLike<AmqpConnection>, name: string) {
+    this.#connect = connect;
+    this.name = name;
+    this.deadName = `${name}.dead`;
+  }
+
+  open(): Promise<OpenLink> {
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  async close(): Promise<void> {
+    const opening = this.#opening;
+    this.#opening = undefined;
+    const link = await opening?.catch(() => undefined);
+    if (link === undefined || link.closed.aborted) return;
+    // A connection that died unnoticed does not answer.
+    const closing = within(CLOSE_TIMEOUT_MS, "close", link.connection.close());
+    await closing.catch(() => undefined);
+  }
+
+  /** Publishes a job for its first attempt. */
+  async put(job: unknown): Promise<void> {
+    const headers = { attempt: 1, enqueuedAt: Date.now() };
+    await this.publish(await this.open(), this.name, contentOf(job), headers);
+  }
+
+  /** Resolves when the queue has the message on a majority of its servers. */
+  async publish(
+    { channel, returned }: OpenLink,
+    queue: string,
+    content: Uint8Array,
+    headers: JobHeaders,
+  ): Promise<void> {
+    const messageId = crypto.randomUUID();
+    const options = { persistent: true, mandatory: true, messageId, headers } as const;
+    await new Promise<void>((resolve, reject) => {
+      channel.publish("", queue, content, options, (error) => {
+        // The return comes before the confirmation.
+        if (returned.delete(messageId)) reject(new QueueError("RabbitMQ has no such queue"));
+        else if (error === null || error === undefined) resolve();
+        else reject(queueErrorOf("RabbitMQ did not take the message", error));
+      });
+    });
+  }
+
+  /** As `publish`, into a queue from which the message comes back after the delay or up to a quarter later. */
+  async publishLater(
+    open: OpenLink,
+    content: Uint8Array,
+    headers: JobHeaders,
+    afterMs: number,
+  ): Promise<void> {
+    const { channel, delays } = open;
+    const delayMs = roundedUp(afterMs);
+    const queue = `${this.name}.retry.${String(delayMs)}`;
+    if (!delays.has(queue)) {
+      await declare(channel, queue, { "x-message-ttl": delayMs, ...deadLettersTo(this.name) });
+      delays.add(queue);
+    }
+    await this.publish(open, queue, content, headers);
+  }
+
+  async #open(): Promise<OpenLink> {
+    this.#generation += 1;
+    const generation = this.#generation;
+    const closed = new AbortController();
+    const returned = new Set<unknown>();
+    let reason: unknown = new QueueError("the connection to RabbitMQ is closed");
+    let connection: AmqpConnection | undefined;
+    const close = (one: AmqpConnection): void => {
+      one.close().then(undefined, () => undefined);
+    };
+    const onError = (error: unknown): void => {
+      reason = error;
+    };
+    const onClose = (): void => {
+      if (generation === this.#generation) this.#opening = undefined;
+      closed.abort(reason);
+      if (connection !== undefined) close(connection);
+    };
+    try {
+      const connecting = (async () => this.#connect())();
+      connection = await within(CONNECT_TIMEOUT_MS, "connect", connecting, close);
+      connection.on("error", onError);
+      connection.on("close", onClose);
+      const channel = await connection.createConfirmChannel();
+      channel.on("error", onError);
+      channel.on("close", onClose);
+      channel.on("return", ({ properties }: AmqpMessage) => returned.add(properties.messageId));
+      const limit = { "x-delivery-limit": DELIVERY_LIMIT };
+      await declare(channel, this.deadName, limit);
+      await declare(channel, this.name, { ...limit, ...deadLettersTo(this.deadName) });
+      return { connection, channel, closed: closed.signal, returned, delays: new Set() };
+    } catch (error) {
+      onError(error);
+      onClose();
+      throw error;
+    }
+  }
+}
+
+function deadLettersTo(queue: string): object {
+  return {
+    "x-dead-letter-exchange": "",
+    "x-dead-letter-routing-key": queue,
+    "x-dead-letter-strategy": "at-least-once",
+  };
+}
+
+async function declare(channel: AmqpChannel, queue: string, own: object): Promise<void> {
+  try {
+    await channel.assertQueue(queue, { durable: true, arguments: { ...QUORUM, ...own } });
+  } catch (error) {
+    // PRECONDITION_FAILED, the usual cause, says so by its code alone.
+    const { code } = Object(error) as { readonly code?: unknown };
+    if (code !== 406) throw error;
+    throw new QueueError(
+      `the queue ${queue} exists with other arguments: delete it or use another`,
+    );
+  }
+}
+
+/** Four delays for each doubling, so that there are few queues: 1 s, 1.25 s, … 8 s, 10 s, 12 s, 14 s, 16 s, 20 s. */
+function roundedUp(ms: number): number {
+  const atLeast = Math.max(ms, SECOND_MS);
+  const step = (SECOND_MS / 4) * 2 ** Math.floor(Math.log2(atLeast / SECOND_MS));
+  return Math.ceil(atLeast / step) * step;
+}
