@@ -112,9 +112,11 @@ describe("a worker of any queue", () => {
   it("logs each error of the queue once a minute, also when two take turns", async () => {
     const lines: string[] = [];
     const take = (line: string) => lines.push(line);
-    let onError = (_: Error): void => undefined;
+    let onError: (error: Error) => void = () => undefined;
     const receive: QueueConsumer["receive"] = (_, options) => {
-      ({ onError } = options);
+      onError = (error) => {
+        options.onError(error);
+      };
       return { stop: () => Promise.resolve() };
     };
     const logger = { warn: take, error: take };
