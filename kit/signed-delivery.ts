@@ -81,6 +81,9 @@ export type SignedDeliveryHeaders = {
   readonly "X-Webhook-Signature": string;
 };
 
+/** `Buffer<ArrayBuffer>`, which `fetch` takes, for TypeScript before 5.7 too, where `Buffer` is not generic. */
+type OwnBuffer = Buffer & { readonly buffer: ArrayBuffer };
+
 /**
  * A signed request, as the gateway sends it.
  *
@@ -90,7 +93,7 @@ export interface SignedDelivery {
   readonly method: "POST";
   readonly headers: SignedDeliveryHeaders;
   /** Text. Bytes if the given `body` is not valid UTF-8. */
-  readonly body: string | Buffer<ArrayBuffer>;
+  readonly body: string | OwnBuffer;
 }
 
 const OPTIONS = ["type", "alarm", "event", "body", "secret", "id", "timestamp"];
@@ -145,7 +148,7 @@ function contentOf(
 }
 
 /** Text if it encodes to the same bytes, since supertest sends text unchanged. Otherwise a copy. */
-function textOrBytes(body: Uint8Array): string | Buffer<ArrayBuffer> {
+function textOrBytes(body: Uint8Array): string | OwnBuffer {
   const bytes = Buffer.from(body);
   const text = bytes.toString();
   return Buffer.from(text).equals(bytes) ? text : bytes;

@@ -13,22 +13,11 @@ import {
 } from "../support/package/installed-package.js";
 
 const NAME = "identity-gateway-webhooks";
-const SUBPATHS = [
-  ...["", "/schemas", "/express", "/hono", "/node", "/fetch", "/adapter"],
-  ...["/fastify", "/koa", "/nestjs", "/aws-lambda"],
-  ...["/redis", "/postgres", "/sqlite", "/mysql", "/dynamodb", "/cloudflare"],
-  ...[
-    "/inbox",
-    "/pg-boss",
-    "/bullmq",
-    "/nats",
-    "/rabbitmq",
-    "/sqs",
-    "/opentelemetry",
-    "/management",
-  ],
-  "/testing",
-];
+const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as { exports: object };
+/** Every entry with code. */
+const SUBPATHS = Object.entries(exports)
+  .filter(([, target]) => typeof target === "object")
+  .map(([entry]) => entry.slice(1));
 /** The entries that a receiver in production loads. */
 const RECEIVING = SUBPATHS.filter((subpath) => subpath !== "/testing");
 /** The values that each entry exports, as its API report lists them. */
@@ -323,16 +312,24 @@ test("a consumer's compiler under moduleResolution node10 finds every existing s
 });
 
 test.each([
-  ["nodenext", { module: "nodenext", moduleResolution: "nodenext" }],
-  ["node10", { module: "commonjs", moduleResolution: "node10" }],
-])("TypeScript 5.4 accepts the type tests under %s", (_, options) => {
+  ["nodenext in an ESM project", () => esm, resolutions[0][1]],
+  ["bundler in an ESM project", () => esm, resolutions[1][1]],
+  ["nodenext in a CommonJS project", () => cjs, resolutions[0][1]],
+  ["node10", () => cjs, { module: "commonjs", moduleResolution: "node10" }],
+] as const)("TypeScript 5.4 accepts the type tests and every entry under %s", (_, of, options) => {
   const [, oldest = ""] =
     /^TypeScript (\d+\.\d+) and later/m.exec(readFileSync("STABILITY.md", "utf8")) ?? [];
   expect(execFileSync(process.execPath, [OLDEST_TSC, "--version"], { encoding: "utf8" })).toMatch(
     `Version ${oldest}.`,
   );
-  for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
-  expect(cjs.typeCheck(options, TYPE_TESTS, OLDEST_TSC)).toBe("");
+  const project = of();
+  for (const file of TYPE_TESTS) project.copy(`test/types/${file}`, file);
+  const uses = SUBPATHS.map(
+    (subpath, n) => `export * as entry${String(n)} from "${NAME}${subpath}";`,
+  );
+  project.write("every-entry.ts", uses.join("\n"));
+  const files = [...TYPE_TESTS, "every-entry.ts"];
+  expect(project.typeCheck(options, files, OLDEST_TSC)).toBe("");
 });
 
 test("the bundle for the edge receives deliveries with Web standards only", async () => {
