@@ -1,4 +1,4 @@
-// npm run flaws [-- --named]
+// npm run flaws; npx tsx test/flawed/print-flaws.ts [--named]
 // Every flawed receiver and the cases that convict it, and every receiver without a flaw. Exits 1 when a flaw goes
 // free or a receiver without one is accused. With --named only the case runs that must convict a flaw.
 import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
@@ -20,6 +20,15 @@ process.stderr.write(
   `judging ${FLAWS.length + NGINX_FLAWS.length} receivers with a flaw, and ${RIGHT_RECEIVERS.length + Object.keys(VARIANTS).length + NGINX_HARMLESS.length} without\n`,
 );
 
+let judged = 0;
+const isJudged = (): void => {
+  judged += 1;
+  if (judged % 50 === 0) {
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    process.stderr.write(`${judged} judged in ${seconds} s\n`);
+  }
+};
+
 const flawed = [
   ...FLAWS.map((row) => ({ ...row, front: undefined, only: isNamedOnly })),
   // A whole run through a cache takes minutes.
@@ -30,6 +39,7 @@ const flaws = await inPool(flawed, AT_A_TIME, async (row) => {
   // In a whole run many cases wait for a receiver that hangs.
   const limits = options?.timeoutMs === undefined ? options : { ...options, timeoutMs: 5_000 };
   const report = await judge(createServer, limits, only ? [caughtBy] : undefined, front);
+  isJudged();
   const failed = report.results.filter(({ result }) => result === "failed");
   return { does, caughtBy, failed, isConvicted: failed.some(({ id }) => id === caughtBy) };
 });
@@ -52,6 +62,7 @@ const innocent = await inPool(
   AT_A_TIME,
   async ({ name, createServer, options, front }) => {
     const { results } = await judge(createServer, options, undefined, front);
+    isJudged();
     return { name, failed: results.filter(({ result }) => result === "failed") };
   },
 );

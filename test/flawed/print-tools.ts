@@ -1,4 +1,4 @@
-// npx tsx test/flawed/print-tools.ts [-- --quick]
+// npx tsx test/flawed/print-tools.ts [--quick]
 // What the tools show: the planted faults that explain names, by kind, the forms of a delivery that it reads, and the
 // screen of doctor with an endpoint that needs a second for each answer. Exits 1 when a fault is misnamed, a form is
 // not read, or the endpoint is accused. With --quick the last part, which takes two minutes, is left out.
