@@ -1,12 +1,18 @@
+import { isUtf8 } from "node:buffer";
 import { describe, expect, test } from "vitest";
 import { lambdaHandler } from "../../adapters/aws-lambda/index.js";
 import type { LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
-import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
+import {
+  ConfigurationError,
+  createWebhookReceiver,
+  type WebhookReceiver,
+} from "../../src/index.js";
 import type { WireRequest } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
-import { alarm, delivery } from "../support/deliveries.js";
-import { EVENT_FORMS } from "../support/lambda/event-forms.js";
+import { receiverConformance } from "../../kit/index.js";
+import { TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { EVENT_FORMS, type EventForm } from "../support/lambda/event-forms.js";
 
 const [httpApi, restApi, functionUrl, alb, albMultiValue] = EVENT_FORMS;
 
@@ -69,6 +75,46 @@ describe("bodies", () => {
       expect(event.isBase64Encoded).toBe(true);
       expect(result.body).toBe('{"outcome":"handled"}');
       expect(runs).toEqual([text(request)]);
+    },
+  );
+
+  /** The conformance case of bytes that decode to the signed text, behind a front. */
+  const otherBytes = async (form: EventForm, isDecoding: boolean) => {
+    const runs: Uint8Array[] = [];
+    const run = (_: unknown, { rawBody }: { rawBody: Uint8Array }) => void runs.push(rawBody);
+    const handlers = { new_alarm: run, delete_my_data_event: run, unrecognized: run };
+    const handle = lambdaHandler(
+      createWebhookReceiver({ secret: TEST_SECRET, handlers, logger: false }),
+    );
+    const target = async (request: Request): Promise<Response> => {
+      const body = Buffer.from(await request.arrayBuffer());
+      const event = form.eventOf({ method: "POST", headers: [...request.headers], body });
+      const text = { body: body.toString(), isBase64Encoded: false };
+      const { status, body: answer } = form.answerOf(
+        await handle(isDecoding ? { ...event, ...text } : event),
+      );
+      return new Response(answer, { status });
+    };
+    const cases = receiverConformance({ target, secret: TEST_SECRET });
+    const found = cases.find(({ id }) => id === "other_bytes_same_text");
+    const ended: unknown = await found?.run().catch((thrown: unknown) => thrown);
+    return { ended, runs };
+  };
+
+  test.each(EVENT_FORMS)(
+    "$name: a front that sends other bytes in base64 passes other_bytes_same_text",
+    async (form) => {
+      expect((await otherBytes(form, false)).ended).toMatchObject({ result: "passed" });
+    },
+  );
+
+  test.each(EVENT_FORMS)(
+    "$name: a front that decodes every body fails other_bytes_same_text, and handles only signed text",
+    async (form) => {
+      const { ended, runs } = await otherBytes(form, true);
+      expect(ended).toMatchObject({ name: "ConformanceFailure" });
+      // The handler got the text that was signed: the bytes that the sender changed never reached the function.
+      for (const rawBody of runs) expect(isUtf8(rawBody)).toBe(true);
     },
   );
 
