@@ -15,6 +15,8 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run build": /Build start/,
   "npm run demo": /handled once, \d+ lost/,
   "npm run demo -- --monitor": /handled once, \d+ lost/,
+  "npm run demo:lambda": /^installing fauxqs/m,
+  "npm run demo:workers": /^installing miniflare/m,
   "npm run demo -- --store d1": /^The gateway delivers to/m,
   // Installs and starts its server as D1's.
   "npm run demo -- --store dynamodb": /^installing dynalite/m,
