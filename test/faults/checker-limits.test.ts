@@ -80,6 +80,13 @@ describe("the checker of a mode's limits", () => {
     expect(rulesBroken({ limits, lines: [...first, start(1, 10, "b", 2)] })).toEqual([]);
   });
 
+  it("the checker finds more deliveries that used all their attempts than the mode allows", () => {
+    const deliveries = [{ id: "a", end: "exhausted" }] as const;
+    const none = { deliveries, lines: [], answers: [] };
+    expect(rulesBroken({ ...none, limits: { exhausted: 0 } })).toEqual(["too many exhausted"]);
+    expect(rulesBroken({ ...none, limits: { exhausted: 1 } })).toEqual([]);
+  });
+
   it("the checker finds more connections than the pools may open", () => {
     const connections = { limits: { connections: 60 } };
     expect(rulesBroken({ ...connections, mostConnections: 61 })).toEqual(["too many connections"]);

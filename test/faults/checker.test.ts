@@ -127,6 +127,17 @@ describe("the checker, in lease mode,", () => {
     expect(rulesBroken({ answers: [], lines, interruptions })).toEqual(["unexplained double"]);
   });
 
+  it("explains a double if the store lost what it confirmed while the first run held its claim", () => {
+    const broken = (from: number, to: number) =>
+      rulesBroken({
+        ...{ answers: [], lines: [...run(0), settled(25), ...AGAIN] },
+        interruptions: [{ kind: "forgot", from, to }],
+      });
+    expect(broken(20, 400)).toEqual([]);
+    expect(broken(26, 400)).toEqual(["unexplained double"]);
+    expect(broken(-2 * HOLD_MS, -HOLD_MS - 1)).toEqual(["unexplained double"]);
+  });
+
   it("compares overlapping runs with the run that began first", () => {
     const stop: Interruption = { kind: "stop", receiver: 1, from: 5, to: 3_000 };
     const lines = [

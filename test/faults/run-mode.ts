@@ -45,12 +45,13 @@ const FAIL_RATE = 0.1;
 
 /** Defaults of the options of a mode. */
 function receiverParts(
-  { flaw, options = {}, failRate = FAIL_RATE, clocksAgree }: Mode,
+  { flaw, options = {}, failRate = FAIL_RATE, clocksAgree, ...own }: Mode,
   slot: number,
 ) {
   return {
     ...(flaw === undefined ? {} : { flaw }),
-    ...{ options, failRate },
+    ...{ options, failRate, poolMax: own.poolMax, locksPairs: own.locksPairs },
+    adapter: own.adapter,
     clockOffMs: clocksAgree === true ? 0 : (CLOCKS_OFF_MS[slot] ?? 0),
   };
 }

@@ -9,11 +9,13 @@ const NOTICED_WITHIN_MS = 1_000;
 export function checkLimits(history: History, runs: Runs): readonly Violation[] {
   const { limits, mostConnections = 0 } = history;
   const { handlersAtOnce = Infinity, heldMs = Infinity, connections = Infinity } = limits;
+  const exhausted = history.deliveries.filter(({ end }) => end === "exhausted").length;
   const most = mostAtOnce(runs);
   return [
     ...held(history, runs, heldMs),
     ...beyond("too many at once", most, handlersAtOnce),
     ...beyond("too many connections", mostConnections, connections),
+    ...beyond("too many exhausted", exhausted, limits.exhausted ?? Infinity),
   ];
 }
 

@@ -2,7 +2,8 @@ import type { History, Interruption } from "./history.js";
 import type { Run, Runs } from "./runs.js";
 
 /** Why another process was allowed to take over a delivery that this run had claimed. */
-export type Excuse = "killed" | "was paused" | "lost its lease" | "not settled" | "store away";
+export type Excuse =
+  "killed" | "was paused" | "lost its lease" | "not settled" | "store away" | "store forgot";
 
 /** Tolerance for the length of a stall, in milliseconds: a timer measures it. */
 const STALL_SHARE = 0.6;
@@ -19,10 +20,10 @@ export interface Excuses {
 
 /** Finds the reasons in the records. */
 export function createExcuses({ guarantee, holdMs, interruptions }: History, runs: Runs): Excuses {
-  const ofReceiver = new Map<number, Exclude<Interruption, { kind: "store" }>[]>();
+  const ofReceiver = new Map<number, Extract<Interruption, { receiver: number }>[]>();
   const ofStore: Interruption[] = [];
   for (const interruption of interruptions) {
-    if (interruption.kind === "store") ofStore.push(interruption);
+    if (!("receiver" in interruption)) ofStore.push(interruption);
     else {
       const { receiver } = interruption;
       ofReceiver.set(receiver, [...(ofReceiver.get(receiver) ?? []), interruption]);
@@ -55,6 +56,11 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
     const heldTo = Math.min(settledAt ?? Infinity, laterStartedAt);
     const wasPaused = pausesOf(receiver).some(({ from, to }) => to >= heldFrom && from <= heldTo);
     if (wasPaused) return "was paused";
+
+    const isForgotten = ofStore.some(
+      ({ kind, from, to }) => kind === "forgot" && to >= heldFrom && from <= heldTo,
+    );
+    if (isForgotten) return "store forgot";
 
     // A worker does not say which result it could not write, or which lock ended before it got the job.
     const wasAway =

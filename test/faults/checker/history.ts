@@ -28,7 +28,12 @@ export type Interruption =
       readonly from: number;
       readonly to: number;
     }
-  | { readonly kind: "store"; readonly from: number; readonly to: number };
+  | {
+      /** `forgot`: the store has lost what it confirmed in this time. */
+      readonly kind: "store" | "forgot";
+      readonly from: number;
+      readonly to: number;
+    };
 
 /** One delivery, and how it ended at the sender. */
 export interface Delivery {

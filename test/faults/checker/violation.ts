@@ -24,6 +24,8 @@ export type Rule =
   | "too many at once"
   /** The receivers had more connections to the store's server than their pools may open. */
   | "too many connections"
+  /** More deliveries used all their attempts than the mode allows. */
+  | "too many exhausted"
   /** The run ended with an unfinished delivery or job. */
   | "unfinished"
   /** A receiver ended by itself. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Interruption } from "../checker/history.js";
-import type { FaultCounts } from "../plan/mode.js";
+import { NO_FAULTS, type FaultCounts } from "../plan/mode.js";
 import type { PlannedFault } from "../plan/schedule.js";
 import { now } from "./clock.js";
 import type { Fleet } from "./fleet.js";
@@ -24,10 +24,7 @@ export async function injectFaults(
   plan: readonly PlannedFault[],
   { fleet, proxy, store, reached }: FaultTargets,
 ) {
-  const counts: Record<keyof FaultCounts, number> = {
-    ...{ kills: 0, stops: 0, restarts: 0, cuts: 0 },
-    ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0, endings: 0 },
-  };
+  const counts: Record<keyof FaultCounts, number> = { ...NO_FAULTS };
   /** Faults of the store. */
   const interruptions: Interruption[] = [];
 
@@ -58,6 +55,20 @@ export async function injectFaults(
         return toStore(() => store.lockRows(lastsMs));
       case "endings":
         return toStore(() => store.endConnections(lastsMs));
+      case "freezes":
+        return toStore(() => store.freeze(lastsMs));
+      case "readOnlys":
+        return toStore(() => store.refuseWrites(lastsMs));
+      case "fulls":
+        return toStore(() => store.fill(lastsMs));
+      case "jumps":
+        return fleet.jump(slot, slot % 2 === 0 ? lastsMs : -lastsMs);
+      case "failovers": {
+        const from = now();
+        proxy?.redirect(await store.failOver(lastsMs));
+        interruptions.push({ kind: "forgot", from, to: now() });
+        return true;
+      }
       case "cuts":
         return toStore(() => {
           proxy?.cut();

@@ -15,6 +15,8 @@ export interface Fleet {
   readonly kill: (slot: number, downMs: number) => Promise<boolean>;
   /** Sends SIGSTOP, and SIGCONT after `ms`. False if no process runs in the slot. */
   readonly stop: (slot: number, ms: number) => Promise<boolean>;
+  /** The wall clock of a receiver jumps by `ms`. False if no process runs in the slot. */
+  readonly jump: (slot: number, ms: number) => Promise<boolean>;
   /** Resolves when all four receivers listen and their handlers no longer fail. */
   readonly heal: () => Promise<void>;
   /** The faults that the receivers had. */
@@ -128,6 +130,11 @@ export async function startFleet(
       interruptions.push({ kind: "stop", receiver: found.receiver, from, to: now() });
       found.isStopped = false;
       return true;
+    },
+    jump(slot, ms) {
+      const at = find(slot, () => true);
+      if (at !== undefined) slots[at]?.process.jump(ms);
+      return Promise.resolve(at !== undefined);
     },
     async heal() {
       isHealed = true;

@@ -6,7 +6,7 @@ import { buildSync } from "esbuild";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What receivers import beside the package, as a partner's would. */
-const DRIVERS = ["better-sqlite3", "bullmq", "mysql2", "pg", "pg-boss", "redis"];
+const DRIVERS = ["better-sqlite3", "bullmq", "hono", "mysql2", "pg", "pg-boss", "redis"];
 
 /**
  * Makes a project in `folder` with the built package and the receiver's program. Returns the path of the program.
@@ -24,6 +24,7 @@ export function installReceiver(folder: string): string {
     join(ROOT, "test/platforms/dynamodb/node_modules/@aws-sdk"),
     join(modules, "@aws-sdk"),
   );
+  symlinkSync(join(ROOT, "node_modules/@hono"), join(modules, "@hono"), "dir");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   buildSync({
     entryPoints: [fileURLToPath(new URL("../receivers/receiver.ts", import.meta.url))],

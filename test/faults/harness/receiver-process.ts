@@ -39,5 +39,7 @@ export function startReceiver(program: string, config: ReceiverConfig) {
     signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => child.kill(name),
     /** Makes its handlers stop failing. */
     heal: () => child.stdin.write("heal\n"),
+    /** Makes its wall clock jump. */
+    jump: (ms: number) => child.stdin.write(`jump ${ms}\n`),
   };
 }

@@ -12,13 +12,14 @@ interface Connection {
 
 /** Starts a proxy for the server at `port` of 127.0.0.1. The server may be down for a while. */
 export async function startTcpProxy(port: number) {
+  let target = port;
   const connections = new Set<Connection>();
   const weather: Weather = { latencyMs: 0, isHeld: false, isBlackHole: false };
   let areAnswersLost = false;
   let lost = 0;
 
   const server = createServer((client) => {
-    const upstream = connect(port, "127.0.0.1");
+    const upstream = connect(target, "127.0.0.1");
     let hasAsked = false;
 
     const reset = (): void => {
@@ -60,6 +61,11 @@ export async function startTcpProxy(port: number) {
     port: ownPort,
     /** Resets every connection once. Returns the number of connections. */
     cut: resetAll,
+    /** New connections lead to another server, and those that are open are reset. */
+    redirect(other: number) {
+      target = other;
+      resetAll();
+    },
     /**
      * While true, all data is dropped and nothing is answered. At the end the connections are reset, because
      * their streams have lost data.

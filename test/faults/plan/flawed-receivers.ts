@@ -1,6 +1,16 @@
 import type { Rule } from "../checker/violation.js";
 import { NO_FAULTS, type Mode } from "./mode.js";
 import {
+  FAILOVER_MODE,
+  FROZEN_MODE,
+  FULL_MODE,
+  JUMP_MODE,
+  LAMBDA_MODE,
+  OPPOSITE_MODE,
+  READ_ONLY_MODE,
+  SMALL_POOL_MODE,
+} from "./server-modes.js";
+import {
   ENDED_MODE,
   LOCKED_MODE,
   OVERLOAD_MODE,
@@ -20,7 +30,12 @@ export type Flaw =
   | "runs any number at once"
   | "knows a record by its delivery id"
   | "hangs up on a locked table"
-  | "listens for errors after it has waited";
+  | "listens for errors after it has waited"
+  | "handles while the store fails"
+  | "takes it for granted that a COMMIT commits"
+  | "uses its pool inside of a handler"
+  | "judges leases by its own clock"
+  | "answers before its function has ended";
 
 /** A faulty receiver, and the rule that the checker must find broken at least once. */
 export interface FlawedReceiver {
@@ -52,7 +67,7 @@ function failing(mode: Mode, flaw: Flaw, detectedBy: Rule, changes: Partial<Mode
   return {
     flaw,
     detectedBy,
-    mode: { ...mode, ...short, name: flaw, title: flaw, flaw, ...changes },
+    mode: { ...mode, ...short, name: flaw, title: `${flaw}: ${mode.title}`, flaw, ...changes },
   };
 }
 
@@ -71,6 +86,22 @@ export const FLAWED_RECEIVERS: readonly FlawedReceiver[] = [
     options: {},
   }),
   failing(LOCKED_MODE, "hangs up on a locked table", "too many connections", {}),
+  failing(FROZEN_MODE, "handles while the store fails", "unexplained double", {
+    deliveries: 1_500,
+  }),
+  failing(OPPOSITE_MODE, "takes it for granted that a COMMIT commits", "not exactly once", {
+    deliveries: 1_000,
+  }),
+  failing(SMALL_POOL_MODE, "uses its pool inside of a handler", "too many exhausted", {
+    poolMax: 1,
+  }),
+  failing(FULL_MODE, "handles while the store fails", "unexplained double", { deliveries: 1_500 }),
+  failing(READ_ONLY_MODE, "handles while the store fails", "unexplained double", {
+    deliveries: 1_500,
+  }),
+  failing(FAILOVER_MODE, "marks after it has handled", "unexplained double", { deliveries: 1_500 }),
+  failing(JUMP_MODE, "judges leases by its own clock", "unexplained double", { deliveries: 1_000 }),
+  failing(LAMBDA_MODE, "answers before its function has ended", "acknowledged too early", {}),
   failing(ENDED_MODE, "listens for errors after it has waited", "receiver ended", {
     faults: ENDED_MODE.faults,
   }),

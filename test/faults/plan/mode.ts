@@ -14,6 +14,9 @@ export type Setup =
   | "inbox-pg-boss"
   | "inbox-bullmq";
 
+/** An adapter other than `nodeHandler`. */
+export type Adapter = "fetch" | "hono" | "lambda";
+
 /** The server behind a store. SQLite has none. */
 export type Engine = "redis" | "postgres" | "mysql" | "sqlite" | "dynamodb";
 
@@ -31,6 +34,7 @@ export interface HandlerTimes {
 export interface OwnOptions {
   readonly handlerTimeoutMs?: number;
   readonly handlerMaxMs?: number;
+  readonly dependencyTimeoutMs?: number;
   readonly maxConcurrentDeliveries?: number;
   readonly timestampToleranceMs?: number;
   readonly once?: "record";
@@ -56,6 +60,8 @@ export interface OwnLimits {
   readonly heldMs?: number;
   /** Maximum number of server connections of all receivers. */
   readonly connections?: number;
+  /** Maximum number of deliveries that use all their attempts. */
+  readonly exhausted?: number;
 }
 
 /** A configuration of receivers, with its traffic and faults. */
@@ -86,6 +92,14 @@ export interface Mode {
   readonly secretMs?: number;
   /** Whether all receivers have the right time. By default two of the four do not. */
   readonly clocksAgree?: true;
+  /** Settings of the server, as a role may have them. Only PostgreSQL. */
+  readonly server?: Readonly<Record<string, string>>;
+  /** Size of a receiver's pool. Default 12. Only PostgreSQL. */
+  readonly poolMax?: number;
+  /** Each handler locks two rows that all share, half of them in the opposite order. Only transactions. */
+  readonly locksPairs?: true;
+  /** How the receivers are mounted. Default `nodeHandler`. */
+  readonly adapter?: Adapter;
   readonly options?: OwnOptions;
   readonly traffic?: OwnTraffic;
   readonly limits?: OwnLimits;
@@ -107,17 +121,29 @@ export interface FaultCounts {
   readonly rowLocks: number;
   /** The server ends the connections of all receivers, for the given time again and again. Only PostgreSQL. */
   readonly endings: number;
+  /** The whole server is suspended. Its connections stay open. Only PostgreSQL and Redis. */
+  readonly freezes: number;
+  /** The server accepts no writes, like a standby after a failover. Only PostgreSQL. */
+  readonly readOnlys: number;
+  /** The server has no room for new keys. Only Redis. */
+  readonly fulls: number;
+  /** The wall clock of a receiver jumps by ten minutes, forward or back. */
+  readonly jumps: number;
+  /** A replica takes over that lacks the last writes. At most once, and only Redis. */
+  readonly failovers: number;
 }
 
 /** Faults for a store with a server. */
 export const SERVER_FAULTS: FaultCounts = {
   ...{ kills: 16, stops: 4, restarts: 2, cuts: 8 },
   ...{ blackHoles: 1, holds: 2, lostAnswers: 4, latencies: 2, locks: 0, rowLocks: 0, endings: 0 },
+  ...{ freezes: 0, readOnlys: 0, fulls: 0, jumps: 0, failovers: 0 },
 };
 /** Faults for a store in a file. */
 export const FILE_FAULTS: FaultCounts = {
   ...{ kills: 16, stops: 4, restarts: 0, cuts: 0 },
   ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0, endings: 0 },
+  ...{ freezes: 0, readOnlys: 0, fulls: 0, jumps: 0, failovers: 0 },
 };
 
 /** No faults: the base of the special modes. */

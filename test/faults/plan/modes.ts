@@ -1,4 +1,5 @@
 import { FILE_FAULTS, LEASE_MS, SERVER_FAULTS, type HandlerTimes, type Mode } from "./mode.js";
+import { SERVER_MODES } from "./server-modes.js";
 import { TROUBLE_MODES } from "./trouble-modes.js";
 
 const LEASE_HANDLER: HandlerTimes = { maxMs: 15, longMs: 1.3 * LEASE_MS };
@@ -60,4 +61,5 @@ const STORE_MODES: readonly Omit<Mode, "name">[] = [
 export const MODES: readonly Mode[] = [
   ...STORE_MODES.map((mode) => ({ ...mode, name: mode.setup })),
   ...TROUBLE_MODES,
+  ...SERVER_MODES,
 ];

@@ -30,6 +30,14 @@ const LENGTHS: Readonly<
   rowLocks: { least: 200, more: 1_800 },
   // Time for a pool to open its connections anew, so that some are ended in the moment in which they are ready.
   endings: { least: 200, more: 600 },
+  // Longer than all attempts of a delivery take.
+  freezes: { least: 13_000, more: 0 },
+  readOnlys: { least: 200, more: 1_000 },
+  fulls: { least: 200, more: 1_000 },
+  // By how much the clock jumps.
+  jumps: { least: 600_000, more: 0 },
+  // How long the replica has no writes before it takes over.
+  failovers: { least: 500, more: 500 },
 };
 
 /** Number of receivers at a time. */

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createWebhookReceiver, type WebhookReceiver } from "identity-gateway-webhooks";
 import type { Ledger } from "./ledger.js";
+import { HANDLES_ANYWAY, handlingAnyway } from "./flawed-store.js";
 import { observe } from "./observe.js";
 import { openStore } from "./open-store.js";
 import type { ReceiverConfig } from "./receiver-config.js";
@@ -19,11 +20,12 @@ export async function leaseReceiver(
     handled.catch(() => undefined);
     return undefined;
   };
-  const { secret, secretMs } = config;
+  const { secret, secretMs, flaw } = config;
+  const store = await openStore(config);
   return createWebhookReceiver({
     secret: secretMs === undefined ? secret : () => wait(secretMs, secret),
     handlers: { new_alarm: handle, delete_my_data_event: handle },
-    store: await openStore(config),
+    store: flaw === HANDLES_ANYWAY ? handlingAnyway(store) : store,
     ...receiverTimes(config),
     ...observe(ledger),
   });

@@ -1,5 +1,5 @@
 import type { DeliveryStore } from "identity-gateway-webhooks";
-import { flawedStore } from "./flawed-store.js";
+import { flawedStore, HANDLES_ANYWAY } from "./flawed-store.js";
 import { hastyStore } from "./hasty-store.js";
 import type { ReceiverConfig } from "./receiver-config.js";
 
@@ -18,9 +18,11 @@ export async function openStore(config: ReceiverConfig): Promise<DeliveryStore> 
     case "lease-postgres": {
       const { openPool } = await import("./postgres-pool.js");
       const { postgresStore } = await import("identity-gateway-webhooks/postgres");
-      const pool = openPool(config.port);
+      const pool = openPool(config);
       const store = postgresStore({ pool });
-      return config.flaw === undefined ? store : hastyStore(config.flaw, pool, store);
+      return config.flaw === undefined || config.flaw === HANDLES_ANYWAY
+        ? store
+        : hastyStore(config.flaw, pool, store);
     }
     case "lease-mysql": {
       const { openMysqlPool } = await import("./mysql-pool.js");

@@ -1,10 +1,13 @@
 import pg from "pg";
+import type { ReceiverConfig } from "./receiver-config.js";
+
+type PoolConfig = Pick<ReceiverConfig, "port" | "poolMax">;
 
 /** Opens a pool whose broken connections do not end the process. */
-export function openPool(port: number): pg.Pool {
+export function openPool({ port, poolMax = 12 }: PoolConfig): pg.Pool {
   const pool = new pg.Pool({
     ...{ host: "127.0.0.1", port, user: "postgres", database: "postgres" },
-    ...{ max: 12, connectionTimeoutMillis: 1_000 },
+    ...{ max: poolMax, connectionTimeoutMillis: 1_000 },
   });
   pool.on("error", () => undefined);
   return pool;

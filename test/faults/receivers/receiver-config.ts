@@ -1,5 +1,5 @@
 import type { Flaw } from "../plan/flawed-receivers.js";
-import type { HandlerTimes, OwnOptions, Setup } from "../plan/mode.js";
+import type { Adapter, HandlerTimes, OwnOptions, Setup } from "../plan/mode.js";
 
 /** Configuration of a receiver's process, passed as JSON in its first argument. */
 export interface ReceiverConfig {
@@ -24,9 +24,20 @@ export interface ReceiverConfig {
   /** Error of its wall clock in milliseconds. */
   readonly clockOffMs: number;
   readonly seed: number;
+  /** As in `Mode`. */
+  readonly poolMax?: number | undefined;
+  readonly locksPairs?: true | undefined;
+  readonly adapter?: Adapter | undefined;
 }
 
 /** The queue's name, in both engines. */
 export const QUEUE = "faults";
 /** The table of effects, in both databases. */
 export const EFFECTS_TABLE = "effects";
+/** The table of pairs of rows that handlers lock, if the mode says so. */
+export const PAIRS_TABLE = "pairs";
+/** A pair for each last digit but one of an id, as the values of an INSERT. */
+export const PAIRS = Array.from(
+  "0123456789abcdef",
+  (digit) => `('${digit}a', 0), ('${digit}b', 0)`,
+).join();

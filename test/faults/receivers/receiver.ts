@@ -1,9 +1,10 @@
-// One of the four receivers. ../harness/fleet.ts starts and kills it. It prints its port, and its handlers stop
-// failing when a line arrives on standard input.
+// One of the four receivers. ../harness/fleet.ts starts and kills it. It prints its port. Its handlers stop failing
+// when a line arrives on standard input; with "jump", its clock jumps by so many milliseconds instead.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
 import type { WebhookReceiver } from "identity-gateway-webhooks";
-import { nodeHandler } from "identity-gateway-webhooks/node";
+import { listenerOf } from "./listener.js";
 import { openLedger, watchStalls, type Ledger } from "./ledger.js";
 import type { ReceiverConfig } from "./receiver-config.js";
 import { isProcessOff } from "./receiver-times.js";
@@ -16,16 +17,17 @@ const ledger = openLedger(config.ledgerFile, config.receiver);
 watchStalls(ledger, config.holdMs / 4);
 const work = createWork(config, ledger);
 
-process.stdin.on("data", () => {
-  work.heal();
-});
-// The parent process is gone.
-process.stdin.on("end", () => process.exit());
+createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    const [, ms] = /^jump (.+)$/.exec(line) ?? [];
+    if (ms === undefined) work.heal();
+    else shiftClock(Number(ms));
+  })
+  // The parent process is gone.
+  .on("close", () => process.exit());
 
-const handle = nodeHandler(await makeReceiver(config, ledger, work));
-const server = createServer((req, res) => {
-  handle(req, res);
-});
+const receiver = await makeReceiver(config, ledger, work);
+const server = createServer(await listenerOf(receiver, config));
 server.listen(0, "127.0.0.1", () => {
   process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
 });

@@ -1,6 +1,10 @@
-/** Shifts the wall clock of this process, for the library and for its drivers. */
-export function shiftClock(offMs: number): void {
-  if (offMs === 0) return;
+let offMs = 0;
+
+/** Shifts the wall clock of this process by so much more, for the library and for its drivers. */
+export function shiftClock(byMs: number): void {
+  const isShifted = offMs !== 0;
+  offMs += byMs;
+  if (byMs === 0 || isShifted) return;
   const RealDate = Date;
   globalThis.Date = new Proxy(RealDate, {
     construct: (target, args: unknown[], newTarget) =>

@@ -3,7 +3,7 @@ import type { Pool, RowDataPacket } from "mysql2/promise";
 import { mysqlStore } from "../../../src/stores/mysql/index.js";
 import { startMysql } from "../../support/mysql/mysql-server.js";
 import type { Setup } from "../plan/mode.js";
-import { EFFECTS_TABLE } from "../receivers/receiver-config.js";
+import { EFFECTS_TABLE, PAIRS, PAIRS_TABLE } from "../receivers/receiver-config.js";
 import { crashingStore, type StoreServer } from "./store-server.js";
 
 /** Half of those that are being handled, as far as no other transaction has them. */
@@ -17,6 +17,8 @@ export async function openMysql(setup: Setup): Promise<StoreServer> {
   try {
     await mysqlStore({ pool }).migrate();
     await pool.query(`CREATE TABLE ${EFFECTS_TABLE} (id varchar(64) NOT NULL)`);
+    await pool.query(`CREATE TABLE ${PAIRS_TABLE} (name varchar(8) PRIMARY KEY, count int)`);
+    await pool.query(`INSERT INTO ${PAIRS_TABLE} VALUES ${PAIRS}`);
   } catch (error) {
     await server.close();
     throw error;

@@ -7,12 +7,13 @@ import { openSqlite } from "./sqlite.js";
 import type { StoreServer } from "./store-server.js";
 
 /** Starts the store of a mode with its tables. `file` is the path for SQLite. */
-export function openStoreServer({ engine, setup }: Mode, file: string): Promise<StoreServer> {
+export function openStoreServer(mode: Mode, file: string): Promise<StoreServer> {
+  const { engine, setup } = mode;
   switch (engine) {
     case "redis":
-      return openRedis(setup);
+      return openRedis(mode);
     case "postgres":
-      return openPostgres(setup);
+      return openPostgres(mode);
     case "mysql":
       return openMysql(setup);
     case "dynamodb":

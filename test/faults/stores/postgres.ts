@@ -3,8 +3,8 @@ import type pg from "pg";
 import PgBoss from "pg-boss";
 import { postgresStore } from "../../../src/stores/postgres/index.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
-import type { Setup } from "../plan/mode.js";
-import { EFFECTS_TABLE, QUEUE } from "../receivers/receiver-config.js";
+import type { Mode, Setup } from "../plan/mode.js";
+import { EFFECTS_TABLE, PAIRS, PAIRS_TABLE, QUEUE } from "../receivers/receiver-config.js";
 import { crashingStore, type StoreContent, type StoreServer } from "./store-server.js";
 
 const HARNESS = "fault harness";
@@ -12,6 +12,8 @@ const COUNT =
   "SELECT count(*)::int AS count FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1";
 const END_ALL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE backend_type = 'client backend' AND application_name <> $1`;
+/** The settings of a mode are for its receivers. */
+const UNLIMITED = "-c statement_timeout=0 -c default_transaction_read_only=off";
 const PAUSE_MS = 200;
 const LOOK_MS = 100;
 /** Half of those that are being handled, as far as no other transaction has them. */
@@ -19,9 +21,9 @@ const LOCK_ROWS = `SELECT FROM gateway_deliveries WHERE owner IS NOT NULL AND ra
   FOR UPDATE SKIP LOCKED`;
 
 /** The run's own PostgreSQL server. A restart is a crash: every backend aborts, and nothing is flushed. */
-export async function openPostgres(setup: Setup): Promise<StoreServer> {
-  const server = await startPostgres();
-  const pool = server.pool({ max: 3, application_name: HARNESS });
+export async function openPostgres({ setup, server: settings }: Mode): Promise<StoreServer> {
+  const server = await startPostgres(settings);
+  const pool = server.pool({ max: 3, application_name: HARNESS, options: UNLIMITED });
   try {
     await makeTables(setup, pool, server.port);
   } catch (error) {
@@ -34,6 +36,12 @@ export async function openPostgres(setup: Setup): Promise<StoreServer> {
     // A server that is down has no rows to lock.
     lockRows: (ms) => hold(pool, LOCK_ROWS, ms).catch(() => undefined),
     endConnections: (ms) => endConnections(pool, ms),
+    freeze: (ms) => freeze(pool, ms),
+    async refuseWrites(ms) {
+      await setReadOnly(pool, "on");
+      await wait(ms);
+      await setReadOnly(pool, "off");
+    },
     mostConnections: counter.most,
     read: () => readContent(setup, pool),
     async close() {
@@ -77,6 +85,32 @@ async function endConnections(pool: pg.Pool, ms: number): Promise<void> {
   }
 }
 
+/** Suspends the server and all its processes. */
+async function freeze(pool: pg.Pool, ms: number): Promise<void> {
+  const { rows } = await pool.query<{ pid: number }>(
+    `SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int AS pid
+      UNION ALL SELECT pid FROM pg_stat_activity`,
+  );
+  const send = (signal: "SIGSTOP" | "SIGCONT"): void => {
+    for (const { pid } of rows) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended.
+      }
+    }
+  };
+  send("SIGSTOP");
+  await wait(ms);
+  send("SIGCONT");
+}
+
+/** Also for the sessions that are open. */
+async function setReadOnly(pool: pg.Pool, value: "on" | "off"): Promise<void> {
+  await pool.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+  await pool.query("SELECT pg_reload_conf()");
+}
+
 /** Runs `statement` in a transaction that stays open for `ms`, or until the server crashes. */
 async function hold(pool: pg.Pool, statement: string, ms: number): Promise<void> {
   const stranger = await pool.connect();
@@ -99,6 +133,8 @@ async function makeTables(setup: Setup, pool: pg.Pool, port: number): Promise<vo
   await postgresStore({ pool }).migrate();
   if (setup !== "inbox-pg-boss") {
     await pool.query(`CREATE TABLE ${EFFECTS_TABLE} (id text NOT NULL)`);
+    await pool.query(`CREATE TABLE ${PAIRS_TABLE} (name text PRIMARY KEY, count int)`);
+    await pool.query(`INSERT INTO ${PAIRS_TABLE} VALUES ${PAIRS}`);
     return;
   }
   // Here, so that four receivers do not do it at once during the faults.

@@ -1,29 +1,71 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { startRedisServer } from "../../support/redis/redis-server.js";
-import type { Setup } from "../plan/mode.js";
+import type { Mode } from "../plan/mode.js";
 import { QUEUE } from "../receivers/receiver-config.js";
 import { crashingStore, type StoreContent, type StoreServer } from "./store-server.js";
 
-/** The run's own Redis. It writes to disk before it answers. */
-export async function openRedis(setup: Setup): Promise<StoreServer> {
-  const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
+const DURABLE = { appendonly: "yes", appendfsync: "always" };
+
+/** The run's own Redis, with a replica if the mode has a failover. It writes to disk before it answers. */
+export async function openRedis({ setup, faults }: Mode): Promise<StoreServer> {
+  const server = await startRedisServer(DURABLE);
+  const { port } = server;
+  const replica =
+    faults.failovers > 0
+      ? await startRedisServer({ ...DURABLE, replicaof: `127.0.0.1 ${port}` })
+      : undefined;
+  let current = port;
+  if (replica !== undefined) await withClient(replica.port, inSync);
   return crashingStore(server, server.kill, {
-    read: () => (setup === "inbox-bullmq" ? readQueue(server.port) : readKeys(server.port)),
-    close: server.close,
+    read: () => (setup === "inbox-bullmq" ? readQueue(current) : readKeys(current)),
+    async freeze(ms) {
+      server.pause();
+      await wait(ms);
+      server.resume();
+    },
+    fill: (ms) =>
+      withClient(port, async (client) => {
+        await client.config("SET", "maxmemory", "1");
+        await wait(ms);
+        await client.config("SET", "maxmemory", "0");
+      }),
+    async failOver(ms) {
+      if (replica === undefined) throw new Error("this mode has no replica");
+      await withClient(replica.port, (client) => client.replicaof("NO", "ONE"));
+      await wait(ms);
+      await server.kill();
+      current = replica.port;
+      return current;
+    },
+    async close() {
+      await replica?.close();
+      await server.close();
+    },
   });
 }
 
-/** The ids that the store knows. A worker's begin with `job.`. */
-async function readKeys(port: number): Promise<StoreContent> {
+async function inSync(replica: Redis): Promise<void> {
+  while (!(await replica.info("replication")).includes("master_link_status:up")) await wait(20);
+}
+
+async function withClient<T>(port: number, use: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(port, { maxRetriesPerRequest: 1 });
   client.on("error", () => undefined);
   try {
-    const keys = await client.keys("gateway-deliveries:*");
-    return { storedIds: keys.map((key) => key.replace(/^.*\{(?:job\.)?|\}$/g, "")) };
+    return await use(client);
   } finally {
     client.disconnect();
   }
+}
+
+/** The ids that the store knows. A worker's begin with `job.`. */
+function readKeys(port: number): Promise<StoreContent> {
+  return withClient(port, async (client) => {
+    const keys = await client.keys("gateway-deliveries:*");
+    return { storedIds: keys.map((key) => key.replace(/^.*\{(?:job\.)?|\}$/g, "")) };
+  });
 }
 
 /** Adds the jobs of the queue. A job that is done is gone. */

@@ -12,6 +12,14 @@ export interface StoreServer {
   readonly lockRows: (ms: number) => Promise<void>;
   /** The server ends all connections of the receivers, at random moments for `ms`. */
   readonly endConnections: (ms: number) => Promise<void>;
+  /** Suspends the whole server for `ms`. Its connections stay open. */
+  readonly freeze: (ms: number) => Promise<void>;
+  /** For `ms` the server refuses all writes. */
+  readonly refuseWrites: (ms: number) => Promise<void>;
+  /** For `ms` the server has no room for new keys. */
+  readonly fill: (ms: number) => Promise<void>;
+  /** A replica takes over that had no writes for `ms`. Resolves with its port. */
+  readonly failOver: (ms: number) => Promise<number>;
   /** The largest number of the receivers' connections so far; undefined if not counted. */
   readonly mostConnections: () => number | undefined;
   /** Its content now. */
@@ -25,6 +33,10 @@ export const UNTROUBLED = {
   lock: () => Promise.resolve(),
   lockRows: () => Promise.resolve(),
   endConnections: () => Promise.resolve(),
+  freeze: () => Promise.resolve(),
+  refuseWrites: () => Promise.resolve(),
+  fill: () => Promise.resolve(),
+  failOver: () => Promise.reject(new Error("this store has no replica")),
   mostConnections: () => undefined,
 };
 
