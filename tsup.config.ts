@@ -113,6 +113,7 @@ export default defineConfig({
     sqs: "src/inbox/sqs/index.ts",
     opentelemetry: "src/telemetry/opentelemetry/index.ts",
     management: "src/management/index.ts",
+    shadow: "adapters/shadow/shadow.ts",
     testing: "kit/index.ts",
     cli: "cli/main.ts",
     "crypto/node": "src/signature/crypto/node.ts",
@@ -158,7 +159,8 @@ export default defineConfig({
       sqs: "src/inbox/sqs/index.ts",
       opentelemetry: "src/telemetry/opentelemetry/index.ts",
       management: "src/management/index.ts",
-      testing: "kit/index.ts",
+      shadow: "adapters/shadow/shadow.ts",
+    testing: "kit/index.ts",
     },
   },
 });

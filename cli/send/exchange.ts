@@ -1,4 +1,5 @@
-import { resultOfStatus, type AttemptResult } from "../../kit/twin/attempt-result.js";
+import { resultOfStatus } from "../../src/answer/status-result.js";
+import type { AttemptResult } from "../../kit/twin/attempt-result.js";
 import type { Format } from "../terminal/command-io.js";
 import { faultText, SendError, type Sender } from "../../kit/sending/target.js";
 import { outcomeOf, type WireRequest } from "../../kit/sending/wire.js";

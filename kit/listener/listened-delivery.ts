@@ -1,6 +1,7 @@
 import { jsonOf, textOfUtf8 } from "../json-parts.js";
 import type { HeaderLine } from "../sending/wire.js";
-import { resultOfStatus, type AttemptResult } from "../twin/attempt-result.js";
+import { resultOfStatus } from "../../src/answer/status-result.js";
+import type { AttemptResult } from "../twin/attempt-result.js";
 import { checkRetrySchedule, gapMs } from "../twin/retry-schedule.js";
 import { createRandom } from "../random.js";
 import type { DeliveryEntry, DifferingBytes } from "./delivery-entry.js";

@@ -1,31 +1,17 @@
-/** Statuses after which the gateway sends the delivery again (the gateway's document, section "Events", rule 2). */
-export const RETRYABLE_STATUSES: readonly number[] = [408, 409, 429, 500, 502, 503, 504];
-
-/**
- * Statuses after which the gateway gives the delivery up for good (the gateway's document, section "Events", rule 2).
- */
-export const FINAL_STATUSES: readonly number[] = [400, 401, 403, 404, 422];
+import type { StatusResult } from "../../src/answer/status-result.js";
 
 /**
  * What the result of one attempt means to the gateway. May gain members in a minor version.
  *
  * - `acknowledged`: any 2xx. The delivery is done.
- * - `retryable`: one of `RETRYABLE_STATUSES`. The gateway sends the delivery again.
- * - `final`: one of `FINAL_STATUSES`. The gateway gives the delivery up for good.
+ * - `retryable`: 408, 409, 429, 500, 502, 503, 504. The gateway sends the delivery again.
+ * - `final`: 400, 401, 403, 404, 422. The gateway gives the delivery up for good.
  * - `unlisted`: a status that the gateway's document does not mention: a redirect, 405, 410, 413, 501, …
  * - `network_error`, `timeout`: no answer arrived. The gateway sends the delivery again.
  *
  * @experimental
  */
-export type AttemptResult =
-  "acknowledged" | "retryable" | "final" | "unlisted" | "network_error" | "timeout";
-
-/** What a status means to the gateway. */
-export function resultOfStatus(status: number): AttemptResult {
-  if (status >= 200 && status <= 299) return "acknowledged";
-  if (RETRYABLE_STATUSES.includes(status)) return "retryable";
-  return FINAL_STATUSES.includes(status) ? "final" : "unlisted";
-}
+export type AttemptResult = StatusResult | "network_error" | "timeout";
 
 /**
  * What the twin does after a status that the gateway's document does not mention.
