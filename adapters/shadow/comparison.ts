@@ -124,5 +124,5 @@ export function summaryOf(counts: ShadowCounts, nowMs: number): string {
   if (authentic === 0) reasons.unshift("no genuine delivery was compared yet.");
   const advice = reasons.length === 0 ? "yes" : `no, because ${reasons.join(" ")}`;
   const list = [`${Math.max(0, alike)} alike`, ...parts, `${notCompared} not compared`].join(", ");
-  return `${compared} requests in ${days} days: ${list}. Safe to move: ${advice}`;
+  return `${compared} requests in ${days} day(s): ${list}. Safe to move: ${advice}`;
 }

@@ -95,8 +95,7 @@ export function shadow(given: ShadowOptions): Shadow {
     since ??= new Date(now());
     compared += 1;
     const { id, type = "" } = readDeliveryHeaders(headers) ?? {};
-    const isAuthentic = outcome !== "signature_mismatch" && outcome !== "unsigned";
-    const isKnown = isAuthentic && id !== undefined;
+    const isKnown = id !== undefined && outcome !== "signature_mismatch" && outcome !== "unsigned";
     if (isKnown) {
       authentic += 1;
       verifiedTypes.add(type);

@@ -9,7 +9,7 @@ let heldBytes = 0;
 class TappedBody {
   readonly #maxBytes: number;
   #chunks: Uint8Array[] = [];
-  #bytes = 0;
+  bytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -17,17 +17,17 @@ class TappedBody {
 
   /** Returns false if the body is too large to be tapped. */
   add(chunk: Uint8Array): boolean {
-    if (this.#bytes + chunk.length > this.#maxBytes) return false;
+    if (this.bytes + chunk.length > this.#maxBytes) return false;
     if (heldBytes + chunk.length > MAX_HELD_BYTES) return false;
     heldBytes += chunk.length;
-    this.#bytes += chunk.length;
+    this.bytes += chunk.length;
     // Copied: the old code may change the bytes that it is given.
     this.#chunks.push(chunk.slice());
     return true;
   }
 
   whole(): Uint8Array {
-    const whole = new Uint8Array(this.#bytes);
+    const whole = new Uint8Array(this.bytes);
     let at = 0;
     for (const chunk of this.#chunks) {
       whole.set(chunk, at);
@@ -39,8 +39,8 @@ class TappedBody {
   /** Frees the memory. */
   close(): void {
     this.#chunks = [];
-    heldBytes -= this.#bytes;
-    this.#bytes = 0;
+    heldBytes -= this.bytes;
+    this.bytes = 0;
   }
 }
 
@@ -53,6 +53,7 @@ type Push = (chunk: unknown, encoding?: BufferEncoding) => boolean;
  */
 export function tapNode(request: IncomingMessage, maxBytes: number) {
   const body = new TappedBody(maxBytes);
+  const length = Number(request.headers["content-length"]);
   const push: Push = request.push.bind(request);
   let resolve: (bytes: Uint8Array | undefined) => void;
   const read = new Promise<Uint8Array | undefined>((settle) => (resolve = settle));
@@ -64,8 +65,10 @@ export function tapNode(request: IncomingMessage, maxBytes: number) {
     Reflect.deleteProperty(request, "push");
   };
   const tapped: Push = (chunk, encoding) => {
-    if (chunk === null) resolve(body.whole());
-    if (!(chunk instanceof Uint8Array && body.add(chunk))) stop();
+    const goesOn = chunk instanceof Uint8Array && body.add(chunk);
+    // Code that counts the bytes may answer before the end comes.
+    if (chunk === null || body.bytes === length) resolve(body.whole());
+    if (!goesOn) stop();
     return push(chunk, encoding);
   };
   request.push = tapped;

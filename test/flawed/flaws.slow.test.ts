@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
+import type { ShadowDifference } from "../../adapters/shadow/shadow.js";
+import { behindShadow } from "./behind-shadow.js";
 import { FLAWS } from "./flaws.js";
 import { inPool, judge } from "./judge.js";
 
@@ -15,6 +17,8 @@ test("there are at least 120 flawed receivers, each with another flaw", () => {
 
 describe("flawed receivers", () => {
   const reports = new Map<string, ConformanceReport>();
+  /** Each flaw that `shadow` has named, with the case that convicts it. */
+  const named = new Map<ShadowDifference, Set<string>>();
 
   beforeAll(async () => {
     // Those that wait for a time-out come first, so that the others run meanwhile.
@@ -25,10 +29,14 @@ describe("flawed receivers", () => {
       [...(slow ?? []), ...(quick ?? [])],
       AT_A_TIME,
       async ({ does, caughtBy, createServer, options }) => {
-        reports.set(does, await judge(createServer, options, [caughtBy]));
+        const shadowed = behindShadow(createServer);
+        reports.set(does, await judge(shadowed.createServer, options, [caughtBy]));
+        for (const difference of shadowed.differences()) {
+          named.set(difference, (named.get(difference) ?? new Set()).add(caughtBy));
+        }
       },
     );
-  });
+  }, 600_000);
 
   test.each(FLAWS.map(({ does, caughtBy }) => [does, caughtBy] as const))(
     "a receiver that %s is convicted by %s",
@@ -39,4 +47,15 @@ describe("flawed receivers", () => {
       ]);
     },
   );
+
+  test.each<[ShadowDifference, string[]]>([
+    ["accepted_forgery", ["wrong_secret", "unsigned", "type_flip", "guessable_secret"]],
+    ["accepted_stale", ["stale", "future"]],
+    ["refused_genuine", ["missing_fields", "rare_values", "unknown_fields", "date_formats"]],
+    ["final_status", ["drifted_clock_sent_again"]],
+    ["final_refusal", ["wrong_secret_sent_again"]],
+    ["not_retryable", ["content_types", "chunked"]],
+  ])("shadow names %s where a status shows the flaw", (difference, cases) => {
+    expect([...(named.get(difference) ?? [])]).toEqual(expect.arrayContaining(cases));
+  });
 });
