@@ -1,5 +1,4 @@
-import type { WebhookOutcome } from "../../src/answer/outcome.js";
-import { resultOfStatus } from "../../src/answer/status-result.js";
+import { resultOfStatus, type WebhookOutcome } from "../../src/answer/outcome.js";
 
 /** Each way in which the old code can differ, and what it means. */
 export const ADVICE = {

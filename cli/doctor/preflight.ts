@@ -1,7 +1,7 @@
 import { makeDelivery } from "../../kit/conformance/test-deliveries.js";
 import { createSender } from "../../kit/sending/sender.js";
 import { errorText, SendError, type SenderOptions } from "../../kit/sending/target.js";
-import { resultOfStatus } from "../../src/answer/status-result.js";
+import { resultOfStatus } from "../../src/answer/outcome.js";
 import { outcomeOf, type WireAnswer } from "../../kit/sending/wire.js";
 import type { WebhookType } from "../../src/delivery/headers.js";
 import { checkHandledProbe } from "./handled-probe.js";

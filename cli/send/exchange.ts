@@ -1,4 +1,4 @@
-import { resultOfStatus } from "../../src/answer/status-result.js";
+import { resultOfStatus } from "../../src/answer/outcome.js";
 import type { AttemptResult } from "../../kit/twin/attempt-result.js";
 import type { Format } from "../terminal/command-io.js";
 import { faultText, SendError, type Sender } from "../../kit/sending/target.js";

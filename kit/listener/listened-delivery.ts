@@ -1,6 +1,6 @@
 import { jsonOf, textOfUtf8 } from "../json-parts.js";
 import type { HeaderLine } from "../sending/wire.js";
-import { resultOfStatus } from "../../src/answer/status-result.js";
+import { resultOfStatus } from "../../src/answer/outcome.js";
 import type { AttemptResult } from "../twin/attempt-result.js";
 import { checkRetrySchedule, gapMs } from "../twin/retry-schedule.js";
 import { createRandom } from "../random.js";

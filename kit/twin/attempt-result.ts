@@ -1,4 +1,4 @@
-import type { StatusResult } from "../../src/answer/status-result.js";
+import type { StatusResult } from "../../src/answer/outcome.js";
 
 /**
  * What the result of one attempt means to the gateway. May gain members in a minor version.

@@ -1,7 +1,7 @@
 import type { Random } from "../random.js";
 import { SendError, sendErrorOf, type Sender } from "../sending/target.js";
 import { outcomeOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
-import { resultOfStatus } from "../../src/answer/status-result.js";
+import { resultOfStatus } from "../../src/answer/outcome.js";
 import type { UnsentDelivery } from "./delivery-request.js";
 import { drawFaults, type Fault, type FaultRates } from "./faults.js";
 import type { TwinClock } from "./twin-clock.js";

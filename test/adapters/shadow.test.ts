@@ -89,7 +89,7 @@ describe("what differs", () => {
     ["an unsigned request that is taken", unsigned, 200, "accepted_forgery"],
     ["an unsigned request that is refused", unsigned, 401],
     ["a record that the library does not know", unrecognized, 200, "accepted_unrecognized"],
-    ["a record that nobody knows", unrecognized, 500],
+    ["a record that the old code does not know either", unrecognized, 500],
   ])("%s", async (_title, request, status, difference) => {
     const { compare, send, done, found } = await before(answering(status));
     await compare.fetch(await requestOf(() => delivery({ id: "verified" })), () => new Response());

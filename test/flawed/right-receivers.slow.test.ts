@@ -47,10 +47,13 @@ describe("receivers without a flaw", () => {
 
   // They take records that this library would not take without the handler `unrecognized`. Hono's server answers
   // 400 by itself to requests that it cannot read.
-  test.each(right.filter(({ name }) => !name.includes("Hono")))("$name differs in no answer from this library", ({ name }) => {
-    const others = differences.get(name)?.filter((code) => code !== "accepted_unrecognized");
-    expect(others).toEqual([]);
-  });
+  test.each(right.filter(({ name }) => !name.includes("Hono")))(
+    "$name differs in no answer from this library",
+    ({ name }) => {
+      const others = differences.get(name)?.filter((code) => code !== "accepted_unrecognized");
+      expect(others).toEqual([]);
+    },
+  );
 
   test.each(reluctant.map(({ name }) => name))("%s is not accused with a must", (name) => {
     const { results = [] } = reports.get(name) ?? {};

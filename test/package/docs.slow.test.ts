@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as kit from "../../kit/index.js";
-import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../src/answer/status-result.js";
+import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../src/answer/outcome.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
 
