@@ -160,7 +160,7 @@ export default defineConfig({
       opentelemetry: "src/telemetry/opentelemetry/index.ts",
       management: "src/management/index.ts",
       shadow: "adapters/shadow/shadow.ts",
-    testing: "kit/index.ts",
+      testing: "kit/index.ts",
     },
   },
 });
