@@ -1,5 +1,5 @@
 // Two functions of one bundle: `receive` behind a function URL or an HTTP API, and `work` behind the event source of
-// an SQS queue, with ReportBatchItemFailures. docs/inbox.md has the settings. On this machine: npm run demo:lambda
+// an SQS queue, with ReportBatchItemFailures. docs/inbox.md has the settings. On this machine: npx tsx examples/demo/lambda.ts, after npm run build
 import { DynamoDB } from "@aws-sdk/client-dynamodb";
 import { SQS } from "@aws-sdk/client-sqs";
 import { createWebhookReceiver, DiscardDelivery } from "identity-gateway-webhooks";

@@ -1,5 +1,5 @@
 // A Worker that acknowledges a delivery once Cloudflare Queues has it, and handles it from there, with D1 as its memory:
-// docs/cloudflare.md has its wrangler.jsonc. On this machine, on workerd: npm run demo:workers
+// docs/cloudflare.md has its wrangler.jsonc. On this machine, on workerd: npx tsx examples/demo/workers.ts, after npm run build
 import { createWebhookReceiver, DiscardDelivery } from "identity-gateway-webhooks";
 import {
   cloudflareQueue,

@@ -1,4 +1,4 @@
-// npm run demo:lambda
+// npx tsx examples/demo/lambda.ts, after npm run build
 // Runs the two functions of examples/lambda-sqs.ts with fauxqs for SQS, dynalite for DynamoDB, and this program for the
 // function URL and the event source. GATEWAY_WEBHOOK_SECRET and PORT as for the other examples.
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// npm run demo:workers
+// npx tsx examples/demo/workers.ts, after npm run build
 // Runs examples/workers-queues-d1.ts on workerd, with its queues and its database. GATEWAY_WEBHOOK_SECRET and PORT as
 // for the other examples.
 import { createRequire } from "node:module";

@@ -127,7 +127,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
     expect(project.typeCheck(options, files)).toBe("");
   });
 
-  it("the bundle of the Worker holds nothing of another platform and is smaller than 42 kB", async () => {
+  it("the bundle of the Worker holds nothing of another platform and is smaller than 43.5 kB", async () => {
     const imports = script.matchAll(/\b(?:from|import\()\s*"([^"]+)"/g);
     expect(Array.from(imports, ([, name]) => name)).toEqual(["cloudflare:workers"]);
     const others = /pragma|pg_|FOR UPDATE|EVALSHA|SKIP LOCKED|ConditionExpression|isBase64Encoded/i;
