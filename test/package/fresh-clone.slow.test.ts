@@ -15,8 +15,6 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run build": /Build start/,
   "npm run demo": /handled once, \d+ lost/,
   "npm run demo -- --monitor": /handled once, \d+ lost/,
-  "npm run demo:lambda": /^installing fauxqs/m,
-  "npm run demo:workers": /^installing miniflare/m,
   "npm run demo -- --store d1": /^The gateway delivers to/m,
   // Installs and starts its server as D1's.
   "npm run demo -- --store dynamodb": /^installing dynalite/m,
@@ -27,7 +25,6 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run alerts": /^simulating a month/m,
   "npm run flaws": /^judging \d+ receivers/m,
   "npx tsx test/flawed/languages/print-flaws.ts": /a receiver in Python|NOT judged/,
-  "npx tsx test/flawed/print-tools.ts": /^Author of the lists/m,
   "npm run platforms": /^installing the packages of/m,
   "npm run generate": ENDS,
   "npm run docs:build": /reading the API from the docstrings/,
@@ -64,6 +61,7 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npx tsx test\/support\/sqlite\/build-driver/, "it has a test of its own"],
   [/^npx vitest run --coverage$/, "it needs what `npm run test:all` prepares"],
   [/^npx vitest run .*plain-records.* -u$/, "as the other `npx vitest run`"],
+  [/^npx tsx test\/flawed\/print-(?:flaws|tools)/, "a part of `npm run flaws`"],
   [/^npx tsx examples\//, "the tests of the examples start each, after `npm run build`"],
 ];
 
