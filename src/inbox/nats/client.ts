@@ -76,12 +76,17 @@ export interface NatsMessage extends NatsStoredMessage {
   ackAck(): PromiseLike<boolean>;
 }
 
+/** A request for messages. */
+export interface NatsPull extends AsyncIterable<NatsMessage> {
+  close(): PromiseLike<unknown>;
+}
+
 /** A pull consumer. */
 export interface NatsConsumer {
   fetch(options: {
     readonly max_messages: number;
     readonly expires: number;
-  }): PromiseLike<AsyncIterable<NatsMessage> & { close(): PromiseLike<unknown> }>;
+  }): PromiseLike<NatsPull>;
 }
 
 const NATS = "@nats-io/jetstream 3 with a connection of @nats-io/transport-node 3";

@@ -4,7 +4,7 @@ import { deadRecordOf, jsonOf } from "../dead-record.js";
 import { jobNameOf } from "../inbox-job.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";
 import { MAX_CRASHES } from "../queue-options.js";
-import type { NatsConnection, NatsConsumer, NatsMessage } from "./client.js";
+import type { NatsConnection, NatsConsumer, NatsMessage, NatsPull } from "./client.js";
 import { copyIdOf, tokenOf } from "./dead-letters.js";
 import { CONSUMER, type NatsStreams } from "./streams.js";
 
@@ -21,6 +21,8 @@ export function receiveMessages(
   options: ReceiveOptions,
 ): Receiving {
   const { concurrency, leaseMs } = options;
+  /** The pulls that wait for a message. */
+  const pulls = new Set<NatsPull>();
   const stopping = new AbortController();
   const isStopped = () => stopping.signal.aborted;
   let opening: Promise<NatsConsumer> | undefined;
@@ -43,11 +45,24 @@ export function receiveMessages(
     await message.settle({ result: "dead", error: new Error(reason) });
   };
 
+  /** The next message; undefined if there is none for a while, or the worker stops. */
+  const nextOf = async (consumer: NatsConsumer): Promise<NatsMessage | undefined> => {
+    const pull = await consumer.fetch({ max_messages: 1, expires: PULL_MS });
+    pulls.add(pull);
+    try {
+      if (isStopped()) await pull.close();
+      for await (const message of pull) return message;
+      return undefined;
+    } finally {
+      pulls.delete(pull);
+    }
+  };
+
   const takeMessages = async (): Promise<void> => {
     while (!isStopped()) {
       try {
         opening ??= openConsumer(streams, leaseMs);
-        const received = await nextOf(await opening, stopping.signal);
+        const received = await nextOf(await opening);
         if (received === undefined) continue;
         if (isStopped()) received.nak();
         else await runMessage(received);
@@ -55,7 +70,7 @@ export function receiveMessages(
         options.onError(error);
         opening = undefined;
         streams.reset();
-        await pause(RETRY_MS, stopping.signal);
+        await pause(RETRY_MS);
       }
     }
   };
@@ -65,6 +80,7 @@ export function receiveMessages(
   return {
     async stop({ timeoutMs = Infinity } = {}) {
       stopping.abort();
+      for (const pull of pulls) void pull.close();
       await loops.waitUntilIdle(timeoutMs);
     },
   };
@@ -89,25 +105,6 @@ async function openConsumer(streams: NatsStreams, leaseMs: number): Promise<Nats
     await consumers.update(name, CONSUMER, { ack_wait: config.ack_wait });
   }
   return jetstream.consumers.get(name, CONSUMER);
-}
-
-/** The next message; undefined if there is none for a while, or `stopping` aborts. */
-async function nextOf(
-  consumer: NatsConsumer,
-  stopping: AbortSignal,
-): Promise<NatsMessage | undefined> {
-  const messages = await consumer.fetch({ max_messages: 1, expires: PULL_MS });
-  const close = (): void => {
-    void messages.close();
-  };
-  stopping.addEventListener("abort", close);
-  if (stopping.aborted) close();
-  try {
-    for await (const message of messages) return message;
-    return undefined;
-  } finally {
-    stopping.removeEventListener("abort", close);
-  }
 }
 
 /** A subject ends in `job`, or in `again.<attempt>.<delay in ms>`. */

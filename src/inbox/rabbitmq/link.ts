@@ -30,6 +30,8 @@ export interface OpenLink {
   /** Ids of messages that no queue took. */
   readonly returned: Set<unknown>;
   readonly delays: Set<string>;
+  /** What to abort when they are closed, one for each message that runs. */
+  readonly held: Set<AbortController>;
 }
 
 /** Connects when it is needed, and again after a close. Declares the queues. */
@@ -108,6 +110,7 @@ export class RabbitLink {
     const generation = this.#generation;
     const closed = new AbortController();
     const returned = new Set<unknown>();
+    const held = new Set<AbortController>();
     let reason: unknown = new QueueError("the connection to RabbitMQ is closed");
     let connection: AmqpConnection | undefined;
     const close = (one: AmqpConnection): void => {
@@ -119,6 +122,7 @@ export class RabbitLink {
     const onClose = (): void => {
       if (generation === this.#generation) this.#opening = undefined;
       closed.abort(reason);
+      for (const controller of held) controller.abort();
       if (connection !== undefined) close(connection);
     };
     try {
@@ -133,7 +137,7 @@ export class RabbitLink {
       const limit = { "x-delivery-limit": DELIVERY_LIMIT };
       await declare(channel, this.deadName, limit);
       await declare(channel, this.name, { ...limit, ...deadLettersTo(this.deadName) });
-      return { connection, channel, closed: closed.signal, returned, delays: new Set() };
+      return { connection, channel, closed: closed.signal, returned, delays: new Set(), held };
     } catch (error) {
       onError(error);
       onClose();

@@ -19,8 +19,10 @@ export function receiveMessages(
   const running = new InFlightCount();
 
   const runMessage = async (received: AmqpMessage, open: OpenLink): Promise<void> => {
+    const lost = new AbortController();
+    open.held.add(lost);
     try {
-      const message = messageOf(received, link, open);
+      const message = messageOf(received, lost.signal, link, open);
       const crashes = Number(received.properties.headers?.["x-delivery-count"] ?? 0);
       if (crashes <= MAX_CRASHES) {
         await run(message);
@@ -32,6 +34,8 @@ export function receiveMessages(
       await message.settle({ result: "dead", error: new Error(reason) });
     } catch (error) {
       options.onError(error);
+    } finally {
+      open.held.delete(lost);
     }
   };
 
@@ -73,7 +77,12 @@ export function receiveMessages(
   };
 }
 
-function messageOf(received: AmqpMessage, link: RabbitLink, open: OpenLink): QueueMessage {
+function messageOf(
+  received: AmqpMessage,
+  lost: AbortSignal,
+  link: RabbitLink,
+  open: OpenLink,
+): QueueMessage {
   const { channel, closed } = open;
   const isClosed = () => closed.aborted;
   const { content, properties, fields } = received;
@@ -88,7 +97,7 @@ function messageOf(received: AmqpMessage, link: RabbitLink, open: OpenLink): Que
     data: jsonOf(content),
     attempt,
     enqueuedAt: enqueuedAt === undefined ? undefined : new Date(enqueuedAt),
-    lost: closed,
+    lost,
     async settle(settlement) {
       if (isClosed()) return false;
       if (settlement.result === "retry") {

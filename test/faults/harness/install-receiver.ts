@@ -6,7 +6,10 @@ import { buildSync } from "esbuild";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What receivers import beside the package, as a partner's would. */
-const DRIVERS = ["better-sqlite3", "bullmq", "hono", "mysql2", "pg", "pg-boss", "redis"];
+const DRIVERS = [
+  ...["better-sqlite3", "bullmq", "hono", "mysql2", "pg", "pg-boss", "redis"],
+  ...["@nats-io", "amqplib"],
+];
 
 /**
  * Makes a project in `folder` with the built package and the receiver's program. Returns the path of the program.

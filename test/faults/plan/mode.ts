@@ -12,13 +12,15 @@ export type Setup =
   | "transactions-mysql"
   | "transactions-sqlite"
   | "inbox-pg-boss"
-  | "inbox-bullmq";
+  | "inbox-bullmq"
+  | "inbox-nats"
+  | "inbox-rabbitmq";
 
 /** An adapter other than `nodeHandler`. */
 export type Adapter = "fetch" | "hono" | "lambda";
 
 /** The server behind a store. SQLite has none. */
-export type Engine = "redis" | "postgres" | "mysql" | "sqlite" | "dynamodb";
+export type Engine = "redis" | "postgres" | "mysql" | "sqlite" | "dynamodb" | "nats" | "rabbitmq";
 
 /** Random durations of handlers. */
 export interface HandlerTimes {

@@ -55,6 +55,18 @@ const STORE_MODES: readonly Omit<Mode, "name">[] = [
     ...{ setup: "inbox-bullmq", title: "inbox, BullMQ", guarantee: "inbox", engine: "redis" },
     ...{ deliveries: 3_500, holdMs: 2_000, handler: LEASE_HANDLER, faults: SERVER_FAULTS },
   },
+  {
+    ...{ setup: "inbox-nats", title: "inbox, NATS", guarantee: "inbox", engine: "nats" },
+    ...{ deliveries: 800, holdMs: 2_000, handler: LEASE_HANDLER, faults: SERVER_FAULTS },
+    // After a crash, NATS 2.9 may keep messages that were acknowledged, which would count as unfinished.
+    faults: { ...SERVER_FAULTS, restarts: 0 },
+  },
+  {
+    ...{ setup: "inbox-rabbitmq", title: "inbox, RabbitMQ", guarantee: "inbox" },
+    ...{ engine: "rabbitmq", deliveries: 800, holdMs: 2_000, handler: LEASE_HANDLER },
+    // A crash and its start take longer than the ten attempts of the gateway.
+    faults: { ...SERVER_FAULTS, restarts: 0 },
+  },
 ];
 
 /** The modes of a whole run. */

@@ -11,7 +11,7 @@ import type { ReceiverConfig } from "./receiver-config.js";
 import { receiverTimes } from "./receiver-times.js";
 import type { Work, WorkContext } from "./work.js";
 
-/** Options of the workers of both engines. */
+/** Options of the workers of all engines. */
 export interface Workers {
   readonly handlers: WebhookHandlers;
   readonly logger: WebhookLogger;
@@ -28,7 +28,8 @@ export async function inboxReceiver(
   const driver = await openQueue(config, ledger, { handlers, logger: observe(ledger).logger });
   return createWebhookReceiver({
     secret: config.secret,
-    handlers: inbox({ driver, putTimeoutMs: 1_500 }),
+    // A message of NATS has at most 1 MiB.
+    ...{ maxBodyBytes: 100_000, handlers: inbox({ driver, putTimeoutMs: 1_500 }) },
     ...receiverTimes(config),
     logger: false,
   });
@@ -42,6 +43,14 @@ async function openQueue(
   if (config.setup === "inbox-pg-boss") {
     const { openPgBoss } = await import("./pg-boss-queue.js");
     return openPgBoss(config, ledger, workers);
+  }
+  if (config.setup === "inbox-nats" || config.setup === "inbox-rabbitmq") {
+    const driver =
+      config.setup === "inbox-nats"
+        ? await (await import("./nats-queue.js")).openNats(config)
+        : (await import("./rabbitmq-queue.js")).openRabbitmq(config);
+    const { startBrokerWorker } = await import("./broker-worker.js");
+    return startBrokerWorker(driver, config, ledger, workers);
   }
   const { openBullmq } = await import("./bullmq-queue.js");
   return openBullmq(config, ledger, workers);

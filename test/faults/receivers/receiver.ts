@@ -47,6 +47,8 @@ async function makeReceiver(...parts: [ReceiverConfig, Ledger, Work]): Promise<W
       return (await import("./transactions-receiver.js")).transactionsReceiver(...parts);
     case "inbox-pg-boss":
     case "inbox-bullmq":
+    case "inbox-nats":
+    case "inbox-rabbitmq":
       return (await import("./inbox-receiver.js")).inboxReceiver(...parts);
   }
 }

@@ -1,3 +1,4 @@
+import { openNats, openRabbitmq } from "./brokers.js";
 import type { Mode } from "../plan/mode.js";
 import { openMysql } from "./mysql.js";
 import { openDynamodb } from "./dynamodb.js";
@@ -18,6 +19,10 @@ export function openStoreServer(mode: Mode, file: string): Promise<StoreServer> 
       return openMysql(setup);
     case "dynamodb":
       return openDynamodb();
+    case "nats":
+      return openNats(file);
+    case "rabbitmq":
+      return openRabbitmq(file);
     case "sqlite":
       return Promise.resolve(openSqlite(setup, file));
   }

@@ -6,7 +6,10 @@ import { EFFECTS_TABLE } from "../receivers/receiver-config.js";
 import { UNTROUBLED, type StoreServer } from "./store-server.js";
 
 /** A file. It has no server to restart: every killed receiver was one. */
-export function openSqlite(setup: Setup, file: string): StoreServer {
+export function openSqlite(
+  setup: Setup,
+  file: string,
+): StoreServer & { readonly claimedIds: () => readonly string[] } {
   const database = new Database(file);
   // Creates the table and switches to WAL, so that four processes do not do it at once.
   sqliteStore({ database });
@@ -33,6 +36,8 @@ export function openSqlite(setup: Setup, file: string): StoreServer {
   return {
     ...UNTROUBLED,
     port: 0,
+    /** Ids of deliveries that are being handled. */
+    claimedIds: () => idsOf("SELECT key FROM gateway_deliveries WHERE owner IS NOT NULL"),
     // One after the other: the connection has one transaction.
     lockRows: (ms) => (locking = locking.then(() => lockFile(ms))),
     read: () =>
