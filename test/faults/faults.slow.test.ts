@@ -23,7 +23,7 @@ describeService(
       const before = faultFolders();
       results = await runFaults({ ...SHORT_PLAN, seed: SEED });
       leftFolders = faultFolders().filter((name) => !before.includes(name));
-    }, 120_000);
+    }, 600_000);
 
     it("breaks no rule, and finds the mistakes of the flawed receivers", () => {
       expect(complaintsOf(results)).toEqual([]);
