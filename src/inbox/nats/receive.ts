@@ -50,7 +50,8 @@ export function receiveMessages(
     const pull = await consumer.fetch({ max_messages: 1, expires: PULL_MS });
     pulls.add(pull);
     try {
-      if (isStopped()) await pull.close();
+      // Not awaited: it ends when the loop below has.
+      if (isStopped()) void pull.close();
       for await (const message of pull) return message;
       return undefined;
     } finally {
