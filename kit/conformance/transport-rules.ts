@@ -130,7 +130,7 @@ const UPLOADS = 8;
 
 /** Waits in small steps, since the receiver may be in this process and needs its turns. */
 async function whileReceiverReads(): Promise<void> {
-  for (let step = 0; step < 10; step++) await wait(15);
+  for (let step = 0; step < 30; step++) await wait(15);
 }
 
 /** Sends the first halves of several bodies, then the second ones in the same order. */
