@@ -47,7 +47,8 @@ export function startTraffic(
   });
   const { forgeryRate = FORGERY_RATE } = own;
   const forgeriesBefore = (count: number): number => Math.ceil(count * forgeryRate);
-  const maxOpen = own.openAtOnce ?? MAX_OPEN;
+  const webhooks = own.twoWebhooks === true ? [1, 2] : [1];
+  const maxOpen = (own.openAtOnce ?? MAX_OPEN) / webhooks.length;
   const deliveries: Delivery[] = [];
   const firstIds = new Map<string, string>();
   const forgedIds = new Set<string>();
@@ -56,8 +57,7 @@ export function startTraffic(
   let isClosed = false;
 
   const deliver = async (number: number): Promise<void> => {
-    const sent = own.twoWebhooks === true ? [1, 2] : [1];
-    const ends = await Promise.all(sent.map(() => twin.deliver(eventOf(number))));
+    const ends = await Promise.all(webhooks.map(() => twin.deliver(eventOf(number))));
     const first = ends[0]?.id ?? "";
     for (const { id, end } of ends) {
       deliveries.push({ id: first, end });
@@ -82,7 +82,7 @@ export function startTraffic(
     while (started < wanted && !isClosed) {
       const passed = own.openAtOnce === undefined ? performance.now() - startedAt : Infinity;
       const planned = Math.ceil(Math.min(passed / spreadMs, 1) * wanted);
-      const due = Math.min(planned, deliveries.length + maxOpen, wanted);
+      const due = Math.min(planned, deliveries.length / webhooks.length + maxOpen, wanted);
       for (; started < due; started++) {
         begin(deliver(started));
         const forgeries = forgeriesBefore(started + 1) - forgeriesBefore(started);
