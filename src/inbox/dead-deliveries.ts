@@ -1,6 +1,7 @@
 import { invalidOption } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
-import { replayGrowing, type Replayed, type UnhandledOf } from "./growing-replay.js";
+import type { MaybePromise } from "../common/promises.js";
+import { replayGrowing, type Replayed, type WatchedReplay } from "./growing-replay.js";
 
 export type { Replayed } from "./growing-replay.js";
 
@@ -70,15 +71,13 @@ export interface DeadDeliveries {
 }
 
 /** The dead jobs of an engine. Arguments are checked; `ids` has no repetitions and at most 100 ids. */
-export interface DeadLetters {
+export interface DeadLetters extends Pick<WatchedReplay, "replay"> {
   /** The oldest first. */
   list(limit: number, offset: number): Promise<DeadDelivery[]>;
   /** Resolves to the ids that it found. */
-  replay(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Resolves to the ids that it found. */
   discard(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Left out by an engine that cannot look a job up by its delivery: a growing replay is refused then. */
-  readonly unhandled?: UnhandledOf;
+  /** Begins a growing replay. */
+  watch(): MaybePromise<WatchedReplay>;
 }
 
 const LIMIT = { fallback: 100, min: 1, max: 1_000 };
@@ -97,17 +96,16 @@ export function deadDeliveriesOf(letters: DeadLetters): DeadDeliveries {
     async replay(ids, options = {}) {
       const own = ownOptions("replay", options, ["growing", "groupTimeoutMs"]);
       const timeoutMs = integerOption("groupTimeoutMs", own.groupTimeoutMs, GROUP_TIMEOUT);
-      const { unhandled } = letters;
-      if (own.growing === true && unhandled === undefined) {
-        throw invalidOption("growing: this engine cannot tell when a replayed job is handled");
-      }
       const wanted = ids === "all" ? await allIds(letters) : checkedIds(ids, ', or "all"');
-      const replay = async (group: readonly string[]): Promise<Replayed> => {
-        const { found, notFound } = await inBatches(group, (batch) => letters.replay(batch));
-        return { replayed: found, notFound };
-      };
-      if (own.growing !== true || unhandled === undefined) return replay(wanted);
-      return replayGrowing([...new Set(wanted)], replay, unhandled, timeoutMs);
+      if (own.growing !== true) return replayBy(letters, wanted);
+      const watched = await letters.watch();
+      try {
+        const replay = (group: readonly string[]) => replayBy(watched, group);
+        const unhandled = (group: readonly string[]) => watched.unhandled(group);
+        return await replayGrowing([...new Set(wanted)], replay, unhandled, timeoutMs);
+      } finally {
+        await watched.end?.();
+      }
     },
     async discard(ids) {
       const wanted = checkedIds(ids, "");
@@ -124,6 +122,14 @@ async function allIds(letters: DeadLetters): Promise<string[]> {
     if (page.length === 0) return ids;
     for (const { id } of page) ids.push(id);
   }
+}
+
+async function replayBy(
+  letters: Pick<WatchedReplay, "replay">,
+  ids: readonly string[],
+): Promise<Replayed> {
+  const { found, notFound } = await inBatches(ids, (batch) => letters.replay(batch));
+  return { replayed: found, notFound };
 }
 
 async function inBatches(

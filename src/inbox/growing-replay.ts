@@ -19,13 +19,18 @@ export interface Replayed {
     | undefined;
 }
 
-/**
- * Of replayed ids those that are not handled: `open` if the job waits or runs, `failed` if a run has failed since the
- * replay or the job is dead.
- */
-export type UnhandledOf = (
-  ids: readonly string[],
-) => Promise<ReadonlyMap<string, "open" | "failed">>;
+/** What a growing replay needs of an engine. */
+export interface WatchedReplay {
+  /** Resolves to the ids that it found. */
+  replay(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Of ids that this replayed those that are not handled: `open` if the job waits or runs, `failed` if a run has
+   * failed since the replay or the job is dead.
+   */
+  unhandled(ids: readonly string[]): Promise<ReadonlyMap<string, "open" | "failed">>;
+  /** Called once, when the growing replay ends. */
+  end?(): Promise<void>;
+}
 
 /** How many deliveries are replayed at once. The last group has the rest. */
 const GROUP_SIZES = [1, 5, 25, Infinity];
@@ -39,7 +44,7 @@ const LOOK_MS = 500;
 export async function replayGrowing(
   ids: readonly string[],
   replay: (group: readonly string[]) => Promise<Replayed>,
-  unhandled: UnhandledOf,
+  unhandled: WatchedReplay["unhandled"],
   timeoutMs: number,
 ): Promise<Replayed> {
   const replayed: string[] = [];
@@ -62,7 +67,7 @@ export async function replayGrowing(
 /** Waits until the runs of these deliveries have succeeded. Resolves to what is in the way, if anything is. */
 async function handled(
   group: readonly string[],
-  unhandled: UnhandledOf,
+  unhandled: WatchedReplay["unhandled"],
   timeoutMs: number,
 ): Promise<{ reason: "failed" | "timeout"; ids: string[] } | undefined> {
   const deadline = performance.now() + timeoutMs;

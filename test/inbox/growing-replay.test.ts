@@ -80,13 +80,23 @@ describe("a growing replay", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is refused by an engine that cannot look a job up, and for wrong options", async () => {
+  it("lets the engine know when it has ended, also by an error", async () => {
+    const ends = vi.fn(() => Promise.resolve());
+    const lost = () => Promise.reject(new Error("the connection is lost"));
     const none = () => Promise.resolve(new Set<string>());
-    const list = () => Promise.resolve([]);
-    const letters = deadDeliveriesOf({ list, replay: none, discard: none });
-    expect(await letters.replay("all")).toEqual({ replayed: [], notFound: [] });
-    for (const options of [{ growing: true }, { groupTimeoutMs: 1 }, { slowly: true } as never]) {
-      await expect(letters.replay("all", options)).rejects.toMatchObject({ code: /option/ });
+    const letters = deadDeliveriesOf({
+      ...{ list: () => Promise.resolve([]), replay: none, discard: none },
+      watch: () => ({ replay: none, unhandled: lost, end: ends }),
+    });
+    const replaying = letters.replay(["1", "2"], { growing: true });
+    await expect(replaying).rejects.toThrow("the connection is lost");
+    expect(ends).toHaveBeenCalledTimes(1);
+  });
+
+  it("refuses wrong options", async () => {
+    const driver = new MemoryDriver();
+    for (const options of [{ groupTimeoutMs: 1 }, { slowly: true } as never]) {
+      await expect(driver.replay("all", options)).rejects.toMatchObject({ code: /option/ });
     }
   });
 });

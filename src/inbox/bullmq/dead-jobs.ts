@@ -22,6 +22,20 @@ export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
       return found;
     });
 
+  const replay = (ids: readonly string[]) =>
+    forEach(ids, (job) => job.retry("failed", { resetAttemptsMade: true }));
+  const unhandled = (ids: readonly string[]) =>
+    withSafeErrors(async () => {
+      const found = new Map<string, "open" | "failed">();
+      for (const id of ids) {
+        const job = await jobOf(id);
+        if (job === undefined) continue;
+        const hasFailed = job.attemptsMade > 0 || (await job.isFailed());
+        found.set(id, hasFailed ? "failed" : "open");
+      }
+      return found;
+    });
+
   return deadDeliveriesOf({
     list: (limit, offset) =>
       withSafeErrors(async () => {
@@ -29,19 +43,9 @@ export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
         // A job that was removed after its id was read is undefined.
         return jobs.filter((job) => job !== undefined).map(deadDeliveryOf);
       }),
-    replay: (ids) => forEach(ids, (job) => job.retry("failed", { resetAttemptsMade: true })),
+    replay,
     discard: (ids) => forEach(ids, (job) => job.remove()),
-    unhandled: (ids) =>
-      withSafeErrors(async () => {
-        const found = new Map<string, "open" | "failed">();
-        for (const id of ids) {
-          const job = await jobOf(id);
-          if (job === undefined) continue;
-          const hasFailed = job.attemptsMade > 0 || (await job.isFailed());
-          found.set(id, hasFailed ? "failed" : "open");
-        }
-        return found;
-      }),
+    watch: () => ({ replay, unhandled }),
   });
 }
 

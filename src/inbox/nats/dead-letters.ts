@@ -4,9 +4,25 @@ import { queueErrorOf } from "../queue-error.js";
 import type { NatsManager, NatsStoredMessage } from "./client.js";
 import type { NatsStreams } from "./streams.js";
 
-/** The last part of a subject, in which a dot separates parts. No delivery id has a tilde. */
+/** The part of a subject that names the delivery, in which a dot separates parts. No delivery id has a tilde. */
 export function tokenOf(id: string): string {
   return id.replaceAll(".", "~");
+}
+
+/**
+ * What the subject of a job says: `<queue>.<token>.job`, or `<queue>.<token>.again.<attempt>.<delay in ms>`. Without a
+ * token another program has published it.
+ */
+export function placeOf(subject: string): {
+  readonly token: string | undefined;
+  readonly attempt: number;
+  readonly delayMs: number;
+} {
+  const [, first, kind, attempt, delayMs] = subject.split(".");
+  const token = kind === undefined ? undefined : first;
+  return kind === "again"
+    ? { token, attempt: Number(attempt), delayMs: Number(delayMs) }
+    : { token, attempt: 1, delayMs: 0 };
 }
 
 /** The id under which a message is stored once, however often it is published within two minutes. */
@@ -45,6 +61,31 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
       return found;
     });
 
+  const replay = (ids: readonly string[]) =>
+    forEach(ids, async (message) => {
+      const { data } = readDeadRecord(message.data, "");
+      const msgID = copyIdOf("replay", message);
+      const subject = `${name}.${message.subject.slice(deadName.length + 1)}.job`;
+      await jetstream.publish(subject, JSON.stringify(data), { msgID });
+      return true;
+    });
+  const unhandled = (ids: readonly string[]) =>
+    withSafeErrors(async () => {
+      const { streams: api } = await streams.open();
+      const found = new Map<string, "open" | "failed">();
+      for (const id of ids) {
+        const token = tokenOf(id);
+        // A job is stored in its next place before it is removed from the one before, so look in this order.
+        const job = await api.getMessage(name, { last_by_subj: `${name}.${token}.>` });
+        if (job !== null) found.set(id, placeOf(job.subject).attempt > 1 ? "failed" : "open");
+        else if (
+          (await api.getMessage(deadName, { last_by_subj: `${deadName}.${token}` })) !== null
+        )
+          found.set(id, "failed");
+      }
+      return found;
+    });
+
   return {
     list: (limit, offset) =>
       withSafeErrors(async () => {
@@ -55,14 +96,9 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
         }
         return listed.slice(offset);
       }),
-    replay: (ids) =>
-      forEach(ids, async (message) => {
-        const { data } = readDeadRecord(message.data, "");
-        const msgID = copyIdOf("replay", message);
-        await jetstream.publish(`${name}.job`, JSON.stringify(data), { msgID });
-        return true;
-      }),
+    replay,
     discard: (ids) => forEach(ids, () => Promise.resolve(true)),
+    watch: () => ({ replay, unhandled }),
   };
 }
 

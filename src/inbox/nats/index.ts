@@ -5,7 +5,7 @@ import { DEAD_RECORD_BYTES } from "../dead-record.js";
 import type { QueueDriver, QueueState } from "../queue-driver.js";
 import { checkQueueName, DEFAULT_QUEUE_NAME } from "../queue-options.js";
 import { checkClients, type NatsConnection, type NatsJetStream } from "./client.js";
-import { deadLettersOf } from "./dead-letters.js";
+import { deadLettersOf, tokenOf } from "./dead-letters.js";
 import { receiveMessages } from "./receive.js";
 import { CONSUMER, NatsStreams } from "./streams.js";
 
@@ -72,7 +72,8 @@ export function natsQueue(options: NatsQueueOptions): QueueDriver<unknown> & Dea
     async put(job) {
       await streams.open();
       // The id of the message: within two minutes NATS drops a second job of the same delivery.
-      await jetstream.publish(`${name}.job`, JSON.stringify(job), { msgID: job.id });
+      const subject = `${name}.${tokenOf(job.id)}.job`;
+      await jetstream.publish(subject, JSON.stringify(job), { msgID: job.id });
     },
     waiting: () => stateOf(streams),
     receive: (run, receiveOptions) => receiveMessages(streams, connection, run, receiveOptions),

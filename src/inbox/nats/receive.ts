@@ -5,7 +5,7 @@ import { jobNameOf } from "../inbox-job.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";
 import { MAX_CRASHES } from "../queue-options.js";
 import type { NatsConnection, NatsConsumer, NatsMessage, NatsPull } from "./client.js";
-import { copyIdOf, tokenOf } from "./dead-letters.js";
+import { copyIdOf, placeOf, tokenOf } from "./dead-letters.js";
 import { CONSUMER, type NatsStreams } from "./streams.js";
 
 /** How long the server may take to answer that there is no message. */
@@ -28,13 +28,13 @@ export function receiveMessages(
   let opening: Promise<NatsConsumer> | undefined;
 
   const runMessage = async (received: NatsMessage): Promise<void> => {
-    const { attempt, delayMs } = placeOf(received.subject);
+    const { delayMs } = placeOf(received.subject);
     const { deliveryCount } = received.info;
     if (delayMs > 0 && deliveryCount === 1) {
       received.nak(delayMs);
       return;
     }
-    const message = messageOf(received, attempt, { streams, connection, leaseMs });
+    const message = messageOf(received, { streams, connection, leaseMs });
     if (deliveryCount - (delayMs > 0 ? 2 : 1) <= MAX_CRASHES) {
       await run(message);
       return;
@@ -108,17 +108,8 @@ async function openConsumer(streams: NatsStreams, leaseMs: number): Promise<Nats
   return jetstream.consumers.get(name, CONSUMER);
 }
 
-/** A subject ends in `job`, or in `again.<attempt>.<delay in ms>`. */
-function placeOf(subject: string): { readonly attempt: number; readonly delayMs: number } {
-  const [, kind, attempt, delayMs] = subject.split(".");
-  return kind === "again"
-    ? { attempt: Number(attempt), delayMs: Number(delayMs) }
-    : { attempt: 1, delayMs: 0 };
-}
-
 function messageOf(
   received: NatsMessage,
-  attempt: number,
   given: {
     readonly streams: NatsStreams;
     readonly connection: NatsConnection;
@@ -129,6 +120,9 @@ function messageOf(
   const { name, deadName, jetstream } = streams;
   const data = jsonOf(received.data);
   const id = String(received.seq);
+  const place = placeOf(received.subject);
+  const { attempt } = place;
+  const token = place.token ?? tokenOf(jobNameOf(data).id ?? id);
   // The server takes any worker's acknowledgement of a message, so each must know when it has lost it.
   let heldUntil = performance.now() + leaseMs;
   const isLost = () => performance.now() >= heldUntil;
@@ -152,12 +146,12 @@ function messageOf(
         const msgID = copyIdOf(isRetry ? "again" : "dead", received);
         if (isRetry) {
           const next = attempt + (settlement.error === undefined ? 0 : 1);
-          const place = `again.${String(next)}.${String(Math.ceil(settlement.afterMs))}`;
-          await jetstream.publish(`${name}.${place}`, JSON.stringify(data), { msgID });
+          const delayMs = String(Math.ceil(settlement.afterMs));
+          const subject = `${name}.${token}.again.${String(next)}.${delayMs}`;
+          await jetstream.publish(subject, JSON.stringify(data), { msgID });
         } else {
-          const subject = `${deadName}.${tokenOf(jobNameOf(data).id ?? id)}`;
           const record = deadRecordOf(message, settlement.error);
-          await jetstream.publish(subject, JSON.stringify(record), { msgID });
+          await jetstream.publish(`${deadName}.${token}`, JSON.stringify(record), { msgID });
         }
       }
       return received.ackAck();

@@ -46,6 +46,22 @@ export function deadLettersOf(tables: PgBossTables): DeadDeliveries {
     return new Set(found.filter(({ source }) => taken.has(source)).map(({ id }) => id));
   };
 
+  const replay = (ids: readonly string[]) => take(ids, statements.replay);
+  const unhandled = async (ids: readonly string[]) => {
+    const jobs = new Map<string, string>();
+    for (const id of ids) {
+      jobs.set(await pgBossJobId(id), id);
+      // A job that the inbox did not make is listed under its letter's id, and replayed with it.
+      if (UUID.test(id)) jobs.set(id, id);
+    }
+    const rows = await sql(statements.unhandled, [...jobs.keys()]);
+    const found = rows.map(
+      (row) => [jobs.get(String(row["id"])) ?? "", row["failed"] ? "failed" : "open"] as const,
+    );
+    const dead = (await find(ids)).map(({ id }) => [id, "failed"] as const);
+    return new Map([...found, ...dead]);
+  };
+
   return deadDeliveriesOf({
     async list(limit, offset) {
       const rows = await sql(statements.list, limit, offset);
@@ -60,22 +76,9 @@ export function deadLettersOf(tables: PgBossTables): DeadDeliveries {
         };
       });
     },
-    replay: (ids) => take(ids, statements.replay),
+    replay,
     discard: (ids) => take(ids, statements.discard),
-    async unhandled(ids) {
-      const jobs = new Map<string, string>();
-      for (const id of ids) {
-        jobs.set(await pgBossJobId(id), id);
-        // A job that the inbox did not make is listed under its letter's id, and replayed with it.
-        if (UUID.test(id)) jobs.set(id, id);
-      }
-      const rows = await sql(statements.unhandled, [...jobs.keys()]);
-      const found = rows.map(
-        (row) => [jobs.get(String(row["id"])) ?? "", row["failed"] ? "failed" : "open"] as const,
-      );
-      const dead = (await find(ids)).map(({ id }) => [id, "failed"] as const);
-      return new Map([...found, ...dead]);
-    },
+    watch: () => ({ replay, unhandled }),
   });
 }
 

@@ -15,18 +15,26 @@ export interface AmqpConnection {
 }
 
 /** What a message is published with. */
-export interface AmqpPublishOptions {
-  readonly persistent: true;
-  readonly mandatory: true;
-  readonly messageId: string;
-  readonly headers: object;
+export interface AmqpPublishOptions extends Partial<AmqpReplyAddress> {
+  readonly persistent?: true;
+  readonly mandatory?: true;
+  readonly messageId?: string;
+  readonly headers?: object;
+}
+
+/** Where to report how the run of a message ended. */
+export interface AmqpReplyAddress {
+  readonly replyTo: string;
+  readonly correlationId: string;
 }
 
 /** The members of a confirm channel that the driver uses. */
 export interface AmqpChannel {
   assertQueue(
     queue: string,
-    options: { readonly durable: true; readonly arguments: object },
+    options:
+      | { readonly durable: true; readonly arguments: object }
+      | { readonly exclusive: true; readonly autoDelete: true },
   ): PromiseLike<unknown>;
   checkQueue(queue: string): PromiseLike<{ readonly messageCount: number }>;
   prefetch(count: number): PromiseLike<unknown>;
@@ -40,6 +48,7 @@ export interface AmqpChannel {
   consume(
     queue: string,
     onMessage: (message: AmqpMessage | null) => void,
+    options?: { readonly noAck: true },
   ): PromiseLike<{ readonly consumerTag: string }>;
   cancel(consumerTag: string): PromiseLike<unknown>;
   get(queue: string): PromiseLike<AmqpMessage | false>;
@@ -57,6 +66,8 @@ export interface AmqpMessage {
   readonly fields: { readonly deliveryTag: number };
   readonly properties: {
     readonly messageId?: unknown;
+    readonly replyTo?: unknown;
+    readonly correlationId?: unknown;
     readonly headers?: Readonly<Record<string, unknown>> | undefined;
   };
 }

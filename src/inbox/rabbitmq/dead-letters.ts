@@ -1,5 +1,6 @@
 import type { DeadDelivery, DeadLetters } from "../dead-deliveries.js";
-import { readDeadRecord } from "../dead-record.js";
+import { jsonOf, readDeadRecord } from "../dead-record.js";
+import type { WatchedReplay } from "../growing-replay.js";
 import { queueErrorOf } from "../queue-error.js";
 import type { AmqpChannel, AmqpMessage } from "./client.js";
 import type { RabbitLink } from "./link.js";
@@ -34,13 +35,13 @@ export function deadLettersOf(link: RabbitLink): DeadLetters {
   };
   const takeAll = async (
     ids: readonly string[],
-    take: (data: unknown) => Promise<void>,
+    take: (data: unknown, id: string) => Promise<void>,
   ): Promise<ReadonlySet<string>> => {
     const found = new Set<string>();
     await visitAll(async ({ delivery: { id }, data }, message, channel) => {
       if (!ids.includes(id)) return true;
       // A delivery that died twice is replayed once.
-      if (!found.has(id)) await take(data);
+      if (!found.has(id)) await take(data, id);
       channel.ack(message);
       found.add(id);
       return true;
@@ -56,5 +57,43 @@ export function deadLettersOf(link: RabbitLink): DeadLetters {
     },
     replay: (ids) => takeAll(ids, (data) => link.put(data)),
     discard: (ids) => takeAll(ids, () => Promise.resolve()),
+    watch: () => watchedReplay(link, takeAll),
+  };
+}
+
+/** RabbitMQ cannot look a job up, so the worker replies to a queue of this replay how the run ended. */
+async function watchedReplay(
+  link: RabbitLink,
+  takeAll: (
+    ids: readonly string[],
+    take: (data: unknown, id: string) => Promise<void>,
+  ) => Promise<ReadonlySet<string>>,
+): Promise<WatchedReplay> {
+  const states = new Map<string, "open" | "failed">();
+  const replyTo = `${link.name}.replay.${crypto.randomUUID()}`;
+  const { connection, closed } = await link.open();
+  const channel = await connection.createConfirmChannel();
+  channel.on("error", () => undefined);
+  await channel.assertQueue(replyTo, { exclusive: true, autoDelete: true });
+  const onReply = (reply: AmqpMessage | null): void => {
+    const id = String(reply?.properties.correlationId);
+    if (reply !== null && jsonOf(reply.content) === true) states.set(id, "failed");
+    else states.delete(id);
+  };
+  await channel.consume(replyTo, onReply, { noAck: true });
+  return {
+    replay: (ids) =>
+      takeAll(ids, (data, id) => {
+        states.set(id, "open");
+        return link.put(data, { replyTo, correlationId: id });
+      }),
+    unhandled(ids) {
+      // Its replies are lost.
+      if (closed.aborted) return Promise.reject(queueErrorOf("RabbitMQ", closed.reason));
+      return Promise.resolve(new Map([...states].filter(([id]) => ids.includes(id))));
+    },
+    async end() {
+      await channel.close().then(undefined, () => undefined);
+    },
   };
 }

@@ -1,6 +1,12 @@
 import { within } from "../../common/timers.js";
 import { QueueError, queueErrorOf } from "../queue-error.js";
-import { contentOf, type AmqpChannel, type AmqpConnection, type AmqpMessage } from "./client.js";
+import {
+  contentOf,
+  type AmqpChannel,
+  type AmqpConnection,
+  type AmqpMessage,
+  type AmqpReplyAddress,
+} from "./client.js";
 
 /** What a job of ours has beside its content. */
 export interface JobHeaders {
@@ -64,9 +70,9 @@ export class RabbitLink {
   }
 
   /** Publishes a job for its first attempt. */
-  async put(job: unknown): Promise<void> {
+  async put(job: unknown, reply?: AmqpReplyAddress): Promise<void> {
     const headers = { attempt: 1, enqueuedAt: Date.now() };
-    await this.publish(await this.open(), this.name, contentOf(job), headers);
+    await this.publish(await this.open(), this.name, contentOf(job), headers, reply);
   }
 
   /** Resolves when the queue has the message on a majority of its servers. */
@@ -75,9 +81,10 @@ export class RabbitLink {
     queue: string,
     content: Uint8Array,
     headers: JobHeaders,
+    reply?: AmqpReplyAddress,
   ): Promise<void> {
     const messageId = crypto.randomUUID();
-    const options = { persistent: true, mandatory: true, messageId, headers } as const;
+    const options = { persistent: true, mandatory: true, messageId, headers, ...reply } as const;
     await new Promise<void>((resolve, reject) => {
       channel.publish("", queue, content, options, (error) => {
         // The return comes before the confirmation.
@@ -94,6 +101,7 @@ export class RabbitLink {
     content: Uint8Array,
     headers: JobHeaders,
     afterMs: number,
+    reply: AmqpReplyAddress | undefined,
   ): Promise<void> {
     const { channel, delays } = open;
     const delayMs = roundedUp(afterMs);
@@ -102,7 +110,7 @@ export class RabbitLink {
       await declare(channel, queue, { "x-message-ttl": delayMs, ...deadLettersTo(this.name) });
       delays.add(queue);
     }
-    await this.publish(open, queue, content, headers);
+    await this.publish(open, queue, content, headers, reply);
   }
 
   async #open(): Promise<OpenLink> {

@@ -3,7 +3,7 @@ import { MAX_TIMER_MS, pause } from "../../common/timers.js";
 import { deadRecordOf, jsonOf } from "../dead-record.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";
 import { MAX_CRASHES } from "../queue-options.js";
-import { contentOf, type AmqpMessage } from "./client.js";
+import { contentOf, type AmqpMessage, type AmqpReplyAddress } from "./client.js";
 import type { JobHeaders, OpenLink, RabbitLink } from "./link.js";
 
 const RECONNECT_MS = 1_000;
@@ -91,6 +91,7 @@ function messageOf(
     attempt: next,
     enqueuedAt: enqueuedAt ?? Date.now(),
   });
+  const reply = replyAddressOf(properties);
   const message: QueueMessage = {
     id:
       typeof properties.messageId === "string" ? properties.messageId : String(fields.deliveryTag),
@@ -100,17 +101,34 @@ function messageOf(
     lost,
     async settle(settlement) {
       if (isClosed()) return false;
+      const isFailed = settlement.result !== "done" && settlement.error !== undefined;
+      const isOpen = settlement.result === "retry" && !isFailed;
       if (settlement.result === "retry") {
-        const next = headers(settlement.error === undefined ? attempt : attempt + 1);
-        await link.publishLater(open, content, next, settlement.afterMs);
+        const next = headers(isFailed ? attempt + 1 : attempt);
+        const { afterMs } = settlement;
+        await link.publishLater(open, content, next, afterMs, isOpen ? reply : undefined);
       } else if (settlement.result === "dead") {
         const record = contentOf(deadRecordOf(message, settlement.error));
         await link.publish(open, link.deadName, record, headers(attempt));
       }
       if (isClosed()) return false;
+      if (reply !== undefined && !isOpen) {
+        const { replyTo, correlationId } = reply;
+        // Without confirmation: the replay may have ended, and its queue with it.
+        channel.publish("", replyTo, contentOf(isFailed), { correlationId }, () => undefined);
+      }
       channel.ack(received);
       return true;
     },
   };
   return message;
+}
+
+/** Only a growing replay has one. */
+function replyAddressOf({
+  replyTo,
+  correlationId,
+}: AmqpMessage["properties"]): AmqpReplyAddress | undefined {
+  if (typeof replyTo !== "string" || typeof correlationId !== "string") return undefined;
+  return { replyTo, correlationId };
 }

@@ -41,11 +41,13 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
 
   constructor(broker = new MemoryBroker()) {
     this.broker = broker;
+    const replay = (ids: readonly string[]) => Promise.resolve(this.replayDead(ids));
+    const unhandled = (ids: readonly string[]) => Promise.resolve(this.unhandled(ids));
     this.#dead = deadDeliveriesOf({
       list: (limit, offset) => Promise.resolve(this.listDead().slice(offset, offset + limit)),
-      replay: (ids) => Promise.resolve(this.replayDead(ids)),
+      replay,
       discard: (ids) => Promise.resolve(this.discardDead(ids)),
-      unhandled: (ids) => Promise.resolve(this.unhandled(ids)),
+      watch: () => ({ replay, unhandled }),
     });
   }
 
