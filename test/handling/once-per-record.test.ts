@@ -6,6 +6,7 @@ import { DOWN } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { configurationErrorOf } from "../options/refusal.js";
 import { claimedElsewhere, spiedStore } from "../support/spied-store.js";
+import { moveUrl } from "../support/two-webhooks.js";
 
 const once = "record";
 const ALARM = "new_alarm";
@@ -31,6 +32,13 @@ describe("one record under two ids", () => {
       undefined,
     ]);
     expect(await receive(await named("third", { id: 2 }))).toMatchObject({ outcome: "handled" });
+  });
+
+  test("while a URL moves, 1 000 alarms and 300 events are handled once each", async () => {
+    const store = memoryStore();
+    const { handled, acknowledged } = await moveUrl([store, store]);
+    expect(acknowledged).toBe(2_600);
+    expect(handled).toEqual(Array.from({ length: 1_300 }, () => 1));
   });
 
   test("with the default each id is handled", async () => {

@@ -91,6 +91,12 @@ const TWO_WEBHOOKS_MODES: readonly Mode[] = [
     ...{ ...TWO_WEBHOOKS, setup: "lease-mysql", engine: "mysql" },
   },
   {
+    ...{ name: "two-webhooks-dynamodb", title: "each record by two webhooks, DynamoDB (dynalite)" },
+    ...{ ...TWO_WEBHOOKS, setup: "lease-dynamodb", engine: "dynamodb", deliveries: 150 },
+    // dynalite is slow, and a receiver loads the SDK.
+    faultsMs: 40_000,
+  },
+  {
     ...{ name: "two-webhooks-sqlite", title: "each record by two webhooks, SQLite" },
     ...{ ...TWO_WEBHOOKS, setup: "lease-sqlite", engine: "sqlite" },
     faults: { ...NO_FAULTS, kills: 6, stops: 2 },

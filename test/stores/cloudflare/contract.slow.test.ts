@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { missingMiniflare } from "../../support/cloudflare/miniflare.js";
 import { startRemoteStores, type RemoteStores } from "../../support/cloudflare/remote-store.js";
 import { describeService } from "../../support/describe-service.js";
+import { moveUrl } from "../../support/two-webhooks.js";
 
 /** Real time: the database's clock decides. */
 const LEASE_MS = 1_000;
@@ -28,5 +29,11 @@ describeService("the DeliveryStore contract on workerd", missingMiniflare, () =>
     // The simulated D1 takes milliseconds for each of its 30 000 batches.
     const grouped = deliveryStoreContract(makeStoreWith("grouped"), { leaseMs: LEASE_MS });
     for (const { title, run } of grouped.filter(isLarge)) it(title, run);
+  });
+
+  it("while a URL moves, 1 000 alarms and 300 events are handled once each in two isolates", async () => {
+    const { handled, acknowledged } = await moveUrl(await stores.onTable("moves"));
+    expect(acknowledged).toBe(2_600);
+    expect(handled).toEqual(Array.from({ length: 1_300 }, () => 1));
   });
 });
