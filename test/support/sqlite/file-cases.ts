@@ -4,7 +4,7 @@ import type { DeliveryStore, WebhookReceiver } from "../../../src/index.js";
 import { createWebhookReceiver } from "../../../src/index.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../deliveries.js";
-import { valueOf } from "./drivers.js";
+import { valueOf, type SqliteHandle } from "./drivers.js";
 import type { SqliteChecks, SqliteFolder } from "./folder.js";
 
 const STORES = { sqliteStore, sqliteTransactions };
@@ -19,6 +19,7 @@ async function withReceivers(
     readonly send: (id: string) => Promise<unknown[]>;
     readonly wait: (ms: number) => void;
     readonly errorLines: () => number;
+    readonly database: SqliteHandle;
   }) => Promise<void>,
 ): Promise<void> {
   const real = performance.now.bind(performance);
@@ -29,9 +30,10 @@ async function withReceivers(
     for (const makeStore of Object.values(STORES)) {
       let errorLines = 0;
       let error: unknown;
+      const database = open();
       const receiver: WebhookReceiver = createWebhookReceiver({
         ...{ secret: TEST_SECRET, now: () => NOW_MS },
-        store: makeStore({ database: open() }) as DeliveryStore,
+        store: makeStore({ database }) as DeliveryStore,
         handlers: { new_alarm: () => undefined },
         onOutcome: (report) => void (error = report.error),
         logger: { warn: () => undefined, error: () => void (errorLines += 1) },
@@ -40,7 +42,7 @@ async function withReceivers(
         const { outcome } = await receiver.receive(await delivery({ id }));
         return [outcome, (error as { readonly code?: string } | undefined)?.code];
       };
-      await use({ send, wait, errorLines: () => errorLines });
+      await use({ send, wait, errorLines: () => errorLines, database });
     }
   } finally {
     performance.now = real;
@@ -94,6 +96,25 @@ export const fileChecks: SqliteChecks = {
       renameSync(`${folder.file}.away`, folder.file);
       assert.deepEqual(await send(ids[1]), HANDLED);
       assert.deepEqual(await send(ids[0]), ["duplicate", undefined]);
+    });
+  },
+
+  async "on a full disk new deliveries are refused, and none of those that were handled is forgotten"(
+    folder,
+  ) {
+    await withReceivers(folder, async ({ send, database }) => {
+      const handled: string[] = [];
+      // The least that SQLite takes is what the file has, so the next page that is needed is one too many.
+      database.exec("PRAGMA max_page_count = 1");
+      let refused = crypto.randomUUID();
+      for (let outcome = await send(refused); outcome[0] === "handled";) {
+        handled.push(refused);
+        outcome = await send((refused = crypto.randomUUID()));
+      }
+      assert.equal((await send(refused))[0], "store_unavailable");
+      for (const id of handled) assert.deepEqual(await send(id), ["duplicate", undefined]);
+      database.exec("PRAGMA max_page_count = 1000000");
+      assert.deepEqual(await send(refused), HANDLED);
     });
   },
 
