@@ -3,7 +3,9 @@ import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { it } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
+import type { InboxJob } from "../../src/inbox/index.js";
 import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
+import { growsToAStrangeJob, warnsOfNoListeners } from "../support/inbox/broker-cases.js";
 import { describeRabbitmq } from "../support/inbox/inbox-engines.js";
 import { startRabbitmq } from "../support/rabbitmq/rabbitmq-server.js";
 import { startedForAll } from "../support/started-for-all.js";
@@ -43,4 +45,19 @@ describeRabbitmq("RabbitMQ", () => {
       await run();
     },
   );
+
+  const open = () =>
+    rabbitmqQueue({ connect: () => amqplib.connect(server().url), queueName: randomUUID() });
+
+  it("a RabbitMQ worker of 30 jobs at once makes Node warn of no leak", async () => {
+    const driver = open();
+    await warnsOfNoListeners(driver);
+    await driver.close();
+  });
+
+  it("a growing replay on RabbitMQ stops at a job that the inbox did not make", async () => {
+    const driver = open();
+    await growsToAStrangeJob(driver, (job) => driver.put(job as InboxJob, undefined));
+    await driver.close();
+  });
 });

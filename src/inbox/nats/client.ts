@@ -57,6 +57,8 @@ interface NatsConsumerInfo {
   /** Messages that no consumer has had yet. */
   readonly num_pending: number;
   readonly delivered: { readonly stream_seq: number };
+  /** All messages up to this one are acknowledged. */
+  readonly ack_floor: { readonly stream_seq: number };
 }
 
 /** A message that stays in its stream. */

@@ -2,7 +2,7 @@ import type { DeadDelivery, DeadLetters } from "../dead-deliveries.js";
 import { readDeadRecord } from "../dead-record.js";
 import { queueErrorOf } from "../queue-error.js";
 import type { NatsManager, NatsStoredMessage } from "./client.js";
-import type { NatsStreams } from "./streams.js";
+import { CONSUMER, type NatsStreams } from "./streams.js";
 
 /** The part of a subject that names the delivery, in which a dot separates parts. No delivery id has a tilde. */
 export function tokenOf(id: string): string {
@@ -71,17 +71,18 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
     });
   const unhandled = (ids: readonly string[]) =>
     withSafeErrors(async () => {
-      const { streams: api } = await streams.open();
+      const { streams: api, consumers } = await streams.open();
+      // After a crash, NATS 2.9 still has messages that were acknowledged.
+      const { ack_floor: finished } = await consumers.info(name, CONSUMER);
       const found = new Map<string, "open" | "failed">();
       for (const id of ids) {
-        const token = tokenOf(id);
+        const last = (stream: string, rest: string) =>
+          api.getMessage(stream, { last_by_subj: `${stream}.${tokenOf(id)}${rest}` });
         // A job is stored in its next place before it is removed from the one before, so look in this order.
-        const job = await api.getMessage(name, { last_by_subj: `${name}.${token}.>` });
-        if (job !== null) found.set(id, placeOf(job.subject).attempt > 1 ? "failed" : "open");
-        else if (
-          (await api.getMessage(deadName, { last_by_subj: `${deadName}.${token}` })) !== null
-        )
-          found.set(id, "failed");
+        const job = await last(name, ".>");
+        if (job !== null && job.seq > finished.stream_seq) {
+          found.set(id, placeOf(job.subject).attempt > 1 ? "failed" : "open");
+        } else if ((await last(deadName, "")) !== null) found.set(id, "failed");
       }
       return found;
     });

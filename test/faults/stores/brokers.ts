@@ -42,9 +42,11 @@ export async function openRabbitmq(file: string): Promise<StoreServer> {
 async function natsJobs(url: string): Promise<readonly string[]> {
   const connection = await connect({ servers: url });
   try {
-    const { streams } = await jetstream(connection).jetstreamManager();
+    const { streams, consumers } = await jetstream(connection).jetstreamManager();
+    // After a crash, NATS 2.9 still has messages whose acknowledgement it has confirmed. No worker gets them again.
+    const consumer = await consumers.info(QUEUE, "workers").catch(() => undefined);
     const ids: string[] = [];
-    for (let seq = 1; ; seq += 1) {
+    for (let seq = (consumer?.ack_floor.stream_seq ?? 0) + 1; ; seq += 1) {
       const query = { seq, next_by_subj: `${QUEUE}.>` };
       const message = await streams.getMessage(QUEUE, query);
       if (message === null) return ids;
