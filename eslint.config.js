@@ -53,6 +53,8 @@ export default defineConfig(
     rules: {
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      // A callback may be one call: () => clearTimeout(timer).
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       // Types of options and schemas are inferred in places where an interface would say less.
       "@typescript-eslint/consistent-type-definitions": "off",
       // What a partner's store or handler rejects with is passed on as it is.

@@ -33,13 +33,9 @@ export function aborted(signal: AbortSignal): Promise<void> {
 /** Resolves to the value of `work`. Rejects with the signal's reason as soon as the signal aborts. */
 export function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      reject(signal.reason as Error);
-    };
+    const abort = (): void => reject(signal.reason as Error);
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => {
-      signal.removeEventListener("abort", abort);
-    });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }

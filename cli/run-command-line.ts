@@ -140,9 +140,7 @@ function isWrongUsage(error: unknown): error is Error {
 function afterClosing(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const wait = (): void => {
-      setTimeout(() => {
-        reject(signal.reason as Error);
-      }, CLOSING_MS).unref();
+      setTimeout(() => reject(signal.reason as Error), CLOSING_MS).unref();
     };
     if (signal.aborted) wait();
     else signal.addEventListener("abort", wait, { once: true });

@@ -56,9 +56,7 @@ export async function writeAnswerAndClose(
   // A stalled upload has nothing to drop.
   if (answer.outcome !== "body_timeout") await discardNodeBody(req);
   // Other streams share an HTTP/2 connection, so only this one is closed.
-  http2?.stream.once("finish", () => {
-    http2.stream.close();
-  });
+  http2?.stream.once("finish", () => http2.stream.close());
   // No callback: the `end(chunk, encoding)` of a middleware would take it for the chunk.
   body.end();
 }

@@ -99,12 +99,8 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     // A listener alone does not start a paused stream.
     req.resume();
 
-    const onBroken = (): void => {
-      finish(undefined);
-    };
-    const onTimeout = (): void => {
-      finish(new UnreadableBody("body_timeout", bytes));
-    };
+    const onBroken = (): void => finish(undefined);
+    const onTimeout = (): void => finish(new UnreadableBody("body_timeout", bytes));
     // Not `queueMicrotask`: it makes an AsyncResource for each call, which takes twice as long.
     void SETTLED.then(() => {
       if (isFinished) return;

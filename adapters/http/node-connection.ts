@@ -39,7 +39,5 @@ export function isGone(req: NodeRequest, res: NodeResponse): boolean {
 export function settled(req: NodeRequest, res: NodeResponse): Promise<void> | undefined {
   // Over HTTP/1 the socket usually has the answer already, so there is nothing to await.
   if (res.writableFinished || isGone(req, res)) return undefined;
-  return new Promise((resolve) => {
-    res.once("finish", resolve).once("close", resolve);
-  });
+  return new Promise((resolve) => res.once("finish", resolve).once("close", resolve));
 }

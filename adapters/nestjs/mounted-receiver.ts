@@ -67,11 +67,7 @@ export class MountedReceiver {
 function nestLogger(): WebhookLogger {
   const logger = new NestLogger("WebhookReceiver");
   return {
-    warn: (message, details) => {
-      logger.warn(logLine(message, details));
-    },
-    error: (message, details) => {
-      logger.error(logLine(message, details));
-    },
+    warn: (message, details) => logger.warn(logLine(message, details)),
+    error: (message, details) => logger.error(logLine(message, details)),
   };
 }

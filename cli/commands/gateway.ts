@@ -62,9 +62,7 @@ export const gateway = createCommand({
       history: !values["history-off"],
       webhooksEnabled: !values["webhooks-off"],
       urlCheck: urlCheck === "none" ? false : (urlCheck as "GET" | "HEAD"),
-      onDelivery: (delivery) => {
-        describe(io, delivery, json);
-      },
+      onDelivery: (delivery) => describe(io, delivery, json),
     });
     const answer = (url: string, init: RequestInit): Promise<Response> =>
       new URL(url).pathname === "/desk/deliveries"

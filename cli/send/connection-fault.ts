@@ -15,16 +15,12 @@ export function connectionFault(
   const socket = openSocket(url, skipTlsVerification);
   const settled = new AbortController();
   return new Promise<SendError | undefined>((resolve) => {
-    const end = (): void => {
-      resolve(undefined);
-    };
+    const end = (): void => resolve(undefined);
     socket.once(readyEvent(url), end);
     socket.once("close", end);
     socket.setTimeout(CONNECT_TIMEOUT_MS, end);
     signal.addEventListener("abort", end, { signal: settled.signal });
-    socket.on("error", (error) => {
-      resolve(sendErrorOf(error));
-    });
+    socket.on("error", (error) => resolve(sendErrorOf(error)));
   }).finally(() => {
     // Doctor asks many times with one signal, and Node warns of the eleventh listener.
     settled.abort();

@@ -42,9 +42,7 @@ export async function flushed(): Promise<void> {
     [process.stdout, process.stderr].map(
       (stream) =>
         new Promise<void>((resolve) => {
-          stream.write("", () => {
-            resolve();
-          });
+          stream.write("", () => resolve());
         }),
     ),
   );

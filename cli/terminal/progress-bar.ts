@@ -39,9 +39,7 @@ export function createProgressBar(output: Output, total: number): ProgressBar {
           .join(""),
     );
   };
-  const writeLine = (): void => {
-    output.write(`${state().trimEnd()}\n`);
-  };
+  const writeLine = (): void => output.write(`${state().trimEnd()}\n`);
   const renew = output.isTTY ? draw : writeLine;
   const isDrawn = output.isTTY && total > 1;
   const timer = setInterval(renew, RENEWED_MS[output.isTTY ? "terminal" : "pipe"]).unref();

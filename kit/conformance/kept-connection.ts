@@ -67,9 +67,7 @@ export class KeptConnection {
     const req = this.#open(request, { "content-length": body.length + missingBytes });
     // The server may answer, refuse or do nothing. The receiver must only survive it.
     req.on("error", () => undefined);
-    await new Promise((resolve) => {
-      req.once("close", resolve).write(body, resolve);
-    });
+    await new Promise((resolve) => req.once("close", resolve).write(body, resolve));
     req.destroy();
   }
 
@@ -79,9 +77,7 @@ export class KeptConnection {
     const req = this.#open(request);
     req.on("error", () => undefined).on("response", (res) => res.resume());
     await new Promise<void>((resolve) => {
-      req.once("close", resolve).end(body, () => {
-        resolve();
-      });
+      req.once("close", resolve).end(body, () => resolve());
     });
     await wait(afterMs);
     req.destroy();

@@ -44,9 +44,10 @@ export function sendRawRequest(
     let received = "";
     let receivedMs: number | undefined;
     // The socket's own time-out would start again with each byte that the server sends.
-    const timer = setTimeout(() => {
-      socket.destroy(new SendError("timeout", `no answer within ${timeoutMs} ms`));
-    }, timeoutMs);
+    const timer = setTimeout(
+      () => socket.destroy(new SendError("timeout", `no answer within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
     socket.on("data", (data: Buffer) => {
       received += data.toString("latin1");
       if (received.length > MAX_ANSWER_BYTES) socket.destroy();

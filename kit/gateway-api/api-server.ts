@@ -36,9 +36,7 @@ export async function serveApi(
   { port = 0, host = "127.0.0.1" }: ApiAddress = {},
 ): Promise<ListeningApi> {
   const server = http.createServer((req, res) => {
-    respond(req, res, answer).catch(() => {
-      res.destroy();
-    });
+    respond(req, res, answer).catch(() => res.destroy());
   });
   server.listen(port, host);
   await once(server, "listening");
@@ -48,9 +46,7 @@ export async function serveApi(
     url: `http://${name}:${String(actual)}`,
     close: () =>
       new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
+        server.close(() => resolve());
         server.closeAllConnections();
       }),
   };

@@ -67,9 +67,7 @@ export function createGatewayApi(options: GatewayApiOptions = {}): GatewayApi {
     throttle: (requests) => {
       routes.throttled = requests;
     },
-    endSessions: () => {
-      routes.sessions.clear();
-    },
+    endSessions: () => routes.sessions.clear(),
     async close() {
       await Promise.all([...servers].map((server) => server.close()));
       await twin.close();

@@ -72,9 +72,7 @@ export class RegisteredWebhook implements ActiveWebhook {
     const target = this.#target;
     return {
       send: (request) => this.#send(target, request),
-      close: () => {
-        target.close();
-      },
+      close: () => target.close(),
     };
   }
 
@@ -115,9 +113,8 @@ export class RegisteredWebhook implements ActiveWebhook {
     const at = new Date(this.#options.now());
     const deliveryId = request.headers.find(([name]) => name === "X-Webhook-Id")?.[1] ?? "";
     const body = new TextDecoder().decode(request.body);
-    const note = (status: number | undefined, error: string | undefined): void => {
+    const note = (status: number | undefined, error: string | undefined): void =>
       this.#options.onSent(this, { deliveryId, at, status, error, body });
-    };
     try {
       const answer = await target.send(request);
       note(answer.status, undefined);

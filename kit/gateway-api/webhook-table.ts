@@ -47,9 +47,7 @@ export class WebhookTable {
     const webhook = new RegisteredWebhook(id, fields, {
       now: clock.now,
       timeoutMs,
-      onSent: (sender, attempt) => {
-        this.#store(sender, attempt);
-      },
+      onSent: (sender, attempt) => this.#store(sender, attempt),
       retire: (sender) => this.#retired.push(sender),
     });
     this.#byId.set(id, webhook);

@@ -47,9 +47,7 @@ export class DeliveryLog {
         signal?.removeEventListener("abort", stop);
         resolve(found);
       };
-      const stop = (): void => {
-        end(undefined);
-      };
+      const stop = (): void => end(undefined);
       const look = (): void => {
         const found = find();
         if (found !== undefined) end(found);

@@ -63,9 +63,7 @@ export async function startApi(listener: Listener, page?: ListenerPage): Promise
       return;
     }
     const hungUp = new AbortController();
-    res.on("close", () => {
-      hungUp.abort();
-    });
+    res.on("close", () => hungUp.abort());
     const { status, body } = !("route" in passage)
       ? { status: passage.status, body: { error: passage.message } }
       : passage.route === "send"

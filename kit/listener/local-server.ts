@@ -30,9 +30,7 @@ export async function startServer(
 
 function close(server: http.Server): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      server.closeAllConnections();
-    }, CLOSING_MS);
+    const timer = setTimeout(() => server.closeAllConnections(), CLOSING_MS);
     server.close(() => {
       clearTimeout(timer);
       resolve();

@@ -33,9 +33,8 @@ export class VerifyingReceiver {
       handlers: { new_alarm: handle, delete_my_data_event: handle },
       logger: false as const,
       maxBodyBytes,
-      onAuthenticDelivery: (delivery: AuthenticDelivery) => {
-        this.#authentic.set(delivery.request, delivery);
-      },
+      onAuthenticDelivery: (delivery: AuthenticDelivery) =>
+        this.#authentic.set(delivery.request, delivery),
     };
     this.receiver = createWebhookReceiver(
       secrets.length > 0

@@ -140,9 +140,9 @@ function sendWithTimeout(
 ): Promise<WireAnswer> {
   if (hold === undefined) return sender.send(request);
   return new Promise((resolve, reject) => {
-    const cancel = startTimer(timeoutMs, () => {
-      reject(new SendError("timeout", `no answer within ${String(timeoutMs)} ms`));
-    });
+    const cancel = startTimer(timeoutMs, () =>
+      reject(new SendError("timeout", `no answer within ${String(timeoutMs)} ms`)),
+    );
     hold(() => sender.send(request))
       .then(resolve, reject)
       .finally(cancel);

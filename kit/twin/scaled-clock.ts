@@ -19,16 +19,11 @@ export function createScaledClock(speed?: number): TwinClock {
   const startTimer: TwinClock["startTimer"] = (ms, run) => {
     // setTimeout with a longer delay would fire at once.
     const timer = setTimeout(run, Math.min(ms / factor, MAX_TIMER_MS));
-    return () => {
-      clearTimeout(timer);
-    };
+    return () => clearTimeout(timer);
   };
   return {
     now: () => Date.now(),
     startTimer,
-    sleep: (ms) =>
-      new Promise((resolve) => {
-        startTimer(ms, resolve);
-      }),
+    sleep: (ms) => new Promise((resolve) => startTimer(ms, resolve)),
   };
 }

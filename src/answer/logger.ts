@@ -34,12 +34,8 @@ const lines: Pick<Console, "warn" | "error"> = console;
 
 /** The default logger: one line an entry, with `key=value` at its end. */
 export const consoleLines: WebhookLogger = {
-  warn: (message, details) => {
-    lines.warn(logLine(message, details));
-  },
-  error: (message, details) => {
-    lines.error(logLine(message, details));
-  },
+  warn: (message, details) => lines.warn(logLine(message, details)),
+  error: (message, details) => lines.error(logLine(message, details)),
 };
 
 /**

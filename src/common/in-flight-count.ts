@@ -19,9 +19,7 @@ export class InFlightCount {
   /** Counts `work` until it settles. It must not reject. */
   track(work: Promise<void>): void {
     this.enter();
-    void work.finally(() => {
-      this.leave();
-    });
+    void work.finally(() => this.leave());
   }
 
   /** How much work is in flight. */

@@ -30,9 +30,7 @@ export class Semaphore {
       this.#running++;
       return Promise.resolve();
     }
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-    });
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   #release(): void {

@@ -59,9 +59,7 @@ export function startBackgroundTimer(ms: number, run: () => void): () => void {
   if (typeof timer === "object" && timer !== null && "unref" in timer) {
     (timer as { unref(): void }).unref();
   }
-  return () => {
-    clearTimeout(timer as ReturnType<typeof setTimeout>);
-  };
+  return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
 }
 
 /** Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects. */

@@ -84,9 +84,8 @@ export class Claims {
     this.renewals = new LeaseRenewals({
       leaseMs,
       renew: (id, owner) => this.#renew(id, owner),
-      onFailed: (id, error) => {
-        log.error("renewal of the lease failed: retried until the lease ends", { id, error });
-      },
+      onFailed: (id, error) =>
+        log.error("renewal of the lease failed: retried until the lease ends", { id, error }),
     });
   }
 

@@ -53,9 +53,7 @@ export class ConnectionQueue {
         resolve(result);
       };
       const waiting = { delivery, until: performance.now() + waitMs, leave };
-      const timer = setTimeout(() => {
-        leave(overloaded(delivery.headers.id));
-      }, waitMs);
+      const timer = setTimeout(() => leave(overloaded(delivery.headers.id)), waitMs);
       this.#waiting.add(waiting);
       this.#waitingBytes += bytes;
     });

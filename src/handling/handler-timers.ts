@@ -28,9 +28,7 @@ export function startHandlerTimers(
 ): () => void {
   let first: ReturnType<typeof setTimeout> | undefined;
   let stopSecond: (() => void) | undefined;
-  const giveUp = (): void => {
-    onGivenUp(new DeadlineError("the handler", handlerMaxMs));
-  };
+  const giveUp = (): void => onGivenUp(new DeadlineError("the handler", handlerMaxMs));
   const timeOut = (): void => {
     onTimeout(new DeadlineError("the handler", handlerTimeoutMs));
     const leftMs = handlerMaxMs - handlerTimeoutMs;

@@ -174,8 +174,6 @@ export class RenewedLease {
    * Keeps a lost lease in the list: its handler still runs here, and no second one may start beside it.
    */
   #stayKnown(): void {
-    this.#schedule(this.#terms.delayMs, () => {
-      this.#stayKnown();
-    });
+    this.#schedule(this.#terms.delayMs, () => this.#stayKnown());
   }
 }

@@ -92,12 +92,8 @@ export class LeasedRun {
       this.#stopHandlerTimers = startHandlerTimers(
         this.#limits,
         elapsedMs,
-        (error) => {
-          this.#timeOut(error);
-        },
-        (error) => {
-          this.#giveUp(error);
-        },
+        (error) => this.#timeOut(error),
+        (error) => this.#giveUp(error),
       );
     }, ms);
   }

@@ -56,9 +56,7 @@ function timed(
 ): ValueOrPromise<HandlerResult> {
   if (durations === undefined) return runHandler(call, context);
   const startedAt = performance.now();
-  const record = () => {
-    durations.record("handler", (performance.now() - startedAt) / 1000);
-  };
+  const record = () => durations.record("handler", (performance.now() - startedAt) / 1000);
   const result = runHandler(call, context);
   if ("then" in result) void result.then(record);
   else record();
@@ -75,9 +73,7 @@ export function runHandler(
     if (!isPromise(returned)) return resultOfReturned(returned);
     // A native promise. The `then` of a query builder, or one that was set on a promise, may return anything.
     const promise = Object.hasOwn(returned, "then")
-      ? new Promise<unknown>((resolve) => {
-          resolve(returned);
-        })
+      ? new Promise<unknown>((resolve) => resolve(returned))
       : Promise.resolve(returned);
     return promise.then(resultOfReturned, resultOfThrown);
   } catch (error) {

@@ -38,9 +38,7 @@ export function runInTransaction(
   times: TransactionTimes,
   work: TransactionWork,
 ): Promise<Ending> {
-  return new Promise((settle) => {
-    new TransactionRun(times, work, settle).start(store);
-  });
+  return new Promise((settle) => new TransactionRun(times, work, settle).start(store));
 }
 
 /** One call of `store.process`. */

@@ -193,8 +193,6 @@ class Heartbeat {
 
   #beat(): void {
     this.#aliveAt = performance.now();
-    this.#stopTimer = startBackgroundTimer(renewalDelayMs(this.#leaseMs), () => {
-      this.#beat();
-    });
+    this.#stopTimer = startBackgroundTimer(renewalDelayMs(this.#leaseMs), () => this.#beat());
   }
 }

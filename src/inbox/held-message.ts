@@ -6,9 +6,7 @@ import type { QueueMessage } from "./queue-driver.js";
 export class HeldMessage {
   readonly message: QueueMessage;
   readonly #controller = new AbortController();
-  readonly #onLost = (): void => {
-    this.#lose();
-  };
+  readonly #onLost = (): void => this.#lose();
   #extending: Promise<unknown> | undefined;
   #isEnded = false;
   #isLost = false;

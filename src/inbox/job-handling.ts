@@ -81,9 +81,7 @@ export class JobHandling {
       hasRun = true;
       this.#held.set(key, held);
       // The handler has the signal of the message, which aborts also when its lease does.
-      const abort = () => {
-        held.abort(context.signal.reason);
-      };
+      const abort = () => held.abort(context.signal.reason);
       context.signal.addEventListener("abort", abort, { once: true });
       return handler(again, { ...context, id, signal: held.signal });
     };
@@ -104,9 +102,9 @@ export class JobHandling {
 
   /** Extends a message by the lease. Never rejects: without an answer, the next extension decides. */
   async extend(held: HeldMessage, id: string): Promise<void> {
-    await held.extend(this.#times.leaseMs).catch((error: unknown) => {
-      this.#logFailedExtension(id, error);
-    });
+    await held
+      .extend(this.#times.leaseMs)
+      .catch((error: unknown) => this.#logFailedExtension(id, error));
   }
 
   /** Sends the store what it has not taken yet. Never rejects. */

@@ -79,9 +79,7 @@ export class GatewayCalls {
     // Without its query: a page may be named by a token.
     const what = `${method} ${path.replace(/\?.*$/s, "")}`;
     const timeout = new AbortController();
-    const timer = setTimeout(() => {
-      timeout.abort();
-    }, timeoutMs);
+    const timer = setTimeout(() => timeout.abort(), timeoutMs);
     try {
       const response = await this.#send(call, token, AbortSignal.any([signal, timeout.signal]));
       const body = await readAnswerBody(response);

@@ -135,9 +135,7 @@ async function request(
     throw invalidOption("instanceHeader must be the name of a header");
   }
   const timeout = new AbortController();
-  const timer = setTimeout(() => {
-    timeout.abort();
-  }, timeoutOption(timeoutMs));
+  const timer = setTimeout(() => timeout.abort(), timeoutOption(timeoutMs));
   try {
     const response = await fetch(url.href, {
       ...init,

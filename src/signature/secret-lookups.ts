@@ -62,9 +62,7 @@ export class SecretLookups<Found> {
       call.isLate = error instanceof DeadlineError;
       if (this.#running.get(type) === call) this.#running.delete(type);
     };
-    result.then(() => {
-      end();
-    }, end);
+    result.then(() => end(), end);
     return result;
   }
 
@@ -86,9 +84,7 @@ export class SecretLookups<Found> {
       await pause(LOOK_MS);
     }
     const slot = limit.enter();
-    const leave = (): void => {
-      limit.leave(slot);
-    };
+    const leave = (): void => limit.leave(slot);
     const find = this.#find;
     // Resolved in a promise, so that a function that throws leaves its slot, too.
     const found = Promise.resolve().then(() => find({ type }));

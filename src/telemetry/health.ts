@@ -95,12 +95,8 @@ export class Health {
   constructor(sources: HealthSources, log: Log) {
     this.#sources = sources;
     this.counts = new HealthCounts(sources);
-    this.counts.onTurn = (nowMs) => {
-      this.#judge(nowMs);
-    };
-    this.counts.onSetBack = (nowMs) => {
-      this.#setBack(nowMs);
-    };
+    this.counts.onTurn = (nowMs) => this.#judge(nowMs);
+    this.counts.onSetBack = (nowMs) => this.#setBack(nowMs);
     this.drift = new DriftWatch(log, () => {
       this.counts.noteDrift();
       sources.tally.events.drifted += 1;

@@ -45,9 +45,7 @@ export function showDetail(
       const isCurrent = String(one === chosen);
       const text = `${one.attempt}: ${one.status || "none"} ${one.outcome}`;
       const chip = element("button", { "aria-current": isCurrent }, text);
-      chip.onclick = () => {
-        onAttempt(one);
-      };
+      chip.onclick = () => onAttempt(one);
       return chip;
     });
     parts.push(element("p", { class: "actions" }, ...chips));

@@ -106,9 +106,7 @@ export class DeliveryList {
         element("span", {}, last.source === "listener" ? `${name} (sent here)` : name),
         element("small", {}, `${count > 1 ? `${count} attempts, ` : ""}${nextOf(last)}`),
       );
-      button.onclick = () => {
-        this.#choose(row);
-      };
+      button.onclick = () => this.#choose(row);
       return element("li", {}, button);
     });
     byId("rows").replaceChildren(...items);

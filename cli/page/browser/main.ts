@@ -96,29 +96,17 @@ const ACTIONS: readonly Action[] = [
 function choose(attempts: readonly Delivery[], delivery = attempts.at(-1)): void {
   chosen = delivery;
   if (delivery === undefined) return;
-  showDetail(attempts, delivery, ACTIONS, (other) => {
-    choose(attempts, other);
-  });
+  showDetail(attempts, delivery, ACTIONS, (other) => choose(attempts, other));
 }
 
-const list = new DeliveryList((attempts) => {
-  choose(attempts);
-});
+const list = new DeliveryList((attempts) => choose(attempts));
 const filter = byId("filter") as HTMLInputElement;
-filter.oninput = () => {
-  list.show();
-};
+filter.oninput = () => list.show();
 
 const MOVES: Readonly<Record<string, () => unknown>> = {
-  j: () => {
-    list.move(1);
-  },
-  k: () => {
-    list.move(-1);
-  },
-  "/": () => {
-    filter.focus();
-  },
+  j: () => list.move(1),
+  k: () => list.move(-1),
+  "/": () => filter.focus(),
 };
 
 document.onkeydown = (event) => {

@@ -25,9 +25,7 @@ export function receiveJobs(
   const running = new InFlightCount();
   let freeSlot: (() => void) | undefined;
   const isStopped = () => stopping.signal.aborted;
-  const onError = (error: unknown): void => {
-    options.onError(error);
-  };
+  const onError = (error: unknown): void => options.onError(error);
 
   const runJob = async (job: BullmqJob, token: string): Promise<void> => {
     const [lost, ended] = [new AbortController(), new AbortController()];

@@ -29,9 +29,7 @@ export function receiveJobs(
   const { signal } = stopping;
   const isStopped = () => signal.aborted;
   const { concurrency, leaseMs } = options;
-  const report = (what: string) => (error: unknown) => {
-    options.onError(queueErrorOf(what, error));
-  };
+  const report = (what: string) => (error: unknown) => options.onError(queueErrorOf(what, error));
   const running = new Set<Promise<void>>();
   /** Jobs that arrived after the timeout of their fetch. */
   const late: PgBossJob[] = [];
@@ -64,9 +62,9 @@ export function receiveJobs(
     if (batchSize === 0) return 0;
     const fetching = (async () => boss.fetch(tables.name, { batchSize, includeMetadata: true }))();
     try {
-      const jobs = await within(FETCH_TIMEOUT_MS, "pg-boss's fetch", fetching, (arrived) => {
-        late.push(...arrived);
-      });
+      const jobs = await within(FETCH_TIMEOUT_MS, "pg-boss's fetch", fetching, (arrived) =>
+        late.push(...arrived),
+      );
       for (const job of jobs) start(job);
       return jobs.length;
     } catch (error) {
@@ -83,16 +81,12 @@ export function receiveJobs(
       // A job that ended during the fetch called `wake` before the pause, so check for free slots here.
       if (mayHaveMore && running.size < concurrency) continue;
       const awake = new AbortController();
-      wake = () => {
-        awake.abort();
-      };
+      wake = () => awake.abort();
       if (!isStopped()) await pause(pollIntervalMs, awake.signal);
     }
     await Promise.all(running);
   };
-  signal.addEventListener("abort", () => {
-    wake();
-  });
+  signal.addEventListener("abort", () => wake());
   const watch = () =>
     reportMissed(tables, options).catch(
       report("the search for unreported dead jobs of pg-boss failed"),

@@ -41,9 +41,7 @@ export function receiveMessages(
 
   const poll = async (): Promise<void> => {
     const call = new AbortController();
-    const abort = () => {
-      call.abort();
-    };
+    const abort = () => call.abort();
     stopping.signal.addEventListener("abort", abort);
     try {
       const input = {

@@ -46,16 +46,12 @@ export async function connect<Client extends MysqlConnection>(
     deadline.remainingMs(),
     "pool.getConnection",
     pool.getConnection(),
-    (late: Client) => {
-      late.release();
-    },
+    (late: Client) => late.release(),
   );
   // Without a listener, a second error event would end the process.
   let onBreak: (error?: Error) => void = ignore;
   const broken = new Promise<never>((_, reject) => {
-    onBreak = (error = new Error("the server closed the connection")) => {
-      reject(error);
-    };
+    onBreak = (error = new Error("the server closed the connection")) => reject(error);
   });
   // No one may be waiting for it, and an unhandled rejection would end the process.
   broken.catch(ignore);

@@ -83,9 +83,7 @@ export function guardConnection<Client extends object>(
   const answerOf = (kind: Kind, answer: unknown, property: PropertyKey): unknown => {
     if (kind === "callbacks" || !STATEMENTS.has(property)) return answer;
     // A pool may have a promise library of its own.
-    const settled = new StatementPromise((resolve) => {
-      resolve(Promise.race([answer, broken]));
-    });
+    const settled = new StatementPromise((resolve) => resolve(Promise.race([answer, broken])));
     settled.watch((error) => {
       if (isConflict(error)) conflict = error;
       failures.push({ statement: settled, error });

@@ -115,13 +115,9 @@ export async function connect<Client extends PostgresClient>(
     taken.off("error", onError);
     taken.release(unusable);
   };
-  const taking = takeClient(pool, (taken) => {
-    taken.on("error", onError);
-  });
+  const taking = takeClient(pool, (taken) => taken.on("error", onError));
   const client = await within(deadline.remainingMs(), "pool.connect", taking, giveBack);
-  const release = (unusable?: Error): void => {
-    giveBack(client, unusable);
-  };
+  const release = (unusable?: Error): void => giveBack(client, unusable);
 
   return {
     client,
@@ -171,9 +167,7 @@ function takeClient<Client>(
 async function hangUp(client: PostgresClient): Promise<void> {
   // Not awaited: on a network that drops every packet it may never resolve.
   Promise.resolve(client.end?.()).catch(ignore);
-  await new Promise((resolve) => {
-    setTimeout(resolve, HANG_UP_NOTICED_MS);
-  });
+  await new Promise((resolve) => setTimeout(resolve, HANG_UP_NOTICED_MS));
 }
 
 function ignore(): void {

@@ -97,9 +97,7 @@ export function redisStore(options: RedisStoreOptions): DeliveryStore {
   };
 
   return {
-    connectReceiver: (receiver) => {
-      evictionCheck.connect(receiver);
-    },
+    connectReceiver: (receiver) => evictionCheck.connect(receiver),
     claim: async (key, owner, { leaseMs, retentionMs }) =>
       readClaim(await run(CLAIM, key, owner, String(leaseMs), toRetention(retentionMs))),
     async renew(key, owner, { leaseMs }) {

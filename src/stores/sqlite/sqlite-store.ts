@@ -53,13 +53,9 @@ export function sqliteStore(options: SqliteOptions): DeliveryStore {
       writes.run("running", key, waitTimeoutMs, () => table.renew(key, owner, leaseMs)),
 
     complete: (key, _owner, { retentionMs }) =>
-      writes.run("running", key, waitTimeoutMs, () => {
-        table.complete(key, retentionMs);
-      }),
+      writes.run("running", key, waitTimeoutMs, () => table.complete(key, retentionMs)),
 
     release: (key, owner) =>
-      writes.run("running", key, waitTimeoutMs, () => {
-        table.release(key, owner);
-      }),
+      writes.run("running", key, waitTimeoutMs, () => table.release(key, owner)),
   };
 }

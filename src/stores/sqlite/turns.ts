@@ -19,9 +19,7 @@ export class Turns {
   add(key: string): boolean {
     if (this.#key === undefined) {
       this.#key = key;
-      atTurnEnd(() => {
-        this.#end();
-      });
+      atTurnEnd(() => this.#end());
     }
     // The completion of a handler that takes no time comes in the turn of the claim.
     this.#hasSeveralKeys ||= key !== this.#key;

@@ -118,13 +118,9 @@ class OpenTelemetry implements WebhookTelemetry<SpanState | undefined> {
     const tracer = (tracerProvider ?? trace).getTracer(SCOPE);
     this.#spans = choices === undefined ? undefined : new Spans(tracer, choices);
     this.internal = {
-      connectReceiver: (receiver, log) => {
-        this.#connect(receiver, log);
-      },
+      connectReceiver: (receiver, log) => this.#connect(receiver, log),
       connectQueue: (queue) => {
-        this.#withInstruments((instruments) => {
-          instruments.connectQueue(queue);
-        });
+        this.#withInstruments((instruments) => instruments.connectQueue(queue));
       },
       seesDeliveries: choices !== undefined,
     };
@@ -156,9 +152,7 @@ class OpenTelemetry implements WebhookTelemetry<SpanState | undefined> {
   }
 
   #connect(receiver: MeasuredReceiver, log: Log): void {
-    this.#withInstruments((instruments) => {
-      instruments.connect(receiver);
-    });
+    this.#withInstruments((instruments) => instruments.connect(receiver));
     this.#warnOfSecondCopy(log);
     if (this.#instruments !== undefined) return;
     for (const ms of LOOK_AGAIN_MS) {
