@@ -3,6 +3,7 @@ import path from "node:path";
 import { Application, type TypeDocOptions } from "typedoc";
 import type { PluginOptions } from "typedoc-plugin-markdown";
 import tsup from "../../tsup.config.js";
+import { apiIndex } from "./api-index.js";
 import { REPOSITORY } from "./navigation.js";
 import type { StagedPage } from "./stage.js";
 
@@ -49,6 +50,7 @@ export async function writeApiPages(folder: string): Promise<readonly StagedPage
     module.name = nameOf(entry);
   }
   await app.generateOutputs(project);
+  writeFileSync(path.join(api, "index.md"), apiIndex(entries().map(([entry]) => nameOf(entry))));
   return entries().map(([entry]) => {
     const example = exampleOf(entry);
     if (example === undefined) throw new Error(`there is no example of ${entry}`);

@@ -7,6 +7,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
+import { firstPage } from "./first-page.js";
 import { changeProse, titleOf, withoutMarkup } from "./markdown.js";
 import { REPOSITORY, sitePages } from "./navigation.js";
 import { pageOfAnchor, SPLITS, type SplitPage } from "./split-pages.js";
@@ -73,7 +74,10 @@ export function stage(folder: string, base: string): readonly StagedPage[] {
 
   for (const { file, to, title } of new Set(pages.values())) {
     const split = splits.get(file);
-    const text = split?.text ?? read(file);
+    const own = split?.text ?? read(file);
+    // What only the site can show, such as pictures that are not in the package, stands in comments.
+    const uncommented = own.replaceAll(/<!-- site: (.*) -->/g, "$1");
+    const text = to === "index" ? firstPage(uncommented) : uncommented;
     const heading = title ?? titleOf(text) ?? to;
     add(file, to, heading, title === undefined ? text : `# ${title}\n\n${text}`);
     for (const part of split?.pages ?? []) add(file, part.to, part.title, part.text);

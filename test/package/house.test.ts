@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
+import { DOCUMENTS } from "../support/package/documents.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
@@ -123,4 +124,11 @@ test("no docstring, message or document names a file that users do not have", ()
     .map((file) => `docs/${file}`);
   const files = [...SOURCES, ...documents, "README.md", "CHANGELOG.md", "SECURITY.md"];
   expect(files.filter((file) => internal.test(read(file)))).toEqual([]);
+});
+
+test("no link of a document is named by its file", () => {
+  const named = DOCUMENTS.flatMap((file) =>
+    Array.from(read(file).matchAll(/\[`?[\w./-]+\.md`?\]\(/g), ([link]) => `${file}: ${link}`),
+  );
+  expect(named).toEqual([]);
 });

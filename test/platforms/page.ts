@@ -5,7 +5,7 @@ import { platformTable } from "./table.js";
 export function platformPage(results: readonly PlatformResult[], date: string): string {
   return `# Platforms
 
-Each platform in this table was started for real on ${date} and received every case of \`receiverConformance\`. \`npm run platforms\` runs them and writes this page. How to mount a receiver on each: [frameworks.md](frameworks.md).
+Each platform in this table was started for real on ${date} and received every case of \`receiverConformance\`. \`npm run platforms\` runs them and writes this page. How to mount a receiver on each: [Frameworks, runtimes and hosts](frameworks.md).
 
 ${platformTable(results)}
 

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { promisify } from "node:util";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { parseFixture } from "../../kit/fixtures/fixture.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
@@ -12,19 +12,15 @@ import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET as secret } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { partnerProject } from "../support/package/partner-project.js";
+import { launchChromium, missingChromium } from "./chromium.js";
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((file) =>
-  existsSync(file),
-);
-const missing = CHROMIUM === undefined ? "chromium is not installed" : undefined;
 const partner = partnerProject();
 
-describeService("the page of listen in Chromium", missing, () => {
+describeService("the page of listen in Chromium", missingChromium, () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    const executablePath = CHROMIUM ?? "";
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await launchChromium();
   });
 
   afterAll(() => browser.close());

@@ -1,17 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { describeService } from "../support/describe-service.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { builtPages, buildSite, readPage, serveSite, SITE } from "../support/site/built-site.js";
+import { launchChromium, missingChromium } from "./chromium.js";
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((file) =>
-  existsSync(file),
-);
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
 /** Pages of the same kind differ in their text alone, so axe looks at one of each kind. */
@@ -96,9 +94,7 @@ test("each entry of the package has an API page with an example", () => {
   }
 });
 
-const missing = CHROMIUM === undefined ? "chromium is not installed" : undefined;
-
-describeService("the site in Chromium", missing, () => {
+describeService("the site in Chromium", missingChromium, () => {
   let browser: Browser;
   let page: Page;
   let site: Awaited<ReturnType<typeof serveSite>>;
@@ -109,8 +105,7 @@ describeService("the site in Chromium", missing, () => {
 
   beforeAll(async () => {
     site = await serveSite();
-    const executablePath = CHROMIUM ?? "";
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await launchChromium();
     page = await browser.newPage({ viewport: DESKTOP, reducedMotion: "reduce" });
     page.on("console", (message) => {
       if (message.type() === "error") errors.push(`${page.url()}: ${message.text()}`);
