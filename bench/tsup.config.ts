@@ -12,7 +12,11 @@ const common: Options = {
 // Plain JavaScript files, run by `node` itself. A loader such as tsx wraps every function to keep its name,
 // which costs time in the measured code, and takes `#crypto` from the sources.
 export default defineConfig([
-  { ...common, entry: ["src/**/*.ts", "!src/{stores,soak}.ts", "!src/stores/**"], format: "esm" },
+  {
+    ...common,
+    entry: ["src/**/*.ts", "!src/{stores,queues,soak}.ts", "!src/stores/**"],
+    format: "esm",
+  },
   {
     ...common,
     entry: { "cold-start/child-require": "src/cold-start/child-require.cts" },
@@ -34,6 +38,7 @@ export default defineConfig([
     ...common,
     entry: {
       stores: "src/stores.ts",
+      queues: "src/queues.ts",
       soak: "src/soak.ts",
       "stores/receiver-process": "src/stores/receivers/receiver-process.ts",
       "stores/load-process": "src/stores/load/load-process.ts",

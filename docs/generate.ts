@@ -20,6 +20,7 @@ const read = (file: string): string => readFileSync(inRepository(file), "utf8");
 const results = () => ({
   table: read("bench/results/table.md"),
   stores: read("bench/results/stores.md"),
+  queues: read("bench/results/queues.md"),
 });
 
 /** What makes each file, from what stands there now: some have tables between text that is written by hand. */

@@ -1,18 +1,20 @@
 import { TARGETS, type Target } from "../bench/src/targets.js";
 
-/** What `npm run bench` and `npm run bench -- stores` have written. */
+/** What `npm run bench`, `npm run bench -- stores` and `npm run bench -- queues` have written. */
 export interface BenchResults {
   /** bench/results/table.md */
   readonly table: string;
   /** bench/results/stores.md */
   readonly stores: string;
+  /** bench/results/queues.md */
+  readonly queues: string;
 }
 
 /** The stores that the README shows. */
 const README_STORES = ["PostgreSQL, pg", "SQLite, better-sqlite3", "Redis, ioredis"];
 
 /** docs/performance.md with its tables made anew between their marks. */
-export function performancePage(page: string, { table, stores }: BenchResults): string {
+export function performancePage(page: string, { table, stores, queues }: BenchResults): string {
   const decides = Object.values<Target>(TARGETS).filter((target) => target.decides === true);
   const isShown = (line: string): boolean =>
     decides.some(({ label }) => line.startsWith(`| ${label} |`));
@@ -22,8 +24,11 @@ export function performancePage(page: string, { table, stores }: BenchResults): 
   const rows = [...firstTable(table).filter((line, at) => at < 2 || isShown(line)), ""];
   const shown = [captionOf(table), "", ...rows, ...(reasons.length === 0 ? [] : [...reasons, ""])];
   const withRatios = putBetween(page, "bench/results/table.md", shown);
-  return putBetween(withRatios, "bench/results/stores.md", [
+  const withStores = putBetween(withRatios, "bench/results/stores.md", [
     ...[captionOf(stores), "", ...firstTable(stores), ""],
+  ]);
+  return putBetween(withStores, "bench/results/queues.md", [
+    ...[captionOf(queues), "", ...firstTable(queues), ""],
   ]);
 }
 

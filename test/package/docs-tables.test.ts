@@ -37,6 +37,7 @@ test("docs/performance.md and the README have the tables of bench/results; npm r
   const results = {
     table: read("bench/results/table.md"),
     stores: read("bench/results/stores.md"),
+    queues: read("bench/results/queues.md"),
   };
   const page = read("docs/performance.md");
   expect(performancePage(page, results)).toBe(page);

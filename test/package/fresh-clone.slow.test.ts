@@ -32,6 +32,7 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run bench": /measuring in-process/,
   "npm run bench:check": /^run 1: /m,
   "npm run bench -- stores": /the engine and 2 receivers run/,
+  "npm run bench -- queues": /the engine and 2 receivers run/,
   "npm run bench -- soak": /the receiver runs/,
   "npm run bench -- telemetry": /^measuring /m,
   "npm run release:check": /[✓✗] the tree is clean/,
@@ -69,6 +70,7 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
 const MISSING: Readonly<Record<string, string | undefined>> = {
   "npm run alerts": missingPrometheus,
   "npm run bench -- stores": hasPostgres ? undefined : "no PostgreSQL",
+  "npm run bench -- queues": hasPostgres ? undefined : "no PostgreSQL",
   "npm run bench -- soak": hasPostgres ? undefined : "no PostgreSQL",
 };
 

@@ -37,7 +37,11 @@ const shown = (value: number | undefined, digits: number): string =>
   value === undefined || Number.isNaN(value) ? "–" : value.toFixed(digits);
 
 /** One row a store: deliveries per second at each number of connections, and the ratio to the hand-written. */
-export function shortTable(levels: readonly LevelResult[]): Table {
+export function shortTable(
+  levels: readonly LevelResult[],
+  what = "Durable stores over HTTP",
+  column = "store",
+): Table {
   const speed: Figure = ({ perSecond }) => perSecond;
   const connections = [...new Set(levels.map((level) => level.connections))];
   const stores = [...new Set(levels.map(({ row }) => row))];
@@ -48,9 +52,9 @@ export function shortTable(levels: readonly LevelResult[]): Table {
     return `${shown(medianOf(level, "ours", speed), 0)} (${times})`;
   };
   return {
-    title: "Durable stores over HTTP: deliveries per second (÷ a hand-written receiver's)",
+    title: `${what}: deliveries per second (÷ a hand-written receiver's)`,
     columns: [
-      ...["store", "by hand"],
+      ...[column, "by hand"],
       ...connections.map((count) => (count === 1 ? "1 connection" : `${count} connections`)),
     ],
     rows: stores.map((store) => [

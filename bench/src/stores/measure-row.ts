@@ -40,8 +40,12 @@ const WARM_UP_SECONDS = 3;
 /** A short round that shows how many deliveries fill a round. */
 const CALIBRATION_SECONDS = 0.3;
 
-/** Measures one row on an engine of its own. */
-export async function measureRow(row: RowName, options: LabOptions): Promise<LevelResult[]> {
+/** Measures one row on an engine of its own. `isCounted`: also the round trips and fsyncs of a delivery. */
+export async function measureRow(
+  row: RowName,
+  options: LabOptions,
+  isCounted = true,
+): Promise<LevelResult[]> {
   const names: ContenderName[] =
     options.before === undefined ? ["ours", "by hand"] : ["ours", "before", "by hand"];
   const running = new Set(childrenOf(process.pid));
@@ -66,6 +70,7 @@ export async function measureRow(row: RowName, options: LabOptions): Promise<Lev
       levels.push({ row, connections, samples, counted: new Map() });
     }
     await Promise.all(receivers.map((receiver) => receiver.stop()));
+    if (!isCounted) return levels;
     const perDelivery = await countPerDelivery({ row, names, engine, enginePids, load, options });
     return levels.map((level) => ({
       ...level,

@@ -57,14 +57,41 @@ export const ROWS = {
     contenders: async () => (await import("./receivers/bullmq.js")).throughBullmq,
     byHand: "`XADD` with the body",
   },
+  "pg-boss 10": {
+    start: postgresEngine,
+    contenders: async () => (await import("./receivers/queues.js")).besideSend,
+    byHand: "`boss.send`",
+  },
+  "BullMQ 5": {
+    start: redisEngine,
+    contenders: async () => (await import("./receivers/queues.js")).besideAdd,
+    byHand: "`queue.add`",
+  },
+  "NATS JetStream": {
+    start: async () => (await import("./engines/brokers.js")).startNatsEngine,
+    contenders: async () => (await import("./receivers/queues.js")).besidePublish,
+    byHand: "`jetstream.publish`",
+  },
+  RabbitMQ: {
+    start: async () => (await import("./engines/brokers.js")).startRabbitmqEngine,
+    contenders: async () => (await import("./receivers/queues.js")).besideConfirmChannel,
+    byHand: "`publish` on a confirm channel",
+  },
 } as const satisfies Record<string, Row>;
 
 /** The name of a row. */
 export type RowName = keyof typeof ROWS;
 
+/** The rows of `npm run bench -- queues`. */
+export const QUEUES: readonly RowName[] = ["pg-boss 10", "BullMQ 5", "NATS JetStream", "RabbitMQ"];
+/** The rows of `npm run bench -- stores`. */
+const STORES = (Object.keys(ROWS) as RowName[]).filter((name) => !QUEUES.includes(name));
+
 /** The names that contain one of the words, or all names if there are no words. */
-export function rowsNamed(words: readonly string[]): RowName[] {
-  const names = Object.keys(ROWS) as RowName[];
+export function rowsNamed(
+  words: readonly string[],
+  names: readonly RowName[] = STORES,
+): readonly RowName[] {
   if (words.length === 0) return names;
   return names.filter((name) => words.some((word) => name.toLowerCase().includes(word)));
 }
