@@ -29,15 +29,27 @@ export function siteConfig({ base, sidebar }: SiteFacts): UserConfig<DefaultThem
         provider: "local",
         options: {
           miniSearch: {
-            // An outcome or an option is one word: signature_mismatch, handlerTimeoutMs.
-            options: { tokenize: (text) => text.split(/[^\p{L}\p{N}_-]+/u) },
+            options: {
+              // An outcome or an option is one word: signature_mismatch, handlerTimeoutMs.
+              tokenize: (text) => text.split(/[^\p{L}\p{N}_-]+/u),
+              // Words of questions find nothing, and Next.js is called Next here.
+              processTerm: (term) =>
+                /^(?:a|an|do|does|how|i|in|is|it|my|of|the|to|what|when|which|why)$/i.test(term)
+                  ? null
+                  : term.toLowerCase().replace(/^(next|node|nest|nuxt)js$/, "$1"),
+            },
             searchOptions: {
               ...{ fuzzy: 0.1, prefix: true, boost: { title: 8, titles: 2, text: 1 } },
-              tokenize: (text: string) => text.split(/[^\p{L}\p{N}_-]+/u),
 
               // The page of an outcome goes before what else has its name, and the API comes last.
               boostDocument: (id: string) =>
-                id.includes("outcomes/") ? 4 : id.includes("api/") ? 0.5 : 1,
+                id.includes("outcomes/")
+                  ? 4
+                  : id.includes("options.") || id.includes("frameworks/")
+                    ? 3
+                    : /api\/|changelog|contributing/.test(id)
+                      ? 0.5
+                      : 1,
             },
           },
         },

@@ -1,5 +1,5 @@
 import { decode } from "../../src/records/decode.js";
-import { OUTCOMES } from "../../src/answer/outcome.js";
+import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
 import { usualCauses } from "../../src/answer/outcome-causes.js";
 import { differenceOf } from "../diagnosis/body-readings.js";
 import { diagnoseSignature } from "../diagnosis/diagnose-signature.js";
@@ -89,7 +89,11 @@ export async function entryOf(
     durationMs: Number(durationMs.toFixed(1)),
     // Only these two fields: an authentic delivery also holds its body.
     ...(authentic === undefined ? {} : { id: authentic.id, type: authentic.type }),
-    reasons: isGoodForApp || fails ? [] : await reasonsOf(intake, isSearched),
+    reasons: fails
+      ? []
+      : isGoodForApp
+        ? appReasons(forwarded)
+        : await reasonsOf(intake, isSearched),
     findings: found.map(({ code, certainty, message, fix }) => ({ code, certainty, message, fix })),
     ...(forwarded && { forwarded: forwardedOf(forwarded) }),
   };
@@ -116,6 +120,18 @@ function differingBytes(
     ? differenceOf(body, originalBody)
     : (findings.find(({ offsetBytes }) => offsetBytes !== undefined) ?? {});
   return offset === undefined ? undefined : { offset, length };
+}
+
+/** Why the app refuses what is good here, if its answer names an outcome of this library. */
+function appReasons(forwarded: Forwarded): readonly string[] {
+  const name = "error" in forwarded ? undefined : forwarded.outcome;
+  if (name === undefined || !isOutcome(name) || OUTCOMES[name].status === 200) return [];
+  const said = `your app answered ${name}: ${OUTCOMES[name].message}`;
+  return [said, usualCauses(name)].filter((text) => text !== "");
+}
+
+function isOutcome(name: string): name is WebhookOutcome {
+  return Object.hasOwn(OUTCOMES, name);
 }
 
 /** The reasons, with the usual causes unless the cause itself was searched for. */

@@ -164,3 +164,22 @@ test("the listing shows the app's answer, and calls a delivery authentic, not ha
   await post(url, Object.entries(headers).flat(), String(body));
   await command.says(/409 authentic +delete_my_data_event .*\n +The app answered 409 busy in/);
 });
+
+test("an app that refuses a good delivery is shown with the usual causes of its outcome", async () => {
+  const { url: target } = await answeringEndpoint({
+    status: 503,
+    body: '{"error":{"code":"BODY_CONSUMED","message":"…"}}',
+  });
+  const { command, url, entries } = await startBefore(target);
+  await fetch(url, await signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET }));
+  await command.says(/"delivery"/);
+  expect(entries()).toMatchObject([
+    {
+      outcome: "authentic",
+      reasons: [
+        expect.stringContaining("your app answered body_consumed: "),
+        expect.stringContaining("mount the receiver before it"),
+      ],
+    },
+  ]);
+});

@@ -103,7 +103,7 @@ async function frontPage(browser: Browser): Promise<void> {
   }
   const site = await serveSite();
   for (const [name, viewport] of Object.entries({
-    desktop: { width: 1280, height: 800 },
+    desktop: { width: 1200, height: 720 },
     phone: PHONE,
   })) {
     const page = await browser.newPage({ viewport, colorScheme: "light", reducedMotion: "reduce" });

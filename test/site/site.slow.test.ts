@@ -9,6 +9,7 @@ import { describeService } from "../support/describe-service.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { builtPages, buildSite, readPage, serveSite, SITE } from "../support/site/built-site.js";
 import { launchChromium, missingChromium } from "./chromium.js";
+import { SEARCHES } from "./searches.js";
 
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
@@ -170,4 +171,51 @@ describeService("the site in Chromium", missingChromium, () => {
         .toContain(`outcomes/${name}.html`);
     }
   }, 600_000);
+
+  test("at least 18 of 20 searches find their page among the first three results", async () => {
+    await page.setViewportSize(DESKTOP);
+    await page.goto(site.url, { waitUntil: "load" });
+    await page.click(".VPNavBarSearch button");
+    const results = page.locator(".results > li a");
+    const missed: string[] = [];
+    for (const [query, ...pages] of SEARCHES) {
+      // The results of the query before are gone.
+      await page.fill("#localsearch-input", "");
+      await expect.poll(() => results.count(), { timeout: 30_000 }).toBe(0);
+      await page.fill("#localsearch-input", query);
+      await results.first().waitFor();
+      const links = await results.evaluateAll((all) => all.slice(0, 3).map((one) => String(one)));
+      const paths = links.map((link) => new URL(link).pathname);
+      const isFound = pages.some((to) => paths.includes(`/${to}.html`));
+      if (!isFound) missed.push(`${query}: ${paths.join(" ")}`);
+    }
+    expect(SEARCHES).toHaveLength(20);
+    expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(2);
+  }, 600_000);
+
+  test("on a phone no table is wider than its page, and at 1300 px no line of code is cut off", async () => {
+    const hidden: string[] = [];
+    const look = async (file: string, selector: string) => {
+      const count = await page.evaluate<number>(
+        `[...document.querySelectorAll(${JSON.stringify(selector)})].filter((one) => one.scrollWidth > one.clientWidth + 1).length`,
+      );
+      if (count > 0) hidden.push(`${file}: ${String(count)} of ${selector}`);
+    };
+    for (const file of [
+      "index",
+      "handlers",
+      "options",
+      "stores",
+      "testing",
+      "outcomes",
+      "quickstart",
+    ]) {
+      await page.setViewportSize(PHONE);
+      await page.goto(`${site.url}${file}.html`, { waitUntil: "load" });
+      await look(file, ".vp-doc table");
+      await page.setViewportSize({ width: 1300, height: 900 });
+      await look(file, ".vp-doc pre");
+    }
+    expect(hidden).toEqual([]);
+  }, 120_000);
 });

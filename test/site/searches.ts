@@ -1,0 +1,23 @@
+/** What users type, and the pages that answer it. */
+export const SEARCHES: readonly (readonly [query: string, ...pages: string[]])[] = [
+  ["nextjs", "frameworks/next"],
+  ["handlerTimeoutMs", "options", "handlers"],
+  ["how do I test locally", "test-handlers", "testing"],
+  ["IP allowlist", "going-live", "faq"],
+  ["expressHandler", "frameworks/express", "api/express"],
+  ["unregister webhook", "faq", "management"],
+  ["rotate secret", "rotation"],
+  ["kubernetes", "deployment"],
+  ["retry schedule", "retries"],
+  ["body parser", "mounting", "outcomes/body_consumed"],
+  ["wrong signature", "outcomes/signature_mismatch", "testing"],
+  ["lambda timeout", "aws-lambda"],
+  ["exactly once", "faq", "guarantees", "stores"],
+  ["prometheus", "monitoring"],
+  ["dead letter queue", "inbox"],
+  ["personal data in logs", "privacy", "logging"],
+  ["cloudflare d1", "cloudflare", "stores"],
+  ["graceful shutdown", "deployment"],
+  ["clock skew", "outcomes/stale"],
+  ["conformance", "testing"],
+];
