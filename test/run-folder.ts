@@ -8,7 +8,5 @@ export default function setup(): () => void {
   // The users of database servers pass through it.
   chmodSync(folder, 0o711);
   process.env["TEST_RUN_FOLDER"] = folder;
-  return () => {
-    rmSync(folder, { recursive: true, force: true });
-  };
+  return () => rmSync(folder, { recursive: true, force: true });
 }

@@ -35,9 +35,7 @@ async function eventOf(): Promise<LambdaEvent> {
 
 /** Waits until a signal aborts. */
 const aborted = (signal: AbortSignal) =>
-  new Promise((resolve) => {
-    signal.addEventListener("abort", resolve);
-  });
+  new Promise((resolve) => signal.addEventListener("abort", resolve));
 
 /** The context of an invocation that begins now. */
 function contextOf(timeoutMs = TIMEOUT_MS) {

@@ -47,9 +47,7 @@ const outcomes = () => server.reports.map(({ outcome }) => outcome);
 const after =
   (ready: (req: Request) => Promise<unknown>): RequestHandler =>
   (req, _res, next) => {
-    void ready(req).then(() => {
-      next();
-    });
+    void ready(req).then(() => next());
   };
 
 /** A middleware that does something first. */
@@ -147,9 +145,7 @@ describe.each([
       [
         "a middleware that drained it",
         (req, _res, next) => {
-          req.on("end", () => {
-            next();
-          });
+          req.on("end", () => next());
           req.resume();
         },
         "application/json",

@@ -51,9 +51,7 @@ it("an upload byte by byte takes little more memory than its bytes", async () =>
         controller.enqueue(new Uint8Array(1));
         return;
       }
-      end = () => {
-        controller.close();
-      };
+      end = () => controller.close();
       allSent();
     },
   });

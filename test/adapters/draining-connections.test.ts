@@ -57,9 +57,7 @@ it("a draining receiver sends GOAWAY over HTTP/2, and open streams are answered"
     const stream = session.request({ ":method": "POST", ":path": "/", ...recordOf(headers) });
     stream.end(body).resume();
     return new Promise((resolve, reject) => {
-      stream.on("error", reject).on("response", (head) => {
-        resolve(head[":status"]);
-      });
+      stream.on("error", reject).on("response", (head) => resolve(head[":status"]));
     });
   };
   const running = send("running");

@@ -59,9 +59,7 @@ describe("Fetch", () => {
   it("runs no handler when the sender goes away", async () => {
     const { receiver, outcomes } = createBodyReceiver();
     const request = await streamingRequest({
-      pull: (controller) => {
-        controller.error(new Error("reset"));
-      },
+      pull: (controller) => controller.error(new Error("reset")),
     });
     const response = await fetchHandler(receiver)(request);
     expect(response.status).toBe(408);
@@ -73,9 +71,7 @@ describe("Fetch", () => {
     vi.useFakeTimers();
     const { receiver, outcomes } = createBodyReceiver();
     const request = await streamingRequest({
-      start: (controller) => {
-        controller.enqueue(Uint8Array.of(0x7b));
-      },
+      start: (controller) => controller.enqueue(Uint8Array.of(0x7b)),
     });
     const answering = fetchHandler(receiver)(request);
     await vi.advanceTimersByTimeAsync(9_999);

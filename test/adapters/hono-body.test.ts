@@ -128,9 +128,7 @@ describe("Hono", () => {
       })
       .post("/", honoHandler(receiver));
     const request = await streamingRequest({
-      pull: (controller) => {
-        controller.error(new Error("reset"));
-      },
+      pull: (controller) => controller.error(new Error("reset")),
     });
     const response = await app.request(request);
     expect(response.status).toBe(408);

@@ -61,9 +61,7 @@ function endOf(stream: ClientHttp2Stream): Promise<StreamEnd> {
     stream.on("response", (head) => (status = head[":status"]));
     stream.on("data", (data: Buffer) => (body += data.toString()));
     stream.on("error", reject);
-    stream.on("close", () => {
-      resolve({ status, body, code: stream.rstCode });
-    });
+    stream.on("close", () => resolve({ status, body, code: stream.rstCode }));
   });
 }
 

@@ -39,9 +39,7 @@ function watched(options: Partial<ShadowOptions> = {}) {
 async function before(old: RequestListener, options: Partial<ShadowOptions> = {}) {
   const shadowed = watched(options);
   const server = http.createServer((request, response) => {
-    shadowed.compare.node(request, response, () => {
-      old(request, response);
-    });
+    shadowed.compare.node(request, response, () => old(request, response));
   });
   return { ...shadowed, send: await sender(server) };
 }
@@ -186,9 +184,7 @@ describe("the old code gets what it got before", () => {
         return new Promise((resolve) => {
           let text = "";
           request.on("data", (chunk) => (text += String(chunk)));
-          request.on("end", () => {
-            resolve(text);
-          });
+          request.on("end", () => resolve(text));
         });
       },
     ],

@@ -16,19 +16,9 @@ const open = watchedReceivers();
 const BODY_TIMEOUT_MS = 54_321;
 
 const harmless: readonly (readonly [string, Around])[] = [
-  [
-    "at once",
-    (next) => {
-      next();
-    },
-  ],
+  ["at once", (next) => next()],
   ["in a microtask", (next) => Promise.resolve().then(next)],
-  [
-    "in the next tick",
-    (next) => {
-      process.nextTick(next);
-    },
-  ],
+  ["in the next tick", (next) => process.nextTick(next)],
   ["after a timer", (next) => setTimeout(next, 5)],
   [
     "when the stream is paused",
@@ -144,9 +134,7 @@ describe.each(surroundedServers)("%s", (_name, around) => {
 
   it("starts no timer when it arrives with its headers", async () => {
     const { connection } = await open.connected(
-      around((next) => {
-        next();
-      }),
+      around((next) => next()),
       { bodyTimeoutMs: BODY_TIMEOUT_MS },
     );
     const timers = watchTimers(BODY_TIMEOUT_MS);

@@ -8,9 +8,8 @@ export type FailingMinute = (recording: Recording, minute: number, now: number) 
 /** Nothing but requests of one kind. */
 const request =
   (...kind: Parameters<Recording["request"]>): FailingMinute =>
-  (recording) => {
+  (recording) =>
     recording.request(...kind);
-  };
 
 /** Something besides a calm minute. */
 const besides =
@@ -22,9 +21,7 @@ const besides =
 
 /** A metric that has a value besides a calm minute. */
 const set = (...metric: Parameters<Recording["set"]>): FailingMinute =>
-  besides((recording) => {
-    recording.set(...metric);
-  });
+  besides((recording) => recording.set(...metric));
 
 /** Something that is counted once, in the fourth minute. */
 const added = (...metric: Parameters<Recording["add"]>): FailingMinute =>
@@ -104,9 +101,7 @@ export const MORE_FAILURES: readonly (readonly [
   [
     "one replica has another secret",
     "GatewayWebhookNotAuthentic",
-    besides((recording, minute) => {
-      refused(recording, minute, "new_alarm", "b");
-    }),
+    besides((recording, minute) => refused(recording, minute, "new_alarm", "b")),
   ],
   [
     "a proxy refuses large bodies now and then",

@@ -40,9 +40,7 @@ if (only?.includes("month") ?? true) {
 
 const ending = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
-  process.once(name, () => {
-    ending.abort();
-  });
+  process.once(name, () => ending.abort());
 }
 
 const results = await runProof({

@@ -120,9 +120,7 @@ const SCENARIOS: Record<
       handlerTimeoutMs: 1,
       handlers: {
         new_alarm: (_, { signal }) =>
-          new Promise((resolve) => {
-            signal.addEventListener("abort", resolve);
-          }),
+          new Promise((resolve) => signal.addEventListener("abort", resolve)),
       },
     }),
   retry_later: (mode) => answerTo({ ...mode, ...failing(new RetryLater({ reason: CANARY })) }),

@@ -126,9 +126,7 @@ test("a connection that was tried leaves no listener on the signal of the run", 
 
 test("an abort ends the wait for a TLS handshake that no one answers", async () => {
   const ending = new AbortController();
-  const server = net.createServer(() => {
-    ending.abort();
-  });
+  const server = net.createServer(() => ending.abort());
   const url = new URL((await serving(server)).replace("http", "https"));
   const started = performance.now();
   expect(await connectionFault(url, {}, ending.signal)).toBeUndefined();

@@ -18,9 +18,7 @@ const folder = temporaryFolder();
 
 async function startApp(answer: http.RequestListener): Promise<string> {
   const server = http.createServer((req, res) => {
-    req.resume().on("end", () => {
-      answer(req, res);
-    });
+    req.resume().on("end", () => answer(req, res));
   });
   return serving(server);
 }

@@ -47,9 +47,7 @@ describeService(
 it("npm run faults refuses a mode that the short plan does not have", async () => {
   const args = ["--import", "tsx", RUN, "--short", "--mode", "overload"];
   const ended = new Promise((resolve) => {
-    execFile(process.execPath, args, (error, stdout) => {
-      resolve([error?.code, stdout]);
-    });
+    execFile(process.execPath, args, (error, stdout) => resolve([error?.code, stdout]));
   });
   expect(await ended).toEqual([2, expect.stringContaining("--short has no mode overload")]);
 }, 60_000);

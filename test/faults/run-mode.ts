@@ -173,9 +173,7 @@ async function settledContent(
 /** Rejects when `signal` aborts. Stops listening when `over` aborts. */
 function aborted(signal: AbortSignal | undefined, over: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const end = (): void => {
-      reject(new Error("the run was ended"));
-    };
+    const end = (): void => reject(new Error("the run was ended"));
     if (signal?.aborted === true) end();
     else signal?.addEventListener("abort", end, { signal: over });
   });

@@ -54,9 +54,7 @@ if (absent !== undefined) {
 
 const ending = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
-  process.once(name, () => {
-    ending.abort();
-  });
+  process.once(name, () => ending.abort());
 }
 
 for (const name of ["uncaughtException", "unhandledRejection"] as const) {
@@ -72,9 +70,7 @@ const results = await runFaults({
   modes: modes.map((mode) => (lockMs === undefined ? mode : { ...mode, lockMs })),
   flawed,
   ...{ seed, signal: ending.signal },
-  onStart: (title) => {
-    say(`${title}: started`);
-  },
+  onStart: (title) => say(`${title}: started`),
   onResult: (title, { checked, ms }) => {
     say(`${title}: ${Math.round(ms / 1000)} s, ${checked.violations.length} violations`);
   },

@@ -67,8 +67,6 @@ function isListening(port: number): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    socket.on("error", () => {
-      resolve(false);
-    });
+    socket.on("error", () => resolve(false));
   });
 }

@@ -84,13 +84,9 @@ export class RightReceiver {
         req.pause();
         resolve(undefined);
       });
-      req.on("end", () => {
-        resolve(Buffer.concat(pieces));
-      });
+      req.on("end", () => resolve(Buffer.concat(pieces)));
       req.on("error", reject);
-      req.on("close", () => {
-        reject(new Error("the upload broke off"));
-      });
+      req.on("close", () => reject(new Error("the upload broke off")));
     });
   }
 

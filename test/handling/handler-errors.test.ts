@@ -192,16 +192,11 @@ describe("returned values", () => {
     expect((await run.fail(new Error("failed after a while"))).outcome).toBe("handler_failed");
   });
 
-  const rejecting = (error: unknown) =>
-    thenable((_resolve, reject) => {
-      reject(error);
-    });
+  const rejecting = (error: unknown) => thenable((_resolve, reject) => reject(error));
 
   it("a returned thenable that fails is 500, by its callback and by throwing", async () => {
     const error = new Error("query failed");
-    const resolvesToRejected = thenable((resolve) => {
-      resolve(Promise.reject(error));
-    });
+    const resolvesToRejected = thenable((resolve) => resolve(Promise.reject(error)));
     for (const returned of [rejecting(error), thenable(throwing(error)), resolvesToRejected]) {
       const { first, reports } = await receiveTwice(() => returned);
       expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });

@@ -102,18 +102,14 @@ it("what a timer calls runs in the AsyncLocalStorage context of its own delivery
   const ended = deferred();
   const receiver = alarmReceiver(
     ({ id, signal }) => {
-      signal.addEventListener("abort", () => {
-        note("abort", id);
-      });
+      signal.addEventListener("abort", () => note("abort", id));
       return ended.promise;
     },
     {
       store: { ...inner, renew },
       leaseMs: 1_000,
       handlerTimeoutMs: 500,
-      onOutcome: ({ id = "" }) => {
-        note("report", id);
-      },
+      onOutcome: ({ id = "" }) => note("report", id),
     },
   );
   const requests = [await delivery({ id: "first" }), await delivery({ id: "second" })];

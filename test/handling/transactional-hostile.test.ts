@@ -20,9 +20,7 @@ describe("impossible results of a transactional store", () => {
     [
       "rejects with nothing",
       () => ({
-        then: (_: unknown, reject: () => void) => {
-          reject();
-        },
+        then: (_: unknown, reject: () => void) => reject(),
       }),
     ],
     ["returns no promise", () => undefined],
@@ -221,9 +219,7 @@ it.each([
       return end();
     },
     (_tx, signal) => {
-      signal.addEventListener("abort", () => {
-        aborted.resolve(signal.reason);
-      });
+      signal.addEventListener("abort", () => aborted.resolve(signal.reason));
       return aborted.promise;
     },
   );

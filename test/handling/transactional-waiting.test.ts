@@ -254,30 +254,12 @@ describe("deliveries beyond the connections of a transactional store", () => {
 
   type End = (run: Deferred<void>) => void;
   it.each<[string, End, number, number, string, DatabaseFaults?]>([
-    [
-      "fails",
-      ({ reject }) => {
-        reject(new Error("no"));
-      },
-      200,
-      200,
-      "handler_failed",
-    ],
-    [
-      "discards",
-      ({ reject }) => {
-        reject(new DiscardDelivery());
-      },
-      200,
-      200,
-      "discarded",
-    ],
+    ["fails", ({ reject }) => reject(new Error("no")), 200, 200, "handler_failed"],
+    ["discards", ({ reject }) => reject(new DiscardDelivery()), 200, 200, "discarded"],
     ["is given up", () => undefined, 0, 10_000, "handler_timeout"],
     [
       "cannot commit",
-      ({ resolve }) => {
-        resolve();
-      },
+      ({ resolve }) => resolve(),
       200,
       200,
       "store_unavailable",
@@ -285,9 +267,7 @@ describe("deliveries beyond the connections of a transactional store", () => {
     ],
     [
       "hangs in COMMIT",
-      ({ resolve }) => {
-        resolve();
-      },
+      ({ resolve }) => resolve(),
       0,
       1_000,
       "store_unavailable",
@@ -298,9 +278,7 @@ describe("deliveries beyond the connections of a transactional store", () => {
     async (_how, end, endsAtMs, leavesAtMs, outcome, faults = {}) => {
       const on = scene(1, {}, faults);
       await begin(on, ["a"]);
-      setTimeout(() => {
-        end(on.run("a"));
-      }, endsAtMs);
+      setTimeout(() => end(on.run("a")), endsAtMs);
       await vi.advanceTimersByTimeAsync(leavesAtMs - 100);
       await begin(on, ["b"]);
       await vi.advanceTimersByTimeAsync(99);

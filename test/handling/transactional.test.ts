@@ -103,12 +103,8 @@ describe("transactional handlers", () => {
       store,
       handlers: {
         delete_my_data_event: {
-          DATA_DELETED: ({ site_name }, { tx }) => {
-            tx.write(site_name);
-          },
-          "*": ({ type }, { tx }) => {
-            tx.write(type);
-          },
+          DATA_DELETED: ({ site_name }, { tx }) => tx.write(site_name),
+          "*": ({ type }, { tx }) => tx.write(type),
         },
         unrecognized({ issues }, { tx }) {
           tx.write(`${issues.length} issues`);

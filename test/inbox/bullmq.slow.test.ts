@@ -58,9 +58,7 @@ describeOnBullmq("BullMQ", (engine) => {
     const { stop, lines } = watchWorker({ consume }, async (_, { signal }) => {
       if (reasons.length > 0) return;
       await engine().redis.set(`${queue.toKey(UUID)}:lock`, "another's");
-      await new Promise((resolve) => {
-        signal.addEventListener("abort", resolve);
-      });
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
       reasons.push(signal.reason);
       throw new Error("made up");
     });

@@ -156,9 +156,7 @@ describeEachEngine((engine) => {
       queue,
       async (_, { signal }) => {
         started.resolve();
-        await new Promise((resolve) => {
-          signal.addEventListener("abort", resolve);
-        });
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
         ended += 1;
       },
       { concurrency: 1 },

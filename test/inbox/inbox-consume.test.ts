@@ -114,9 +114,7 @@ describe("a worker of any queue", () => {
     const take = (line: string) => lines.push(line);
     let onError: (error: Error) => void = () => undefined;
     const receive: QueueConsumer["receive"] = (_, options) => {
-      onError = (error) => {
-        options.onError(error);
-      };
+      onError = (error) => options.onError(error);
       return { stop: () => Promise.resolve() };
     };
     const logger = { warn: take, error: take };

@@ -78,11 +78,7 @@ it.each([
   const server = http.createServer(nodeHandler(ledgerReceiver(createLedger())));
   server.on("clientError", (_error, socket) => {
     const timer = setInterval(() => socket.write(piece), 5);
-    socket
-      .on("error", () => undefined)
-      .on("close", () => {
-        clearInterval(timer);
-      });
+    socket.on("error", () => undefined).on("close", () => clearInterval(timer));
   });
   const target = await serving(server);
   const timeoutMs = piece.length === 1 ? 1_500 : 30_000;

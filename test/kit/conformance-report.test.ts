@@ -73,9 +73,7 @@ describe("runConformance", () => {
   it("runConformance ends before the next case when its signal aborts", async () => {
     const abort = new AbortController();
     const cases = receiverConformance({ target: answering(200), secret: TEST_SECRET });
-    const onResult = () => {
-      abort.abort();
-    };
+    const onResult = () => abort.abort();
     const { results } = await runConformance(cases, { onResult, signal: abort.signal });
     expect(results).toHaveLength(1);
   });

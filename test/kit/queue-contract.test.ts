@@ -302,9 +302,7 @@ const WRONG: readonly [flaw: string, id: string, typeof MemoryDriver][] = [
     "dead-replay",
     class extends MemoryDriver {
       override replayDead(ids: readonly string[]) {
-        return this.takeDead(ids, (job) => {
-          this.store({ ...job, dueAt: 0 });
-        });
+        return this.takeDead(ids, (job) => this.store({ ...job, dueAt: 0 }));
       }
     },
   ],

@@ -127,9 +127,7 @@ describe("long answers", () => {
     let hasClosed: () => void;
     const closed = new Promise<void>((resolve) => (hasClosed = resolve));
     const server = http.createServer((_req, res) => {
-      res.on("close", () => {
-        hasClosed();
-      });
+      res.on("close", () => hasClosed());
       // Endless, as fast as the client reads.
       const write = (): void => {
         while (res.write(PIECE));

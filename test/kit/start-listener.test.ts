@@ -214,10 +214,6 @@ test("next and failNext refuse a misspelt filter, a time of 0 and a count below 
   const listener = await start();
   await expect(listener.next({ acountId: 1 } as object)).rejects.toThrow("acountId");
   await expect(listener.next({ timeoutMs: 0 })).rejects.toThrow("timeoutMs");
-  expect(() => {
-    listener.failNext(-1);
-  }).toThrow("count");
-  expect(() => {
-    listener.failNext(1, "503" as "500");
-  }).toThrow("failNext takes");
+  expect(() => listener.failNext(-1)).toThrow("count");
+  expect(() => listener.failNext(1, "503" as "500")).toThrow("failNext takes");
 });

@@ -189,9 +189,7 @@ describe("a call that ends early", () => {
     const answers = [{ status: 429, headers: { "retry-after": "50" } }];
     const waiting = scriptedClient(answers, { signal: abort.signal });
     const third = failure(waiting.client.webhooks.list());
-    setTimeout(() => {
-      abort.abort();
-    }, 20);
+    setTimeout(() => abort.abort(), 20);
     expect((await third).code).toBe("aborted");
   });
 });

@@ -97,9 +97,7 @@ test("the returned function ends a heartbeat, also while a ping waits for its an
     fetch: (_url, { signal }) => {
       signals.push(signal);
       return new Promise((_resolve, reject) => {
-        signal?.addEventListener("abort", () => {
-          reject(signal.reason as Error);
-        });
+        signal?.addEventListener("abort", () => reject(signal.reason as Error));
       });
     },
   });

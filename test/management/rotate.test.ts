@@ -160,9 +160,7 @@ describe("a proof", () => {
       signal: abort.signal,
       intervalMs: 60_000,
     });
-    setTimeout(() => {
-      abort.abort();
-    }, 50);
+    setTimeout(() => abort.abort(), 50);
     expect((await proving).result).toBe("aborted");
   });
 

@@ -73,9 +73,7 @@ export function installHosts(): void {
   vi.stubGlobal(
     "setTimeout",
     (call: (...args: unknown[]) => void, ms: number, ...rest: unknown[]) => {
-      const run = () => {
-        call(...rest);
-      };
+      const run = () => call(...rest);
       const host = hosts.getStore();
       if (host === undefined) return start(run, ms);
       const timer: Timer = { ms, run, madeAt: (made += 1) };
@@ -389,10 +387,7 @@ export class Replay {
 
   /** Fails calls before the store has them: the model asked for another one, or they repeat what is done. */
   #refuse(host: Host, calls: readonly Call[]): void {
-    for (const call of calls)
-      this.#answer(host, call, () => {
-        call.answer.reject(DOWN);
-      });
+    for (const call of calls) this.#answer(host, call, () => call.answer.reject(DOWN));
   }
 
   #kill(host: Host): void {

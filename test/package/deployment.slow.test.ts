@@ -82,14 +82,10 @@ describeService(
         child.stdout.on("data", (piece: Buffer) => (output += piece.toString()));
         const url = `http://127.0.0.1:${String(port)}`;
         const ready = () => fetch(`${url}/ready`, { headers: { connection: "close" } });
-        await vi.waitFor(async () => {
-          expect((await ready()).status).toBe(200);
-        }, 60_000);
+        await vi.waitFor(async () => expect((await ready()).status).toBe(200), 60_000);
         const { headers, body } = await alarmDelivery(1);
         const answered = fetch(url, { method: "POST", headers: { ...headers }, body });
-        await vi.waitFor(() => {
-          expect(output).toContain("pid 1\n");
-        }, 60_000);
+        await vi.waitFor(() => expect(output).toContain("pid 1\n"), 60_000);
         const tasks = readFileSync(`/proc/${String(child.pid)}/task/${String(child.pid)}/children`);
         process.kill(Number(tasks.toString().trim()), "SIGTERM");
         expect((await answered).status).toBe(200);

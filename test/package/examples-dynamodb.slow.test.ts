@@ -30,9 +30,7 @@ beforeEach(async () => {
   rmSync(MODULES, { recursive: true, force: true });
   mkdirSync(MODULES);
   symlinkSync(fileURLToPath(new URL("node_modules/@aws-sdk", root)), `${MODULES}@aws-sdk`, "dir");
-  closers.push(() => {
-    rmSync(MODULES, { recursive: true });
-  });
+  closers.push(() => rmSync(MODULES, { recursive: true }));
   server = await startDynalite();
   closers.push(server.close);
   example = await start();

@@ -17,9 +17,7 @@ const STARTERS = [
   ["lambda-sqs.ts", "demo/lambda.ts", ["sqs", "dynamodb"], 0, describe],
   [
     ...(["workers-queues-d1.ts", "demo/workers.ts", ["cloudflare"], 143] as const),
-    (title: string, body: () => void) => {
-      describeService(title, missingMiniflare, body);
-    },
+    (title: string, body: () => void) => describeService(title, missingMiniflare, body),
   ],
 ] as const;
 

@@ -37,12 +37,8 @@ test("with the wrapper of docs/logging.md, pino writes id, outcome, and the erro
   const log = pino(written);
   const entry = await failing(
     {
-      warn: (message, details) => {
-        log.warn(details, message);
-      },
-      error: (message, details) => {
-        log.error(details, message);
-      },
+      warn: (message, details) => log.warn(details, message),
+      error: (message, details) => log.error(details, message),
     },
     written,
   );

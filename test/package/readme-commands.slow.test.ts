@@ -43,9 +43,7 @@ function runShell(
       "bash",
       ["-euc", `exec 2>&1; ${script}`],
       { cwd, env: { PATH: process.env["PATH"], ...env } },
-      (error, output) => {
-        resolve({ code: error?.code ?? 0, output });
-      },
+      (error, output) => resolve({ code: error?.code ?? 0, output }),
     );
   });
 }

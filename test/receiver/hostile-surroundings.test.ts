@@ -158,9 +158,7 @@ test.each<[string, (promise: Promise<void>) => PromiseLike<void>["then"]]>([
     () => (done) => (
       void done?.(),
       {
-        then: (go: (value: unknown) => void) => {
-          go({ outcome: "handled" });
-        },
+        then: (go: (value: unknown) => void) => go({ outcome: "handled" }),
       } as never
     ),
   ],

@@ -32,9 +32,7 @@ it("waitUntil receives a late handler before the answer, until its success is st
   const spy = spiedStore({ complete: () => completed.promise });
   const { request, state } = await heldOpen();
   const { run } = await heldRun({ store: spy.store, handlerTimeoutMs: 1_000 }, request);
-  void run.answer.then(() => {
-    expect(state.given).toBe(1);
-  });
+  void run.answer.then(() => expect(state.given).toBe(1));
   await vi.advanceTimersByTimeAsync(1_000);
   expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
   run.resolve();

@@ -21,9 +21,7 @@ describe("a secret function without a usable secret", () => {
     [
       "it rejects with undefined",
       giving({
-        then: (_: unknown, reject: () => void) => {
-          reject();
-        },
+        then: (_: unknown, reject: () => void) => reject(),
       }),
     ],
     ["it returns a thenable that throws", () => ({ then: throwing(outage) })],

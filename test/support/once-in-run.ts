@@ -11,9 +11,7 @@ function runFolder(): string {
   const own = mkdtempSync(path.join(tmpdir(), "igw-process-"));
   chmodSync(own, 0o711);
   process.env["TEST_RUN_FOLDER"] = own;
-  process.once("exit", () => {
-    rmSync(own, { recursive: true, force: true });
-  });
+  process.once("exit", () => rmSync(own, { recursive: true, force: true }));
   return own;
 }
 

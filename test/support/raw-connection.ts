@@ -45,9 +45,7 @@ export async function connectRaw(port: number): Promise<RawConnection> {
     received: () => received.toString("latin1"),
     write: (bytes) =>
       new Promise((resolve) => {
-        socket.write(bytes, () => {
-          resolve();
-        });
+        socket.write(bytes, () => resolve());
       }),
     answers: (count) =>
       new Promise((resolve, reject) => {

@@ -32,12 +32,8 @@ export async function moveUrl(
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,
       handlers: {
-        new_alarm: ({ id }) => {
-          handle(`alarm ${id}`);
-        },
-        delete_my_data_event: ({ account_id }) => {
-          handle(`event ${account_id}`);
-        },
+        new_alarm: ({ id }) => handle(`alarm ${id}`),
+        delete_my_data_event: ({ account_id }) => handle(`event ${account_id}`),
       },
       once: "record",
       store,

@@ -32,9 +32,7 @@ const whenHandlersFail = async (monitored: Monitored): Promise<void> => {
   await Promise.resolve();
   monitored.handler = fail;
 };
-const aDayLater = (monitored: Monitored): void => {
-  monitored.pass({ hours: 25 });
-};
+const aDayLater = (monitored: Monitored): void => monitored.pass({ hours: 25 });
 const goodOne = async (monitored: Monitored): Promise<void> => {
   monitored.handler = () => undefined;
   monitored.pass({ minutes: 16 });

@@ -74,9 +74,7 @@ it("running requests are in flight, and drain shows", async () => {
   const held = deferred();
   monitored.handler = () => held.promise;
   const answer = monitored.send();
-  await vi.waitFor(() => {
-    expect(monitored.health().inFlight).toBe(1);
-  });
+  await vi.waitFor(() => expect(monitored.health().inFlight).toBe(1));
   const drained = monitored.receiver.drain();
   expect(monitored.health()).toMatchObject({ draining: true, status: "ok", inFlight: 1 });
   held.resolve();

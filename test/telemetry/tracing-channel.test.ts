@@ -24,9 +24,7 @@ function listen() {
   };
   const channel = tracingChannel(CHANNEL);
   channel.subscribe(subscribers);
-  unsubscribe = () => {
-    channel.unsubscribe(subscribers);
-  };
+  unsubscribe = () => channel.unsubscribe(subscribers);
   return events;
 }
 

@@ -46,9 +46,7 @@ createWebhookReceiver({
   store: mysqlStore({ pool }),
   handlers: {
     // @ts-expect-error: without a transactional store there is no transaction
-    new_alarm: (_alarm, { tx }) => {
-      proves<Equal<typeof tx, undefined>>();
-    },
+    new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, undefined>>(),
   },
 });
 

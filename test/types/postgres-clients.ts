@@ -38,9 +38,7 @@ createWebhookReceiver({
       drizzle(tx);
     },
     delete_my_data_event: {
-      "*": (_event, { tx }) => {
-        proves<Equal<typeof tx, PoolClient>>();
-      },
+      "*": (_event, { tx }) => proves<Equal<typeof tx, PoolClient>>(),
     },
   },
 });
@@ -49,9 +47,7 @@ createWebhookReceiver({
   store: postgresStore({ pool }),
   handlers: {
     // @ts-expect-error: without a transactional store there is no transaction
-    new_alarm: (_alarm, { tx }) => {
-      proves<Equal<typeof tx, undefined>>();
-    },
+    new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, undefined>>(),
   },
 });
 

@@ -83,9 +83,7 @@ createWebhookReceiver({
     },
   },
   handlers: {
-    new_alarm: (_alarm, { tx }) => {
-      proves<Equal<typeof tx, Set<string>>>();
-    },
+    new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, Set<string>>>(),
   },
 });
 class OwnStore implements TransactionalStore<Map<string, number>> {
@@ -103,9 +101,7 @@ createWebhookReceiver({
   secret,
   store: new OwnStore(),
   handlers: {
-    new_alarm: (_alarm, { tx }) => {
-      proves<Equal<typeof tx, Map<string, number>>>();
-    },
+    new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, Map<string, number>>>(),
   },
 });
 

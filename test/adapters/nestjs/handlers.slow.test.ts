@@ -227,7 +227,5 @@ it("a decorator on a static method is refused when the class is defined", () => 
     }
   }
   const descriptor = Object.getOwnPropertyDescriptor(Static, "handle") as never;
-  expect(() => {
-    OnAlarm()(Static, "handle", descriptor);
-  }).toThrow(ConfigurationError);
+  expect(() => OnAlarm()(Static, "handle", descriptor)).toThrow(ConfigurationError);
 });

@@ -265,9 +265,9 @@ describe("a platform that the module does not know", () => {
     };
     for (const [type, instance] of Object.entries({ express, fastify, "": {} })) {
       const adapter = { getType: () => type, getInstance: () => instance };
-      expect(() => {
-        mount(adapter, PATH, listener);
-      }).toThrow(type === "" ? unsupported : unsupportedVersion);
+      expect(() => mount(adapter, PATH, listener)).toThrow(
+        type === "" ? unsupported : unsupportedVersion,
+      );
     }
   });
 });

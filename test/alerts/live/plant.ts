@@ -33,9 +33,7 @@ export const PLANTS: Readonly<Record<FailureId, Plant>> = {
   },
   "store-slow": ({ network }) => {
     network.setLatencyMs(1_500);
-    return () => {
-      network.setLatencyMs(0);
-    };
+    return () => network.setLatencyMs(0);
   },
   "handler-slower": ({ app: { work } }) => {
     const ending = new AbortController();
@@ -53,9 +51,7 @@ export const PLANTS: Readonly<Record<FailureId, Plant>> = {
   },
   "dead-jobs": ({ inboxApp }) => {
     inboxApp.setFailing(true);
-    return () => {
-      inboxApp.setFailing(false);
-    };
+    return () => inboxApp.setFailing(false);
   },
   "hang-ups": ({ app: { work }, traffic }) => {
     work.delayMs = 500;
@@ -80,9 +76,7 @@ async function slowDown(work: DemoApp["work"], signal: AbortSignal): Promise<voi
 function deployed(deployment: Parameters<DemoApp["deploy"]>[0]): Plant {
   return ({ app }) => {
     app.deploy(deployment);
-    return () => {
-      app.deploy({});
-    };
+    return () => app.deploy({});
   };
 }
 

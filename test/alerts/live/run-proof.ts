@@ -67,9 +67,7 @@ export async function runProof(options: ProofOptions = {}): Promise<ProofResults
     const redis = opened(await startRedisServer(), (server) => server.close());
     const inboxRedis = opened(await startRedisServer(), (server) => server.close());
     const network = opened(await startTcpProxy(redis.port), (proxy) => proxy.close());
-    const client = opened(openRedis(network.port), (open) => {
-      open.destroy();
-    });
+    const client = opened(openRedis(network.port), (open) => open.destroy());
     const app = opened(await startDemoApp(redisStore({ client })), (one) => one.close());
     const inboxApp = opened(await startInboxApp(inboxRedis.port), (one) => one.close());
     const traffic = opened(startTraffic(app.url, inboxApp.url), (one) => one.close());

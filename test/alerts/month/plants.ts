@@ -30,9 +30,7 @@ const deployed =
       for (const replica of replicas.slice(0, count)) replica.deploy(to);
     };
     deploy(deployment);
-    return () => {
-      deploy({});
-    };
+    return () => deploy({});
   };
 
 /** Changes members of a part of the app, which the cure sets back. */

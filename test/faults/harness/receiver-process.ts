@@ -23,12 +23,8 @@ export function startReceiver(program: string, config: ReceiverConfig) {
       `receiver ${config.receiver} ended by itself (${String(code ?? signal)}): ${errors}`,
   );
   const port = new Promise<number>((resolve, reject) => {
-    createInterface({ input: child.stdout }).once("line", (line) => {
-      resolve(Number(line));
-    });
-    void ended.then((reason) => {
-      reject(new Error(reason));
-    });
+    createInterface({ input: child.stdout }).once("line", (line) => resolve(Number(line)));
+    void ended.then((reason) => reject(new Error(reason)));
   });
   port.catch(() => undefined);
   return {

@@ -42,9 +42,7 @@ export async function startTcpProxy(port: number) {
     for (const socket of [client, upstream]) socket.setNoDelay(true).on("error", reset);
     client.on("data", requests.push).on("close", reset);
     // A server that shuts down cleanly sends its last data first.
-    upstream.on("data", answers.push).on("close", () => {
-      answers.end(reset);
-    });
+    upstream.on("data", answers.push).on("close", () => answers.end(reset));
   });
   const { port: ownPort, close } = await listen(server);
 

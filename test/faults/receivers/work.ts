@@ -46,9 +46,7 @@ export function createWork(config: WorkConfig, ledger: Ledger): Work {
       runs += 1;
       const run = runs;
       ledger.write({ kind: "start", id, run, takeover });
-      signal.addEventListener("abort", () => {
-        ledger.write({ kind: "lost", id, run });
-      });
+      signal.addEventListener("abort", () => ledger.write({ kind: "lost", id, run }));
       if (isStuck(id, config)) {
         ledger.write({ kind: "stuck", id, run });
         await new Promise(() => undefined);

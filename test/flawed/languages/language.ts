@@ -115,9 +115,7 @@ export function workFolder(): { readonly folder: string; readonly remove: () => 
   const folder = mkdtempSync(path.join(tmpdir(), "igw-language-"));
   return {
     folder,
-    remove: () => {
-      rmSync(folder, { recursive: true, force: true });
-    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 

@@ -112,9 +112,7 @@ describeMysql("the connections of mysqlTransactions", () => {
       for (const refused of promises) await expect(refused).rejects.toMatchObject(REFUSAL);
       const refusal = expect.objectContaining(REFUSAL) as Error;
       for (const method of ["release", "destroy"] as const) {
-        expect(() => {
-          tx[method]();
-        }).toThrow(refusal);
+        expect(() => tx[method]()).toThrow(refusal);
       }
     };
     expect(await processWith("kept", beside)).toEqual(PROCESSED);

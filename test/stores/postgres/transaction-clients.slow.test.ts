@@ -81,13 +81,7 @@ describePostgres("the clients of postgresTransactions", () => {
 
   it("tx refuses release(), and the next delivery waits for its own client", async () => {
     const single = db.server.pool({ max: 1 });
-    const releasing = processWith(
-      "releasing",
-      (tx) => {
-        tx.release();
-      },
-      single,
-    );
+    const releasing = processWith("releasing", (tx) => tx.release(), single);
     const innocent = processWith("innocent", () => Promise.reject(new Error("no")), single);
     await expect(releasing).rejects.toThrow("the store releases tx");
     await expect(innocent).rejects.toThrow("no");

@@ -61,9 +61,7 @@ export const contextCases: readonly AdapterCase[] = [
           target,
           {
             telemetry,
-            onOutcome: ({ id }) => {
-              note("onOutcome", id);
-            },
+            onOutcome: ({ id }) => note("onOutcome", id),
             handler: async ({ id }) => {
               note("handler", id);
               await new Promise(setImmediate);

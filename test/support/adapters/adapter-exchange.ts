@@ -118,9 +118,7 @@ export async function exchangeWith(
       receiver,
       runs,
       send,
-      expect: async (request, expected) => {
-        judge(await send(request), expected);
-      },
+      expect: async (request, expected) => judge(await send(request), expected),
       connections: () => mounted.connections?.(),
     });
   } finally {

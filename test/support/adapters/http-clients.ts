@@ -47,9 +47,7 @@ export function http1Client(port: number, ca?: string): HttpClient {
         req.end(body);
       }),
     connections: () => sockets.size,
-    close: () => {
-      agent.destroy();
-    },
+    close: () => agent.destroy(),
   };
 }
 
@@ -91,9 +89,7 @@ export function http2Client(port: number, ca?: string): HttpClient {
         if (body !== undefined) stream.end(body);
       }),
     connections: () => connections,
-    close: () => {
-      session.destroy();
-    },
+    close: () => session.destroy(),
   };
 }
 

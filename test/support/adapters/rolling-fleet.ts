@@ -51,9 +51,7 @@ function send(
     const req = http.request(
       { agent, host: "127.0.0.1", port, method, headers: { ...headers, ...length } },
       (res) => {
-        res.on("error", reject).on("end", () => {
-          resolve(res.statusCode ?? 0);
-        });
+        res.on("error", reject).on("end", () => resolve(res.statusCode ?? 0));
         res.resume();
       },
     );

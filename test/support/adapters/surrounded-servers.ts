@@ -54,13 +54,7 @@ const newestServers: readonly (readonly [string, (around: Around) => CreateServe
       const app = new Koa();
       app.use(({ req, res }, next) => {
         return new Promise((resolve) => {
-          around(
-            () => {
-              resolve(next());
-            },
-            req,
-            res,
-          );
+          around(() => resolve(next()), req, res);
         });
       });
       const listener = app.use(koaHandler(receiver, options)).callback();

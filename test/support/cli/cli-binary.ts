@@ -24,9 +24,7 @@ export function installCli() {
     /** Starts the real binary, in a shell's environment with the test secret. */
     start: (argv: readonly string[], env?: Readonly<Record<string, string | undefined>>) =>
       startProcess(binary, argv, folder, env),
-    remove: () => {
-      project.remove();
-    },
+    remove: () => project.remove(),
   };
 }
 

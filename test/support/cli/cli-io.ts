@@ -52,9 +52,7 @@ export function startCommand(argv: readonly string[], world: TestWorld = {}) {
     signal: abort.signal,
   };
   const exitCode = runCommandLine(argv, io);
-  const interrupt = () => {
-    abort.abort(new Interruption(130, "SIGINT"));
-  };
+  const interrupt = () => abort.abort(new Interruption(130, "SIGINT"));
   const stop = () => {
     interrupt();
     return exitCode;

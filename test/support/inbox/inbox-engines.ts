@@ -33,26 +33,18 @@ export function describeRabbitmq(title: string, body: () => void): void {
 
 /** `describePgBoss` with a PgBoss that all its tests share. */
 export function describeOnPgBoss(title: string, body: (engine: () => PgBossEngine) => void): void {
-  describePgBoss(title, () => {
-    body(startedForAll(startPgBossEngine));
-  });
+  describePgBoss(title, () => body(startedForAll(startPgBossEngine)));
 }
 
 /** `describeBullmq` with a Redis that all its tests share. */
 export function describeOnBullmq(title: string, body: (engine: () => BullmqEngine) => void): void {
-  describeBullmq(title, () => {
-    body(startedForAll(startBullmqEngine));
-  });
+  describeBullmq(title, () => body(startedForAll(startBullmqEngine)));
 }
 
 /** `describe` for tests that hold for both engines, each on its own server. */
 export function describeEachEngine(
   body: (engine: () => InboxEngine, name: "pg-boss" | "bullmq") => void,
 ): void {
-  describeOnPgBoss("pg-boss on PostgreSQL", (engine) => {
-    body(engine, "pg-boss");
-  });
-  describeOnBullmq("BullMQ on Redis", (engine) => {
-    body(engine, "bullmq");
-  });
+  describeOnPgBoss("pg-boss on PostgreSQL", (engine) => body(engine, "pg-boss"));
+  describeOnBullmq("BullMQ on Redis", (engine) => body(engine, "bullmq"));
 }

@@ -70,9 +70,7 @@ export async function alarmJob(id: string = randomUUID()): Promise<InboxJob> {
 
 /** Waits until `read` returns `expected`. */
 export async function settlesAt<T>(read: () => T | Promise<T>, expected: T): Promise<void> {
-  await vi.waitFor(async () => {
-    expect(await read()).toEqual(expected);
-  }, PATIENCE);
+  await vi.waitFor(async () => expect(await read()).toEqual(expected), PATIENCE);
 }
 
 /** Long enough for the job of a crashed worker on a busy machine. */

@@ -18,9 +18,7 @@ function call(method: string, path: string, body?: string): Promise<Reply> {
     const length = Buffer.byteLength(body ?? "");
     const options = { agent, method, headers: { "content-length": length } };
     const req = http.request(`${api}${path}`, options, (res) => {
-      text(res).then((read) => {
-        resolve({ headers: res.headers, body: read });
-      }, reject);
+      text(res).then((read) => resolve({ headers: res.headers, body: read }), reject);
     });
     req.on("error", reject).end(body);
   });

@@ -40,9 +40,7 @@ export function scriptedGateway(...answers: readonly ScriptedAnswer[]) {
     if (answer instanceof Error) throw answer;
     if (answer === "hang") {
       return new Promise((_resolve, reject) => {
-        const end = () => {
-          reject(signal?.reason as Error);
-        };
+        const end = () => reject(signal?.reason as Error);
         if (signal?.aborted === true) end();
         signal?.addEventListener("abort", end);
       });

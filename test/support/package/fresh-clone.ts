@@ -87,9 +87,7 @@ export function freshClone() {
         };
         child.stdout.on("data", read);
         child.stderr.on("data", read);
-        child.once("close", () => {
-          resolve(false);
-        });
+        child.once("close", () => resolve(false));
       });
       if (hasBegun) await stop(child, folder);
       await closed;

@@ -38,12 +38,8 @@ async function listening(port: number): Promise<void> {
   for (;;) {
     const socket = net.connect(port, "127.0.0.1");
     const connected = await new Promise<boolean>((resolve) => {
-      socket.once("connect", () => {
-        resolve(true);
-      });
-      socket.once("error", () => {
-        resolve(false);
-      });
+      socket.once("connect", () => resolve(true));
+      socket.once("error", () => resolve(false));
     });
     socket.destroy();
     if (connected) return;

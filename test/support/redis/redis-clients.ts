@@ -52,9 +52,7 @@ async function connected<Client extends ConnectedClient & Connecting>(
   return { client, close: () => close(client) };
 }
 
-const destroyed = (client: { destroy(): void }): void => {
-  client.destroy();
-};
+const destroyed = (client: { destroy(): void }): void => client.destroy();
 
 async function disconnected(client: Redis | Cluster): Promise<void> {
   if (client.status === "end") return;

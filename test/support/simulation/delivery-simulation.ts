@@ -230,14 +230,8 @@ function storeOf(
   return {
     claim: (...given) => call("claim", () => store.claim(...given)),
     renew: (...given) => call("renew", () => store.renew(...given)),
-    complete: (...given) =>
-      call("complete", () => {
-        store.complete(...given);
-      }),
-    release: (...given) =>
-      call("release", () => {
-        store.release(...given);
-      }),
+    complete: (...given) => call("complete", () => store.complete(...given)),
+    release: (...given) => call("release", () => store.release(...given)),
   };
 }
 

@@ -70,9 +70,7 @@ export const fileChecks: SqliteChecks = {
       copyFileSync(folder.file, `${folder.file}.copy`);
       renameSync(`${folder.file}.copy`, folder.file);
     };
-    const empty = (): void => {
-      truncateSync(folder.file);
-    };
+    const empty = (): void => truncateSync(folder.file);
     for (const damage of [replace, empty]) {
       await withReceivers(folder, async ({ send, wait }) => {
         assert.deepEqual(await send(crypto.randomUUID()), HANDLED);

@@ -80,9 +80,7 @@ export const storeChecks: SqliteChecks = {
     const store = sqliteStore({ database: open(), waitTimeoutMs: 0 });
     open().exec("BEGIN IMMEDIATE");
     const claiming = () => store.claim("k", "a", TIMES);
-    assert.throws(() => {
-      assert.ok(!isPromise(claiming()));
-    }, /database is locked/);
+    assert.throws(() => assert.ok(!isPromise(claiming())), /database is locked/);
   },
 
   "sqliteStore refuses to write in an open transaction of the application"({ open }) {

@@ -111,13 +111,7 @@ const mysqlMisuse: Misuse<PoolConnection> = {
     return {
       tx,
       rejected: [() => tx.execute("SELECT 1"), () => prepared.execute(["late"]), () => tx.ping()],
-      thrown: [
-        () => tx.escape("x"),
-        () => tx.format("?", [1]),
-        () => {
-          tx.release();
-        },
-      ],
+      thrown: [() => tx.escape("x"), () => tx.format("?", [1]), () => tx.release()],
       allowed: () => tx.off("drain", () => undefined),
     };
   },
@@ -158,10 +152,7 @@ const postgresMisuse: Misuse<pg.PoolClient> = {
   waysToSend: (tx, text) => [
     () => tx.query(text),
     () => tx.query({ text }),
-    () =>
-      promisify((done: (error: Error) => void) => {
-        tx.query(text, done);
-      })(),
+    () => promisify((done: (error: Error) => void) => tx.query(text, done))(),
   ],
   isCommit: (on, text) =>
     on.query(text).then(
@@ -174,11 +165,7 @@ const postgresMisuse: Misuse<pg.PoolClient> = {
     Promise.resolve({
       tx,
       rejected: [() => tx.query("SELECT FROM nowhere")],
-      thrown: [
-        () => {
-          tx.release();
-        },
-      ],
+      thrown: [() => tx.release()],
       allowed: () => tx.off("notice", () => undefined),
     }),
 };

@@ -36,9 +36,7 @@ export function inMemorySdk() {
     meterProvider,
     tracer: tracerProvider.getTracer("test"),
     spans: () => exporter.getFinishedSpans(),
-    reset: () => {
-      exporter.reset();
-    },
+    reset: () => exporter.reset(),
     collect: async () => (await reader.collect()).resourceMetrics,
     prometheusText,
     /** The series of what the Prometheus exporter serves. */

@@ -19,9 +19,7 @@ export async function startTwinServer(
   const open = new Set<object>();
   const server = http.createServer((req, res) => {
     req.on("error", () => undefined);
-    req.resume().on("end", () => {
-      answer(req, res, requests++);
-    });
+    req.resume().on("end", () => answer(req, res, requests++));
   });
   server.on("connection", (socket) => {
     open.add(socket);

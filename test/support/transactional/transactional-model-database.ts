@@ -145,9 +145,7 @@ export function createModelDatabase(mistake?: TransactionMistake): ModelDatabase
         throw new Error("the connection was cut");
       }
       tx.state = "committing";
-      await requestFor(tx, "commit", () => {
-        keep(tx);
-      });
+      await requestFor(tx, "commit", () => keep(tx));
       return { state: "processed" };
     };
 
