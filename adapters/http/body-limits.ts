@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../src/common/errors.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
-import { integerOption, ownOptions } from "../../src/common/option-checks.js";
+import { integerOption, missingMethod, ownOptions } from "../../src/common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import type { MountableReceiver } from "../../src/options/webhook-receiver.js";
 
@@ -49,36 +49,21 @@ export function bodyLimits(
 ): BodyLimits {
   checkReceiver(adapter, receiver);
   const own = ownOptions(adapter, options, ["bodyTimeoutMs", "uploadTimeoutMs"]);
-  const bounds = { min: 1, max: MAX_TIMER_MS };
-  const bodyTimeoutMs = integerOption("bodyTimeoutMs", own.bodyTimeoutMs, {
-    fallback: 10_000,
-    ...bounds,
-  });
-  return {
-    maxBodyBytes: integerOption(
-      "maxBodyBytes",
-      receiver.maxBodyBytes,
-      INTEGER_OPTIONS.maxBodyBytes,
-    ),
-    bodyTimeoutMs,
-    uploadTimeoutMs: integerOption("uploadTimeoutMs", own.uploadTimeoutMs, {
-      fallback: Math.max(60_000, bodyTimeoutMs),
-      ...bounds,
-    }),
-  };
+  const silence = { fallback: 10_000, min: 1, max: MAX_TIMER_MS };
+  const bodyTimeoutMs = integerOption("bodyTimeoutMs", own.bodyTimeoutMs, silence);
+  const upload = { ...silence, fallback: Math.max(60_000, bodyTimeoutMs) };
+  const uploadTimeoutMs = integerOption("uploadTimeoutMs", own.uploadTimeoutMs, upload);
+  const size = INTEGER_OPTIONS.maxBodyBytes;
+  const maxBodyBytes = integerOption("maxBodyBytes", receiver.maxBodyBytes, size);
+  return { maxBodyBytes, bodyTimeoutMs, uploadTimeoutMs };
 }
 
 /** Throws `ConfigurationError` if `receiver` is none. `adapter`: its name in the message. */
 export function checkReceiver(adapter: string, receiver: unknown): void {
-  if (isReceiver(receiver)) return;
+  // By structure: a receiver may be wrapped, or come from another copy of the package.
+  if (missingMethod(receiver, ["receive"]) === undefined) return;
   throw new ConfigurationError(
     "invalid_receiver",
     `${adapter} takes the receiver that createWebhookReceiver(options) returns`,
   );
-}
-
-/** By structure: a receiver may be wrapped, or come from another copy of the package. */
-function isReceiver(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return typeof (value as Partial<MountableReceiver>).receive === "function";
 }

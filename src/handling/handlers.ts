@@ -59,13 +59,15 @@ const HANDLER_NAMES = ["new_alarm", "delete_my_data_event", "unrecognized"];
 
 /** Checks the handlers. Throws `ConfigurationError` if one could never be called. */
 export function checkHandlers(handlers: WebhookHandlers): void {
-  if (typeof handlers !== "object" || (handlers as unknown) === null) {
+  const isObject = typeof handlers === "object" && (handlers as unknown) !== null;
+  const entries = isObject ? definedEntries(handlers) : [];
+  if (entries.length === 0) {
     throw new ConfigurationError(
       "missing_handlers",
       `handlers: give at least one of ${HANDLER_NAMES.join(", ")}`,
     );
   }
-  for (const [name, handler] of definedEntries(handlers)) {
+  for (const [name, handler] of entries) {
     if (!HANDLER_NAMES.includes(name)) {
       throw new ConfigurationError(
         "unknown_handler",
@@ -75,12 +77,6 @@ export function checkHandlers(handlers: WebhookHandlers): void {
     if (name === "delete_my_data_event" && typeof handler === "object" && handler !== null) {
       checkEventHandlers(handler);
     } else checkFunction(`handlers.${name}`, handler);
-  }
-  if (definedEntries(handlers).length === 0) {
-    throw new ConfigurationError(
-      "missing_handlers",
-      `handlers: give at least one of ${HANDLER_NAMES.join(", ")}`,
-    );
   }
 }
 

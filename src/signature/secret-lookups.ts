@@ -1,5 +1,6 @@
 import { ConcurrencyLimit } from "../common/concurrency-limit.js";
 import { isPromise, type ValueOrPromise, type MaybePromise } from "../common/promises.js";
+import { isOnWorkers } from "../common/runtime.js";
 import { DeadlineError, pause, within } from "../common/timers.js";
 import type { WebhookType } from "../delivery/headers.js";
 
@@ -34,7 +35,7 @@ export class SecretLookups<Found> {
   constructor(find: (query: { type: WebhookType }) => MaybePromise<Found>, timeoutMs: number) {
     this.#find = find;
     this.#timeoutMs = timeoutMs;
-    if (isWorkers()) this.#unshared = new ConcurrencyLimit(MAX_UNSHARED, timeoutMs + GRACE_MS);
+    if (isOnWorkers()) this.#unshared = new ConcurrencyLimit(MAX_UNSHARED, timeoutMs + GRACE_MS);
   }
 
   /** Throws or rejects when the function does, and with a `DeadlineError` when the time is over. */
@@ -97,9 +98,4 @@ export class SecretLookups<Found> {
 /** Whole milliseconds until a time of `performance.now()`. */
 function remainingMs(until: number): number {
   return Math.max(0, Math.ceil(until - performance.now()));
-}
-
-function isWorkers(): boolean {
-  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
-  return navigator?.userAgent === "Cloudflare-Workers";
 }

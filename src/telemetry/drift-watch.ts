@@ -1,6 +1,6 @@
 import type { Log } from "../answer/logger.js";
 import { isWebhookType } from "../delivery/headers.js";
-import { ALARM_FIELDS, type Alarm } from "../records/alarm.js";
+import { ALARM_FIELDS } from "../records/alarm.js";
 import type { Decoded } from "../records/decoded.js";
 import {
   ALARM_CATEGORY_IDS,
@@ -10,11 +10,7 @@ import {
   ALARM_STATUSES,
   EVENT_SEVERITIES,
 } from "../records/documented-values.js";
-import {
-  isOnlineDataEventType,
-  ONLINE_DATA_EVENT_FIELDS,
-  type OnlineDataEvent,
-} from "../records/online-data-event.js";
+import { ONLINE_DATA_EVENT_FIELDS, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
 
 /** Bounds the memory and the log, should the gateway name fields after values. */
 const MAX_NAMES = 100;
@@ -40,7 +36,6 @@ export class DriftWatch {
 
   /** Called for each authentic delivery before its handler runs, which may change the record. */
   check(decoded: Decoded, claimedType: string): void {
-    if (isDocumented(decoded)) return;
     const drift = driftOf(decoded, claimedType);
     if (drift.length === 0) return;
     this.#onDrift();
@@ -68,9 +63,9 @@ export class DriftWatch {
 export function driftOf(decoded: Decoded, claimedType: string): readonly string[] {
   switch (decoded.kind) {
     case "new_alarm":
-      return driftOfAlarm(decoded.record);
+      return driftOfRecord("alarm", decoded.record, ALARM_FIELDS, ALARM_VALUES);
     case "delete_my_data_event":
-      return driftOfEvent(decoded.record);
+      return driftOfRecord("event", decoded.record, ONLINE_DATA_EVENT_FIELDS, EVENT_VALUES);
     case "unrecognized":
       return driftOfBody(decoded.body, claimedType);
     case "type_mismatch":
@@ -78,51 +73,33 @@ export function driftOf(decoded: Decoded, claimedType: string): readonly string[
   }
 }
 
-/**
- * Whether a delivery has a documented record and nothing else, as most have. A decoded record has every documented
- * field, so one with as many keys has no other.
- */
-function isDocumented(decoded: Decoded): boolean {
-  if (decoded.kind === "new_alarm") {
-    const alarm = decoded.record;
-    return (
-      Object.keys(alarm).length === ALARM_FIELDS.length &&
-      ALARM_SEVERITIES.has(alarm.severity) &&
-      ALARM_STATUSES.has(alarm.status) &&
-      ALARM_SOURCES.has(alarm.source) &&
-      ALARM_EVENT_TYPES.has(alarm.event_type) &&
-      ALARM_CATEGORY_IDS.has(alarm.category_id)
-    );
-  }
-  if (decoded.kind !== "delete_my_data_event") return false;
-  const event = decoded.record;
-  return (
-    Object.keys(event).length === ONLINE_DATA_EVENT_FIELDS.length &&
-    EVENT_SEVERITIES.has(event.severity) &&
-    isOnlineDataEventType(event.type)
+/** The documented values of the fields that have some. */
+type Values = Readonly<Record<string, ReadonlySet<unknown>>>;
+
+const ALARM_VALUES: Values = {
+  severity: ALARM_SEVERITIES,
+  status: ALARM_STATUSES,
+  source: ALARM_SOURCES,
+  event_type: ALARM_EVENT_TYPES,
+  category_id: ALARM_CATEGORY_IDS,
+};
+const EVENT_VALUES: Values = {
+  severity: EVENT_SEVERITIES,
+  type: new Set(ONLINE_DATA_EVENT_TYPES),
+};
+
+function driftOfRecord(
+  owner: string,
+  record: object,
+  fields: readonly string[],
+  values: Values,
+): readonly string[] {
+  const unknown = Object.entries(values).filter(
+    ([field, known]) => !known.has(Reflect.get(record, field)),
   );
-}
-
-function driftOfAlarm(alarm: Alarm): readonly string[] {
   return [
-    ...unknownFields("alarm", alarm, ALARM_FIELDS),
-    ...unknownValues("alarm", {
-      severity: ALARM_SEVERITIES.has(alarm.severity),
-      status: ALARM_STATUSES.has(alarm.status),
-      source: ALARM_SOURCES.has(alarm.source),
-      event_type: ALARM_EVENT_TYPES.has(alarm.event_type),
-      category_id: ALARM_CATEGORY_IDS.has(alarm.category_id),
-    }),
-  ];
-}
-
-function driftOfEvent(event: OnlineDataEvent): readonly string[] {
-  return [
-    ...unknownFields("event", event, ONLINE_DATA_EVENT_FIELDS),
-    ...unknownValues("event", {
-      severity: EVENT_SEVERITIES.has(event.severity),
-      type: isOnlineDataEventType(event.type),
-    }),
+    ...unknownFields(owner, record, fields),
+    ...unknown.map(([field]) => `${owner}.${field} has a value that is not documented`),
   ];
 }
 
@@ -144,10 +121,4 @@ function unknownFields(owner: string, record: object, known: readonly string[]):
         ? `${owner}.${name} is not documented`
         : `${owner} has a field with an unusual name, which is not documented`,
     );
-}
-
-function unknownValues(owner: string, isKnown: Readonly<Record<string, boolean>>): string[] {
-  return Object.entries(isKnown)
-    .filter(([, known]) => !known)
-    .map(([field]) => `${owner}.${field} has a value that is not documented`);
 }

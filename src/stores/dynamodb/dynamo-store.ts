@@ -68,7 +68,7 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
   }
   const writes = new ConditionalWrites(client, tableName(own.table));
 
-  const store: DeliveryStore = {
+  return {
     async claim(key, owner, { leaseMs, retentionMs }) {
       // Read once: the receiver counts its lease from the call, and not from its last attempt.
       const calledAt = now();
@@ -135,11 +135,8 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
       });
     },
 
-    connectReceiver({ dependencyTimeoutMs }) {
-      writes.limits.allow(dependencyTimeoutMs);
-    },
+    connectReceiver: ({ dependencyTimeoutMs }) => writes.limits.allow(dependencyTimeoutMs),
   };
-  return store;
 }
 
 /** The condition that a delivery is still in `state`. */

@@ -108,7 +108,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   const claims = grouped<Claim, ClaimResult>(claimOne, claimTogether);
   const completions = grouped<Completion, true>(completeOne, completeTogether);
 
-  const store: MysqlStore = {
+  return {
     async claim(key, owner, { leaseMs, retentionMs }) {
       const deadline = limits.deadline();
       const result = await claims.send({ key, owner, leaseMs, retentionMs, deadline });
@@ -153,5 +153,4 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
 
     ...maintenanceOf(own.pool, own.table),
   };
-  return store;
 }

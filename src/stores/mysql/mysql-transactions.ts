@@ -89,7 +89,7 @@ export function mysqlTransactions<Pool extends MysqlPool>(
     );
   };
 
-  const store: MysqlTransactions<MysqlConnectionOf<Pool>> = {
+  return {
     ...concurrencyOfPool(connectionLimitOf(own.pool)),
 
     async process(key, work, { retentionMs }) {
@@ -115,7 +115,6 @@ export function mysqlTransactions<Pool extends MysqlPool>(
 
     ...maintenanceOf(own.pool, own.table),
   };
-  return store;
 }
 
 interface ConnectionPool<Client> {

@@ -116,7 +116,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     return calls.map(() => true);
   });
 
-  const store: PostgresStore = {
+  return {
     claim: (key, owner, { leaseMs, retentionMs }) =>
       claim({ key, owner, leaseMs, retentionMs, deadline: limits.deadline() }),
 
@@ -135,11 +135,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       await retried(() => run(deadline, statements.release, [key, owner]));
     },
 
-    connectReceiver({ dependencyTimeoutMs }) {
-      limits.allow(dependencyTimeoutMs);
-    },
+    connectReceiver: ({ dependencyTimeoutMs }) => limits.allow(dependencyTimeoutMs),
 
     ...maintenanceOf(pool, table),
   };
-  return store;
 }

@@ -104,7 +104,7 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
     );
   };
 
-  const store: PostgresTransactions<PostgresClientOf<Pool>> = {
+  return {
     ...concurrencyOfPool(pool.options?.max),
 
     async process(key, work, { retentionMs }) {
@@ -122,13 +122,10 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
       return { state: "processed" };
     },
 
-    connectReceiver({ dependencyTimeoutMs }) {
-      limits.allow(dependencyTimeoutMs);
-    },
+    connectReceiver: ({ dependencyTimeoutMs }) => limits.allow(dependencyTimeoutMs),
 
     ...maintenanceOf(own.pool, own.table),
   };
-  return store;
 }
 
 interface ClientPool<Client> extends PostgresTransactionPool {
