@@ -1,7 +1,7 @@
 import { textOfUtf8 } from "../../kit/json-parts.js";
 import { keyOf } from "../../src/signature/secrets.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import { list, type OptionSpecs } from "./option-specs.js";
+import { list, type OptionSpecs, type Values } from "./option-specs.js";
 import { readSecretive } from "./read-input.js";
 import { UsageError } from "../exit.js";
 
@@ -21,10 +21,7 @@ export const SECRET_OPTIONS = {
 } as const satisfies OptionSpecs;
 
 /** The values of `SECRET_OPTIONS`. */
-export interface SecretValues {
-  readonly secret: readonly string[];
-  readonly "secret-file": readonly string[];
-}
+export type SecretValues = Values<typeof SECRET_OPTIONS>;
 
 /** The given secrets in their order, unchecked. Empty when none is given. */
 export async function readSecrets(

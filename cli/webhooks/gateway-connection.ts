@@ -5,7 +5,7 @@ import {
 import { crmLogin } from "../../src/management/crm-login.js";
 import { jsonOf } from "../../kit/json-parts.js";
 import { UsageError } from "../exit.js";
-import { flag, text, whole, type OptionSpecs } from "../options/option-specs.js";
+import { flag, text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 import { readInput, readSecretive } from "../options/read-input.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { warnIfReadByOthers } from "./private-file.js";
@@ -30,14 +30,7 @@ export const GATEWAY_OPTIONS = {
   ),
 } as const satisfies OptionSpecs;
 
-interface GatewayValues {
-  readonly "base-url": string | undefined;
-  readonly "token-file": string | undefined;
-  readonly "login-file": string | undefined;
-  readonly "allow-http": boolean;
-  readonly legacy: boolean;
-  readonly timeout: number;
-}
+type GatewayValues = Values<typeof GATEWAY_OPTIONS>;
 
 /** The client that the options name. Throws `UsageError` if one is missing. */
 export async function connectToGateway(

@@ -1,6 +1,6 @@
 import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
 import type { ProofOptions, SecretProof } from "../../src/management/prove-secret.js";
-import { list, text, whole, type OptionSpecs } from "../options/option-specs.js";
+import { list, text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 import { typesOf } from "../options/shared-options.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
@@ -37,13 +37,8 @@ export const PROOF_OPTIONS = {
   ),
 } as const satisfies OptionSpecs;
 
-interface ProofValues {
+interface ProofValues extends Values<typeof PROOF_OPTIONS> {
   readonly type: readonly string[];
-  readonly "in-a-row": number;
-  readonly replica: readonly string[];
-  readonly "instance-header": string | undefined;
-  readonly instances: number | undefined;
-  readonly wait: number;
   readonly timeout: number;
 }
 
