@@ -1,7 +1,7 @@
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
 import { expectHandledOnce, sendConcurrently } from "./duplicates.js";
-import { expectAccepted, expectNotAccepted, type Named } from "./expectations.js";
+import { expectAccepted, expectNotAccepted, type NamedDeliveries } from "./expectations.js";
 import { whileHandler } from "./failing-handlers.js";
 import { isRetried } from "./receiver-answer.js";
 import { SIGNATURE, signedWith, textOf, withBody, withHeader } from "./request-changes.js";
@@ -38,7 +38,7 @@ export const forgedAfterFailureRules: ConformanceRules = {
       if (failed === undefined) return;
       const text = textOf(failed).replace(/"account_id":\d+/, '"account_id":987654');
       const changed = withBody(failed, text);
-      const forgeries: readonly Named<Delivery>[] = [
+      const forgeries: NamedDeliveries = [
         ["the headers", changed],
         ["the id and no signature", withHeader(changed, SIGNATURE)],
         ["the id and another secret", signedWith(changed, "whsec_of_another_webhook")],

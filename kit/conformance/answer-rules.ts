@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { ConformanceRules } from "./conformance-rule.js";
-import { expectNotAccepted, type Named } from "./expectations.js";
+import { expectNotAccepted, type NamedDeliveries } from "./expectations.js";
 import { headerOf, ID, SIGNATURE, withBody, withHeader } from "./request-changes.js";
 import { sendPastLimiter } from "./resending.js";
-import { inGroups, sampleText, type Delivery } from "./test-deliveries.js";
+import { inGroups, sampleText } from "./test-deliveries.js";
 import {
   missingHeaders,
   reserializedBody,
@@ -23,7 +23,7 @@ export const answerRules: ConformanceRules = {
     fix: "Answer 409 to a request that cannot be verified: the server is not at fault.",
     async check(context) {
       const { deliver } = context;
-      const requests: readonly Named<Delivery>[] = [
+      const requests: NamedDeliveries = [
         await wrongSecret(deliver),
         await unsignedRequest(deliver),
         await reserializedBody(deliver),
@@ -82,7 +82,7 @@ export const answerRules: ConformanceRules = {
       const body = context.settings.types.includes("new_alarm")
         ? sampleText("new_alarm", { text: marker })
         : sampleText("delete_my_data_event", { client_id: marker });
-      const requests: readonly Named<Delivery>[] = [
+      const requests: NamedDeliveries = [
         ["a genuine delivery", await deliver({ body })],
         ["a forged delivery", await deliver({ body, secret: "whsec_of_another_webhook" })],
         ["a delivery without a signature", withHeader(await deliver({ body }), SIGNATURE)],

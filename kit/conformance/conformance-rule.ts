@@ -2,12 +2,11 @@ import type { CaseContext } from "./case-context.js";
 import type { ConformanceLevel } from "./conformance-case.js";
 import type { ConformanceSettings, OptionNames } from "./conformance-options.js";
 import type { RuleNeed } from "./needs.js";
-import type { Named } from "./expectations.js";
+import type { NamedDeliveries } from "./expectations.js";
 import type { KeptConnection } from "./kept-connection.js";
-import type { Delivery } from "./test-deliveries.js";
 
 /** The deliveries or requests of a rule, each with its name. */
-export type MakeDeliveries = (context: CaseContext) => Promise<readonly Named<Delivery>[]>;
+export type MakeDeliveries = (context: CaseContext) => Promise<NamedDeliveries>;
 
 /** How a rule is checked. A check throws `context.failure(…)`, or `context.notJudged(…)` when it cannot be seen. */
 interface Checks {

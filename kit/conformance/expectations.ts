@@ -8,10 +8,13 @@ import { inGroups, type Delivery } from "./test-deliveries.js";
 /** A request with its name for a message. */
 export type Named<T> = readonly [name: string, request: T];
 
+/** Deliveries, each with its name for messages. */
+export type NamedDeliveries = readonly Named<Delivery>[];
+
 /** Each delivery must be acknowledged and, if that can be seen, handled once. */
 export async function expectAllAccepted(
   context: CaseContext,
-  deliveries: readonly Named<Delivery>[],
+  deliveries: NamedDeliveries,
 ): Promise<void> {
   await inGroups(context, deliveries, async ([name, delivery]) => {
     await expectAccepted(context, name, delivery.id, await sendGenuine(context, delivery));
@@ -39,7 +42,7 @@ export async function expectAccepted(
  */
 export async function expectAcceptedOrRetried(
   context: CaseContext,
-  deliveries: readonly Named<Delivery>[],
+  deliveries: NamedDeliveries,
 ): Promise<void> {
   let unseen: string | undefined;
   await inGroups(context, deliveries, async ([name, delivery]) => {
@@ -64,7 +67,7 @@ export async function expectAcceptedOrRetried(
  */
 export async function expectNotGivenUp(
   context: CaseContext,
-  requests: readonly Named<Delivery>[],
+  requests: NamedDeliveries,
 ): Promise<void> {
   await inGroups(context, requests, async ([name, request]) => {
     const answer = await sendPastLimiter(context, request);
@@ -121,7 +124,7 @@ async function runsOfAcknowledged(
 /** No request is the gateway's: each must be refused and not handled. */
 export async function expectRefused(
   context: CaseContext,
-  requests: readonly Named<Delivery>[],
+  requests: NamedDeliveries,
 ): Promise<void> {
   // A receiver that refuses everything would pass.
   await ensureAcceptsGenuine(context);

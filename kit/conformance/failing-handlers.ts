@@ -1,7 +1,7 @@
 import type { CaseContext } from "./case-context.js";
 import { ConformanceFailure } from "./conformance-case.js";
 import type { HandlerOption } from "./conformance-options.js";
-import { expectAccepted, timesIn, type Named } from "./expectations.js";
+import { expectAccepted, timesIn, type Named, type NamedDeliveries } from "./expectations.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { deliveriesOfEachKind } from "./record-kinds.js";
 import { sendAgain, sendUntilAcknowledged } from "./resending.js";
@@ -102,7 +102,7 @@ async function expectHandledByQueue(
   throw context.failureAfter(code, name, early, what);
 }
 
-function plainDeliveries({ deliver, settings }: CaseContext): Promise<readonly Named<Delivery>[]> {
+function plainDeliveries({ deliver, settings }: CaseContext): Promise<NamedDeliveries> {
   return each(settings.types, async (type) => [type, await deliver({ type })] as const);
 }
 

@@ -1,10 +1,10 @@
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
-import type { Named } from "./expectations.js";
+import type { NamedDeliveries } from "./expectations.js";
 import { deliveriesOfEachKind } from "./record-kinds.js";
 import { headerOf, TYPE } from "./request-changes.js";
 import { ofEachType } from "./rule-kinds.js";
-import { each, type Delivery } from "./test-deliveries.js";
+import { each } from "./test-deliveries.js";
 import { withTrustedHeaders } from "./trusted-headers.js";
 
 const HOUR = 3_600;
@@ -75,7 +75,7 @@ export const freshnessRules: ConformanceRules = {
 function signedAt(
   context: CaseContext,
   ages: readonly (readonly [name: string, age: number])[],
-): Promise<readonly Named<Delivery>[]> {
+): Promise<NamedDeliveries> {
   return ofEachType(context, (deliver) =>
     each(ages, async ([name, age]) => [name, await deliver({ age })] as const),
   );

@@ -1,7 +1,7 @@
 import { TEST_SECRET } from "../signed-delivery.js";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
-import type { Named } from "./expectations.js";
+import type { NamedDeliveries } from "./expectations.js";
 import { headerOf, signedWith, TIMESTAMP, TYPE, withHeader } from "./request-changes.js";
 import { ofEachType } from "./rule-kinds.js";
 import type { Delivery, MakeDelivery } from "./test-deliveries.js";
@@ -78,7 +78,7 @@ async function forgeries(
   deliver: MakeDelivery,
   guesses: readonly Guess[],
   under = "",
-): Promise<readonly Named<Delivery>[]> {
+): Promise<NamedDeliveries> {
   const forged = guesses.map(async ([name, secretFor]) => {
     const delivery = await deliver();
     const guessed = secretFor(delivery);

@@ -3,12 +3,12 @@ import { ALARM_EVENT_TYPES } from "../samples/sample-alarm.js";
 import { writeTime } from "../samples/sample-times.js";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
-import { expectAcceptedOrRetried, type Named } from "./expectations.js";
+import { expectAcceptedOrRetried, type NamedDeliveries } from "./expectations.js";
 import { isRetried } from "./receiver-answer.js";
 import { LONG_PAYLOAD } from "./record-kinds.js";
 import { sendAgain, sendGenuine, sendPastLimiter } from "./resending.js";
 import { FINAL_STATUSES_WHY, LENIENT_FIX, recordsWith, type ChangedRecord } from "./rule-kinds.js";
-import { inGroups, type Delivery } from "./test-deliveries.js";
+import { inGroups } from "./test-deliveries.js";
 
 /** Fits a column of 255 characters, but none of 64 or 100. */
 const LONG_ID = "upstream-event.".repeat(14).slice(0, 200);
@@ -88,7 +88,7 @@ function rareRecords(now: number): readonly ChangedRecord[] {
 
 const timeAhead = (now: number): string => writeTime(new Date(now + TWO_HOURS_MS), "legacy");
 
-const rareDeliveries = (context: CaseContext): Promise<readonly Named<Delivery>[]> =>
+const rareDeliveries = (context: CaseContext): Promise<NamedDeliveries> =>
   recordsWith(context, rareRecords(context.settings.now()));
 
 /** Must not lose the record. */

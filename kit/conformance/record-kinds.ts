@@ -1,10 +1,9 @@
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
 import { ALARM_EVENT_TYPES } from "../samples/sample-alarm.js";
 import type { CaseContext } from "./case-context.js";
-import type { Named } from "./expectations.js";
+import type { NamedDeliveries } from "./expectations.js";
 import { sendGenuine } from "./resending.js";
 import { recordsWith, type ChangedRecord } from "./rule-kinds.js";
-import type { Delivery } from "./test-deliveries.js";
 
 /** Text in several scripts, with an emoji, a combining accent and a line separator. */
 export const NON_ASCII = "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u2028";
@@ -35,9 +34,7 @@ const KINDS: readonly ChangedRecord[] = [
  * A delivery of each kind of record that a receiver may handle in a branch of its own. A fault often sits in one
  * branch, so a rule that all of them meet finds it there.
  */
-export async function deliveriesOfEachKind(
-  context: CaseContext,
-): Promise<readonly Named<Delivery>[]> {
+export async function deliveriesOfEachKind(context: CaseContext): Promise<NamedDeliveries> {
   const [probe, unknown] = await recordsWith(context, [NEW_EVENT, NEW_EVENT]);
   const kinds = await recordsWith(context, KINDS);
   if (probe === undefined || unknown === undefined) return kinds;

@@ -2,7 +2,7 @@ import type { CaseContext } from "./case-context.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 import type { ConformanceRules } from "./conformance-rule.js";
 import { expectHandledOnce } from "./duplicates.js";
-import { expectAccepted, type Named } from "./expectations.js";
+import { expectAccepted, type Named, type NamedDeliveries } from "./expectations.js";
 import type { ReceiverAnswer } from "./receiver-answer.js";
 import {
   headerOf,
@@ -93,7 +93,7 @@ export const refusedIdRules: ConformanceRules = {
 };
 
 /** A genuine delivery for each way to spoil one, of each registered type in turn. */
-function oneForEach(context: CaseContext): Promise<readonly Named<Delivery>[]> {
+function oneForEach(context: CaseContext): Promise<NamedDeliveries> {
   const { types } = context.settings;
   return each(SPOILED, async ([name], at) => {
     return [name, await context.deliver({ type: types[at % types.length] })] as const;
@@ -103,8 +103,8 @@ function oneForEach(context: CaseContext): Promise<readonly Named<Delivery>[]> {
 /** Sends the spoiled requests. Returns the deliveries whose request was not taken for a genuine one. */
 async function sendSpoiled(
   context: CaseContext,
-  deliveries: readonly Named<Delivery>[],
-): Promise<readonly Named<Delivery>[]> {
+  deliveries: NamedDeliveries,
+): Promise<NamedDeliveries> {
   const sent = deliveries.map(async (named, at) => {
     const [, spoil] = SPOILED[at] ?? [];
     if (spoil === undefined) return [];
@@ -118,7 +118,7 @@ async function sendSpoiled(
 /** Sends deliveries at the same time, each until it is acknowledged. */
 function sendAll(
   context: CaseContext,
-  deliveries: readonly Named<Delivery>[],
+  deliveries: NamedDeliveries,
 ): Promise<readonly (readonly [last: ReceiverAnswer, wasResent: boolean])[]> {
   return each(deliveries, async ([, delivery]) => {
     let sends = 0;

@@ -1,8 +1,8 @@
 import type { ConformanceRules } from "./conformance-rule.js";
-import { expectNotGivenUp, expectStillAccepts, type Named } from "./expectations.js";
+import { expectNotGivenUp, expectStillAccepts, type NamedDeliveries } from "./expectations.js";
 import { textOf, withBody, withHeader } from "./request-changes.js";
 import { FINAL_STATUSES_WHY, ofEachType } from "./rule-kinds.js";
-import { inGroups, type Delivery } from "./test-deliveries.js";
+import { inGroups } from "./test-deliveries.js";
 import {
   driftedClock,
   missingHeaders,
@@ -65,7 +65,7 @@ export const retryableRefusalRules: ConformanceRules = {
       const { deliver } = context;
       const plainText = withHeader(await deliver(), "Content-Type", "text/plain");
       const big = withBody(await deliver(), new Uint8Array(2 * context.settings.maxBodyBytes));
-      const requests: readonly Named<Delivery>[] = [
+      const requests: NamedDeliveries = [
         ["a genuine delivery", await deliver()],
         ["text/plain", plainText],
         await wrongSecret(deliver),

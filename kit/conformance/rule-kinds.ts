@@ -8,10 +8,10 @@ import {
   expectAllAccepted,
   expectNotGivenUp,
   expectRefused,
-  type Named,
+  type NamedDeliveries,
 } from "./expectations.js";
 import { KeptConnection } from "./kept-connection.js";
-import { each, sampleText, type Delivery, type MakeDelivery } from "./test-deliveries.js";
+import { each, sampleText, type MakeDelivery } from "./test-deliveries.js";
 
 /** Rules for a plain delivery. While these fail, the other rules prove nothing. */
 export const BASELINE_RULES: readonly string[] = ["alarm", "event"];
@@ -76,7 +76,7 @@ export type ChangedRecord = readonly [
 export function recordsWith(
   { deliver, settings: { types } }: CaseContext,
   records: readonly ChangedRecord[],
-): Promise<readonly Named<Delivery>[]> {
+): Promise<NamedDeliveries> {
   return each(
     records.filter(([type]) => types.includes(type)),
     async ([type, name, changes]) => {
@@ -89,8 +89,8 @@ export function recordsWith(
 /** The same requests for each type that the receiver is registered for. */
 export async function ofEachType(
   { deliver, settings: { types } }: CaseContext,
-  requests: (deliver: MakeDelivery) => Promise<readonly Named<Delivery>[]>,
-): Promise<readonly Named<Delivery>[]> {
+  requests: (deliver: MakeDelivery) => Promise<NamedDeliveries>,
+): Promise<NamedDeliveries> {
   const lists = await each(types, async (type, at) => {
     const named = await requests((changes) => deliver({ type, ...changes }));
     return at === 0 ? named : named.map(([name, one]) => [`${name} (${type})`, one] as const);

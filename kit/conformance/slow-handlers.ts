@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { CaseContext } from "./case-context.js";
-import { expectAccepted, timesIn, type Named } from "./expectations.js";
+import { expectAccepted, timesIn, type Named, type NamedDeliveries } from "./expectations.js";
 import { AT_A_TIME, trustOutcome, whileHandler, type Answered } from "./failing-handlers.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { deliveriesOfEachKind } from "./record-kinds.js";
@@ -85,7 +85,7 @@ export async function expectLateFailureReleased(context: CaseContext): Promise<v
 /** All at the same time, since each of them waits for its handler. */
 function sendWhileTheyRun(
   context: CaseContext,
-  deliveries: readonly Named<Delivery>[],
+  deliveries: NamedDeliveries,
 ): Promise<readonly Answered[]> {
   return inPool(deliveries, deliveries.length, async (named) => {
     const afterMs = named === deliveries[0] ? DUPLICATES_AFTER_MS : DUPLICATE_AFTER_MS;

@@ -6,7 +6,7 @@ import {
   expectAccepted,
   expectAllAccepted,
   expectStillAccepts,
-  type Named,
+  type NamedDeliveries,
 } from "./expectations.js";
 import { invalidHeaderRules } from "./raw-request-rules.js";
 import { KeptConnection } from "./kept-connection.js";
@@ -14,7 +14,7 @@ import { isRetried } from "./receiver-answer.js";
 import { signedWith, withBody } from "./request-changes.js";
 import { saysLater, sendGenuine } from "./resending.js";
 import { stalledUploadRules } from "./stalled-upload-rules.js";
-import { sampleText, type Delivery } from "./test-deliveries.js";
+import { sampleText } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
 
 /** How far beyond the receiver's limit a body is that no receiver should accept: 16 MiB. */
@@ -59,7 +59,7 @@ export const transportRules: ConformanceRules = {
     fix: "Read a refused body to its end, or answer with `Connection: close`.",
     onConnection: async (context, connection) => {
       const [, forged] = await wrongSecret(context.deliver);
-      const refused: readonly Named<Delivery>[] = [
+      const refused: NamedDeliveries = [
         ["PUT", { ...withBody(forged, BIG), method: "PUT" }],
         ["a forged body", withBody(forged, BIG)],
         ["no webhook header", { ...withBody(forged, BIG), headers: [] }],

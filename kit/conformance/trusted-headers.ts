@@ -1,5 +1,5 @@
 import type { CaseContext } from "./case-context.js";
-import type { Named } from "./expectations.js";
+import type { Named, NamedDeliveries } from "./expectations.js";
 import { withHeader } from "./request-changes.js";
 import { each, type Delivery, type MakeDelivery } from "./test-deliveries.js";
 
@@ -47,7 +47,7 @@ Date X-Date X-Request-Date X-Timestamp X-Received-At: NOW`;
 export function withTrustedHeaders(
   { deliver, settings: { types, now } }: CaseContext,
   make: (deliver: MakeDelivery) => Promise<Named<Delivery>>,
-): Promise<readonly Named<Delivery>[]> {
+): Promise<NamedDeliveries> {
   const sets = SETS.replace("NOW", new Date(now()).toUTCString()).trim().split("\n");
   return each(sets, async (set, at) => {
     const [what, request] = await make((changes) =>

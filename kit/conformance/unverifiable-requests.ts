@@ -1,4 +1,4 @@
-import type { Named } from "./expectations.js";
+import type { Named, NamedDeliveries } from "./expectations.js";
 import { ID, SIGNATURE, TIMESTAMP, TYPE, textOf, withBody, withHeader } from "./request-changes.js";
 import { each, type Delivery, type MakeDelivery } from "./test-deliveries.js";
 
@@ -24,13 +24,13 @@ export const reserializedBody = async (deliver: MakeDelivery): Promise<Named<Del
 };
 
 /** Signed an hour before and an hour after the receiver's time. */
-export const driftedClock = async (deliver: MakeDelivery): Promise<readonly Named<Delivery>[]> => [
+export const driftedClock = async (deliver: MakeDelivery): Promise<NamedDeliveries> => [
   ["an hour old", await deliver({ age: 3_600 })],
   ["an hour ahead", await deliver({ age: -3_600 })],
 ];
 
 /** Each without one of its headers. */
-export const missingHeaders = (deliver: MakeDelivery): Promise<readonly Named<Delivery>[]> =>
+export const missingHeaders = (deliver: MakeDelivery): Promise<NamedDeliveries> =>
   each(
     [ID, TIMESTAMP, TYPE],
     async (name) => [`no ${name}`, withHeader(await deliver(), name)] as const,

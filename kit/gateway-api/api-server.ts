@@ -1,7 +1,6 @@
-import http from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import type http from "node:http";
 import { buffer } from "node:stream/consumers";
+import { startServer } from "../listener/local-server.js";
 
 /**
  * Where a gateway listens.
@@ -23,7 +22,7 @@ export interface ApiAddress {
 export interface ListeningApi {
   /** The base URL of a management client. */
   readonly url: string;
-  /** Closes the server and its connections. */
+  /** Accepts no more requests. Resolves when the running ones are answered, or after a second. */
   readonly close: () => Promise<void>;
 }
 
@@ -35,21 +34,12 @@ export async function serveApi(
   answer: Answer,
   { port = 0, host = "127.0.0.1" }: ApiAddress = {},
 ): Promise<ListeningApi> {
-  const server = http.createServer((req, res) => {
-    respond(req, res, answer).catch(() => res.destroy());
-  });
-  server.listen(port, host);
-  await once(server, "listening");
-  const { port: actual } = server.address() as AddressInfo;
-  const name = host.includes(":") ? `[${host}]` : host;
-  return {
-    url: `http://${name}:${String(actual)}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const { url, close } = await startServer(
+    (req, res) => void respond(req, res, answer).catch(() => res.destroy()),
+    port,
+    host,
+  );
+  return { url: url.slice(0, -1), close };
 }
 
 async function respond(

@@ -38,8 +38,8 @@ export function readDeadRecord(content: Uint8Array, key: string): DeadRecord {
 }
 
 /** The value of a JSON text; if it is none, the text. */
-export function jsonOf(content: Uint8Array): unknown {
-  const text = new TextDecoder().decode(content);
+export function jsonOf(content: Uint8Array | string): unknown {
+  const text = typeof content === "string" ? content : new TextDecoder().decode(content);
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -1,3 +1,4 @@
+import { jsonOf } from "../dead-record.js";
 import type { QueueMessage, QueueSettlement } from "../queue-driver.js";
 import { bounded, type SqsAttribute, type SqsClient } from "./client.js";
 
@@ -93,7 +94,7 @@ export class SqsHeld {
     const { maxReceiveCount } = this.#queues;
     return {
       id,
-      data: dataOf(body),
+      data: jsonOf(body),
       attempt: this.#failedRuns + this.#receipts,
       maxAttempts: this.#failedRuns + maxReceiveCount,
       enqueuedAt: new Date(this.#putAt),
@@ -169,15 +170,6 @@ export class SqsHeld {
     const { receiptHandle } = this.#received;
     await client.deleteMessage({ QueueUrl: queueUrl, ReceiptHandle: receiptHandle }, bounded());
     return true;
-  }
-}
-
-/** The job in a body. A text that is no JSON is left as it is, and the worker reports it. */
-function dataOf(body: string): unknown {
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    return body;
   }
 }
 
