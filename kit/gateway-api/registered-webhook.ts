@@ -5,16 +5,11 @@ import { errorText, type Sender } from "../sending/target.js";
 import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import type { ActiveWebhook } from "../twin/twin-webhook.js";
 import type { ApiFormat } from "./api-format.js";
+import type { StoredAttempt } from "./api-options.js";
 import type { WebhookFields } from "./webhook-fields.js";
 
 /** One exchange with a receiver, as the history stores it. */
-export interface SentAttempt {
-  readonly deliveryId: string;
-  readonly at: Date;
-  readonly status: number | undefined;
-  readonly error: string | undefined;
-  readonly body: string;
-}
+export type SentAttempt = Omit<StoredAttempt, "id" | "webhookId">;
 
 interface WebhookOptions {
   readonly now: () => number;

@@ -8,9 +8,7 @@ const isJudged: QueueRule["isJudged"] = ({ driver }) =>
 
 /** Puts a job and lets it die. */
 async function buried(clients: QueueClients): Promise<{ job: InboxJob; first: QueueClient }> {
-  const job = await clients.put();
-  const first = clients.first();
-  const message = await first.next("a job that is put must come");
+  const { job, first, message } = await clients.take();
   ensure(await first.settle(message, { result: "dead", error }), "dead must be taken");
   return { job, first };
 }
@@ -104,10 +102,9 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
     title: "replay and discard touch no job that runs",
     isJudged,
     async check(clients) {
-      const { id } = await clients.put();
       const { driver } = clients.made;
-      const first = clients.first();
-      const message = await first.next("a job that is put must come");
+      const { job, first, message } = await clients.take();
+      const { id } = job;
       const [replay, discard] = [await driver.replay?.([id]), await driver.discard?.([id])];
       const isUntouched = replay?.replayed.length === 0 && discard?.discarded.length === 0;
       ensure(isUntouched, "a job that runs is not dead", [replay, discard]);

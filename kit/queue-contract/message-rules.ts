@@ -71,9 +71,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
   done: {
     title: "a message that is done does not come again",
     async check(clients) {
-      await clients.put();
-      const first = clients.first();
-      const message = await first.next("a job that is put must come");
+      const { first, message } = await clients.take();
       ensure(await first.settle(message, { result: "done" }), "done must be taken");
       await clients.quiet(first, 3, "a message that is done must not come again");
     },
@@ -102,8 +100,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
   exclusive: {
     title: "no other client gets a message while it is held",
     async check(clients) {
-      await clients.put();
-      const message = await clients.first().next("a job that is put must come");
+      const { message } = await clients.take();
       const other = clients.other();
       await clients.hold(message, 1 / 2, "a message is held for a while");
       ensure(other.received.length === 0, "a message that is held must not come elsewhere");
@@ -113,9 +110,8 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
     title: "a message stays ours for leaseMs from its receipt, without an extension",
     isJudged: needsExtend,
     async check(clients) {
-      await clients.put();
       const leaseMs = 6 * clients.holdMs;
-      await clients.first(1, leaseMs).next("a job that is put must come");
+      await clients.take(1, leaseMs);
       const other = clients.other(1, leaseMs);
       await clients.quiet(other, 4, "a message must be held for leaseMs");
     },
@@ -124,9 +120,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
     title: "a message that is extended, or whose connection lives, stays ours beyond its hold",
     isJudged: ({ driver }) => (driver.extends === "never" ? "nothing extends it" : undefined),
     async check(clients) {
-      await clients.put();
-      const first = clients.first();
-      const message = await first.next("a job that is put must come");
+      const { first, message } = await clients.take();
       const other = clients.other();
       await clients.hold(message, 3, "a message can be extended");
       ensure(other.received.length === 0, "an extended message must not come elsewhere");
@@ -138,8 +132,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
     title: "the message of a process that ended comes again",
     isJudged: needsKill,
     async check(clients) {
-      await clients.put();
-      await clients.first().next("a job that is put must come");
+      await clients.take();
       await clients.made.kill?.();
       await clients.other().next("a message of a killed process must come again");
     },
@@ -148,8 +141,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
     title: "a message that went to another client says that it is lost",
     isJudged: needsExtend,
     async check(clients) {
-      await clients.put();
-      const message = await clients.first(1).next("a job that is put must come");
+      const { message } = await clients.take(1);
       await clients.other().next("a message that is not extended must come elsewhere");
       const isHeld = message.lost?.aborted !== true && (await message.extend?.(clients.holdMs));
       ensure(isHeld !== true, "the extension of a lost message must be false, or lost be aborted");
@@ -159,8 +151,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
     title: "a client that has lost a message can neither delay nor bury the run of another",
     isJudged: needsExtend,
     async check(clients) {
-      await clients.put();
-      const message = await clients.first(1).next("a job that is put must come");
+      const { message } = await clients.take(1);
       const other = clients.other();
       const taken = await other.next("a message that is not extended must come elsewhere");
       const isTaken = await message.settle({ result: "dead", error });
@@ -174,9 +165,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
   "retry-waits": {
     title: "a message that is to run again waits as long as it was told, and counts its attempt",
     async check(clients) {
-      await clients.put();
-      const first = clients.first();
-      const message = await first.next("a job that is put must come");
+      const { first, message } = await clients.take();
       const afterMs = 3 * clients.holdMs;
       const since = performance.now();
       await first.settle(message, { result: "retry", afterMs, error });

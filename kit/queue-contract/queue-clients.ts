@@ -142,6 +142,13 @@ export class QueueClients {
     return job;
   }
 
+  /** Puts a job, and receives it through the first client. */
+  async take(concurrency?: number, leaseMs?: number) {
+    const job = await this.put();
+    const first = this.first(concurrency, leaseMs);
+    return { job, first, message: await first.next("a job that is put must come") };
+  }
+
   /** Starts a worker on the first client. */
   first(concurrency = 10, leaseMs = this.holdMs): QueueClient {
     return this.#start(this.made.driver, concurrency, leaseMs);

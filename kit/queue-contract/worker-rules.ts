@@ -18,9 +18,7 @@ export const workerRules: Readonly<Record<string, QueueRule>> = {
   "stop-waits": {
     title: "stop waits for the messages that run, and their settlements are taken",
     async check(clients) {
-      await clients.put();
-      const first = clients.first();
-      const message = await first.next("a job that is put must come");
+      const { first, message } = await clients.take();
       let isStopped = false;
       const stopping = first.stop().then(() => (isStopped = true));
       await clients.wait(1 / 2);
@@ -32,9 +30,7 @@ export const workerRules: Readonly<Record<string, QueueRule>> = {
   "stop-timeout": {
     title: "stop resolves when its time is over, although a message runs",
     async check(clients) {
-      await clients.put();
-      const first = clients.first();
-      await first.next("a job that is put must come");
+      const { first } = await clients.take();
       let isStopped = false;
       void first.stop(clients.holdMs / 2).then(() => (isStopped = true));
       await clients.wait(4);

@@ -1,5 +1,5 @@
 import { GatewayWebhookError } from "../common/errors.js";
-import type { DeliveryContext } from "../handling/delivery-context.js";
+import type { DeliveryContext, DeliveryFacts } from "../handling/delivery-context.js";
 import { isDeliveryId } from "../delivery/headers.js";
 import type { TraceCarrier } from "../telemetry/telemetry.js";
 import { decodeBody, encodeBody } from "./body-encoding.js";
@@ -34,15 +34,9 @@ export interface InboxJob {
 }
 
 /** The delivery that a worker reads from a job. */
-export interface QueuedDelivery {
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp: Date;
-  /** Empty with `overflowKey`. */
-  readonly rawBody: Uint8Array;
-  /** Where the option `overflow` has the body. */
+export interface QueuedDelivery extends Omit<DeliveryFacts, "signal" | "takeover"> {
+  /** Where the option `overflow` has the body; `rawBody` is then empty. */
   readonly overflowKey?: string;
-  readonly recovered?: true;
   /** Empty if the job has no trace. */
   readonly carrier: Readonly<TraceCarrier>;
 }
