@@ -7,11 +7,10 @@ import {
   describePgBoss,
   describeRabbitmq,
 } from "../support/inbox/inbox-engines.js";
+import { queueExampleCases } from "../support/package/example-cases.js";
 import {
-  DUPLICATE,
   HANDLED,
   freshAlarm,
-  freshEvent,
   post,
   startExample,
   type ExampleProcess,
@@ -71,18 +70,7 @@ for (const [file, describeExample, startService] of EXAMPLES) {
     });
     afterEach(() => example.kill());
 
-    it(`examples/${file} acknowledges an alarm, and its worker handles it once`, async () => {
-      const sent = await freshAlarm();
-      expect(await post(example.url, sent)).toEqual(HANDLED);
-      expect(await post(example.url, sent)).toEqual(DUPLICATE);
-      const line = `${sent.id}: email_hacked, severity High`;
-      await eventually(() => example.printed).toContain(line);
-
-      const event = await freshEvent("DATA_REAPPEARED");
-      expect(await post(example.url, event)).toEqual(HANDLED);
-      await eventually(() => example.printed).toContain(`${event.id}: DATA_REAPPEARED`);
-      expect(example.printed.filter((printed) => printed === line)).toHaveLength(1);
-    });
+    queueExampleCases(file, () => example);
 
     it(`examples/${file} recognizes the job in another process, whose receiver has not seen the delivery`, async () => {
       const sent = await freshAlarm();
@@ -110,16 +98,6 @@ for (const [file, describeExample, startService] of EXAMPLES) {
       await expect
         .poll(printed, { interval: 20, timeout: 45_000 })
         .toEqual(sent.map(({ id }) => `${id}: email_hacked, severity High`).sort());
-    });
-
-    it(`examples/${file} refuses a delivery with a wrong signature, and finds nothing at another path`, async () => {
-      const sent = await freshAlarm();
-      const tampered = { ...sent, body: sent.body.replace("42", "43") };
-      expect(await post(example.url, tampered)).toMatchObject({
-        ...{ status: 409, error: { code: "SIGNATURE_MISMATCH" } },
-      });
-      const { status } = await fetch(new URL("/", example.url), sent);
-      expect(status).toBe(404);
     });
 
     it(`examples/${file} completes a record that doctor made up and no version knows, and no real one`, async () => {
