@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import type { WebhookResponse } from "../../src/index.js";
-import type { RunPlan } from "../support/simulation/delivery-simulation.js";
+import { deliverStep, processes, runs } from "../support/simulation/handler-runs.js";
 import type {
   TransactionFault,
   TransactionMistake,
@@ -13,14 +13,8 @@ import type {
 } from "../support/transactional/transactional-plan.js";
 import { simulateTransactions } from "../support/transactional/transactional-simulation.js";
 
-const ids = fc.constantFrom("one", "two");
-const processes = fc.nat({ max: 1 });
-
 const step: fc.Arbitrary<TransactionStep> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({ what: fc.constant("deliver" as const), id: ids, process: processes }),
-  },
+  { weight: 6, arbitrary: deliverStep },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -49,14 +43,9 @@ const step: fc.Arbitrary<TransactionStep> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant("crash" as const), process: processes }) },
 );
 
-const run: fc.Arbitrary<RunPlan> = fc.record({
-  end: fc.constantFrom("succeeds", "succeeds", "fails", "discards", "retries later", "never ends"),
-  afterMs: fc.constantFrom(undefined, 0, 0, 500, 1_900, 2_500, 10_000),
-});
-
 const plan: fc.Arbitrary<TransactionPlan> = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 30, size: "max" }),
-  runs: fc.array(run, { maxLength: 8, size: "max" }),
+  runs,
 });
 
 /** The property of every plan. */

@@ -1,26 +1,17 @@
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore, type WebhookResponse } from "../../src/index.js";
-import {
-  simulate,
-  type Plan,
-  type RunPlan,
-  type Step,
-} from "../support/simulation/delivery-simulation.js";
+import { simulate, type Plan, type Step } from "../support/simulation/delivery-simulation.js";
+import { deliverStep, processes, runs } from "../support/simulation/handler-runs.js";
 import { naiveStore, type StoreMistake } from "../support/testing/naive-store.js";
 
 type MakeStore = (now: () => number) => DeliveryStore;
 
-const ids = fc.constantFrom("one", "two");
-const processes = fc.nat({ max: 1 });
 const spans = fc.constantFrom(200, 900, 1_100, 2_100, 3_100, 8_000);
 const methods = fc.constantFrom<keyof DeliveryStore>("claim", "renew", "complete", "release");
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({ what: fc.constant("deliver" as const), id: ids, process: processes }),
-  },
+  { weight: 6, arbitrary: deliverStep },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -44,14 +35,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-const run: fc.Arbitrary<RunPlan> = fc.record({
-  end: fc.constantFrom("succeeds", "succeeds", "fails", "discards", "retries later", "never ends"),
-  afterMs: fc.constantFrom(undefined, 0, 0, 500, 1_900, 2_500, 10_000),
-});
-
 const plan: fc.Arbitrary<Plan> = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 30, size: "max" }),
-  runs: fc.array(run, { maxLength: 8, size: "max" }),
+  runs,
   isRemote: fc.boolean(),
 });
 

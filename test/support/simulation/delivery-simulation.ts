@@ -8,8 +8,9 @@ import {
   type WebhookResponse,
 } from "../../../src/index.js";
 import { never } from "../deferred.js";
-import { NOW_MS, NOW_SECONDS, alarm } from "../deliveries.js";
+import { NOW_MS } from "../deliveries.js";
 import { createJudge, type Judge } from "./delivery-judge.js";
+import { SUCCEEDS, requestOf, settle, type RunPlan, type Scheduler } from "./handler-runs.js";
 
 /** Faults of a store call. A lost answer means that the call had its effect. */
 export type StoreFault = "throws" | "rejects" | "hangs" | "loses the answer";
@@ -28,13 +29,6 @@ export type Step =
     }
   | { readonly what: "restart"; readonly process: number };
 
-/** The course of one handler run. */
-export interface RunPlan {
-  readonly end: "succeeds" | "fails" | "discards" | "retries later" | "never ends";
-  /** Undefined if it ends before it returns. */
-  readonly afterMs: number | undefined;
-}
-
 /** The steps of a simulation, in order. */
 export interface Plan {
   readonly steps: readonly Step[];
@@ -47,12 +41,7 @@ export interface Plan {
 export interface World {
   /** Fake time. `advance` fires the timers that are due and returns at once. */
   readonly clock: { readonly now: () => number; readonly advance: (ms: number) => void };
-  /** Decides the order in which tasks finish. fast-check's scheduler fits. */
-  readonly scheduler: {
-    readonly schedule: (task: Promise<void>, label: string) => Promise<void>;
-    readonly count: () => number;
-    readonly waitNext: (count: number) => Promise<void>;
-  };
+  readonly scheduler: Scheduler;
   readonly makeStore: (now: () => number) => DeliveryStore;
   readonly onResponse?: (response: WebhookResponse) => void;
 }
@@ -66,10 +55,6 @@ interface Process {
 const LEASE_MS = 3_000;
 const HANDLER_TIMEOUT_MS = 2_000;
 const DEPENDENCY_TIMEOUT_MS = 1_000;
-const SUCCEEDS: RunPlan = { end: "succeeds", afterMs: undefined };
-
-/** Resolves when every promise that can continue has continued. A simulation never waits for real input. */
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
  * Plays a plan on two processes that share a store, and then a plan without faults. Rejects as soon as a rule is
@@ -232,16 +217,5 @@ function storeOf(
     renew: (...given) => call("renew", () => store.renew(...given)),
     complete: (...given) => call("complete", () => store.complete(...given)),
     release: (...given) => call("release", () => store.release(...given)),
-  };
-}
-
-function requestOf(id: string) {
-  return {
-    headers: {
-      "x-webhook-id": id,
-      "x-webhook-type": "new_alarm",
-      "x-webhook-timestamp": String(NOW_SECONDS),
-    },
-    body: JSON.stringify({ alarm: alarm() }),
   };
 }

@@ -1,5 +1,5 @@
 import type { WebhookResponse } from "../../../src/index.js";
-import type { RunPlan } from "../simulation/delivery-simulation.js";
+import type { RunPlan, Scheduler } from "../simulation/handler-runs.js";
 import type {
   TransactionFault,
   TransactionMistake,
@@ -31,11 +31,7 @@ export interface TransactionWorld {
   /** Fires the timers that are due within so many milliseconds, and returns at once. */
   readonly advance: (ms: number) => void;
   /** Lets tasks finish in an order of its own. fast-check's scheduler is one. */
-  readonly scheduler: {
-    readonly schedule: (task: Promise<void>, label: string) => Promise<void>;
-    readonly count: () => number;
-    readonly waitNext: (count: number) => Promise<void>;
-  };
+  readonly scheduler: Scheduler;
   readonly mistake?: TransactionMistake | undefined;
   readonly onResponse?: ((response: WebhookResponse) => void) | undefined;
 }

@@ -6,8 +6,8 @@ import {
   type WebhookResponse,
 } from "../../../src/index.js";
 import { never } from "../deferred.js";
-import { NOW_MS, NOW_SECONDS, alarm } from "../deliveries.js";
-import type { RunPlan } from "../simulation/delivery-simulation.js";
+import { NOW_MS } from "../deliveries.js";
+import { SUCCEEDS, requestOf, settle } from "../simulation/handler-runs.js";
 import {
   createModelDatabase,
   type ModelConnection,
@@ -23,11 +23,6 @@ interface Process {
   readonly runningIds: Set<string>;
   isGone: boolean;
 }
-
-const SUCCEEDS: RunPlan = { end: "succeeds", afterMs: undefined };
-
-/** Lets every promise settle that can: nothing in a simulation waits for real input. */
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
  * Runs a plan on two processes over one database, and then delivers every id again without faults.
@@ -182,15 +177,4 @@ export async function simulateTransactions(
       broken.push(`${id} is never handled: ${response?.outcome ?? "-"}`);
     assertNothingBroken();
   }
-}
-
-function requestOf(id: string) {
-  return {
-    headers: {
-      "x-webhook-id": id,
-      "x-webhook-type": "new_alarm",
-      "x-webhook-timestamp": String(NOW_SECONDS),
-    },
-    body: JSON.stringify({ alarm: alarm() }),
-  };
 }
