@@ -72,7 +72,7 @@ const FINDINGS: Readonly<Record<WebhookFindingCode, Pick<WebhookFinding, "conseq
     receiver_unclear: {
       consequence:
         "What answers at the URL is no receiver of this library, or something in front of it.",
-      fix: "Look at the answer: `curl -i` the URL, and compare it with docs/outcomes.md. Something in front may answer: a proxy, a login page, a firewall. Run `doctor` only on a test deploy: it runs handlers.",
+      fix: "Look at the answer: `curl -i` the URL, and ask `npx identity-gateway-webhooks explain <status>` what the status means. Something in front may answer: a proxy, a login page, a firewall. Run `doctor` only on a test deploy: it runs handlers.",
     },
     other_secret: {
       consequence: "The receiver does not accept the secret: each delivery is refused.",
