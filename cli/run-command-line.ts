@@ -8,6 +8,7 @@ import type { CommandIo, Output } from "./terminal/command-io.js";
 import { doctor } from "./commands/doctor.js";
 import { explain } from "./commands/explain.js";
 import { gateway } from "./commands/gateway.js";
+import { init } from "./commands/init.js";
 import { listen } from "./commands/listen.js";
 import { replay } from "./commands/replay.js";
 import { send } from "./commands/send.js";
@@ -18,7 +19,16 @@ import { shownOption } from "./options/arguments.js";
 import { hintOf } from "./options/nearest-name.js";
 import { printableLine } from "./terminal/printable.js";
 
-const COMMANDS: readonly Command[] = [send, replay, doctor, listen, explain, webhooks, gateway];
+const COMMANDS: readonly Command[] = [
+  init,
+  send,
+  replay,
+  doctor,
+  listen,
+  explain,
+  webhooks,
+  gateway,
+];
 
 /** How long a command may take to close its servers and files after an interruption. */
 const CLOSING_MS = 3_000;

@@ -26,6 +26,8 @@ export interface CommandIo {
   readonly err: Output;
   /** Reads all of standard input. */
   readonly readStdin: () => Promise<Uint8Array>;
+  /** Reads a line of standard input, which is a terminal. An empty one at its end. */
+  readonly readLine: () => Promise<string>;
   readonly isStdinTTY: boolean;
   readonly env: Environment;
   /** Aborts on Ctrl-C with an `Interruption` as reason. The command then closes what it opened and ends. */

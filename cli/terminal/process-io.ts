@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { createInterface } from "node:readline";
 import { buffer } from "node:stream/consumers";
 import { isatty } from "node:tty";
 import { createStyle, wantsColour, type CommandIo, type Output } from "./command-io.js";
@@ -30,10 +31,16 @@ export function createProcessIo(): CommandIo {
     out: outputOf(process.stdout),
     err: outputOf(process.stderr),
     readStdin: () => buffer(process.stdin),
+    readLine,
     isStdinTTY: isatty(0),
     env: process.env,
     signal: abort.signal,
   };
+}
+
+async function readLine(): Promise<string> {
+  for await (const line of createInterface({ input: process.stdin })) return line;
+  return "";
 }
 
 /** Resolves when both streams are flushed or closed. */

@@ -114,7 +114,11 @@ describe("the command line", () => {
     };
     const stream = { write, isTTY: false, columns: undefined, style: createStyle(false) };
     const readStdin = () => Promise.resolve(new Uint8Array(0));
-    const io = { out: stream, err: stream, readStdin, isStdinTTY: false, env: {}, signal };
+    const readLine = () => Promise.resolve("");
+    const io = {
+      ...{ out: stream, err: stream, readStdin, readLine, isStdinTTY: false },
+      ...{ env: {}, signal },
+    };
     const command = { name: "odd", summary: "", help: () => "", start };
     return { code: await runCommandLine(["odd"], io, [command]), stderr };
   }

@@ -52,7 +52,7 @@ describe("help", () => {
     };
     await show([]);
     expect(shown).toEqual([
-      ...[...COMMANDS.slice(0, 5), "webhooks"],
+      ...["init", ...COMMANDS.slice(0, 5), "webhooks"],
       ...["register", "check", "rotate", "history", "reconcile"].map((name) => `webhooks ${name}`),
       "gateway",
     ]);
@@ -87,10 +87,10 @@ test.each([
   ["help doktor", "unknown command doktor, did you mean doctor?"],
   [
     "xyzzy",
-    "unknown command; the commands are send, replay, doctor, listen, explain, webhooks, gateway, help\n",
+    "unknown command; the commands are init, send, replay, doctor, listen, explain, webhooks, gateway, help\n",
   ],
-  [[SECRET], "unknown command; the commands are send"],
-  [`help ${SECRET}`, "unknown command; the commands are send"],
+  [[SECRET], "unknown command; the commands are init, send"],
+  [`help ${SECRET}`, "unknown command; the commands are init, send"],
   [`--secret:${SECRET} send`, "the command comes first, then --secret\n"],
   [`send --secret:${SECRET}`, "unknown option --secret"],
   [`send http:/user:${SECRET}@/`, "the endpoint must be an http or https URL"],

@@ -35,7 +35,7 @@ beforeAll(async () => {
   project.write("index.ts", CODE);
 });
 
-/** Runs the page's command that makes index.js. */
+/** Runs the page's command that bundles the function. */
 function bundle(): void {
   const commands = PAGE.snippet("sh", "npx esbuild").split("\n");
   const [, , ...options] =
@@ -95,14 +95,14 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
       `${path.basename(partner().folder)}-deployed`,
     );
     mkdirSync(deployed);
-    const archive = path.join(partner().folder, zip.split(" ")[0] ?? "");
+    const archive = path.join(partner().folder, zip.split(" ")[1] ?? "");
     execFileSync("unzip", ["-q", archive, "-d", deployed]);
 
     const database = await startDynalite({ inMemory: true });
     const client = await openSdkClient(database.url);
     await createDynamoTable({ client });
     const running = await runFunction({
-      ...{ file: path.join(deployed, "index.js"), instances: 1, timeoutMs: 25_000 },
+      ...{ file: path.join(deployed, "index.cjs"), instances: 1, timeoutMs: 25_000 },
       environment: {
         ...{ GATEWAY_WEBHOOK_SECRET: TEST_SECRET, AWS_REGION: "eu-central-1" },
         ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" },

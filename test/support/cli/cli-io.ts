@@ -33,6 +33,7 @@ export interface EndedCommand {
 export function startCommand(argv: readonly string[], world: TestWorld = {}) {
   const { isTTY = false, columns = 100, stdin = "" } = world;
   const env = { GATEWAY_WEBHOOK_SECRET: TEST_SECRET, ...world.env };
+  const lines = stdin.toString().split("\n");
   const abort = new AbortController();
   const written = { out: "", err: "" };
   const output = (name: keyof typeof written): Output => ({
@@ -47,6 +48,7 @@ export function startCommand(argv: readonly string[], world: TestWorld = {}) {
     out: output("out"),
     err: output("err"),
     readStdin: () => Promise.resolve(Buffer.from(stdin)),
+    readLine: () => Promise.resolve(lines.shift() ?? ""),
     isStdinTTY: isTTY,
     env,
     signal: abort.signal,

@@ -1,0 +1,109 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { createCommand } from "../command.js";
+import { EXIT, UsageError, untilAborted } from "../exit.js";
+import { FRAMEWORKS, packagesOf, projectOf, type PackageJson } from "../init-files.js";
+import { flag, text } from "../options/option-specs.js";
+import { fileFault } from "../options/read-input.js";
+import type { CommandIo } from "../terminal/command-io.js";
+
+const NAMES = Object.keys(FRAMEWORKS);
+
+/** Writes the files of a new receiver. */
+export const init = createCommand({
+  name: "init",
+  summary: "writes a receiver for your framework, with its test",
+  usage: "[folder]",
+  positionals: { min: 0, max: 1 },
+  about: [
+    "Writes into the folder, by default the current one: the receiver, a test of it, .env.example and .gitignore; for aws-lambda a program that runs it on this machine and a SAM template, for cloudflare wrangler.jsonc and the migration of D1; and a package.json if there is none. A file that exists stays as it is.",
+    "Shows the files first, and asks before it writes them. Uses no network and writes no secret: the receiver refuses the empty one of .env.example. Ends with the commands to run.",
+    "Without --framework it takes the one that package.json names, and otherwise asks. Exits 0, or 2 if it cannot ask or cannot write a file.",
+  ],
+  options: {
+    framework: text("<name>", "What the receiver runs on:", NAMES),
+    yes: flag("Writes without asking."),
+    "dry-run": flag("Shows the files and the commands, and writes nothing."),
+  },
+  examples: {
+    "In an empty folder": "init --framework express",
+    "What it would write for a Worker": "init worker --framework cloudflare --dry-run",
+  },
+  async run(io, values, [folder = "."]) {
+    const { out } = io;
+    const found = await readPackageJson(folder);
+    const name = values.framework ?? (await frameworkOf(io, found));
+    const framework = NAMES.includes(name) ? FRAMEWORKS[name] : undefined;
+    if (framework === undefined) throw new UsageError(`the framework must be ${oneOf(NAMES)}`);
+    const { files, commands } = projectOf(framework, found);
+    const isThere = (file: string): boolean => existsSync(path.join(folder, file));
+    const missing = Object.entries(files).filter(([file]) => !isThere(file));
+    out.write(`A receiver for ${name}:\n`);
+    for (const file of Object.keys(files)) {
+      out.write(isThere(file) ? `  ${file} is there and stays as it is\n` : `+ ${file}\n`);
+    }
+    if (values["dry-run"]) out.write("\nNothing was written. Afterwards you would run:\n");
+    else {
+      if (!values.yes && !(await isConfirmed(io))) {
+        out.write("Nothing was written.\n");
+        return EXIT.passed;
+      }
+      for (const [file, content] of missing) await writeNew(path.join(folder, file), content);
+      out.write(`\nWritten: ${missing.length} files. Now run:\n`);
+    }
+    const all = folder === "." ? commands : [`cd '${folder}'`, ...commands];
+    for (const command of all) out.write(`  ${command}\n`);
+    return EXIT.passed;
+  },
+});
+
+/** The framework that package.json names, or the answer to a question. Throws `UsageError` if no one can answer. */
+async function frameworkOf(io: CommandIo, found: PackageJson | undefined): Promise<string> {
+  const packages = packagesOf(found);
+  const known = NAMES.filter((name) => packages.includes(FRAMEWORKS[name]?.knownBy ?? ""));
+  const [only, another] = known;
+  if (only !== undefined && another === undefined) return only;
+  const choices = oneOf(another === undefined ? NAMES : known);
+  if (!io.isStdinTTY) {
+    throw new UsageError(`no framework: pass --framework, which is ${choices}`);
+  }
+  return ask(io, `Which framework: ${choices}? `);
+}
+
+async function isConfirmed(io: CommandIo): Promise<boolean> {
+  if (!io.isStdinTTY) {
+    throw new UsageError("standard input is no terminal: pass --yes to write the files");
+  }
+  return /^y(?:es)?$/i.test(await ask(io, "\nWrite them? [y/N] "));
+}
+
+async function ask({ err, signal, readLine }: CommandIo, question: string): Promise<string> {
+  err.write(question);
+  return (await untilAborted(signal, readLine())).trim();
+}
+
+/** Throws `UsageError` unless it is absent or a JSON object. */
+async function readPackageJson(folder: string): Promise<PackageJson | undefined> {
+  const file = path.join(folder, "package.json");
+  if (!existsSync(file)) return undefined;
+  try {
+    return Object(JSON.parse(await readFile(file, "utf8"))) as PackageJson;
+  } catch {
+    throw new UsageError("package.json cannot be read as JSON");
+  }
+}
+
+/** Throws `UsageError`, also if the file has come into being meanwhile. */
+async function writeNew(file: string, content: string): Promise<void> {
+  try {
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content, { flag: "wx" });
+  } catch (error) {
+    throw new UsageError(fileFault(file, error));
+  }
+}
+
+function oneOf(names: readonly string[]): string {
+  return `one of ${names.join(", ")}`;
+}

@@ -1,0 +1,138 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createWebhookReceiver } from "../../src/index.js";
+import { FRAMEWORKS } from "../../cli/init-files.js";
+import { expectEnd, runCommand, type TestWorld } from "../support/cli/cli-io.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+import { thrownBy } from "../support/thrown.js";
+
+const folder = temporaryFolder();
+const NAMES = Object.keys(FRAMEWORKS);
+const TERMINAL = { isTTY: true };
+
+function init(argv: string, world?: TestWorld) {
+  return runCommand(["init", folder.at(), ...argv.split(" ").filter((word) => word !== "")], world);
+}
+
+function written(): readonly string[] {
+  return readdirSync(folder.at()).sort();
+}
+
+const read = (name: string): string => readFileSync(folder.at(name), "utf8");
+
+test.each(NAMES)(
+  "init --framework %s writes whole files and the command of each step",
+  async (name) => {
+    const { stdout } = await expectEnd(init(`--framework ${name} --yes`), { code: 0, stderr: "" });
+    const files = Object.keys(FRAMEWORKS[name]?.files ?? {});
+    for (const file of [...files, ".env.example", ".gitignore", "package.json"]) {
+      expect(stdout).toContain(`+ ${file}\n`);
+      expect(read(file), file).not.toBe("");
+    }
+    const code = files.map(read).join("\n");
+    expect(code).toContain("new_alarm");
+    expect(code).toContain("TEST_SECRET");
+    expect(code).not.toContain("examples/");
+    for (const command of ["npm install identity", "npm test", "npm start", "send http://127"]) {
+      expect(stdout).toContain(command);
+    }
+  },
+);
+
+test.each(NAMES)(
+  "the secret in the .env.example of %s is one that the receiver refuses",
+  async (name) => {
+    await init(`--framework ${name} --yes`);
+    const [, secret] = /^GATEWAY_WEBHOOK_SECRET=(.*)$/m.exec(read(".env.example")) ?? [];
+    const refused = thrownBy(() => createWebhookReceiver({ secret, handlers: {} }));
+    expect(refused).toMatchObject({ code: "missing_secret" });
+    const secretFile = FRAMEWORKS[name]?.secretFile ?? "";
+    expect(read(".gitignore").split("\n")).toContain(secretFile);
+  },
+);
+
+test("init --dry-run shows the files and the commands, and writes nothing", async () => {
+  const { stdout } = await expectEnd(init("--framework hono --dry-run"), { code: 0 });
+  expect(stdout).toContain("+ gateway.ts\n");
+  expect(stdout).toContain("Nothing was written");
+  expect(stdout).toContain("npm install identity-gateway-webhooks hono @hono/node-server\n");
+  expect(written()).toEqual([]);
+});
+
+test("init overwrites nothing: a file that exists is named and stays as it is", async () => {
+  folder.write("gateway.ts", "mine");
+  folder.write(".env.example", "OTHER=1\n");
+  const { stdout } = await expectEnd(init("--framework node --yes"), { code: 0 });
+  expect(stdout).toContain("  gateway.ts is there and stays as it is\n");
+  expect(stdout).toContain("  .env.example is there and stays as it is\n");
+  expect([read("gateway.ts"), read(".env.example")]).toEqual(["mine", "OTHER=1\n"]);
+  expect(written()).toContain("gateway.test.ts");
+  const again = await init("--framework node --yes");
+  expect(again).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("Written: 0 files") as string,
+  });
+});
+
+test.each([
+  ["express", { dependencies: { express: "^5.0.0" } }],
+  ["cloudflare", { devDependencies: { wrangler: "^4.0.0" } }],
+  ["aws-lambda", { devDependencies: { "@types/aws-lambda": "^8.0.0" } }],
+])("init finds %s in package.json, which it leaves as it is", async (name, found) => {
+  folder.write("package.json", JSON.stringify(found));
+  const { stdout } = await expectEnd(init("--yes"), { code: 0 });
+  expect(stdout).toContain(`A receiver for ${name}:`);
+  expect(stdout).toContain("package.json is there and stays as it is");
+  expect(stdout).not.toContain("npm start");
+  expect(read("package.json")).toBe(JSON.stringify(found));
+});
+
+test("in a project of CommonJS with Vitest, init writes ES modules and a test for Vitest", async () => {
+  folder.write("package.json", JSON.stringify({ devDependencies: { vitest: "4", koa: "3" } }));
+  const { stdout } = await expectEnd(init("--yes"), { code: 0 });
+  expect(written()).toEqual(expect.arrayContaining(["gateway.mts", "gateway.test.mts"]));
+  expect(stdout).toContain("npx vitest run gateway.test.mts\n");
+  expect(stdout).toContain("--import tsx gateway.mts\n");
+  expect(read("gateway.test.mts")).toContain('from "vitest"');
+  expect(read("gateway.test.mts")).toContain('"gateway.mts"');
+});
+
+test("on a terminal init asks for the framework, and before it writes", async () => {
+  const asked = await expectEnd(init("", { ...TERMINAL, stdin: "koa\ny\n" }), { code: 0 });
+  expect(asked.stderr).toContain("Which framework: one of express, ");
+  expect(asked.stderr).toContain("Write them?");
+  expect(read("gateway.ts")).toContain("koaHandler");
+});
+
+test("on a terminal init writes nothing without a yes", async () => {
+  const refused = init("--framework koa", { ...TERMINAL, stdin: "\n" });
+  await expectEnd(refused, { code: 0, stdout: "Nothing was written." });
+  expect(written()).toEqual([]);
+});
+
+test.each<[string, string, string, TestWorld?]>([
+  [
+    "no framework and no terminal",
+    "--yes",
+    "no framework: pass --framework, which is one of express,",
+  ],
+  ["no terminal and no --yes", "--framework node", "pass --yes"],
+  ["an unknown framework", "--framework expres --yes", "did you mean express?"],
+  ["another answer", "", "the framework must be one of", { ...TERMINAL, stdin: "constructor\n" }],
+])("with %s init exits 2 and writes nothing", async (_what, argv, stderr, world) => {
+  await expectEnd(init(argv, world), { code: 2, stderr });
+  expect(written()).toEqual([]);
+});
+
+test("with two known frameworks in package.json init names both and exits 2", async () => {
+  folder.write("package.json", JSON.stringify({ dependencies: { hono: "4", express: "5" } }));
+  await expectEnd(init("--yes"), { code: 2, stdout: "", stderr: "which is one of express, hono" });
+});
+
+test("a package.json that is no JSON, and a folder that is a file, are wrong usage", async () => {
+  const file = folder.write("file", "");
+  const other = runCommand(["init", file, "--framework", "node", "--yes"]);
+  await expectEnd(other, { code: 2, stderr: "file" });
+  folder.write("package.json", "{");
+  await expectEnd(init("--yes"), { code: 2, stdout: "", stderr: "package.json cannot be read" });
+});

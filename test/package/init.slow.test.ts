@@ -1,0 +1,145 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import path from "node:path";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
+import { FRAMEWORKS } from "../../cli/init-files.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { missingMiniflare } from "../support/cloudflare/miniflare.js";
+import { describeService } from "../support/describe-service.js";
+import { freePort } from "../support/free-port.js";
+import {
+  REPOSITORY,
+  installPackage,
+  withoutRunner,
+  type InstalledPackage,
+} from "../support/package/installed-package.js";
+import { readMarkdown } from "../support/package/markdown.js";
+import { installPlatform } from "../support/platform-packages.js";
+
+const CLI = "node_modules/identity-gateway-webhooks/dist/cli.js";
+/** Where the packages are that the checkout itself does not have. */
+const FOLDERS = ["", "test/platforms/dynamodb", "test/platforms/cloudflare"];
+
+let project: InstalledPackage;
+afterEach(() => {
+  project.remove();
+});
+
+/** Runs `init` of the packed package, then links the packages that its commands install. Returns the commands. */
+function start(name: string, packageJson?: object): readonly string[] {
+  project = installPackage("module");
+  if (packageJson === undefined) rmSync(path.join(project.folder, "package.json"));
+  else project.write("package.json", JSON.stringify(packageJson));
+  const output = project.node([CLI, "init", "--framework", name, "--yes"]);
+  const [, ...commands] = output.split("\n  ");
+  const installed = commands.filter((command) => command.startsWith("npm install"));
+  const names = installed.flatMap((command) => command.split(" ").slice(2));
+  for (const wanted of names.filter((one) => !/^(--save-dev|identity-)/.test(one))) {
+    const from = FOLDERS.find((one) =>
+      existsSync(path.join(REPOSITORY, one, "node_modules", wanted)),
+    );
+    if (from !== undefined) project.borrow(wanted, from);
+    // The only one that the repository does not have, and the written test does not need.
+    else expect(wanted).toBe("wrangler");
+  }
+  for (const tool of ["esbuild", "vitest"]) {
+    const binary = path.join(REPOSITORY, "node_modules/.bin", tool);
+    const link = path.join(project.folder, "node_modules/.bin", tool);
+    if (!existsSync(link)) symlinkSync(binary, link);
+  }
+  return commands.map((command) => command.trim());
+}
+
+function shell(command: string): string {
+  return execFileSync("bash", ["-c", `${command} 2>&1`], {
+    cwd: project.folder,
+    encoding: "utf8",
+    env: { ...withoutRunner(), NO_COLOR: "1" },
+  });
+}
+
+/** Runs the command that starts the receiver, and sends it an alarm by the last command. */
+async function startAndSend(commands: readonly string[]): Promise<string> {
+  const [starting = "", sending = ""] = commands.slice(-2);
+  const ports = { 3000: await freePort(), 8000: await freePort() };
+  const atPorts = (text: string): string =>
+    text.replaceAll("3000", String(ports[3000])).replaceAll("8000", String(ports[8000]));
+  const local = path.join(project.folder, "local.mjs");
+  if (existsSync(local)) project.write("local.mjs", atPorts(readFileSync(local, "utf8")));
+  project.write(".env", `GATEWAY_WEBHOOK_SECRET=${TEST_SECRET}\n`);
+  const running = spawn("bash", ["-c", starting], {
+    cwd: project.folder,
+    env: { ...withoutRunner(), GATEWAY_WEBHOOK_SECRET: undefined, PORT: String(ports[3000]) },
+    detached: true,
+  });
+  const ended = once(running, "close");
+  let output = "";
+  for (const stream of [running.stdout, running.stderr]) {
+    stream.on("data", (text: Buffer) => (output += text.toString()));
+  }
+  try {
+    await expect.poll(() => output, { timeout: 60_000 }).toMatch(/listening on|^ready$/m);
+    return shell(atPorts(sending).replace("…", TEST_SECRET));
+  } finally {
+    // The whole group: npm, its shell and the receiver.
+    process.kill(-(running.pid ?? 0), "SIGKILL");
+    await ended;
+  }
+}
+
+beforeAll(async () => {
+  await installPlatform("dynamodb");
+});
+
+test.each(["express", "fastify", "hono", "koa", "node", "aws-lambda"])(
+  "in an empty folder, what init writes for %s passes its test, starts, and handles what send sends",
+  async (name) => {
+    const commands = start(name);
+    expect(shell("npm test")).toMatch(/^# pass 1$/m);
+    expect(commands.slice(-2)[0]).toBe("npm start");
+    const said = await startAndSend(commands);
+    expect(said).toMatch(/200 {2}handled/);
+  },
+);
+
+test.each(["express", "aws-lambda"])(
+  "what init writes for %s does not start with the secret of .env.example",
+  (name) => {
+    start(name);
+    expect(
+      shell("cp .env.example .env; env -u GATEWAY_WEBHOOK_SECRET npm start || true"),
+    ).toContain("missing_secret");
+  },
+);
+
+test("in a project of CommonJS with Vitest, what init writes for Fastify passes its test and starts", async () => {
+  const commands = start("fastify", { private: true, devDependencies: { vitest: "4" } });
+  expect(shell(commands.at(-4) ?? "")).toMatch(/Tests\s+1 passed/);
+  expect(await startAndSend(commands)).toMatch(/200 {2}handled/);
+});
+
+describeService("a Worker that init writes", missingMiniflare, () => {
+  test("in an empty folder, what init writes for cloudflare passes its test on workerd", () => {
+    start("cloudflare");
+    expect(shell("npm test")).toMatch(/^# pass 1$/m);
+  });
+});
+
+test("the SAM template has the table of docs/stores.md and the path that the bundle is written to", () => {
+  start("aws-lambda");
+  const yaml = readFileSync(path.join(project.folder, "template.yaml"), "utf8");
+  const template = parse(yaml, { logLevel: "silent" }) as {
+    Resources: Record<string, { Properties: Record<string, unknown> }>;
+  };
+  const table = parse(
+    readMarkdown("docs/stores.md").snippet("yaml", "GatewayDeliveries"),
+  ) as object;
+  expect(template.Resources).toMatchObject(table);
+  expect(template.Resources["GatewayWebhooks"]?.Properties).toMatchObject({
+    CodeUri: "dist/",
+    Handler: "index.handler",
+  });
+  expect(FRAMEWORKS["aws-lambda"]?.build).toContain("--outfile=dist/index.cjs");
+});
