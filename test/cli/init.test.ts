@@ -44,8 +44,10 @@ test.each(NAMES)(
   async (name) => {
     await init(`--framework ${name} --yes`);
     const [, secret] = /^GATEWAY_WEBHOOK_SECRET=(.*)$/m.exec(read(".env.example")) ?? [];
-    const refused = thrownBy(() => createWebhookReceiver({ secret, handlers: {} }));
-    expect(refused).toMatchObject({ code: "missing_secret" });
+    const refused = thrownBy(() =>
+      createWebhookReceiver({ secret, handlers: { new_alarm: () => undefined } }),
+    );
+    expect(refused).toMatchObject({ code: "unusable_secret" });
     const secretFile = FRAMEWORKS[name]?.secretFile ?? "";
     expect(read(".gitignore").split("\n")).toContain(secretFile);
   },

@@ -110,7 +110,7 @@ test.each(["express", "aws-lambda"])(
     start(name);
     expect(
       shell("cp .env.example .env; env -u GATEWAY_WEBHOOK_SECRET npm start || true"),
-    ).toContain("missing_secret");
+    ).toContain("unusable_secret");
   },
 );
 
