@@ -53,7 +53,7 @@ function start(name: string, packageJson?: object): readonly string[] {
 }
 
 function shell(command: string): string {
-  return execFileSync("bash", ["-c", `${command} 2>&1`], {
+  return execFileSync("bash", ["-c", `exec 2>&1; ${command}`], {
     cwd: project.folder,
     encoding: "utf8",
     env: { ...withoutRunner(), NO_COLOR: "1" },
