@@ -3,11 +3,15 @@ import type { Platform } from "./platform.js";
 
 /** Why a row does not count as passed: cases that nothing explains, and explanations that nothing needs. */
 export function complaintsOf(
-  { ownAnswers = {} }: Pick<Platform, "ownAnswers">,
+  {
+    ownAnswers = {},
+    isSeenFromOutside = false,
+  }: Pick<Platform, "ownAnswers" | "isSeenFromOutside">,
   results: readonly Pick<ConformanceReport["results"][number], "id" | "result" | "reason">[],
 ): readonly string[] {
   const isExplained = (id: string): boolean => Object.hasOwn(ownAnswers, id);
   const complaints = results
+    .filter(({ result }) => !(isSeenFromOutside && result === "not_judged"))
     .filter(({ id, result }) => result !== "passed" && !isExplained(id))
     .map(({ id, result, reason = "" }) => `${id} ${result.replace("_", " ")}: ${reason}`);
   for (const id of Object.keys(ownAnswers)) {

@@ -10,8 +10,8 @@ Each platform in this table was started for real on ${date} and received every c
 ${platformTable(results)}
 
 - Glue lines: the lines of code in the file that mounts the receiver.
-- Not judged: cases whose result cannot be seen from outside.
-- A case that a remark names does not reach the receiver: the platform answers that request itself.
+- Not judged: cases whose result cannot be seen from outside. The examples with a queue answer before they handle, and their handlers are their own.
+- A case that a remark names does not reach the receiver: the platform answers that request itself, or the queue of the example does not take the body.
 
 The same command runs the unit tests on Node 20, 22, 24 and 26, with both crypto backends.
 `;

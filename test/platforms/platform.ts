@@ -22,6 +22,11 @@ export interface Platform {
   readonly remark?: string;
   /** Requests that the platform answers itself, by the id of the conformance case, and why. */
   readonly ownAnswers?: Readonly<Record<string, string>>;
+  /**
+   * Its handlers do not write to the ledger, and its answers do not wait for them: cases that need either are not
+   * judged.
+   */
+  readonly isSeenFromOutside?: boolean;
   /** Starts the platform with a receiver whose handlers write to the ledger at `ledgerUrl`. */
   readonly start: (ledgerUrl: string) => Promise<RunningPlatform>;
 }

@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly build?: readonly [program: string, ...args: string[]];
   /** The path that the receiver is mounted at. Default "/". */
   readonly path?: string;
+  /** What it prints when it is ready. Default: it is ready when it answers. */
+  readonly readyText?: string;
   /** More environment variables. */
   readonly env?: (port: number) => Readonly<Record<string, string>>;
 }
@@ -44,7 +46,15 @@ function kill(group: number): void {
 
 /** Builds the app of a platform, starts its server and waits until it answers any request. */
 export async function startServer(
-  { folder, program = process.execPath, args, build, path = "/", env: more }: ServerOptions,
+  {
+    folder,
+    program = process.execPath,
+    args,
+    build,
+    path = "/",
+    readyText = "",
+    env: more,
+  }: ServerOptions,
   ledgerUrl: string,
 ): Promise<RunningPlatform> {
   const cwd = pathIn(folder);
@@ -87,6 +97,7 @@ export async function startServer(
   try {
     await untilAnswered(
       target,
+      () => output.includes(readyText),
       () => group === undefined || server.exitCode !== null || server.signalCode !== null,
     );
   } catch (error) {
@@ -96,16 +107,21 @@ export async function startServer(
   return { target, stop };
 }
 
-async function untilAnswered(url: string, hasEnded: () => boolean): Promise<void> {
+async function untilAnswered(
+  url: string,
+  isReady: () => boolean,
+  hasEnded: () => boolean,
+): Promise<void> {
   const endsAt = performance.now() + START_TIMEOUT_MS;
   while (!hasEnded() && performance.now() < endsAt) {
     try {
       // The first request compiles the route.
       await (await fetch(url, { signal: AbortSignal.timeout(START_TIMEOUT_MS) })).text();
-      return;
+      if (isReady()) return;
     } catch {
-      await sleep(100);
+      // It does not listen yet.
     }
+    await sleep(100);
   }
   throw new Error(`${url} gave no answer`);
 }

@@ -1,24 +1,23 @@
-import { readFileSync } from "node:fs";
 import { TEST_SECRET } from "../../../kit/index.js";
 import { d1Schema } from "../../../src/inbox/cloudflare/index.js";
 import { bundleWorker } from "../../support/cloudflare/bundle-worker.js";
 import { startMiniflare } from "../../support/cloudflare/miniflare.js";
+import { exampleRow } from "../example-row.js";
+import { installedVersion } from "../install.js";
 import type { Platform } from "../platform.js";
+
+const CONTINUE = {
+  expect_continue:
+    "nothing where 100 Continue is asked for, by miniflare's own server in front of the Worker",
+};
+const version = (): string => `miniflare ${installedVersion("cloudflare", "miniflare")}`;
 
 /** Cloudflare Workers with D1: workerd, started by miniflare. */
 export const rows: readonly Platform[] = [
   {
     name: "Cloudflare Workers with D1",
     folder: "cloudflare",
-    ownAnswers: {
-      expect_continue:
-        "nothing where 100 Continue is asked for, by miniflare's own server in front of the Worker",
-    },
-    version: () => {
-      const manifest = new URL("node_modules/miniflare/package.json", import.meta.url);
-      const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
-      return `miniflare ${version}`;
-    },
+    ...{ ownAnswers: CONTINUE, version },
     app: "app.mjs",
     async start(ledgerUrl) {
       const running = await startMiniflare({
@@ -38,4 +37,10 @@ export const rows: readonly Platform[] = [
       };
     },
   },
+  exampleRow({
+    ...{ name: "Cloudflare Workers with Queues and D1", folder: "cloudflare" },
+    ...{ example: "workers-queues-d1.ts", starter: "workers.ts", ownAnswers: CONTINUE, version },
+    tooLarge: "409 to a body over 90 kB, since a message of Queues has at most 128 kB",
+    remark: "`examples/workers-queues-d1.ts` as it is",
+  }),
 ];
