@@ -1,30 +1,19 @@
 /*
  * One delivery, from its sender to the store: claim, lease and completion, as src/handling/ and a DeliveryStore do them.
- * Each step is atomic and prints "@ step attempt result answer". replay.ts plays the steps on a real receiver.
- * Time is not modelled: whatever may be late, may come at any time. spin.ts has the commands.
- *
- * -DPROCESSES=2 or 3 receivers, -DFAULTS=n faults at most, -DLIVE for liveness, -DWALKS=n for n random walks,
- * -DBUG=n plants a flaw.
+ * -DPROCESSES=2 or 3 receivers.
  */
+#include "common.pml"
 #ifndef PROCESSES
 #define PROCESSES 2
 #endif
-#ifndef FAULTS
-#define FAULTS 2
-#endif
-#ifndef BUG
-#define BUG 0
-#endif
-#define N 3      /* requests that can be under way at once */
-#define DEAD N   /* the owner of a claim whose process was killed */
 #if PROCESSES == 2
 #define P(s) ((s) / 2) /* requests 0 and 1 are to the same receiver */
 #else
 #define P(s) (s)
 #endif
 
-mtype = { none, send, apply, arrive, refuse, refuse_late, lose, hang, ok, fail, wait, renew, renew_lost,
-  retry, retry_lost, stray, ghost, kill, freeze, thaw, end, jump, ack, ack_lost, walk, broken };
+mtype = { send, apply, arrive, refuse, refuse_late, lose, hang, ok, fail, wait, renew, renew_lost,
+  retry, retry_lost, stray, ghost, kill, freeze, thaw, end, jump, ack, ack_lost };
 mtype = { idle, claiming, claim_answer, running, completing, complete_answer, releasing, release_answer, bg_complete, bg_release };
 mtype = { free, leased, ended, completed, claimed, takeover, in_flight, held, lost_lease };
 mtype = { first_run, rerun, handled, duplicate, failed, unavailable, timed_out };
@@ -48,29 +37,11 @@ bool has_stray[N];      /* its claim may still reach the store */
 bool frozen[PROCESSES];
 bool ghost_claim;       /* a claim of a killed process may still reach the store */
 bool on_wire, acked;    /* a 2xx */
-byte faults;
 
 /* What has happened, for the properties. */
 bool succeeded, completed_once, left_open, lost_once;
 
-hidden mtype said = none;
-hidden byte i;
-hidden byte steps;
-hidden short walks;
-
-#ifdef WALKS
-#define WALKING true
-#define UNTIL_DONE provided (walks < WALKS)
-#else
-#define WALKING false
-#define UNTIL_DONE
-#endif
-
-#define STEP(name, s, what) printf("@ %e %d %e %e\n", name, s, what, said); said = none; steps++
-#define FAULT faults < FAULTS
 #define AWAKE(s) !frozen[P(s)]
-#define HOLDS(property, condition) \
-  if :: condition :: else -> printf("@ %e 0 %e none\n", broken, property); assert(false) fi
 #define SOME(p, condition) ((P(0) == p && condition(0)) || (P(1) == p && condition(1)) || (P(2) == p && condition(2)))
 #define SUCCEEDED_AT(s) (at[s] == completing || at[s] == complete_answer || at[s] == bg_complete)
 #define RUNS_AT(s) (at[s] == running && BUG != 9)
@@ -339,5 +310,5 @@ end_quiet:
 }
 
 #ifdef LIVE
-ltl handled_at_last { <> acked }
+ltl acknowledged_at_last { <> acked }
 #endif

@@ -1,43 +1,63 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { onTestFinished, vi } from "vitest";
-import {
-  createWebhookReceiver,
-  type ClaimResult,
-  type DeliveryStore,
-  type WebhookReceiver,
-} from "../../src/index.js";
+import type { ClaimResult, DeliveryStore, WebhookHandlers } from "../../src/index.js";
 import { deferred, type Deferred } from "../support/deferred.js";
-import { NOW_MS, delivery } from "../support/deliveries.js";
 import type { Step } from "./spin.js";
 
-/** A store, and how its lease on a key ends. */
+/** A store, and what happens to it. */
 export interface ReplayedStore {
   readonly store: DeliveryStore;
-  /** Ends the lease on `key`, which was taken for `STORE_LEASE_MS`. */
-  readonly endLease: (key: string) => unknown;
+  /** Ends the lease on `key`, which was taken for `STORE_LEASE_MS`. `at` is the number in the step. */
+  readonly endLease: (key: string, at: number, owner?: string) => unknown;
+  /** What the store does when the process of `owner` is killed. Default: nothing. */
+  readonly kill?: (owner: string) => unknown;
+  /** Ends what a walk has left open. */
+  readonly end?: () => unknown;
+  /** The owner that a flawed receiver gives in place of one of its own. */
+  readonly ownerOf?: (process: number) => string;
 }
 
-/** What a receiver can be made to do wrong. */
-export type ReceiverFlaw = "acknowledges" | "forgets its runs" | "has a fixed owner";
+/** What the code of one process is given. */
+export interface Tools {
+  readonly key: string;
+  /** Its calls wait for the replay. */
+  readonly store: DeliveryStore;
+  readonly handlers: WebhookHandlers;
+  /** Another call of `request` that waits for the replay, which then applies it. */
+  readonly hold: (request: number, apply: () => unknown) => Promise<unknown>;
+  readonly say: (request: number, answer: string) => void;
+}
+
+/** The code that is played. */
+export interface Subject {
+  /** Starts it in a process: a function that takes a request, and resolves to its answer, if it has one. */
+  start(tools: Tools): (request: number) => Promise<string | undefined>;
+  /** The broker gives up who holds a message. */
+  lapse?(message: number): void;
+}
 
 /** Long enough to end only when the replay says so. */
 export const STORE_LEASE_MS = 3_600_000;
-const RETENTION_MS = 7 * 24 * STORE_LEASE_MS;
+const TIMES = { leaseMs: STORE_LEASE_MS, retentionMs: 7 * 24 * STORE_LEASE_MS };
 
-const LEASE_MS = 9_000;
-const DEPENDENCY_TIMEOUT_MS = 2_500;
-const HANDLER_TIMEOUT_MS = 47_000;
-// The timers of a receiver, by their delay: these options give each purpose delays of its own.
+/** Options that give each timer of a receiver a delay of its own. */
+export const REPLAYED_TIMES = {
+  leaseMs: 9_000,
+  dependencyTimeoutMs: 2_500,
+  handlerTimeoutMs: 47_000,
+};
+const { leaseMs: LEASE_MS, dependencyTimeoutMs, handlerTimeoutMs } = REPLAYED_TIMES;
 const isRenewal = (ms: number) => ms === LEASE_MS / 3 || ms === LEASE_MS / 10;
 const isBackground = (ms: number) => ms === 1_000 || ms === 2_000;
 const isHandlerTimeout = (ms: number) =>
-  ms === LEASE_MS / 3 || (ms > LEASE_MS && ms <= HANDLER_TIMEOUT_MS);
+  ms === LEASE_MS / 3 || (ms > LEASE_MS && ms <= handlerTimeoutMs);
+/** More turns of the event loop than a digest takes. */
+const MOST_TURNS = 100_000;
 
 /** A call of the store that a receiver waits for. */
 interface Call {
-  readonly method: "claim" | "renew" | "complete" | "release";
+  readonly method: "claim" | "renew" | "complete" | "release" | "settle";
   readonly request: number;
-  readonly owner: string;
+  readonly apply: () => unknown;
   readonly madeAt: number;
   readonly answer: Deferred<unknown>;
   /** Once the store has it. */
@@ -50,10 +70,10 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** The receiver of one process, with its own clock and timers. */
+/** One process, with its own clock and timers. */
 interface Host {
   readonly index: number;
-  readonly receiver: () => WebhookReceiver;
+  deliver: (request: number) => Promise<string | undefined>;
   nowMs: number;
   readonly timers: Set<Timer>;
   readonly calls: Call[];
@@ -65,36 +85,32 @@ interface Host {
 const hosts = new AsyncLocalStorage<Host>();
 let made = 0;
 
-/** Until the test has ended, a receiver has the clock and the timers of its host. */
-export function installHosts(): void {
+/** Gives each host a clock and timers of its own, until the returned function is called. */
+export function installHosts(): () => void {
   const { setTimeout: start, clearTimeout: stop } = globalThis;
   const now = performance.now.bind(performance);
-  vi.spyOn(performance, "now").mockImplementation(() => hosts.getStore()?.nowMs ?? now());
-  vi.stubGlobal(
-    "setTimeout",
-    (call: (...args: unknown[]) => void, ms: number, ...rest: unknown[]) => {
-      const run = () => call(...rest);
-      const host = hosts.getStore();
-      if (host === undefined) return start(run, ms);
-      const timer: Timer = { ms, run, madeAt: (made += 1) };
-      host.timers.add(timer);
-      return timer;
-    },
-  );
-  vi.stubGlobal("clearTimeout", (timer: unknown) => {
+  const startInHost = (call: (...args: unknown[]) => void, ms: number, ...rest: unknown[]) => {
+    const run = () => {
+      call(...rest);
+    };
+    const host = hosts.getStore();
+    if (host === undefined) return start(run, ms);
+    const timer: Timer = { ms, run, madeAt: (made += 1) };
+    host.timers.add(timer);
+    return timer;
+  };
+  const stopInHost = (timer: unknown) => {
     if (!hosts.getStore()?.timers.delete(timer as Timer)) stop(timer as NodeJS.Timeout);
-  });
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    vi.unstubAllGlobals();
-  });
+  };
+  const install = (setTimeout: unknown, clearTimeout: unknown, now: unknown) => {
+    Object.assign(globalThis, { setTimeout, clearTimeout });
+    Object.assign(performance, { now });
+  };
+  install(startInHost, stopInHost, () => hosts.getStore()?.nowMs ?? now());
+  return () => {
+    install(start, stop, now);
+  };
 }
-
-const OUTCOMES: Readonly<Record<string, string>> = {
-  handler_failed: "failed",
-  store_unavailable: "unavailable",
-  handler_timeout: "timed_out",
-};
 
 /** Every promise that can go on has gone on. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -105,11 +121,11 @@ const resultOf = (value: unknown): string => {
   return takeover === true ? "takeover" : state;
 };
 
-/** Plays a walk of the model on real receivers with `store`, and finds the first step at which they disagree. */
+/** Plays a walk of a model on real code with `store`, and finds the first step at which they disagree. */
 export class Replay {
   readonly #key: string;
   readonly #stored: ReplayedStore;
-  readonly #flaw: ReceiverFlaw | undefined;
+  readonly #subject: Subject;
   readonly #processOf: (request: number) => number;
   readonly #hosts: Host[] = [];
   readonly #owners: string[] = [];
@@ -120,10 +136,10 @@ export class Replay {
   #events: string[] = [];
   #current = 0;
 
-  constructor(key: string, stored: ReplayedStore, processes: number, flaw?: ReceiverFlaw) {
+  constructor(key: string, stored: ReplayedStore, subject: Subject, processes: 2 | 3 = 3) {
     this.#key = key;
     this.#stored = stored;
-    this.#flaw = flaw;
+    this.#subject = subject;
     this.#processOf = (request) => (processes === 2 ? Math.floor(request / 2) : request);
     for (let index = 0; index < processes; index += 1) this.#hosts.push(this.#startHost(index));
   }
@@ -142,7 +158,7 @@ export class Replay {
       ];
       if (wanted === found) continue;
       const way = steps.slice(0, index + 1).map(({ name, at }) => `${name} ${String(at)}`);
-      return `${way.join(", ")}: the model says ${wanted}; the receiver does ${found}`;
+      return `${way.join(", ")}: the model says ${wanted}; the code does ${found}`;
     }
     return undefined;
   }
@@ -200,7 +216,7 @@ export class Replay {
         await this.#apply(this.#ghost);
         return "none";
       case "kill":
-        this.#kill(host);
+        await this.#kill(host);
         return "none";
       case "thaw":
         host.nowMs += LEASE_MS + 1;
@@ -210,7 +226,10 @@ export class Replay {
         return "none";
       case "end":
       case "jump":
-        await this.#stored.endLease(this.#key);
+        await this.#stored.endLease(this.#key, at, this.#owners[at]);
+        return "none";
+      case "lapse":
+        this.#subject.lapse?.(at);
         return "none";
       default:
         // `freeze`, `ack` and `ack_lost`: a process that stands still takes no step, and the answer was given before.
@@ -219,65 +238,72 @@ export class Replay {
   }
 
   #startHost(index: number): Host {
-    const makeReceiver = (): WebhookReceiver =>
-      createWebhookReceiver({
-        acceptUnsignedDeliveries: true,
-        logger: false,
-        now: () => NOW_MS,
-        leaseMs: LEASE_MS,
-        dependencyTimeoutMs: DEPENDENCY_TIMEOUT_MS,
-        handlerTimeoutMs: HANDLER_TIMEOUT_MS,
-        store: this.#storeOf(host),
-        handlers: {
-          new_alarm: (_alarm, { takeover, signal }) => {
-            const run = { ...deferred(), signal };
-            this.#runs[this.#current] = run;
-            this.#events.push(`${String(this.#current)} ${takeover ? "rerun" : "first_run"}`);
-            return run.promise;
-          },
-        },
-      });
-    let receiver: WebhookReceiver | undefined;
     const host: Host = {
       index,
-      receiver: () =>
-        this.#flaw === "forgets its runs" ? makeReceiver() : (receiver ??= makeReceiver()),
+      deliver: () => Promise.resolve(undefined),
       nowMs: 0,
       timers: new Set(),
       calls: [],
       sending: 0,
       isDead: false,
     };
+    host.deliver = this.#subject.start({
+      key: this.#key,
+      store: this.#storeOf(host),
+      handlers: {
+        new_alarm: (_alarm, { takeover, signal }) => {
+          const run = { ...deferred(), signal };
+          this.#runs[this.#current] = run;
+          this.#say(this.#current, takeover ? "rerun" : "first_run");
+          return run.promise;
+        },
+      },
+      hold: (request, apply) => this.#hold(host, "settle", request, apply),
+      say: (request, answer) => {
+        if (!host.isDead) this.#say(request, answer);
+      },
+    });
     return host;
+  }
+
+  #say(request: number, answer: string): void {
+    this.#events.push(`${String(request)} ${answer}`);
+  }
+
+  #hold(host: Host, method: Call["method"], request: number, apply: () => unknown) {
+    const call = { method, request, apply, madeAt: (made += 1), answer: deferred<unknown>() };
+    host.calls.push(call);
+    return call.answer.promise as Promise<never>;
   }
 
   /** A store whose calls wait for the replay. */
   #storeOf(host: Host): DeliveryStore {
-    const hold = (method: Call["method"], owner: string): Promise<never> => {
+    const { store, ownerOf = () => undefined } = this.#stored;
+    const hold = (method: keyof DeliveryStore, key: string, owner: string) => {
       if (method === "claim") this.#owners[host.sending] = owner;
-      const request = this.#owners.indexOf(owner);
-      const call = { method, request, owner, madeAt: (made += 1), answer: deferred<unknown>() };
-      host.calls.push(call);
-      return call.answer.promise as Promise<never>;
+      const given = ownerOf(host.index) ?? owner;
+      const apply = () => store[method as "claim"](key, given, TIMES);
+      return this.#hold(host, method as "claim", this.#owners.indexOf(owner), apply);
     };
     return {
-      claim: (_key, owner) => hold("claim", owner),
-      renew: (_key, owner) => hold("renew", owner),
-      complete: (_key, owner) => hold("complete", owner),
-      release: (_key, owner) => hold("release", owner),
+      claim: (key, owner) => hold("claim", key, owner),
+      renew: (key, owner) => hold("renew", key, owner),
+      complete: (key, owner) => hold("complete", key, owner),
+      release: (key, owner) => hold("release", key, owner),
     };
   }
 
   async #send(host: Host, request: number): Promise<void> {
     host.sending = request;
-    const given = await delivery({ id: this.#key });
+    const { length } = host.calls;
     void hosts.run(host, async () => {
-      const { outcome } = await host.receiver().receive(given);
-      if (host.isDead) return;
-      const isFlawed = this.#flaw === "acknowledges" && outcome === "in_flight";
-      const answer = isFlawed ? "duplicate" : (OUTCOMES[outcome] ?? outcome);
-      this.#events.push(`${String(request)} ${answer}`);
+      const answer = await host.deliver(request);
+      if (!host.isDead && answer !== undefined) this.#say(request, answer);
     });
+    for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+      if (host.calls.length > length || this.#events.length > 0) return;
+      await settle();
+    }
   }
 
   /** The only call of a request that is not a renewal. */
@@ -290,13 +316,7 @@ export class Replay {
 
   async #apply(call: Call | undefined): Promise<string> {
     if (call === undefined) return "no call";
-    const { store } = this.#stored;
-    const times = { leaseMs: STORE_LEASE_MS, retentionMs: RETENTION_MS };
-    const owner =
-      this.#flaw === "has a fixed owner"
-        ? `process ${String(this.#processOf(call.request))}`
-        : call.owner;
-    const value = await store[call.method](this.#key, owner, times);
+    const value = await call.apply();
     call.result = { value };
     return resultOf(value);
   }
@@ -322,7 +342,7 @@ export class Replay {
   #hang(host: Host, request: number): string {
     const call = host.calls.find((one) => one.request === request);
     const timer = [...host.timers].find(
-      ({ ms, madeAt }) => ms === DEPENDENCY_TIMEOUT_MS && madeAt > (call?.madeAt ?? Infinity),
+      ({ ms, madeAt }) => ms === dependencyTimeoutMs && madeAt > (call?.madeAt ?? Infinity),
     );
     if (timer === undefined) return "no timer";
     host.timers.delete(timer);
@@ -390,8 +410,11 @@ export class Replay {
     for (const call of calls) this.#answer(host, call, () => call.answer.reject(DOWN));
   }
 
-  #kill(host: Host): void {
+  async #kill(host: Host): Promise<void> {
     host.isDead = true;
+    for (const [request, owner] of this.#owners.entries()) {
+      if (this.#processOf(request) === host.index) await this.#stored.kill?.(owner);
+    }
     this.#hosts[host.index] = this.#startHost(host.index);
     for (const call of host.calls) {
       if (call.method === "claim" && call.result === undefined) this.#ghost = call;

@@ -6,7 +6,10 @@ import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 
 const exec = promisify(execFile);
-const MODEL = fileURLToPath(new URL("lease.pml", import.meta.url));
+const fileOf = (model: ModelName) => fileURLToPath(new URL(`${model}.pml`, import.meta.url));
+
+/** The models, each a file. */
+export type ModelName = "lease" | "transaction" | "record" | "job";
 
 /** Undefined if Spin and a C compiler are on the PATH. */
 export const missingSpin =
@@ -26,7 +29,8 @@ export interface Step {
 
 /** What is set with `-D`. */
 export interface ModelOptions {
-  readonly PROCESSES: 2 | 3;
+  /** Only of the model of leases. */
+  readonly PROCESSES?: 2 | 3;
   readonly FAULTS: number;
   readonly BUG?: number;
   readonly LIVE?: 1;
@@ -52,13 +56,13 @@ function stepsOf(output: string): Step[] {
 }
 
 /** Explores every state of the model. */
-export async function verify(options: ModelOptions): Promise<Verdict> {
+export async function verify(model: ModelName, options: ModelOptions): Promise<Verdict> {
   const folder = mkdtempSync(path.join(tmpdir(), "lease-model-"));
   const run = async (command: string, ...args: string[]) =>
     (await exec(command, args, { cwd: folder, ...LIMITS })).stdout;
   try {
     const isLive = options.LIVE !== undefined;
-    await run("spin", "-a", ...definesOf(options), MODEL);
+    await run("spin", "-a", ...definesOf(options), fileOf(model));
     const isQuick = options.BUG !== undefined;
     const kind = isLive ? ["-DNFAIR=3"] : ["-DSAFETY", "-DNOFAIR"];
     await run("gcc", isQuick ? "-O0" : "-O2", "-w", "-DCOLLAPSE", ...kind, "-o", "pan", "pan.c");
@@ -67,7 +71,14 @@ export async function verify(options: ModelOptions): Promise<Verdict> {
     const states = Number(/(\d+) states, stored/.exec(output)?.[1]);
     const errors = Number(/errors: (\d+)/.exec(output)?.[1]);
     if (errors === 0) return { states };
-    const trail = await run("spin", "-t", "-k", "lease.pml.trail", ...definesOf(options), MODEL);
+    const trail = await run(
+      "spin",
+      "-t",
+      "-k",
+      `${model}.pml.trail`,
+      ...definesOf(options),
+      fileOf(model),
+    );
     return { states, trail: stepsOf(trail) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -75,9 +86,13 @@ export async function verify(options: ModelOptions): Promise<Verdict> {
 }
 
 /** `count` random walks, the same for the same seed. */
-export async function randomWalks(count: number, seed: number): Promise<Step[][]> {
-  const options: ModelOptions = { PROCESSES: 2, FAULTS: 5, WALKS: count };
-  const { stdout } = await exec("spin", [`-n${String(seed)}`, ...definesOf(options), MODEL], {
+export async function randomWalks(
+  model: ModelName,
+  count: number,
+  seed: number,
+): Promise<Step[][]> {
+  const given = [`-n${String(seed)}`, ...definesOf({ FAULTS: 5, WALKS: count }), fileOf(model)];
+  const { stdout } = await exec("spin", given, {
     cwd: tmpdir(),
     ...LIMITS,
   });

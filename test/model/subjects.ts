@@ -1,0 +1,185 @@
+import { inboxConsume } from "../../src/inbox/index.js";
+import {
+  createWebhookReceiver,
+  type DeliveryStore,
+  type TransactionalStore,
+  type WebhookReceiver,
+} from "../../src/index.js";
+import { NOW_MS, NOW_SECONDS, alarm, delivery } from "../support/deliveries.js";
+import { REPLAYED_TIMES, type Subject, type Tools } from "./replay.js";
+
+const RECEIVER_OPTIONS = {
+  acceptUnsignedDeliveries: true,
+  logger: false,
+  now: () => NOW_MS,
+  leaseMs: REPLAYED_TIMES.leaseMs,
+  dependencyTimeoutMs: REPLAYED_TIMES.dependencyTimeoutMs,
+  handlerTimeoutMs: REPLAYED_TIMES.handlerTimeoutMs,
+} as const;
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  handler_failed: "failed",
+  store_unavailable: "unavailable",
+  handler_timeout: "timed_out",
+};
+
+async function answerOf(receiver: WebhookReceiver, id: string): Promise<string> {
+  const { outcome } = await receiver.receive(await delivery({ id }));
+  return OUTCOMES[outcome] ?? outcome;
+}
+
+/** Receivers with a `DeliveryStore`, and what they can be made to do wrong. */
+export const receivers = (flaw?: "acknowledges" | "forgets its runs"): Subject => ({
+  start({ key, store, handlers }) {
+    const make = () => createWebhookReceiver({ ...RECEIVER_OPTIONS, store, handlers });
+    let receiver = make();
+    return async () => {
+      if (flaw === "forgets its runs") receiver = make();
+      const answer = await answerOf(receiver, key);
+      return flaw === "acknowledges" && answer === "in_flight" ? "duplicate" : answer;
+    };
+  },
+});
+
+let transactions = 0;
+
+/** Receivers with a `TransactionalStore`: `claim` begins a transaction, `complete` commits it, `release` rolls it back. */
+export const transactionalReceivers = (flaw?: "acknowledges a failed commit"): Subject => ({
+  start({ key, store, handlers }) {
+    const process: TransactionalStore<unknown>["process"] = async (_key, work, { retentionMs }) => {
+      const owner = `transaction ${String((transactions += 1))}`;
+      const times = { leaseMs: REPLAYED_TIMES.leaseMs, retentionMs };
+      let hasRun = false;
+      try {
+        const claim = await store.claim(key, owner, times);
+        if (claim.state !== "claimed") return claim;
+        await work(undefined);
+        hasRun = true;
+        const committed = await Promise.resolve<unknown>(store.complete(key, owner, times));
+        if (committed === false) throw new Error("the transaction has ended");
+      } catch (error) {
+        if (hasRun && flaw !== undefined) return { state: "processed" };
+        await store.release(key, owner);
+        throw error;
+      }
+      return { state: "processed" };
+    };
+    const receiver = createWebhookReceiver({ ...RECEIVER_OPTIONS, store: { process }, handlers });
+    return () => answerOf(receiver, key);
+  },
+});
+
+/** What a receiver with `once: "record"` can be made to do wrong. */
+export type RecordFlaw =
+  | "forgets the record"
+  | "completes the id first"
+  | "takes a record in flight for handled"
+  | "hides a takeover of the record"
+  | "forgets the id of a known record"
+  | "has no lease on the record";
+
+/** Receivers with `once: "record"`. Requests 0 and 2 have one id, request 1 has another. */
+export const recordReceivers = (flaw?: RecordFlaw): Subject => ({
+  start({ key, store, handlers }) {
+    const receiver = createWebhookReceiver({
+      ...RECEIVER_OPTIONS,
+      store: flawedStore(store, flaw),
+      handlers,
+      once: "record",
+    });
+    return (request) => answerOf(receiver, `${key}.${request === 1 ? "1" : "0"}`);
+  },
+});
+
+/** Whether a key is that of a record. */
+export const isRecordKey = (key: string): boolean => key.startsWith("record.");
+
+function flawedStore(store: DeliveryStore, flaw: RecordFlaw | undefined): DeliveryStore {
+  /** The record that an owner has completed. */
+  const records = new Map<string, string>();
+  return {
+    ...store,
+    async claim(key, owner, options) {
+      const result = await store.claim(key, owner, options);
+      if (!isRecordKey(key)) return result;
+      if (result.state === "in_flight") {
+        if (flaw === "takes a record in flight for handled") return { state: "completed" };
+        if (flaw === "has no lease on the record") return { state: "claimed", takeover: false };
+      }
+      const isHidden = flaw === "hides a takeover of the record" && result.state === "claimed";
+      return isHidden ? { state: "claimed", takeover: false } : result;
+    },
+    async complete(key, owner, options) {
+      const record = records.get(owner);
+      if (isRecordKey(key)) {
+        records.set(owner, key);
+        if (flaw === "forgets the record" || flaw === "completes the id first") return;
+      } else if (flaw === "forgets the id of a known record" && record === undefined) return;
+      await store.complete(key, owner, options);
+      if (flaw === "completes the id first" && record !== undefined) {
+        await store.complete(record, owner, options);
+      }
+    },
+  };
+}
+
+/** What a worker can be made to do wrong. */
+export type WorkerFlaw =
+  "settles before it completes" | "settles a failure as done" | "claims the id of the message";
+
+/** Workers of `inboxConsume`, and a broker that has one delivery in two messages. */
+export function workers(flaw?: WorkerFlaw): Subject {
+  const body = JSON.stringify({ alarm: alarm() });
+  const job = { version: 1, type: "new_alarm", timestamp: NOW_SECONDS, encoding: "utf-8", body };
+  /** The receipt of who holds a message; undefined: it is ready; "gone": it is removed. */
+  const holders: unknown[] = [undefined, undefined];
+
+  const start = ({ key, store, handlers, hold, say }: Tools) => {
+    let completeLate: (() => unknown) | undefined;
+    const { run } = inboxConsume({
+      driver: { extends: "never" },
+      store: {
+        ...store,
+        async complete(...given) {
+          completeLate = () => store.complete(...given);
+          if (flaw === "settles before it completes") return;
+          await completeLate();
+        },
+      },
+      handlers,
+      logger: false,
+      leaseMs: REPLAYED_TIMES.leaseMs,
+      dependencyTimeoutMs: REPLAYED_TIMES.dependencyTimeoutMs,
+    });
+    return async (request: number): Promise<undefined> => {
+      const message = holders[0] === undefined ? 0 : 1;
+      const receipt = (holders[message] = Symbol("receipt"));
+      completeLate = undefined;
+      const id = flaw === "claims the id of the message" ? `${key}.${String(message)}` : key;
+      await run({
+        id: String(message),
+        data: { ...job, id },
+        attempt: 1,
+        async settle(settlement) {
+          const hasFailed = settlement.result === "retry" && settlement.error !== undefined;
+          const isFlawed = flaw === "settles a failure as done" && hasFailed;
+          const isDone = settlement.result === "done" || isFlawed;
+          say(request, isDone ? "done" : "retry");
+          const isTaken = await hold(request, () => {
+            if (holders[message] !== receipt) return false;
+            holders[message] = isDone ? "gone" : undefined;
+            return true;
+          });
+          if (flaw === "settles before it completes") await completeLate?.();
+          return isTaken === true;
+        },
+      });
+    };
+  };
+  return {
+    start,
+    lapse(message) {
+      holders[message] = undefined;
+    },
+  };
+}
