@@ -18,7 +18,7 @@ import {
 } from "./subjects.js";
 
 /** The property that is no state: a sender that goes on is acknowledged. */
-export const LIVENESS = "acknowledged_at_last";
+const LIVENESS = "acknowledged_at_last";
 
 /** The code that a walk is played on. */
 export type Played = readonly [store: ReplayedStore, subject: Subject];
@@ -38,13 +38,13 @@ interface Model {
 }
 
 /** A store whose clock is set. */
-export function clocked(make: (now: () => number) => DeliveryStore): ReplayedStore {
+function clocked(make: (now: () => number) => DeliveryStore): ReplayedStore {
   let ms = 1_000;
   return { store: make(() => ms), endLease: () => (ms += STORE_LEASE_MS) };
 }
 
 /** A memory store whose clock is set. */
-export const remembering = (): ReplayedStore => clocked((now) => memoryStore({ now }));
+const remembering = (): ReplayedStore => clocked((now) => memoryStore({ now }));
 
 const naive = (mistake: StoreMistake) => clocked((now) => naiveStore(now, mistake));
 
