@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { PROGRAM } from "./help-text.js";
+import { withStore, type InitStore } from "./init-stores.js";
 
 /** A file of this package, or the one snippet of a page that holds the text. */
 type Source = readonly [file: string, snippet?: string];
@@ -13,6 +14,8 @@ export interface Framework {
   readonly testFile: string;
   readonly packages: readonly string[];
   readonly tools: readonly string[];
+  /** Whether its store can be chosen. */
+  readonly isServer?: true;
   /** Where its development server reads the secret. */
   readonly secretFile: string;
   /** Run before the start and before the test. */
@@ -80,6 +83,7 @@ function server(
       "gateway.ts": [`examples/${name}.ts`],
       "gateway.test.ts": ["examples/server-test.ts"],
     },
+    isServer: true,
     testFile: "gateway.test.ts",
     packages,
     tools: ["tsx", "@types/node", ...tools],
@@ -98,10 +102,16 @@ export interface PackageJson {
 }
 
 /** The files of a project by name, and the commands that follow. Both suit the package.json, if there is one. */
-export function projectOf(framework: Framework, found: PackageJson | undefined) {
+export function projectOf(
+  framework: Framework,
+  found: PackageJson | undefined,
+  store: InitStore | undefined,
+) {
   const { files, testFile, packages, tools, secretFile, build = "", start, url } = framework;
   const isVitest = packagesOf(found).includes("vitest");
-  const test = isVitest ? `npx vitest run ${testFile}` : framework.test;
+  const runTest = isVitest ? `node node_modules/vitest/vitest.mjs run ${testFile}` : framework.test;
+  // The test finds the server of the store where the receiver finds it.
+  const test = store?.url === undefined ? runTest : runTest.replace("node", `$& --env-file=.env`);
   const scripts = { start: build + start, test: build + test };
   /** Top-level await and `import.meta` need an ES module, also in a project of CommonJS. */
   const named = (text: string): string =>
@@ -110,22 +120,24 @@ export function projectOf(framework: Framework, found: PackageJson | undefined) 
       : text.replaceAll(/\bgateway(\.test)?\.ts\b/g, "gateway$1.mts");
   const written = Object.entries(files).map(([name, source]) => {
     const text = textOf(source).replace(/examples\/\w+\.ts/, "gateway.ts");
-    const suited = isVitest ? text.replace('"node:test"', '"vitest"') : text;
+    const stored = store === undefined ? text : withStore(text, store);
+    const suited = isVitest ? stored.replace('"node:test"', '"vitest"') : stored;
     return [named(name), named(suited)] as const;
   });
   const secret = "GATEWAY_WEBHOOK_SECRET=";
+  const storeUrl = store?.url === undefined ? "" : `${store.url}=\n`;
   return {
     files: {
       ...Object.fromEntries(written),
-      ".env.example": `# Copy it to ${secretFile}, which stays out of version control, and add the webhook's secret there.\n${secret}\n`,
-      ".gitignore": `node_modules\ndist\n.wrangler\n${secretFile}\n`,
+      ".env.example": `# Copy it to ${secretFile}, which stays out of version control, and add the webhook's secret there.\n${secret}\n${storeUrl}`,
+      ".gitignore": `node_modules\ndist\n.wrangler\ndeliveries.db*\n${secretFile}\n`,
       "package.json": `${JSON.stringify({ private: true, type: "module", scripts }, null, 2)}\n`,
     } as Readonly<Record<string, string>>,
     commands: [
-      ["npm install", PROGRAM, ...packages].join(" "),
-      ["npm install --save-dev", ...tools].join(" "),
-      found === undefined ? "npm test" : named(scripts.test),
+      ["npm install", PROGRAM, ...packages, ...(store?.packages ?? [])].join(" "),
+      ["npm install --save-dev", ...tools, ...(store?.tools ?? [])].join(" "),
       `cp .env.example ${secretFile}  # then add the secret to ${secretFile}`,
+      found === undefined ? "npm test" : named(scripts.test),
       found === undefined ? "npm start" : named(scripts.start),
       `${secret}… npx ${PROGRAM} send ${url}  # in a second shell`,
     ],

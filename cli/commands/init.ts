@@ -4,11 +4,14 @@ import path from "node:path";
 import { createCommand } from "../command.js";
 import { EXIT, UsageError, untilAborted } from "../exit.js";
 import { FRAMEWORKS, packagesOf, projectOf, type PackageJson } from "../init-files.js";
+import { STORES } from "../init-stores.js";
 import { flag, text } from "../options/option-specs.js";
 import { fileFault } from "../options/read-input.js";
 import type { CommandIo } from "../terminal/command-io.js";
 
 const NAMES = Object.keys(FRAMEWORKS);
+const MEMORY = "memory";
+const STORE_NAMES = [MEMORY, ...Object.keys(STORES)];
 
 /** Writes the files of a new receiver. */
 export const init = createCommand({
@@ -23,6 +26,11 @@ export const init = createCommand({
   ],
   options: {
     framework: text("<name>", "What the receiver runs on:", NAMES),
+    store: text(
+      "<name>",
+      "What a server remembers deliveries in. Default memory. One of:",
+      STORE_NAMES,
+    ),
     yes: flag("Writes without asking."),
     "dry-run": flag("Shows the files and the commands, and writes nothing."),
   },
@@ -36,7 +44,13 @@ export const init = createCommand({
     const name = values.framework ?? (await frameworkOf(io, found));
     const framework = NAMES.includes(name) ? FRAMEWORKS[name] : undefined;
     if (framework === undefined) throw new UsageError(`the framework must be ${oneOf(NAMES)}`);
-    const { files, commands } = projectOf(framework, found);
+    const { store = MEMORY } = values;
+    if (!STORE_NAMES.includes(store))
+      throw new UsageError(`the store must be ${oneOf(STORE_NAMES)}`);
+    if (framework.isServer !== true && values.store !== undefined) {
+      throw new UsageError(`${name} has a store of its own: leave out --store`);
+    }
+    const { files, commands } = projectOf(framework, found, STORES[store]);
     const isThere = (file: string): boolean => existsSync(path.join(folder, file));
     const missing = Object.entries(files).filter(([file]) => !isThere(file));
     out.write(`A receiver for ${name}:\n`);

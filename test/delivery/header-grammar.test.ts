@@ -157,7 +157,9 @@ describe("as properties", () => {
       maxLength: 128,
     });
     await fc.assert(
-      fc.asyncProperty(ids, async (id) => expect(await outcomeOf({ id })).toEqual(HANDLED)),
+      fc.asyncProperty(ids, async (id) => {
+        expect(await outcomeOf({ id })).toEqual(HANDLED);
+      }),
       settings,
     );
   });

@@ -40,7 +40,9 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       const killed = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       onTestFinished(() => void killed.kill("SIGKILL"));
       await once(killed.stdout, "data");
-      const two = await receiver(({ takeover }) => expect(takeover).toBe(true));
+      const two = await receiver(({ takeover }) => {
+        expect(takeover).toBe(true);
+      });
       const request = await delivery({ id });
       // Longer than the lease: the process renews it while it lives.
       await wait(3_900);
