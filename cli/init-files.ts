@@ -109,9 +109,10 @@ export function projectOf(
 ) {
   const { files, testFile, packages, tools, secretFile, build = "", start, url } = framework;
   const isVitest = packagesOf(found).includes("vitest");
-  const runTest = isVitest ? `node node_modules/vitest/vitest.mjs run ${testFile}` : framework.test;
   // The test finds the server of the store where the receiver finds it.
-  const test = store?.url === undefined ? runTest : runTest.replace("node", `$& --env-file=.env`);
+  const node = store?.url === undefined ? "node" : "node --env-file=.env";
+  const vitest = store?.url === undefined ? "npx vitest" : `${node} node_modules/vitest/vitest.mjs`;
+  const test = isVitest ? `${vitest} run ${testFile}` : framework.test.replace("node", node);
   const scripts = { start: build + start, test: build + test };
   /** Top-level await and `import.meta` need an ES module, also in a project of CommonJS. */
   const named = (text: string): string =>

@@ -1,4 +1,5 @@
-// npm run bench -- queues: the inbox of each engine beside the engine's own client, in under two minutes.
+// npm run bench -- queues
+// The inbox of each engine beside the engine's own client, in under two minutes.
 import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { updateDocuments } from "./report/documents.js";

@@ -45,8 +45,6 @@ export const init = createCommand({
     const framework = NAMES.includes(name) ? FRAMEWORKS[name] : undefined;
     if (framework === undefined) throw new UsageError(`the framework must be ${oneOf(NAMES)}`);
     const { store = MEMORY } = values;
-    if (!STORE_NAMES.includes(store))
-      throw new UsageError(`the store must be ${oneOf(STORE_NAMES)}`);
     if (framework.isServer !== true && values.store !== undefined) {
       throw new UsageError(`${name} has a store of its own: leave out --store`);
     }

@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createWebhookReceiver } from "../../src/index.js";
 import { FRAMEWORKS } from "../../cli/init-files.js";
+import { STORES } from "../../cli/init-stores.js";
 import { expectEnd, runCommand, type TestWorld } from "../support/cli/cli-io.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { thrownBy } from "../support/thrown.js";
@@ -50,6 +51,23 @@ test.each(NAMES)(
     expect(refused).toMatchObject({ code: "unusable_secret" });
     const secretFile = FRAMEWORKS[name]?.secretFile ?? "";
     expect(read(".gitignore").split("\n")).toContain(secretFile);
+  },
+);
+
+test.each(Object.entries(STORES))(
+  "init --store %s writes a receiver with that store, which it closes last",
+  async (name, { packages, close, url }) => {
+    const given = init(`--framework express --store ${name} --yes`);
+    const { stdout } = await expectEnd(given, { code: 0, stderr: "" });
+    expect(stdout).toContain(`express ${packages.join(" ")}\n`);
+    const server = read("gateway.ts");
+    expect(server).toContain(`${name}Store({`);
+    expect(server).toMatch(/^ {2}store,$/m);
+    expect(server).toContain(`receiver.drain().then(() => ${close});`);
+    expect(read(".env.example").includes(`\n${url ?? "nothing"}=\n`)).toBe(url !== undefined);
+    expect(read("package.json").includes("--env-file=.env --import tsx --test")).toBe(
+      url !== undefined,
+    );
   },
 );
 
@@ -120,6 +138,8 @@ test.each<[string, string, string, TestWorld?]>([
   ],
   ["no terminal and no --yes", "--framework node", "pass --yes"],
   ["an unknown framework", "--framework expres --yes", "did you mean express?"],
+  ["an unknown store", "--framework node --store redi --yes", "did you mean redis?"],
+  ["a store for Lambda", "--framework aws-lambda --store redis --yes", "leave out --store"],
   ["another answer", "", "the framework must be one of", { ...TERMINAL, stdin: "constructor\n" }],
 ])("with %s init exits 2 and writes nothing", async (_what, argv, stderr, world) => {
   await expectEnd(init(argv, world), { code: 2, stderr });

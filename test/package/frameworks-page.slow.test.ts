@@ -68,7 +68,8 @@ test("docs/frameworks.md has each answer that a platform gives itself", () => {
     answers.some(([platform = "", given = ""]) => name.includes(platform) && given.includes(first));
   const missing = PLATFORMS.flatMap(({ name, ownAnswers = {} }) =>
     Object.values(ownAnswers)
-      .filter((why) => !isNamed(name, why.split(" ")[0] ?? ""))
+      // "as `big_alarm`": the answer is that of another case.
+      .filter((why) => !why.startsWith("as `") && !isNamed(name, why.split(" ")[0] ?? ""))
       .map((why) => `${name}: ${why}`),
   );
   expect(missing).toEqual([]);

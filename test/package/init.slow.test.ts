@@ -2,13 +2,14 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { FRAMEWORKS } from "../../cli/init-files.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { missingMiniflare } from "../support/cloudflare/miniflare.js";
 import { describeService } from "../support/describe-service.js";
 import { freePort } from "../support/free-port.js";
+import { hasMysql, startMysql } from "../support/mysql/mysql-server.js";
 import {
   REPOSITORY,
   installPackage,
@@ -17,6 +18,8 @@ import {
 } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { installPlatform } from "../support/platform-packages.js";
+import { hasPostgres, startPostgres } from "../support/postgres/postgres-server.js";
+import { hasRedisServer, startRedisServer } from "../support/redis/redis-server.js";
 
 const CLI = "node_modules/identity-gateway-webhooks/dist/cli.js";
 /** Where the packages are that the checkout itself does not have. */
@@ -28,11 +31,14 @@ afterEach(() => {
 });
 
 /** Runs `init` of the packed package, then links the packages that its commands install. Returns the commands. */
-function start(name: string, packageJson?: object): readonly string[] {
+function start(name: string, packageJson?: object, store = "memory"): readonly string[] {
   project = installPackage("module");
   if (packageJson === undefined) rmSync(path.join(project.folder, "package.json"));
   else project.write("package.json", JSON.stringify(packageJson));
-  const output = project.node([CLI, "init", "--framework", name, "--yes"]);
+  const output = project.node([
+    ...[CLI, "init", "--framework", name, "--yes"],
+    ...(store === "memory" ? [] : ["--store", store]),
+  ]);
   const [, ...commands] = output.split("\n  ");
   const installed = commands.filter((command) => command.startsWith("npm install"));
   const names = installed.flatMap((command) => command.split(" ").slice(2));
@@ -61,14 +67,14 @@ function shell(command: string): string {
 }
 
 /** Runs the command that starts the receiver, and sends it an alarm by the last command. */
-async function startAndSend(commands: readonly string[]): Promise<string> {
+async function startAndSend(commands: readonly string[], env = ""): Promise<string> {
   const [starting = "", sending = ""] = commands.slice(-2);
   const ports = { 3000: await freePort(), 8000: await freePort() };
   const atPorts = (text: string): string =>
     text.replaceAll("3000", String(ports[3000])).replaceAll("8000", String(ports[8000]));
   const local = path.join(project.folder, "local.mjs");
   if (existsSync(local)) project.write("local.mjs", atPorts(readFileSync(local, "utf8")));
-  project.write(".env", `GATEWAY_WEBHOOK_SECRET=${TEST_SECRET}\n`);
+  project.write(".env", `GATEWAY_WEBHOOK_SECRET=${TEST_SECRET}\n${env}`);
   const running = spawn("bash", ["-c", starting], {
     cwd: project.folder,
     env: { ...withoutRunner(), GATEWAY_WEBHOOK_SECRET: undefined, PORT: String(ports[3000]) },
@@ -116,8 +122,46 @@ test.each(["express", "aws-lambda"])(
 
 test("in a project of CommonJS with Vitest, what init writes for Fastify passes its test and starts", async () => {
   const commands = start("fastify", { private: true, devDependencies: { vitest: "4" } });
-  expect(shell(commands.at(-4) ?? "")).toMatch(/Tests\s+1 passed/);
+  expect(shell(commands.at(-3) ?? "")).toMatch(/Tests\s+1 passed/);
   expect(await startAndSend(commands)).toMatch(/200 {2}handled/);
+});
+
+const noServer = () => Promise.resolve({ port: 0, close: () => Promise.resolve() });
+describe.each([
+  { store: "sqlite", missing: undefined, startServer: noServer, url: "" },
+  {
+    store: "redis",
+    missing: hasRedisServer ? undefined : "redis-server is not installed",
+    startServer: startRedisServer,
+    url: "REDIS_URL=redis://127.0.0.1:PORT\n",
+  },
+  {
+    store: "postgres",
+    missing: hasPostgres ? undefined : "PostgreSQL is not installed",
+    startServer: startPostgres,
+    url: "DATABASE_URL=postgres://postgres@127.0.0.1:PORT/postgres\n",
+  },
+  {
+    store: "mysql",
+    missing: hasMysql ? undefined : "MariaDB is not installed",
+    startServer: startMysql,
+    url: "DATABASE_URL=mysql://root@127.0.0.1:PORT/test\n",
+  },
+])("init --store $store", ({ store, missing, startServer, url }) => {
+  describeService("a server that init writes", missing, () => {
+    test("passes its test, starts, and handles what send sends", async () => {
+      const { port, close } = await startServer();
+      try {
+        const env = url.replace("PORT", String(port));
+        const commands = start("node", undefined, store);
+        project.write(".env", env);
+        expect(shell("npm test")).toMatch(/^# pass 1$/m);
+        expect(await startAndSend(commands, env)).toMatch(/200 {2}handled/);
+      } finally {
+        await close();
+      }
+    });
+  });
 });
 
 describeService("a Worker that init writes", missingMiniflare, () => {
