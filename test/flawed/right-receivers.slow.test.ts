@@ -36,7 +36,7 @@ describe("receivers without a flaw", () => {
         differences.set(name, shadowed.differences());
       },
     );
-  }, 600_000);
+  }, 1_200_000);
 
   test.each(innocent.map(({ name }) => name))("%s is not accused", (name) => {
     const { results = [] } = reports.get(name) ?? {};

@@ -38,7 +38,8 @@ describeSql("a burst of five times the pool", (engine) => {
           await db.effects.write(tx, id);
           running -= 1;
         },
-        { ...observers, ...options },
+        // They wait for a connection for half of it: a slow machine must not be overloaded.
+        { ...observers, dependencyTimeoutMs: 60_000, ...options },
       );
       const ids = Array.from({ length: 100 }, (_, at) => `${user}-${String(at)}`);
       const requests = await Promise.all(ids.map((id) => delivery({ id })));
