@@ -86,7 +86,7 @@ export const STORES: Readonly<Record<string, InitStore>> = {
 export function withStore(server: string, { imports, code, close }: InitStore): string {
   return server
     .replace(/^import \{ createWebhookReceiver \}.*\n/m, (line) => `${line}${lines(imports)}`)
-    .replace(/^const receiver = /m, (start) => `${lines(code)}\n${start}`)
+    .replace("const receiver = ", (start) => `${lines(code)}\n${start}`)
     .replace(/^ {2}secret: .*\n/m, (line) => `${line}  store,\n`)
     .replace("receiver.drain();", `receiver.drain().then(() => ${close});`);
 }
