@@ -24,6 +24,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   "src/stores/sqlite/sqlite-transactions.ts": "SQLite",
   "src/stores/sqlite/write-transactions.ts": "SQLite",
   "cli/doctor/preflight.ts": "OpenSSL",
+  "cli/init-stores.ts": "the source of an example",
   "kit/sending/target.ts": "OpenSSL",
 };
 
