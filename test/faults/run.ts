@@ -1,11 +1,11 @@
-// npm run faults [-- --seed N] [--mode lease-redis …] [--short] [--lock-seconds 60]
+// npm run faults [-- --seed N] [--mode lease-redis …] [--short] [--minutes 10] [--lock-seconds 60]
 // Runs four receivers and a gateway under fault injection. Writes docs/faults.md after a full run.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { FLAWED_RECEIVERS } from "./plan/flawed-receivers.js";
 import { MODES } from "./plan/modes.js";
-import { SHORT_PLAN, WHOLE_PLAN } from "./plan/plans.js";
+import { lasting, SHORT_PLAN, WHOLE_PLAN } from "./plan/plans.js";
 import { complaintsOf, LEAST } from "./report/complaints.js";
 import { pageOf, tablesOf } from "./report/markdown.js";
 import { runFaults } from "./run-faults.js";
@@ -13,12 +13,14 @@ import { runFaults } from "./run-faults.js";
 const PAGE = fileURLToPath(new URL("../../docs/faults.md", import.meta.url));
 const SHOWN_COMPLAINTS = 40;
 const MAX_SEED = 2 ** 31;
+const MINUTE_MS = 60_000;
 
 const { values } = parseArgs({
   options: {
     seed: { type: "string" },
     mode: { type: "string", multiple: true },
     short: { type: "boolean", default: false },
+    minutes: { type: "string" },
     "lock-seconds": { type: "string" },
   },
 });
@@ -26,7 +28,8 @@ const seed = values.seed === undefined ? Math.floor(Math.random() * MAX_SEED) : 
 const { mode: wanted, short: isShort } = values;
 const lockSeconds = values["lock-seconds"];
 const lockMs = lockSeconds === undefined ? undefined : Number(lockSeconds) * 1_000;
-const isWhole = wanted === undefined && !isShort;
+const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
+const isWhole = wanted === undefined && !isShort && minutes === undefined;
 const plan = isShort ? SHORT_PLAN : WHOLE_PLAN;
 const names = [...MODES.map(({ name }) => name), ...FLAWED_RECEIVERS.map(({ flaw }) => flaw)];
 const unknown = wanted?.find((name) => !names.some((known) => known === name));
@@ -35,15 +38,19 @@ if (
   !Number.isInteger(seed) ||
   seed < 0 ||
   seed > MAX_SEED ||
-  !(lockMs === undefined || lockMs >= 0)
+  !(lockMs === undefined || lockMs >= 0) ||
+  !(minutes === undefined || minutes > 0)
 ) {
   say(
-    `--seed is a whole number up to ${MAX_SEED}, --lock-seconds one of seconds; --mode is one of:\n${names.join("\n")}`,
+    `--seed is a whole number up to ${MAX_SEED}, --lock-seconds and --minutes are numbers; --mode is one of:\n${names.join("\n")}`,
   );
   process.exit(2);
 }
 
-const modes = plan.modes.filter(({ name }) => wanted?.includes(name) ?? true);
+const modes = plan.modes
+  .filter(({ name }) => wanted?.includes(name) ?? true)
+  .map((mode) => (minutes === undefined ? mode : lasting(mode, minutes * MINUTE_MS)))
+  .map((mode) => (lockMs === undefined ? mode : { ...mode, lockMs }));
 const flawed = plan.flawed.filter(({ flaw }) => wanted?.includes(flaw) ?? true);
 const planned = [...modes.map(({ name }) => name), ...flawed.map(({ flaw }) => flaw)];
 const absent = wanted?.find((name) => !planned.some((known) => known === name));
@@ -67,7 +74,7 @@ for (const name of ["uncaughtException", "unhandledRejection"] as const) {
 say(`seed ${seed}`);
 const results = await runFaults({
   ...plan,
-  modes: modes.map((mode) => (lockMs === undefined ? mode : { ...mode, lockMs })),
+  modes,
   flawed,
   ...{ seed, signal: ending.signal },
   onStart: (title) => say(`${title}: started`),

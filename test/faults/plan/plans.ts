@@ -1,6 +1,6 @@
 import type { FaultPlan } from "../run-faults.js";
 import { FLAWED_RECEIVERS, type Flaw } from "./flawed-receivers.js";
-import { NO_FAULTS, type Mode } from "./mode.js";
+import { NO_FAULTS, type FaultCounts, type Mode } from "./mode.js";
 import { MODES } from "./modes.js";
 
 /** All modes: about twenty minutes on two idle cores. */
@@ -39,4 +39,16 @@ function shortened(mode: Mode): Mode {
       ...{ restarts: Math.min(faults.restarts, 1), cuts: Math.min(faults.cuts, 2) },
     },
   };
+}
+
+/** The mode with `ms` milliseconds of faults, and as many deliveries and faults in each second as before. */
+export function lasting(mode: Mode, ms: number): Mode {
+  const times = ms / (mode.faultsMs ?? WHOLE_PLAN.times.faultsMs);
+  const kinds = Object.keys(mode.faults) as (keyof FaultCounts)[];
+  const faults = Object.fromEntries(
+    kinds.map((kind) => [kind, Math.round(mode.faults[kind] * times)]),
+  ) as Record<keyof FaultCounts, number>;
+  // The lab has one replica that can take over.
+  faults.failovers = mode.faults.failovers;
+  return { ...mode, deliveries: Math.round(mode.deliveries * times), faults, faultsMs: ms };
 }
