@@ -1,19 +1,16 @@
-import { signDelivery, type WebhookRequest } from "../../../src/index.js";
-import { BODY_MUTATIONS } from "./body-mutations.js";
-import { TEST_SECRET, alarm, delivery, eventDelivery } from "../deliveries.js";
-import { HEADER_MUTATIONS, type AnyHeaders } from "./header-mutations.js";
 import { createRandom, type Random } from "../../../kit/random.js";
+import type { WebhookRequest } from "../../../src/index.js";
+import { NOW_SECONDS, TEST_SECRET, alarm, onlineDataEvent } from "../deliveries.js";
+import { BODY_MUTATIONS } from "./body-mutations.js";
+import { HEADER_MUTATIONS, reformSignature, type AnyHeaders } from "./header-mutations.js";
+import { bytesOf, headerOf, sign, type JudgedRequest } from "./judge.js";
 
-/** A request that anyone without the secret could send, and how it was made. */
+/** A request, and how it was made of a genuine delivery. */
 export interface FuzzedRequest {
-  readonly request: WebhookRequest;
+  readonly request: WebhookRequest & JudgedRequest;
   readonly mutations: readonly string[];
-}
-
-/** A genuine delivery in the parts that mutations change. */
-interface Captured {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  /** Old: of the delivery that was mutated. New: made after the mutations, with a right secret. */
+  readonly signature: "old signature" | "forged" | "new signature" | "new one in another form";
 }
 
 interface Draft {
@@ -24,179 +21,182 @@ interface Draft {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-const METHODS = [
-  "GET",
-  "HEAD",
-  "PUT",
-  "DELETE",
-  "OPTIONS",
-  "",
-  "POST ",
-  "P\u00d6ST",
-  "post",
-  "pOST",
-];
+const METHODS = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "", "POST ", "PÖST", "post", "pOST"];
 const WRONG_SECRETS = [
-  `${TEST_SECRET}x`,
-  TEST_SECRET.slice(0, -1),
-  TEST_SECRET.toUpperCase(),
-  TEST_SECRET.slice("whsec_".length),
-  "another secret",
+  ...[`${TEST_SECRET}x`, TEST_SECRET.slice(0, -1), TEST_SECRET.slice("whsec_".length)],
+  ...[TEST_SECRET.toUpperCase(), "another secret", "", "undefined", `${TEST_SECRET}\n`],
 ];
 const HEADER_NAMES = Object.keys(HEADER_MUTATIONS);
 const BODY_NAMES = Object.keys(BODY_MUTATIONS);
+const VALUE_FORMS = ["idForm", "timestampForm", "signatureForm"];
+const OWN_ID = "x-webhook-id";
+const SIGNATURE = "x-webhook-signature";
+/** How many of the last ids a further delivery may have, as a redelivery. */
+const RECENT_IDS = 20;
 
-/** Makes a fuzzer. The same seed gives the same requests. */
-export async function createFuzzer(seed: number) {
-  const random = createRandom(seed);
-  const captured = await captureDeliveries();
-  const bySignature = new Map(
-    captured.map((one) => [one.headers["x-webhook-signature"]?.slice("v1=".length), one]),
-  );
+const EVENT_TYPES =
+  "DELETION_REQUEST_SENT USER_MANUAL_INSTRUCTIONS_SENT DATA_DELETED DATA_REAPPEARED PERSONAL_DATA_FOUND " +
+  "PERSONAL_DATA_NOT_FOUND POWER_OF_ATTORNEY_SIGNED A_LATER_EVENT";
+const ALARMS = [alarm(), alarm({ payload: "", text: "Ålarm – \u{1F511} ".repeat(40), added: [1] })];
+const EVENTS = EVENT_TYPES.split(" ").map((type) => onlineDataEvent(type));
 
-  const mutate = async (draft: Draft): Promise<string> => {
-    const other = random.pick(captured);
-    switch (random.below(8)) {
-      case 0: {
-        draft.method = random.pick(METHODS);
-        return "method";
-      }
-      case 1: {
-        await signWrongly(draft, random);
-        return "signWrongly";
-      }
-      case 2:
-      case 3:
-      case 4: {
-        const name = random.pick(BODY_NAMES);
-        draft.body = BODY_MUTATIONS[name]?.(draft.body, random, other.body) ?? draft.body;
-        return name;
-      }
-      default: {
-        const name = random.pick(HEADER_NAMES);
-        HEADER_MUTATIONS[name]?.(draft.headers, random, other.headers);
-        return name;
-      }
-    }
-  };
+/** Makes genuine deliveries for a receiver with these secrets, and mutates them. The same seed gives the same requests. */
+export class Fuzzer {
+  readonly #random: Random;
+  readonly #secretsOf: (type: string) => readonly string[];
+  readonly #recentIds: string[] = [];
+  #count = 0;
+  /** The delivery before, of which mutations take parts. */
+  #other: Draft;
 
-  return {
-    genuine: captured.map(({ headers, body }) => ({ method: "POST", headers, body })),
-    /** The next request; undefined if the mutations left it genuine. */
-    async next() {
-      const { headers, body } = random.pick(captured);
-      const draft: Draft = { method: "POST", headers: { ...headers }, body };
-      const mutations = [await mutate(draft)];
-      while (random.chance(3)) mutations.push(await mutate(draft));
-      const text = random.chance(8) ? decoder.decode(draft.body) : undefined;
-      if (text !== undefined) draft.body = encoder.encode(text);
-      const asHeaders = random.chance(8) ? headersObject(draft.headers) : undefined;
-      if (isGenuine(draft, asHeaders, bySignature)) return undefined;
-      return {
+  constructor(seed: number, secretsOf: (type: string) => readonly string[]) {
+    this.#random = createRandom(seed);
+    this.#secretsOf = secretsOf;
+    this.#other = this.#genuine();
+  }
+
+  /**
+   * One set of mutations as two requests. The first has the signature of the delivery that was mutated, or a
+   * forger's; the second is signed after the mutations.
+   */
+  next(): readonly [FuzzedRequest, FuzzedRequest] {
+    const random = this.#random;
+    const genuine = this.#genuine();
+    const draft = { ...genuine, headers: { ...genuine.headers } };
+    const mutations = [this.#mutate(draft)];
+    while (random.chance(3)) mutations.push(this.#mutate(draft));
+    this.#other = genuine;
+    const text = random.chance(8) ? textOf(draft.body, random) : undefined;
+    const body = text ?? draft.body;
+    const { method } = draft;
+    // Before it is signed: a `Headers` object drops spaces.
+    const object = random.chance(8) ? headersObject(draft.headers) : undefined;
+    const headers = object ?? draft.headers;
+    const requestOf = (all: AnyHeaders | Headers) => ({ method, headers: all as Headers, body });
+    const isForged = random.chance(8);
+    // Half of the forgers have a secret, though it may be that of another type.
+    const forgers = random.chance(2) ? WRONG_SECRETS : this.#secretsOf("any");
+    const forged = isForged ? random.pick(forgers) : undefined;
+    const unsigned =
+      forged === undefined ? headers : withSignature(headers, signed(headers, body, forged));
+    const secrets = this.#secretsOf(headerOf(headers, "x-webhook-type") ?? "");
+    const right = signed(headers, body, random.pick(secrets));
+    const isReformed = random.chance(4);
+    const form = isReformed ? reformSignature(right, random) : right;
+    return [
+      { request: requestOf(unsigned), mutations, signature: isForged ? "forged" : "old signature" },
+      {
+        request: requestOf(withSignature(headers, form)),
         mutations,
-        request: {
-          method: draft.method,
-          headers: asHeaders ?? (draft.headers as Record<string, string>),
-          body: text ?? draft.body,
-        },
-      };
-    },
-  };
+        signature: isReformed ? "new one in another form" : "new signature",
+      },
+    ];
+  }
+
+  #genuine(): Draft {
+    const random = this.#random;
+    const isAlarm = random.chance(2);
+    const type = isAlarm ? "new_alarm" : "delete_my_data_event";
+    const text = JSON.stringify(
+      isAlarm ? { alarm: random.pick(ALARMS) } : { event: random.pick(EVENTS) },
+    );
+    const body = encoder.encode(random.chance(8) ? `\uFEFF${text}\r\n` : text);
+    const timestamp = String(NOW_SECONDS + random.below(601) - 300);
+    const id = random.chance(6) ? this.#recentId() : this.#newId();
+    const signature = sign(random.pick(this.#secretsOf(type)), timestamp, id, body);
+    const headers = {
+      "content-type": "application/json",
+      "x-webhook-type": type,
+      [OWN_ID]: id,
+      "x-webhook-timestamp": timestamp,
+      [SIGNATURE]: signature,
+    };
+    return { method: "POST", headers, body };
+  }
+
+  #newId(): string {
+    this.#count += 1;
+    const id = `Fuzz-${this.#count}`;
+    this.#recentIds.push(id);
+    if (this.#recentIds.length > RECENT_IDS) this.#recentIds.shift();
+    return id;
+  }
+
+  /** Sometimes in other letter case, which is another id. */
+  #recentId(): string {
+    if (this.#recentIds.length === 0) return this.#newId();
+    const id = this.#random.pick(this.#recentIds);
+    return this.#random.chance(4) ? id.toUpperCase() : id;
+  }
+
+  #mutate(draft: Draft): string {
+    const random = this.#random;
+    const kind = random.below(14);
+    if (kind === 0) {
+      draft.method = random.pick(METHODS);
+      return "method";
+    }
+    if (kind === 1) return recut(draft, random);
+    const other = this.#other;
+    if (kind < 7) {
+      const name = random.pick(BODY_NAMES);
+      draft.body = BODY_MUTATIONS[name]?.(draft.body, random, other.body) ?? draft.body;
+      return name;
+    }
+    // The three values with a grammar of their own are changed more often.
+    const name = VALUE_FORMS[kind - 7] ?? random.pick(HEADER_NAMES);
+    HEADER_MUTATIONS[name]?.(draft.headers, random, other.headers);
+    return name;
+  }
 }
 
-/** An authentic delivery with a body that no sender intends. */
-export async function createAuthenticFuzzer(seed: number) {
-  const random = createRandom(seed);
-  const captured = await captureDeliveries();
-  let count = 0;
-  return {
-    async next(): Promise<FuzzedRequest> {
-      const one = random.pick(captured);
-      const mutations: string[] = [];
-      let { body } = one;
-      do {
-        const name = random.pick(BODY_NAMES);
-        body = BODY_MUTATIONS[name]?.(body, random, random.pick(captured).body) ?? body;
-        mutations.push(name);
-      } while (random.chance(2));
-      count += 1;
-      const type = random.chance(10) ? "monthly_report" : one.headers["x-webhook-type"];
-      const request = await delivery({ id: `fuzz-${count}`, type: type ?? "", body });
-      return { request, mutations };
-    },
-  };
+/** Moves text over the colons of the signed string, so that the signature stays right. */
+function recut(draft: Draft, random: Random): string {
+  const { headers } = draft;
+  const { "x-webhook-timestamp": timestamp, [OWN_ID]: id } = headers;
+  if (typeof timestamp !== "string" || typeof id !== "string") return "recut of nothing";
+  const head = Buffer.from(`${timestamp}:${id}:`);
+  const whole = Buffer.concat([head, draft.body]);
+  const colons = Array.from(whole.keys()).filter((at) => whole[at] === 0x3a);
+  const [first = 0, second = 0] = [random.pick(colons), random.pick(colons)].sort((a, b) => a - b);
+  headers["x-webhook-timestamp"] = whole.subarray(0, first).toString();
+  headers[OWN_ID] = whole.subarray(first + 1, second).toString();
+  draft.body = new Uint8Array(whole.subarray(second + 1));
+  return "recut";
 }
 
-async function captureDeliveries(): Promise<Captured[]> {
-  const long = "Ålarm – \u{1F511} ".repeat(40);
-  const deliveries = [
-    await delivery({ id: "0" }),
-    await delivery({ body: JSON.stringify({ alarm: alarm({ payload: "", text: long }) }) }),
-    await delivery({ id: "A.b_c-d", body: `\uFEFF${JSON.stringify({ alarm: alarm() })}\r\n` }),
-    await delivery({ id: "a".repeat(128), timestamp: 1_759_999_900 }),
-    await eventDelivery("DATA_REAPPEARED", { id: "1-1" }),
-    await eventDelivery("POWER_OF_ATTORNEY_SIGNED", { id: "1-2" }),
-  ];
-  return deliveries.map(({ headers, body }) => ({
-    headers,
-    body: typeof body === "string" ? encoder.encode(body) : body,
-  }));
+/** The signature over the id and the timestamp that the headers have. */
+function signed(headers: unknown, body: Uint8Array | string, secret: string): string {
+  const timestamp = headerOf(headers, "x-webhook-timestamp") ?? "";
+  return sign(secret, timestamp, headerOf(headers, OWN_ID) ?? "", bytesOf(body));
 }
 
-/** Signs like a forger: in the right form, but with another secret. */
-async function signWrongly(draft: Draft, random: Random): Promise<void> {
-  const { "x-webhook-id": id, "x-webhook-timestamp": timestamp } = draft.headers;
-  const signed = {
-    secret: random.pick(WRONG_SECRETS),
-    id: typeof id === "string" && /^[\w.-]{1,128}$/.test(id) ? id : "0",
-    timestamp: typeof timestamp === "string" && /^\d{1,12}$/.test(timestamp) ? +timestamp : 0,
-    body: draft.body,
-  };
-  draft.headers["x-webhook-signature"] = await signDelivery(signed);
+/** The headers with one signature. A record, if HTTP cannot carry it. */
+function withSignature(headers: AnyHeaders | Headers, signature: unknown): AnyHeaders | Headers {
+  const isObject = headers instanceof Headers;
+  const pairs: [string, unknown][] = isObject ? [...headers] : Object.entries(headers);
+  const others = pairs.filter(([name]) => name.toLowerCase() !== SIGNATURE);
+  const record: AnyHeaders = Object.fromEntries([...others, [SIGNATURE, signature]]);
+  return (isObject ? headersObject(record) : undefined) ?? record;
+}
+
+/** The body as text, sometimes with half a character, which has no bytes of its own. */
+function textOf(body: Uint8Array, random: Random): string {
+  const text = decoder.decode(body);
+  const at = random.below(text.length + 1);
+  return random.chance(4) ? `${text.slice(0, at)}\ud800${text.slice(at)}` : text;
 }
 
 /** The headers as a Fetch server passes them; undefined if HTTP cannot carry them. */
 function headersObject(record: AnyHeaders): Headers | undefined {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(record)) {
-    if (value === undefined) continue;
-    try {
-      for (const text of Array.isArray(value) ? value : [value])
-        headers.append(name, text as string);
-    } catch {
-      return undefined;
+  try {
+    for (const [name, value] of Object.entries(record)) {
+      const values: unknown[] = Array.isArray(value) ? value : [value];
+      for (const one of values) if (one !== undefined) headers.append(name, one as string);
     }
+    return headers;
+  } catch {
+    return undefined;
   }
-  return headers;
-}
-
-/**
- * Whether a request is still one of the captured deliveries. This reads it independently of the library, so that
- * the library does not judge itself.
- */
-function isGenuine(
-  { method, headers, body }: Draft,
-  asHeaders: Headers | undefined,
-  bySignature: ReadonlyMap<string | undefined, Captured>,
-): boolean {
-  if (method?.toUpperCase() !== "POST") return false;
-  const found = (wanted: string): unknown => {
-    if (asHeaders !== undefined) return asHeaders.get(wanted);
-    const given = Object.keys(headers)
-      .filter((name) => name.toLowerCase() === wanted)
-      .flatMap((name) => headers[name])
-      .filter((value) => value !== undefined);
-    const [one] = given;
-    // Spaces and tabs around a value do not belong to it.
-    return given.length === 1 && typeof one === "string"
-      ? one.replace(/^[ \t]+|[ \t]+$/g, "")
-      : given;
-  };
-  const signature = found("x-webhook-signature");
-  if (typeof signature !== "string" || !signature.startsWith("v1=")) return false;
-  const original = bySignature.get(signature.slice("v1=".length).toLowerCase());
-  if (original === undefined || Buffer.compare(original.body, body) !== 0) return false;
-  return ["x-webhook-id", "x-webhook-type", "x-webhook-timestamp"].every(
-    (name) => found(name) === original.headers[name],
-  );
 }

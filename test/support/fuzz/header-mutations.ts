@@ -13,44 +13,72 @@ const WEBHOOK_HEADERS = [
   "x-webhook-signature",
 ];
 const ODD_NAMES = [
-  ...[
-    "get",
-    "__proto__",
-    "constructor",
-    "toString",
-    "then",
-    "X-Webhook-Secret",
-    "x-webhook-signatur",
-  ],
-  ...["x-webhook-signature ", "x_webhook_id", "Authorization", "", "content-length"],
+  ...["get", "__proto__", "constructor", "toString", "then", "X-Webhook-Secret", ""],
+  ...["x-webhook-signatur", "x-webhook-signature ", "x_webhook_id", "Authorization"],
 ];
 const ODD_CHARACTERS = [
   ...[
-    ":",
-    ",",
     " ",
     "\t",
     "\n",
     "\r\n",
-    "\u0000",
-    "%",
-    "=",
-    "+",
-    "-",
-    ".",
-    "0",
-    "a",
-    "A",
-    ";",
-    "/",
+    "v1=",
+    ...Array.from(":,\u0000%=+-.0aA;/\u00e5\u212a\u0660\uff11\u200b\ufeff"),
   ],
-  ...["\u00e5", "\u212a", "\u0660", "\uff11", "\ud800", "\u{1F511}", "v1=", "\u200b", "\ufeff"],
+  ...["\ud800", "\u{1F511}"],
 ];
 const ODD_VALUES: readonly unknown[] = [
   ...["", " ", "0", "-1", "1e9", "null", "undefined", "v1=", "v2=00", "new_alarm", "NEW_ALARM"],
   ...["delete_my_data_event", "monthly_report", "../../..", "99999999999999", "a".repeat(129)],
   ...[null, 0, 1_760_000_000, true, {}, ["a", "b"], [undefined], [["a"]], Symbol("header")],
 ];
+/** Seconds from the tests' clock: at the tolerance of 300 s and beside it, in retention, and far from it. */
+const OFFSETS = [0, 1, 299, 300, 301, 86_400, 1e6, 1e9, 1.7e9];
+
+/** Other ways to write a signature, some with the same digits. */
+const SIGNATURE_FORMS: readonly ((digits: string, random: Random) => unknown)[] = [
+  () => undefined,
+  (digits) => `v1=${digits.toUpperCase()}`,
+  (digits, random) =>
+    random.pick(["v0=", "v2=", "V1=", "v1:", "v1", "sha256=", "", "=v1="]) + digits,
+  (digits, random) => `v1=${digits.slice(0, random.pick([0, 1, 8, 16, 32, 62, 63]))}`,
+  (digits, random) => `v1=${digits}${random.pick(["0", "00", digits, "\n", "=", "g", "\u0000"])}`,
+  (digits, random) => `v1=${random.pick(["0", " ", "0x", "\t"])}${digits}`,
+  (digits, random) => {
+    const both = [`v1=${digits}`, random.pick([`v1=${"0".repeat(64)}`, `v2=${digits}`, "t=1", ""])];
+    if (random.chance(2)) both.reverse();
+    return random.chance(4) ? both : both.join(random.pick([",", ", ", ";", " ", "&", "\t"]));
+  },
+  (digits) => `v1=${Buffer.from(digits, "hex").toString("base64")}`,
+  (digits, random) =>
+    random.pick([` v1=${digits}`, `v1=${digits}\t `, [`v1=${digits}`], `"v1=${digits}"`]),
+];
+
+/** Other ways to write a timestamp, some for the same time. */
+const TIMESTAMP_FORMS: readonly ((seconds: number, random: Random) => string)[] = [
+  (seconds, random) =>
+    random.pick(["+", "-", "--", " ", "0x", "0", "00", "000", "\u0660"]) + String(seconds),
+  (seconds, random) =>
+    String(seconds) + random.pick([".0", ".5", "e0", "n", "Z", " ", "\n", "000", "0", "_0"]),
+  (_seconds, random) =>
+    random.pick(["0", "1", "000000000001", "999999999999", "1000000000000", "", "NaN"]),
+  (_seconds, random) => random.pick(["Infinity", "1.76e9", "0x68e77800", "2025-10-09T08:53:20Z"]),
+  (_seconds, random) => String(1_760_000_000 + random.pick(OFFSETS) * random.pick([1, -1])),
+];
+
+const ID_CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-";
+
+/** `length` characters that an id may have, and sometimes one that it may not. */
+function idOf(length: number, random: Random): string {
+  const id = Array.from({ length }, () => ID_CHARACTERS[random.below(ID_CHARACTERS.length)]);
+  if (random.chance(4)) id[random.below(length)] = random.pick(ODD_CHARACTERS);
+  return id.join("");
+}
+
+/** A signature in another form. Returns any value that a server could pass. */
+export function reformSignature(signature: string, random: Random): unknown {
+  return random.pick(SIGNATURE_FORMS)(signature.replace("v1=", ""), random);
+}
 
 /** All mutations of headers by name. */
 export const HEADER_MUTATIONS: Readonly<Record<string, HeaderMutation>> = {
@@ -103,9 +131,17 @@ export const HEADER_MUTATIONS: Readonly<Record<string, HeaderMutation>> = {
   truncate: onText((text, random) => text.slice(0, random.below(text.length))),
   repeat: onText((text, random) => text.repeat(2 + random.below(20))),
   upperCase: onText((text) => text.toUpperCase()),
-  pad: onText((text, random) => random.pick([` ${text}`, `${text} `, `0${text}`, `${text}\n`])),
-  anotherTime(headers, random) {
-    headers["x-webhook-timestamp"] = String(1_760_000_000 + random.below(1_200) - 600);
+  pad: onText((text, random) => random.pick([` ${text}`, `\t${text} \t`, `0${text}`, `${text}\n`])),
+  timestampForm(headers, random) {
+    const given = Number(String(headers["x-webhook-timestamp"])) || 0;
+    headers["x-webhook-timestamp"] = random.pick(TIMESTAMP_FORMS)(given, random);
+  },
+  idForm(headers, random) {
+    headers["x-webhook-id"] = idOf(random.pick([1, 2, 36, 127, 128, 129, 300]), random);
+  },
+  signatureForm(headers, random) {
+    const { "x-webhook-signature": given } = headers;
+    if (typeof given === "string") headers["x-webhook-signature"] = reformSignature(given, random);
   },
   swap(headers, random) {
     const [one, two] = [nameOf(headers, random), nameOf(headers, random)];
@@ -125,8 +161,10 @@ function nameOf(headers: AnyHeaders, random: Random): string {
   return name in headers ? name : random.pick(Object.keys(headers));
 }
 
+/** Each letter in one of its cases, and sometimes a k that is only lower case of another character. */
 function inAnyCase(name: string, random: Random): string {
-  return random.pick([name.toUpperCase(), name.replace("x-w", "X-W"), name.replace("k", "\u212a")]);
+  if (random.chance(3)) return random.pick([name.toUpperCase(), name.replace("k", "\u212a")]);
+  return name.replace(/[a-z]/g, (letter) => (random.chance(2) ? letter.toUpperCase() : letter));
 }
 
 function onText(change: (text: string, random: Random) => string): HeaderMutation {
