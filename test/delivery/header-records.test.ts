@@ -1,7 +1,37 @@
 import { describe, expect, test } from "vitest";
-import { GENUINE, HANDLED, MALFORMED, NAMES, inCase, judge } from "./header-judge.js";
+import type { WebhookHeaders } from "../../src/delivery/header-values.js";
+import { verifySignature } from "../../src/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
+import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
+
+/** A delivery that is handled if its headers are found. */
+const GENUINE = rawDelivery();
+const NAMES = Object.keys(GENUINE.headers) as (keyof typeof GENUINE.headers)[];
+
+/**
+ * The outcome of the genuine delivery with these headers, from both functions that read headers.
+ */
+async function judge(headers: unknown) {
+  const { receive, handled } = recordingReceiver();
+  const request = { headers: headers as WebhookHeaders, body: GENUINE.body };
+  const { outcome, status } = await receive(request);
+  expect(handled).toHaveLength(outcome === "handled" ? 1 : 0);
+  expect(status).toBe(outcome === "handled" ? 200 : 409);
+  const verified = await verifySignature({ secret: TEST_SECRET, ...request });
+  return { outcome, verified };
+}
+
+const HANDLED = { outcome: "handled", verified: true };
+const MALFORMED = { outcome: "malformed", verified: false };
+
+/** One of a name's letter cases, chosen by the bits of `mask`. */
+function inCase(name: string, mask: number): string {
+  return Array.from(name, (letter, at) =>
+    (mask >>> (at % 20)) & 1 ? letter.toUpperCase() : letter,
+  ).join("");
+}
 
 describe.each(NAMES)("%s", (name) => {
   const text = GENUINE.headers[name];
