@@ -82,6 +82,9 @@ const PAGE = "cli/page/page-html.ts";
 const page = await listenPage();
 if ((await readFile(PAGE, "utf8").catch(() => "")) !== page) await writeFile(PAGE, page);
 
+// Messages lead to pages of this site (src/common/pages.ts).
+const { homepage } = JSON.parse(await readFile("package.json", "utf8")) as { homepage?: string };
+
 // The ESM build. Its entries share their chunks, so that every subpath has the same classes.
 // `tsup.cjs.config.ts` makes CommonJS of it.
 export default defineConfig({
@@ -125,6 +128,7 @@ export default defineConfig({
   splitting: true,
   clean: true,
   noExternal: INLINED,
+  define: { HOMEPAGE: JSON.stringify(homepage?.replace(/\/?$/, "/") ?? "") },
   onSuccess: async () => {
     await mergeCore();
     await writeLicences();

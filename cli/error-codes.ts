@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { documentFile, readPackaged, withoutLinks } from "./documents.js";
 
 /** An error code and what `docs/errors.md`, which the package holds, says of it. */
 export interface ErrorCode {
@@ -17,12 +17,9 @@ export interface ErrorCode {
   readonly command?: string;
 }
 
-// The sources and the build are each one folder below the package.
-const PAGE = new URL("../docs/errors.md", import.meta.url);
-
 /** Every error code, in the order of the document's table. */
-export function readErrorCodes(page = readFileSync(PAGE, "utf8")): readonly ErrorCode[] {
-  const [head = "", ...sections] = page.split(/^## /m);
+export function readErrorCodes(page = readPackaged(documentFile("errors"))): readonly ErrorCode[] {
+  const [head = "", ...sections] = withoutLinks(page).split(/^## /m);
   const rows = head.split("\n").filter((line) => line.startsWith("| `"));
   return rows.flatMap((row) => {
     const cells = row.slice(2, -2).replaceAll("`", "").split(" | ");

@@ -1,10 +1,9 @@
 import { readErrorCodes, type ErrorCode } from "./error-codes.js";
 import { OUTCOMES, type WebhookOutcome } from "../src/answer/outcome.js";
+import { PAGES, pageUrl } from "../src/common/pages.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 import { hanging, labelled, textWidth } from "./terminal/wrap.js";
 import type { Output } from "./terminal/command-io.js";
-
-const DOCS = "node_modules/identity-gateway-webhooks/docs";
 
 /** Where the file comes from that a page's command reads. */
 export const REQUEST_FILE =
@@ -22,14 +21,14 @@ export interface ExplainPage {
   readonly causes: readonly string[];
   /** The command that finds out more. */
   readonly command?: string;
-  /** The section of the documents. */
-  readonly document: string;
+  /** The page of the documents. Without a `homepage` of the package there is none. */
+  readonly url?: string;
 }
 
 /** The names that `explain` knows besides files. */
 export function explainedNames(): readonly string[] {
   const errors = readErrorCodes().flatMap(({ code, error }) => [code, error]);
-  return [...Object.keys(OUTCOMES), ...new Set(errors)];
+  return [...Object.keys(OUTCOMES), ...new Set(errors), ...Object.keys(PAGES)];
 }
 
 /**
@@ -94,7 +93,7 @@ function pageOfOutcome(outcome: WebhookOutcome): ExplainPage {
     name: outcome,
     meaning: `${message} Answered ${status}${rejected}.`,
     ...OUTCOME_CAUSES[outcome],
-    document: `${DOCS}/outcomes.md#${outcome}`,
+    ...urlOf(`outcomes/${outcome}`),
   };
 }
 
@@ -105,8 +104,13 @@ function pageOfError({ code, error, entries, meaning, ...rest }: ErrorCode): Exp
     kind: "error",
     name: code,
     meaning: `${meaning} A code of ${error}, from ${from}.`,
-    document: `${DOCS}/errors.md#${code}`,
+    ...urlOf(`errors/${code}`),
   };
+}
+
+function urlOf(page: string): Pick<ExplainPage, "url"> {
+  const url = pageUrl(page);
+  return url === undefined ? {} : { url };
 }
 
 /** Shows pages, one after another. */
@@ -116,7 +120,7 @@ export function describePages(output: Output, pages: readonly ExplainPage[]): vo
 
 function linesOf(output: Output, page: ExplainPage): readonly string[] {
   const { style } = output;
-  const { kind, name, meaning, where, causes, command, document } = page;
+  const { kind, name, meaning, where, causes, command, url } = page;
   const width = textWidth(output) - 2;
   const isError = kind === "error";
   return [
@@ -127,7 +131,6 @@ function linesOf(output: Output, page: ExplainPage): readonly string[] {
     ...causes.flatMap((cause) => hanging("  - ", cause, width)),
     ...(command === undefined ? [] : ["", "  To find out more:", `  ${style("cyan", command)}`]),
     ...(command?.includes("request.txt") === true ? hanging("  ", REQUEST_FILE, width) : []),
-    "",
-    `  ${style("dim", document)}`,
+    ...(url === undefined ? [] : ["", `  ${style("dim", url)}`]),
   ];
 }

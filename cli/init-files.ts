@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { documentFile, readPackaged } from "./documents.js";
 import { PROGRAM } from "./help-text.js";
 import { withStore, type InitStore } from "./init-stores.js";
 
@@ -25,8 +25,8 @@ export interface Framework {
   readonly url: string;
 }
 
-const LAMBDA = "docs/aws-lambda.md";
-const WORKERS = "docs/cloudflare.md";
+const LAMBDA = documentFile("aws-lambda");
+const WORKERS = documentFile("cloudflare");
 
 /** The frameworks of `init`. */
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
@@ -151,8 +151,7 @@ export function packagesOf(found: PackageJson = {}): readonly string[] {
 }
 
 function textOf([file, snippet]: Source): string {
-  // The sources and the build are each one folder below the package.
-  const text = readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
+  const text = readPackaged(file);
   if (snippet === undefined) return text;
   const blocks = Array.from(text.matchAll(/^```\w+\n([^]*?)^```$/gm), ([, code = ""]) => code);
   return blocks.find((code) => code.includes(snippet)) ?? "";

@@ -1,3 +1,4 @@
+import { whereToRead } from "../src/common/pages.js";
 import type { ReplayResult } from "../kit/fixtures/replay-report.js";
 import { resultLine, type Output } from "./terminal/command-io.js";
 import { hanging, textWidth } from "./terminal/wrap.js";
@@ -22,12 +23,12 @@ const MARKS = {
 } as const;
 
 /** What to do about a difference, by the outcome of the answer. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  unhandled: "add one, or send only the other type with --type",
-  duplicate: "leave out --same-ids",
-  signature_mismatch: "pass the endpoint's secret",
-  handler_failed: 'if a table refused the fixture, see "What is made up" in docs/testing.md',
-  stale: "leave out --as-recorded, and compare the clocks",
+const REMEDIES: Readonly<Record<string, () => string>> = {
+  unhandled: () => "add one, or send only the other type with --type",
+  duplicate: () => "leave out --same-ids",
+  signature_mismatch: () => "pass the endpoint's secret",
+  handler_failed: () => `if a table refused the fixture: ${whereToRead("made-up")}`,
+  stale: () => "leave out --as-recorded, and compare the clocks",
 };
 
 /** Shows a line for each fixture that was sent, and a summary. `total` counts all fixtures to send. */
@@ -66,12 +67,12 @@ function reasonLines(output: Output, results: readonly ReplayResult[]): readonly
   const counts = new Map<string, number>();
   for (const { reason, outcome = "" } of results) {
     if (reason === undefined) continue;
-    const remedy = REMEDIES[outcome];
+    const remedy = REMEDIES[outcome]?.();
     const text = remedy === undefined ? reason : `${reason}: ${remedy}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return [...counts].flatMap(([text, count]) =>
-    hanging(`${String(count).padStart(4)}  `, printableLine(text), textWidth(output)),
+    hanging(`${String(count).padStart(4)}  `, printableLine(text, 400), textWidth(output)),
   );
 }
 

@@ -27,6 +27,12 @@ export function contactProblem(security: string): Problem {
     : undefined;
 }
 
+/** Messages lead to pages below the homepage. npm itself proposes the README of the repository, which has none. */
+export function homepageProblem(homepage: string | undefined): Problem {
+  if (homepage === undefined || /^https:\/\/[^?#]+$/.test(homepage)) return undefined;
+  return `homepage is ${homepage}: set the https address of the site that npm run docs:build makes, or remove it`;
+}
+
 /** The tarball as `npm pack --json` describes it. */
 export interface Tarball {
   readonly size: number;

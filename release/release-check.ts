@@ -8,6 +8,7 @@ import {
   changelogProblem,
   contactProblem,
   exportedFiles,
+  homepageProblem,
   sbomProblem,
   tarballProblem,
   type Problem,
@@ -18,6 +19,7 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly license: string;
+  readonly homepage?: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly exports: object;
   readonly main: string;
@@ -40,6 +42,7 @@ const CHECKS: Readonly<Record<string, () => Problem>> = {
       ? undefined
       : `the tag v${manifest.version} exists: raise the version`,
   "SECURITY.md has an address": () => contactProblem(read("SECURITY.md")),
+  "the homepage is the site": () => homepageProblem(manifest.homepage),
   "the package builds": () => void run("npm", "run", "build"),
   "the API reports are those of the build": () => void run("tsx", "api/make-reports.ts", "--check"),
   "the tarball is small and complete": () => {

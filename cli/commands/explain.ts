@@ -1,6 +1,7 @@
 import { parseGatewayTime } from "../../src/records/gateway-time.js";
 import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
+import { describePage, isPageName, readPage } from "../documents.js";
 import { createCommand } from "../command.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { EXIT, UsageError } from "../exit.js";
@@ -29,7 +30,7 @@ export const explain = createCommand({
     "Reads a captured request from a file or from standard input: raw HTTP, with or without the request line; the output of curl -v; a curl command; a fixture; HAR; an event of AWS API Gateway; JSON of ngrok or webhook.site, of a log, or of Postman, Insomnia, Pipedream or Azure; CGI variables; or headers as Node, PHP, Python or PowerShell print them, followed by the body. With --body the file holds only the head.",
     "Undoes the known mistakes with secrets, headers and bodies until a secret gives this signature. The output holds no secret, no signature and nothing of the body.",
     "For an authentic request it names the receiver's answer. Exits 0 when a receiver with this secret and a handler for the record answers 200, 1 otherwise.",
-    "With the name of an outcome, an error code or an error class it prints what the documents say about it, and needs no secret. With an HTTP status it lists the outcomes that answer it. A file of the same name is read as ./name.",
+    "With the name of an outcome, an error code or an error class it prints what the documents say about it, and needs no secret. With an HTTP status it lists the outcomes that answer it. With a name that a message ends with, such as stores, it prints that section of the documents. A file of the same name is read as ./name.",
   ],
   options: {
     body: text("<file>", "The file with the exact body, if the capture holds only the head."),
@@ -66,6 +67,12 @@ export const explain = createCommand({
       else describeStatus(io.out, statusPage);
       return EXIT.passed;
     }
+    if (isPageName(file)) {
+      const text = readPage(file);
+      if (values.json) writeJson(io.out, { name: file, text });
+      else describePage(io.out, text);
+      return EXIT.passed;
+    }
     const { body, now, json } = values;
     if (file === "-" && body === "-") {
       throw new UsageError("standard input cannot be both the headers and the body");
@@ -96,7 +103,7 @@ async function readCapture(io: CommandIo, file: string): Promise<Uint8Array> {
   try {
     return await readInput(io, file);
   } catch (error) {
-    if (!(error instanceof UsageError) || !/^[A-Za-z]+(?:_[a-z]+)*$/i.test(file)) throw error;
+    if (!(error instanceof UsageError) || !/^[A-Za-z]+(?:[_-][a-z]+)*$/i.test(file)) throw error;
     const hint = hintOf(file, explainedNames());
     throw new UsageError(`${error.message}, and no outcome or error code has this name${hint}`);
   }

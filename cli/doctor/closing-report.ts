@@ -1,3 +1,4 @@
+import { whereToRead } from "../../src/common/pages.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { outcomeOf } from "../../kit/sending/wire.js";
 import { resultLine, type Output } from "../terminal/command-io.js";
@@ -124,7 +125,7 @@ export function describeLeftBehind(output: Output, ends: readonly ConformanceCas
   describeItems(output, "left behind:", [
     {
       text: "what your handlers wrote: every delivery id of this run begins with 7e57da7a-",
-      todo: "remove it by this prefix (docs/going-live.md, Clean up)",
+      todo: `remove it by this prefix: ${whereToRead("clean-up")}`,
     },
     {
       text: "in an inbox, jobs with records that no document describes: each is tried for up to four days, then it is dead",

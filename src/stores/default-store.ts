@@ -1,3 +1,4 @@
+import { whereToRead } from "../common/pages.js";
 import { isClusterWorker, isVariableSet } from "../common/runtime.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
@@ -16,8 +17,8 @@ export function defaultStore(): DeliveryStore {
       store.connectReceiver?.(receiver);
       receiver.warn(
         `no store is given, so handled ids are kept in this process only, and this is ${platform}: a ` +
-          "duplicate that reaches another process runs again. Pass a store that all processes share " +
-          "(docs/stores.md), or memoryStore()",
+          "duplicate that reaches another process runs again. Pass a store that all processes share, or " +
+          `memoryStore(). To find out more: ${whereToRead("stores")}`,
       );
     },
   };

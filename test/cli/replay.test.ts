@@ -121,7 +121,7 @@ test("replay of a fixture that the handler throws at names the log, and what a t
   const { url } = await answeringEndpoint({ status: 500, body });
   const { stdout } = await runCommand(`replay ${folder.at("alarm-email-hacked.json")} --to ${url}`);
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-    ' 1 the handler threw: its error is in the log of the receiver: if a table refused the fixture, see "What is made up" in docs/testing.md',
+    " 1 the handler threw: its error is in the log of the receiver: if a table refused the fixture: npx identity-gateway-webhooks explain made-up",
   );
 });
 

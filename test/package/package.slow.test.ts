@@ -100,6 +100,18 @@ test("the tarball names no machine path and no download address", () => {
   expect(texts.filter((text) => text.includes(REPOSITORY))).toEqual([]);
 });
 
+test("the build writes the homepage into the messages that name a page", () => {
+  const { homepage = "" } = JSON.parse(readFileSync("package.json", "utf8")) as Record<
+    string,
+    string
+  >;
+  const dist = path.join(esm.folder, "node_modules", NAME, "dist");
+  const files = ["core.js", "core.cjs", "cli.js"];
+  const [core, ...others] = files.map((file) => readFileSync(path.join(dist, file), "utf8"));
+  expect(core).toContain(`"${homepage}`);
+  for (const text of [core, ...others]) expect(text).not.toContain("HOMEPAGE");
+});
+
 test("the tarball has the licence of every package that is inlined in the kit and the command line", () => {
   const own = JSON.parse(readFileSync(path.join(REPOSITORY, "package.json"), "utf8")) as {
     devDependencies: Record<string, string>;

@@ -4,6 +4,7 @@ import {
   changelogProblem,
   contactProblem,
   exportedFiles,
+  homepageProblem,
   sbomProblem,
   tarballProblem,
 } from "../../release/checks.js";
@@ -26,6 +27,13 @@ test("a SECURITY.md without the maintainers' address stops a release, and has on
   expect(places.length).toBeLessThanOrEqual(1);
   expect(contactProblem("Write to: **SECURITY-CONTACT-NOT-SET**")).toContain("no address");
   expect(contactProblem("Write to: security@example.com")).toBeUndefined();
+});
+
+test("the homepage, if there is one, is the address of a site and not of a README", () => {
+  expect(homepageProblem(undefined)).toBeUndefined();
+  expect(homepageProblem("https://docs.example.com/webhooks/")).toBeUndefined();
+  expect(homepageProblem("https://git.example.com/a/b#readme")).toContain("#readme: set the https");
+  expect(homepageProblem("http://docs.example.com/")).toContain("set the https address");
 });
 
 test("a tarball must have every exported file, nothing else than documented files, and a bounded size", () => {
