@@ -10,7 +10,7 @@ import { nodeHandler } from "identity-gateway-webhooks/node";
 
 // The client that has a method for each operation. It takes the config of a DynamoDBClient.
 const client = new DynamoDB({});
-// In production leave this to CloudFormation or Terraform: docs/stores.md has both.
+// In production leave this to CloudFormation or Terraform: docs/stores/dynamodb.md has both.
 if (process.env["CREATE_TABLE"] === "true") await createDynamoTable({ client });
 
 const receiver = createWebhookReceiver({

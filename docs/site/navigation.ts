@@ -24,6 +24,8 @@ interface Part {
 const docs = (...names: readonly string[]): Page[] =>
   names.map((name) => ({ file: `docs/${name}.md`, to: name }));
 
+const STORES = ["sqlite", "redis", "postgresql", "mysql", "dynamodb", "d1"];
+
 const PARTS: readonly Part[] = [
   {
     title: "Start",
@@ -44,7 +46,13 @@ const PARTS: readonly Part[] = [
     title: "Use",
     pages: docs("handlers", "options", "rotation", "management", "logging"),
   },
-  { title: "Stores and queues", pages: docs("stores", "inbox", "faults") },
+  {
+    title: "Stores and queues",
+    pages: [
+      ...docs("stores", ...STORES.map((store) => `stores/${store}`)),
+      ...docs("inbox", "faults"),
+    ],
+  },
   {
     title: "Understand",
     pages: docs("guarantees", "answers", "retries", "outcomes", "errors", "privacy"),
@@ -52,7 +60,8 @@ const PARTS: readonly Part[] = [
   {
     title: "Test and watch",
     pages: [
-      ...docs("test-handlers", "testing"),
+      ...docs("testing", "test-handlers", "test-endpoint", "listen", "command-line"),
+      ...docs("test-deliveries", "signatures", "contracts"),
       { file: "fixtures/README.md", to: "fixtures" },
       ...docs("monitoring", "monitoring/proof"),
     ],

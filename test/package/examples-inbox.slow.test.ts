@@ -34,7 +34,7 @@ async function postgres(): Promise<Service> {
 }
 
 async function redis(): Promise<Service> {
-  // As BullMQ and docs/stores.md require.
+  // As BullMQ and docs/stores/redis.md require.
   const settings = { appendonly: "yes", appendfsync: "always", "maxmemory-policy": "noeviction" };
   const { port, close } = await startRedisServer(settings);
   return { variables: { REDIS_PORT: String(port) }, close };

@@ -171,14 +171,14 @@ describeService("a Worker that init writes", missingMiniflare, () => {
   });
 });
 
-test("the SAM template has the table of docs/stores.md and the path that the bundle is written to", () => {
+test("the SAM template has the table of docs/stores/dynamodb.md and the path that the bundle is written to", () => {
   start("aws-lambda");
   const yaml = readFileSync(path.join(project.folder, "template.yaml"), "utf8");
   const template = parse(yaml, { logLevel: "silent" }) as {
     Resources: Record<string, { Properties: Record<string, unknown> }>;
   };
   const table = parse(
-    readMarkdown("docs/stores.md").snippet("yaml", "GatewayDeliveries"),
+    readMarkdown("docs/stores/dynamodb.md").snippet("yaml", "GatewayDeliveries"),
   ) as object;
   expect(template.Resources).toMatchObject(table);
   expect(template.Resources["GatewayWebhooks"]?.Properties).toMatchObject({

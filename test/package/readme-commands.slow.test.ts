@@ -5,6 +5,7 @@ import { installCli, startExpressExample, type InstalledCli } from "../support/c
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
+import { TESTING_DOCUMENTS } from "../support/package/documents.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
 import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
@@ -16,7 +17,9 @@ import {
 
 const README = readMarkdown("README.md");
 const QUICK_START = readMarkdown("docs/quickstart.md");
-const SHOWN = readMarkdown("docs/testing.md").snippets("console").flatMap(shownCommands);
+const SHOWN = TESTING_DOCUMENTS.flatMap((file) =>
+  readMarkdown(file).snippets("console").flatMap(shownCommands),
+);
 const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
 
 let cli: InstalledCli;
@@ -91,16 +94,16 @@ describe("the README", () => {
 
 const runnable = SHOWN.filter((shown) => !LISTEN.includes(shown));
 
-test("docs/testing.md shows every command", () => {
+test("the documents about tests show every command", () => {
   const names = SHOWN.map(({ command }) => / identity-gateway-webhooks (\w+)/.exec(command)?.[1]);
   expect(new Set(names)).toEqual(new Set(["send", "replay", "doctor", "listen", "explain"]));
 });
 
 test.each(runnable)(
-  "docs/testing.md shows the actual output of $command",
+  "the documents about tests show the actual output of $command",
   async ({ command, output }) => {
     const rejecting = await receivingEndpoint("reject");
-    // The URLs in docs/testing.md, and the URLs of the servers in this test.
+    // The URLs in the documents, and the URLs of the servers in this test.
     const endpoints = [
       ["http://127.0.0.1:3000/", new URL("/", example.url).href],
       ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
@@ -118,7 +121,7 @@ test.each(runnable)(
 );
 
 test.each(LISTEN)(
-  "docs/testing.md shows the actual output of $command",
+  "the documents about tests show the actual output of $command",
   async ({ command, output }) => {
     await expectListening({ command, output });
   },

@@ -12,7 +12,7 @@ import { readMarkdown } from "../../support/package/markdown.js";
 import { connectIoredis, describeRedis, newServer } from "../../support/redis/redis-describe.js";
 import type { RedisServer } from "../../support/redis/redis-server.js";
 
-const DOCS = readMarkdown("docs/stores.md");
+const DOCS = readMarkdown("docs/stores/redis.md");
 const HEALED = { interval: 200 };
 
 interface WatchModule {
@@ -23,18 +23,18 @@ function isWatchModule(found: unknown): found is WatchModule {
   return Object.keys(Object(found) as object).includes("watch");
 }
 
-/** The function `watch` from docs/stores.md. */
+/** The function `watch` from docs/stores/redis.md. */
 async function watchOfDocs(): Promise<WatchModule["watch"]> {
   const folder = mkdtempSync(join(tmpdir(), "watch-"));
   const file = join(folder, "watch.mjs");
   writeFileSync(file, DOCS.snippet("js", "export function watch"));
   const found: unknown = await import(pathToFileURL(file).href);
   rmSync(folder, { recursive: true });
-  if (!isWatchModule(found)) throw new Error("docs/stores.md exports no watch");
+  if (!isWatchModule(found)) throw new Error("docs/stores/redis.md exports no watch");
   return found.watch;
 }
 
-/** A client of each library, set up as docs/stores.md says. */
+/** A client of each library, set up as docs/stores/redis.md says. */
 const SET_UP: readonly (readonly [string, (port: number) => Promise<RedisClient>])[] = [
   [
     "node-redis",
@@ -65,7 +65,7 @@ const SET_UP: readonly (readonly [string, (port: number) => Promise<RedisClient>
   ],
 ];
 
-describe.each(SET_UP)("through %s, set up as docs/stores.md says,", (_name, open) => {
+describe.each(SET_UP)("through %s, set up as docs/stores/redis.md says,", (_name, open) => {
   describeRedis("a receiver on a dead connection", () => {
     let server: RedisServer;
     let proxy: BlackHoleProxy;

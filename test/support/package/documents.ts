@@ -7,10 +7,18 @@ import { readMarkdown } from "./markdown.js";
 export const DOCUMENTS: readonly string[] = [
   ...readdirSync(REPOSITORY).filter((file) => file.endsWith(".md")),
   ...["examples/README.md", "fixtures/README.md", "bench/README.md", "docs/monitoring/proof.md"],
-  ...readdirSync(path.join(REPOSITORY, "docs"))
-    .filter((file) => file.endsWith(".md"))
-    .map((file) => `docs/${file}`),
+  ...["docs", "docs/stores"].flatMap((folder) =>
+    readdirSync(path.join(REPOSITORY, folder))
+      .filter((file) => file.endsWith(".md"))
+      .map((file) => `${folder}/${file}`),
+  ),
 ];
+
+/** The documents about tests, of which `docs/testing.md` is the first. */
+export const TESTING_DOCUMENTS: readonly string[] = [
+  ...["testing", "test-handlers", "test-endpoint", "listen"],
+  ...["command-line", "test-deliveries", "signatures", "contracts"],
+].map((name) => `docs/${name}.md`);
 
 /** The relative links of a document whose file or anchor is missing below `root`. */
 export function brokenLinks(root: string, file: string): readonly string[] {
