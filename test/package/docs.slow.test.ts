@@ -11,7 +11,7 @@ const TEST_FILE = /^\/\/ (\S+\.test\.ts)\n/;
 test("the documents about tests name every export of /testing", () => {
   const named = new Set(PAGES.flatMap(({ text }) => text.match(/\b[A-Za-z_]+\b/g) ?? []));
   // They name the functions that throw these errors.
-  const errors = ["CaptureError", "FixtureError", "SendError"];
+  const errors = ["CaptureError", "FixtureError"];
   const missing = Object.keys(kit).filter((name) => !named.has(name));
   expect(missing.sort()).toEqual(errors);
 });
@@ -36,6 +36,7 @@ test("the tests among the snippets of the documents about tests pass in the part
   expect(files.length).toBeGreaterThanOrEqual(9);
   const output = partner().vitest();
   expect(output).toMatch(new RegExp(`Test Files\\s+${String(files.length)} passed`));
-  expect(output).not.toMatch(/failed|skipped/);
+  // A title of a test that takes long may have one of these words.
+  expect(output).not.toMatch(/\d (?:failed|skipped)/);
   // The contract of transactional stores commits thousands of transactions to a file.
 }, 180_000);

@@ -41,7 +41,10 @@ function shortened(mode: Mode): Mode {
   };
 }
 
-/** The mode with `ms` milliseconds of faults, and as many deliveries and faults in each second as before. */
+/** Deliveries of a longer run in each second. More of them keep two processors busy, and not the faults. */
+const DELIVERIES_A_SECOND = 40;
+
+/** The mode with `ms` milliseconds of faults, as many of them in each second as before, and fewer deliveries. */
 export function lasting(mode: Mode, ms: number): Mode {
   const times = ms / (mode.faultsMs ?? WHOLE_PLAN.times.faultsMs);
   const kinds = Object.keys(mode.faults) as (keyof FaultCounts)[];
@@ -50,5 +53,6 @@ export function lasting(mode: Mode, ms: number): Mode {
   ) as Record<keyof FaultCounts, number>;
   // The lab has one replica that can take over.
   faults.failovers = mode.faults.failovers;
-  return { ...mode, deliveries: Math.round(mode.deliveries * times), faults, faultsMs: ms };
+  const deliveries = Math.min(mode.deliveries * times, (DELIVERIES_A_SECOND * ms) / 1_000);
+  return { ...mode, deliveries: Math.round(deliveries), faults, faultsMs: ms };
 }
