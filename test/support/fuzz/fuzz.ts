@@ -9,8 +9,13 @@ import { bytesOf, headerOf, sign, type JudgedRequest } from "./judge.js";
 export interface FuzzedRequest {
   readonly request: WebhookRequest & JudgedRequest;
   readonly mutations: readonly string[];
-  /** Old: of the delivery that was mutated. New: made after the mutations, with a right secret. */
-  readonly signature: "old signature" | "forged" | "new signature" | "new one in another form";
+  /** The old one is of the delivery that was mutated. The others are made after the mutations. */
+  readonly signature:
+    | "old signature"
+    | "forged"
+    | "by a secret of any type"
+    | "new signature"
+    | "new in another form";
 }
 
 interface Draft {
@@ -57,7 +62,7 @@ export class Fuzzer {
 
   /**
    * One set of mutations as two requests. The first has the signature of the delivery that was mutated, or a
-   * forger's; the second is signed after the mutations.
+   * one of a secret that may be wrong; the second is signed with a right secret after the mutations.
    */
   next(): readonly [FuzzedRequest, FuzzedRequest] {
     const random = this.#random;
@@ -73,22 +78,25 @@ export class Fuzzer {
     const object = random.chance(8) ? headersObject(draft.headers) : undefined;
     const headers = object ?? draft.headers;
     const requestOf = (all: AnyHeaders | Headers) => ({ method, headers: all as Headers, body });
-    const isForged = random.chance(8);
-    // Half of the forgers have a secret, though it may be that of another type.
-    const forgers = random.chance(2) ? WRONG_SECRETS : this.#secretsOf("any");
-    const forged = isForged ? random.pick(forgers) : undefined;
-    const unsigned =
-      forged === undefined ? headers : withSignature(headers, signed(headers, body, forged));
+    const isForged = random.chance(16);
+    const isOfAnyType = random.chance(16);
+    const secret = random.pick(isForged ? WRONG_SECRETS : this.#secretsOf("any"));
+    const isKept = !isForged && !isOfAnyType;
+    const first = isKept ? headers : withSignature(headers, signed(headers, body, secret));
     const secrets = this.#secretsOf(headerOf(headers, "x-webhook-type") ?? "");
     const right = signed(headers, body, random.pick(secrets));
     const isReformed = random.chance(4);
     const form = isReformed ? reformSignature(right, random) : right;
     return [
-      { request: requestOf(unsigned), mutations, signature: isForged ? "forged" : "old signature" },
+      {
+        request: requestOf(first),
+        mutations,
+        signature: isForged ? "forged" : isKept ? "old signature" : "by a secret of any type",
+      },
       {
         request: requestOf(withSignature(headers, form)),
         mutations,
-        signature: isReformed ? "new one in another form" : "new signature",
+        signature: isReformed ? "new in another form" : "new signature",
       },
     ];
   }

@@ -111,8 +111,9 @@ class Subject {
     this.#reports = [];
     this.#claims = 0;
     const { outcome, run } = this.#judge.judge(request);
-    if (signature === "new signature" && outcome === "signature_mismatch")
-      return { outcome, fault: "the judge refuses a right signature" };
+    const isRight = signature !== "new signature" || outcome !== "signature_mismatch";
+    if (!isRight || (signature === "forged" && run !== undefined))
+      return { outcome, fault: "the judge errs" };
     const statuses = DOCUMENTED.get(outcome) ?? [];
     const status = statuses[this.#setup.unverifiable === "reject" ? 1 : 0];
     const claims = outcome === "handled" || outcome === "duplicate" ? 1 : 0;
@@ -129,8 +130,10 @@ class Subject {
     if (actual !== expected) return { outcome, fault: `expected ${expected}; got ${actual}` };
     const secrets = this.#setup.secretsOf("of any type");
     const verified = await verifySignature({ secret: secrets, ...request });
-    const isRight = verified === isSigned(secrets, request.headers, bytesOf(request.body));
-    return isRight ? { outcome } : { outcome, fault: `verifySignature says ${verified}` };
+    const expectedToVerify = isSigned(secrets, request.headers, bytesOf(request.body));
+    return verified === expectedToVerify
+      ? { outcome }
+      : { outcome, fault: `verifySignature says ${verified}` };
   }
 }
 
