@@ -28,6 +28,8 @@ export async function injectFaults(
   /** Faults of the store. */
   const interruptions: Interruption[] = [];
 
+  let restarted = Promise.resolve(true);
+
   const toStore = async (work: () => Promise<void>): Promise<boolean> => {
     const from = now();
     await work();
@@ -48,7 +50,9 @@ export async function injectFaults(
       case "stops":
         return fleet.stop(slot, lastsMs);
       case "restarts":
-        return toStore(() => store.restart(lastsMs));
+        // On a slow machine a start may take until the next restart: a server that starts cannot be started again.
+        restarted = restarted.then(() => toStore(() => store.restart(lastsMs)));
+        return restarted;
       case "locks":
         return toStore(() => store.lock(lastsMs));
       case "rowLocks":
