@@ -7,7 +7,7 @@ import { TEST_SECRET } from "../support/deliveries.js";
 import { createLedger, type Ledger } from "../support/ledger.js";
 
 /** Longer than it takes to send the duplicates of many deliveries on a busy machine. Each receiver has a time-out. */
-const SLOW_MS = 10_000;
+const SLOW_MS = 60_000;
 
 /** Starts a proxy in front of a host, such as 127.0.0.1:8080. */
 export type Front = (
