@@ -1,18 +1,20 @@
 import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { randomUUID } from "node:crypto";
-import { it } from "vitest";
+import { expect, it } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
+import type { QueueMessage } from "../../src/inbox/index.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
 import { growsToAStrangeJob, warnsOfNoListeners } from "../support/inbox/broker-cases.js";
+import { deferred } from "../support/deferred.js";
 import { describeNats } from "../support/inbox/inbox-engines.js";
+import { alarmJob, settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startNatsServer } from "../support/nats/nats-server.js";
 import { startedForAll } from "../support/started-for-all.js";
 
 describeNats("NATS", () => {
   const server = startedForAll(startNatsServer);
-  const open = async () => {
-    const queueName = randomUUID();
+  const open = async (queueName: string = randomUUID()) => {
     const connection = await connect({ servers: server().url });
     const client = jetstream(connection);
     const driver = natsQueue({ connection, jetstream: client, queueName });
@@ -41,6 +43,37 @@ describeNats("NATS", () => {
       await run();
     },
   );
+
+  it("a NATS worker that was busy when its message came does not bury what another worker runs", async () => {
+    const queueName = randomUUID();
+    const [busy, other] = [await open(queueName), await open(queueName)];
+    const taken: QueueMessage[] = [];
+    const takenOver = deferred<undefined>();
+    const nothing = (): void => undefined;
+    const options = { concurrency: 1, leaseMs: 3_000, onError: nothing, onBuried: nothing };
+    const first = busy.driver.receive?.(async (message) => {
+      taken.push(message);
+      if (taken.length === 1) await message.settle({ result: "done" });
+      else await takenOver.promise;
+    }, options);
+    await busy.driver.put(await alarmJob("alarm-1"), undefined);
+    await settlesAt(async () => (await busy.driver.waiting?.())?.count, 0);
+    // The next pull is at the server when it answers this.
+    await busy.connection.flush();
+    await other.driver.put(await alarmJob("alarm-2"), undefined);
+    // The server sends the message meanwhile.
+    for (const since = performance.now(); performance.now() - since < 300;);
+    await settlesAt(() => taken.length, 2);
+    const second = other.driver.receive?.(async (again) => {
+      takenOver.resolve(undefined);
+      await again.settle({ result: "done" });
+    }, options);
+    await takenOver.promise;
+    const buried = await taken[1]?.settle({ result: "dead", error: new Error("failed") });
+    expect(buried).toBe(false);
+    await Promise.all([first?.stop(), second?.stop()]);
+    await Promise.all([busy.connection.close(), other.connection.close()]);
+  });
 
   it("a NATS worker of 30 jobs at once makes Node warn of no leak", async () => {
     const { driver, connection } = await open();
