@@ -26,7 +26,7 @@ const FLAWED: Readonly<Record<string, Proxies>> = {
   },
   late_failure_released: {
     "shows a page with 200 when the app is slow": {
-      location: `proxy_read_timeout 300ms; error_page 504 ${PAGE}`,
+      location: `proxy_read_timeout 500ms; error_page 504 ${PAGE}`,
     },
   },
   wrong_secret_sent_again: {

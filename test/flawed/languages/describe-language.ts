@@ -45,12 +45,17 @@ export function describeLanguage(name: Language["name"]): void {
     const right = [["", "does what the gateway asks for"] as const, ...HARMLESS[name]];
     for (const [flaw, what] of right) {
       // Side by side: a run of all cases mostly waits.
-      it.concurrent(`no case accuses a receiver in ${name} that ${what}`, async (test) => {
-        const report = await judgeReceiver(await start(flaw, test));
-        const { serverFails = [] } = language;
-        expect(idsOf(report, "failed").filter((id) => !serverFails.includes(id))).toEqual([]);
-        expect(idsOf(report, "not_judged")).toEqual([]);
-      });
+      it.concurrent(
+        `no case accuses a receiver in ${name} that ${what}`,
+        async (test) => {
+          const report = await judgeReceiver(await start(flaw, test));
+          const { serverFails = [] } = language;
+          expect(idsOf(report, "failed").filter((id) => !serverFails.includes(id))).toEqual([]);
+          expect(idsOf(report, "not_judged")).toEqual([]);
+        },
+        // A whole run with each of them, beside other tests.
+        600_000,
+      );
     }
 
     it(`a replay of the published fixtures does not accuse a receiver in ${name}`, async (test) => {
