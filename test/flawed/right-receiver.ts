@@ -30,8 +30,6 @@ export function textOf(value: unknown): string {
 /** Why a request is refused. */
 export type Refusal = "method" | "too large" | "malformed" | "mismatch" | "stale" | "another type";
 
-/** How long a handler may take before the gateway is told to send again. */
-const HANDLER_TIMEOUT_MS = 550;
 /** How long a handler that fails waits for a duplicate, so that the two overlap. */
 const FAILS_AFTER_MS = 300;
 const MAX_BYTES = 1_048_576;
@@ -47,7 +45,11 @@ export class RightReceiver {
   readonly running = new Set<string>();
   readonly #duplicateArrived = new Map<string, () => void>();
 
-  constructor(readonly ledger: Ledger) {}
+  /** `handlerTimeoutMs`: how long a handler may take before the gateway is told to send again. */
+  constructor(
+    readonly ledger: Ledger,
+    readonly handlerTimeoutMs = 550,
+  ) {}
 
   createServer(): http.Server {
     return http.createServer((req, res) => {
@@ -228,7 +230,7 @@ export class RightReceiver {
   }
 
   async answerLate(_key: string): Promise<Answer> {
-    await wait(HANDLER_TIMEOUT_MS, undefined, { ref: false });
+    await wait(this.handlerTimeoutMs, undefined, { ref: false });
     return [503, "late", { "retry-after": "10" }];
   }
 

@@ -37,6 +37,8 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     const context = await browser.newContext({
       permissions: ["clipboard-read", "clipboard-write"],
     });
+    // Ten thousand deliveries take a slow machine longer than the default of half a minute.
+    context.setDefaultTimeout(120_000);
     const page = await context.newPage();
     onTestFinished(() => context.close());
     const errors: string[] = [];
