@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { Application, type TypeDocOptions } from "typedoc";
 import type { PluginOptions } from "typedoc-plugin-markdown";
-import tsup from "../../tsup.config.js";
+import { TYPED } from "../../tsup.config.js";
 import { apiIndex } from "./api-index.js";
 import { REPOSITORY } from "./navigation.js";
 import type { StagedPage } from "./stage.js";
@@ -11,8 +11,7 @@ const PACKAGE = "identity-gateway-webhooks";
 
 /** The source file of each entry that has types, by its import. */
 function entries(): readonly (readonly [entry: string, file: string])[] {
-  const { dts } = tsup as { dts: { entry: Readonly<Record<string, string>> } };
-  return Object.entries(dts.entry).map(([name, file]) => [
+  return Object.entries(TYPED).map(([name, file]) => [
     name === "index" ? PACKAGE : `${PACKAGE}/${name}`,
     file,
   ]);
@@ -29,7 +28,7 @@ export async function writeApiPages(folder: string): Promise<readonly StagedPage
   const options: Partial<TypeDocOptions & PluginOptions> = {
     plugin: ["typedoc-plugin-markdown"],
     entryPoints: entries().map(([, file]) => path.join(REPOSITORY, file)),
-    tsconfig: path.join(REPOSITORY, "tsconfig.json"),
+    tsconfig: path.join(REPOSITORY, "api/tsconfig.declarations.json"),
     outputs: [{ name: "markdown", path: api }],
     ...{ excludeExternals: true, excludePrivate: true, excludeInternal: true },
     ...{ disableSources: true, readme: "none", githubPages: false, skipErrorChecking: true },

@@ -1,14 +1,4 @@
-import Database from "better-sqlite3";
 import type { DeliveryStore } from "identity-gateway-webhooks";
-import { mysqlStore } from "identity-gateway-webhooks/mysql";
-import { d1Schema, d1Store } from "identity-gateway-webhooks/cloudflare";
-import { createDynamoTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
-import { postgresStore } from "identity-gateway-webhooks/postgres";
-import { redisStore } from "identity-gateway-webhooks/redis";
-import { sqliteStore } from "identity-gateway-webhooks/sqlite";
-import mysql from "mysql2/promise";
-import pg from "pg";
-import { createClient } from "redis";
 import type { StoreName } from "./command-line.js";
 import { remoteD1 } from "./d1.js";
 import { openDynamoDB } from "./dynalite.js";
@@ -20,6 +10,11 @@ export interface StorePlace {
   readonly location: string;
   /** The table or the key prefix, unique to one run of the demo. */
   readonly name: string;
+}
+
+/** The store cannot be used. The message says which one and why. */
+export class StoreUnavailableError extends Error {
+  override readonly name = "StoreUnavailableError";
 }
 
 /** A store that is connected. */
@@ -37,10 +32,13 @@ export function openStore(place: StorePlace): Promise<DurableStore> {
   return OPENERS[place.store](place);
 }
 
+/** Each loads its own driver: three processes of the demo open one store. */
 const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> = {
-  sqlite({ location, name }) {
+  async sqlite({ location, name }) {
+    const { default: Database } = await import("better-sqlite3");
+    const { sqliteStore } = await import("identity-gateway-webhooks/sqlite");
     const database = new Database(location);
-    return Promise.resolve({
+    return {
       store: sqliteStore({ database, table: name }),
       close() {
         database.close();
@@ -48,10 +46,11 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
       },
       // The file is removed with its folder.
       clear: () => Promise.resolve(),
-    });
+    };
   },
 
   async d1({ location, name }) {
+    const { d1Schema, d1Store } = await import("identity-gateway-webhooks/cloudflare");
     const database = remoteD1(location);
     await database.batch([database.prepare(d1Schema(name))]);
     // The database ends with its workerd.
@@ -60,6 +59,8 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
   },
 
   async redis({ location, name }) {
+    const { createClient } = await import("redis");
+    const { redisStore } = await import("identity-gateway-webhooks/redis");
     const client = createClient({
       url: location,
       socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
@@ -79,6 +80,7 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
   },
 
   async dynamodb({ location, name }) {
+    const { createDynamoTable, dynamoStore } = await import("identity-gateway-webhooks/dynamodb");
     const client = openDynamoDB(location);
     await createDynamoTable({ client, table: name });
     return {
@@ -93,6 +95,8 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
   },
 
   async postgres({ location, name }) {
+    const { default: pg } = await import("pg");
+    const { postgresStore } = await import("identity-gateway-webhooks/postgres");
     const pool = new pg.Pool({
       connectionString: location,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -110,6 +114,8 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
   },
 
   async mysql({ location, name }) {
+    const { default: mysql } = await import("mysql2/promise");
+    const { mysqlStore } = await import("identity-gateway-webhooks/mysql");
     const pool = mysql.createPool({ uri: location, connectTimeout: CONNECT_TIMEOUT_MS });
     const store = mysqlStore({ pool, table: name });
     await store.migrate();

@@ -29,6 +29,8 @@ const receiver = createWebhookReceiver({
   handlers: { new_alarm: handle },
   store,
   leaseMs,
+  // A hundred alarms at once, on whatever machine the demo runs.
+  dependencyTimeoutMs: 10_000,
   logger: false,
 });
 const endpoint = await serve(receiver, port);

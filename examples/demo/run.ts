@@ -10,17 +10,26 @@
 // A receiver that is killed in the middle, and started again on the same store.
 import { FixtureError } from "identity-gateway-webhooks/testing";
 import { readCommand, UsageError } from "./command-line.js";
-import { showFixtures } from "./show-fixtures.js";
-import { showMonitor } from "./show-monitor.js";
-import { showRestart, StoreUnavailableError } from "./show-restart.js";
+import { StoreUnavailableError } from "./durable-store.js";
 import { countDifferences, renderSummary, renderTable, type Result } from "./table.js";
 
+/** Loads only what it shows. */
 async function show(): Promise<Result> {
   const command = readCommand(process.argv.slice(2), process.env);
-  if (command.show === "monitor") return showMonitor();
-  return command.show === "fixtures"
-    ? showFixtures(command.folder)
-    : showRestart(command.store, command.url);
+  switch (command.show) {
+    case "monitor": {
+      const { showMonitor } = await import("./show-monitor.js");
+      return showMonitor();
+    }
+    case "fixtures": {
+      const { showFixtures } = await import("./show-fixtures.js");
+      return showFixtures(command.folder);
+    }
+    case "restart": {
+      const { showRestart } = await import("./show-restart.js");
+      return showRestart(command.store, command.url);
+    }
+  }
 }
 
 const result = await show().catch((error: unknown) => {

@@ -6,18 +6,18 @@ import { join } from "node:path";
 import type { StoreName } from "./command-line.js";
 import { startD1 } from "./d1.js";
 import { startDynalite } from "./dynalite.js";
-import { openStore, type DurableStore, type StorePlace } from "./durable-store.js";
+import {
+  openStore,
+  StoreUnavailableError,
+  type DurableStore,
+  type StorePlace,
+} from "./durable-store.js";
 import { createLedger } from "./ledger.js";
 import { deliverAcrossRestart } from "./restart.js";
 import type { Result } from "./table.js";
 
 /** Longer than a process takes to start, so that the lease of the killed one still holds. */
 const LEASE_MS = 3_000;
-
-/** The store cannot be used. The message says which one and why. */
-export class StoreUnavailableError extends Error {
-  override readonly name = "StoreUnavailableError";
-}
 
 /** Kills a receiver and starts it again on the same store. The store is new, and removed in the end. */
 export async function showRestart(store: StoreName, url: string | undefined): Promise<Result> {
