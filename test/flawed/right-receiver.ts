@@ -43,13 +43,16 @@ export class RightReceiver {
   readonly handled = new Set<string>();
   /** The ids of deliveries that are being handled. */
   readonly running = new Set<string>();
+  readonly #handlerTimeoutMs: number;
   readonly #duplicateArrived = new Map<string, () => void>();
 
   /** `handlerTimeoutMs`: how long a handler may take before the gateway is told to send again. */
   constructor(
     readonly ledger: Ledger,
-    readonly handlerTimeoutMs = 550,
-  ) {}
+    handlerTimeoutMs = 550,
+  ) {
+    this.#handlerTimeoutMs = handlerTimeoutMs;
+  }
 
   createServer(): http.Server {
     return http.createServer((req, res) => {
@@ -230,7 +233,7 @@ export class RightReceiver {
   }
 
   async answerLate(_key: string): Promise<Answer> {
-    await wait(this.handlerTimeoutMs, undefined, { ref: false });
+    await wait(this.#handlerTimeoutMs, undefined, { ref: false });
     return [503, "late", { "retry-after": "10" }];
   }
 
