@@ -10,10 +10,10 @@ type Report = Parameters<WebhookTelemetry["end"]>[1];
 /** Those who see the work of a receiver or a worker: its option `telemetry`, and Node's tracing channel. */
 export class Observers {
   readonly #kind: Kind;
-  readonly #telemetry: WebhookTelemetry | undefined;
+  /** The option, if it is given. */
+  readonly #telemetry: readonly WebhookTelemetry[];
   readonly #channel: Channel | undefined;
-  readonly #log: Log;
-  #hasWarned = false;
+  readonly #onFault: (error: unknown) => void;
 
   /** Throws `ConfigurationError` if `telemetry` is given without one of its methods. */
   constructor(kind: Kind, telemetry: WebhookTelemetry | undefined, log: Log) {
@@ -22,23 +22,22 @@ export class Observers {
       throw invalidOption(`telemetry must have the method ${missing}`);
     }
     this.#kind = kind;
-    this.#telemetry = telemetry;
+    this.#telemetry = telemetry === undefined ? [] : [telemetry];
     this.#channel = openChannel(kind);
-    this.#log = log;
+    let hasWarned = false;
+    this.#onFault = (error) => {
+      if (hasWarned) return;
+      hasWarned = true;
+      log.warn("the option telemetry has thrown: its errors change nothing else", { error });
+    };
   }
 
   /** Begins to observe a piece of work; undefined without an observer. */
   begin(): Observation | undefined {
-    const isHeard = this.#channel?.channel.hasSubscribers === true;
-    if (this.#telemetry === undefined && !isHeard) return undefined;
-    const onFault = (error: unknown): void => {
-      if (this.#hasWarned) return;
-      this.#hasWarned = true;
-      this.#log.warn("the option telemetry has thrown: its errors change nothing else", { error });
-    };
-    const channel = isHeard ? this.#channel : undefined;
-    const observers = [this.#telemetry, channel].filter((one) => one !== undefined);
-    return new Observation(this.#kind, observers, onFault);
+    const channel = this.#channel?.channel.hasSubscribers === true ? this.#channel : undefined;
+    const observers = channel === undefined ? this.#telemetry : [...this.#telemetry, channel];
+    if (observers.length === 0) return undefined;
+    return new Observation(this.#kind, observers, this.#onFault);
   }
 }
 

@@ -33,8 +33,21 @@ async function makerOf(name: Variant): Promise<() => WebhookReceiver> {
         core.metricsText(receiver);
         return receiver;
       };
+    case "byHand": {
+      const { byHand, metrics } = await telemetryOf();
+      return () => byHand(receiverOf(core, metrics()));
+    }
+    case "noop": {
+      const { openTelemetry } = await import("identity-gateway-webhooks/opentelemetry");
+      const telemetry = openTelemetry();
+      return () => receiverOf(core, telemetry);
+    }
+    case "metrics": {
+      const telemetry = (await telemetryOf()).metrics();
+      return () => receiverOf(core, telemetry);
+    }
     default: {
-      const telemetry = await telemetryOf(name);
+      const telemetry = (await telemetryOf()).spans();
       return () => receiverOf(core, telemetry);
     }
   }
@@ -66,31 +79,65 @@ function withoutChannel<Result>(make: () => Result): Result {
 }
 
 /** What the SDK of a user runs: spans in batches, and an exporter that drops them. */
-async function telemetryOf(name: Variant): Promise<WebhookTelemetry> {
+async function telemetryOf() {
   const { openTelemetry } = await import("identity-gateway-webhooks/opentelemetry");
-  if (name === "noop") return openTelemetry();
   const { MeterProvider, MetricReader } = await import("@opentelemetry/sdk-metrics");
   class SilentReader extends MetricReader {
     protected override onForceFlush = () => Promise.resolve();
     protected override onShutdown = () => Promise.resolve();
   }
-  const meterProvider = new MeterProvider({ readers: [new SilentReader() as Reader] });
-  if (name === "metrics") return openTelemetry({ meterProvider, spans: false });
-  const { context } = await import("@opentelemetry/api");
+  const { context, SpanKind, trace } = await import("@opentelemetry/api");
   const { AsyncLocalStorageContextManager } = await import("@opentelemetry/context-async-hooks");
   const { BasicTracerProvider, BatchSpanProcessor } = await import("@opentelemetry/sdk-trace-base");
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   const exporter = {
     export: (_spans: unknown, done: (result: { code: number }) => void) => {
       done({ code: 0 });
     },
     shutdown: () => Promise.resolve(),
   };
-  const spanProcessors = [new BatchSpanProcessor(exporter)];
-  return openTelemetry({
-    meterProvider,
-    tracerProvider: new BasicTracerProvider({ spanProcessors }),
-  });
+  const meterProvider = () => new MeterProvider({ readers: [new SilentReader() as Reader] });
+  const tracerProvider = () => {
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    return new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
+  };
+  return {
+    metrics: () => openTelemetry({ meterProvider: meterProvider(), spans: false }),
+    spans: () =>
+      openTelemetry({ meterProvider: meterProvider(), tracerProvider: tracerProvider() }),
+    /** The receiver in a span with the attributes that `openTelemetry` gives it. */
+    byHand(receiver: WebhookReceiver): WebhookReceiver {
+      const tracer = tracerProvider().getTracer("by hand");
+      return {
+        ...receiver,
+        receive(request) {
+          const headers = request.headers as Readonly<Record<string, string>>;
+          const type = headers["x-webhook-type"] ?? "";
+          const attributes = {
+            "messaging.system": "identity_gateway",
+            "messaging.operation.type": "process",
+            "messaging.operation.name": "process",
+            "messaging.destination.template": type,
+            "messaging.message.id": headers["x-webhook-id"],
+            "messaging.message.body.size": (request.body as string).length,
+            "gateway_webhook.type": type,
+          };
+          const parent = context.active();
+          const options = { kind: SpanKind.CONSUMER, attributes };
+          const span = tracer.startSpan(`process ${type}`, options, parent);
+          return context.with(trace.setSpan(parent, span), async () => {
+            const answer = await receiver.receive(request);
+            span.setAttributes({
+              "gateway_webhook.outcome": answer.outcome,
+              "gateway_webhook.secret_index": 0,
+              "http.response.status_code": answer.status,
+            });
+            span.end();
+            return answer;
+          });
+        },
+      };
+    },
+  };
 }
 
 async function caseOf(name: Variant) {
@@ -109,7 +156,8 @@ async function caseOf(name: Variant) {
   );
 }
 
-const base: Variant = variant === "channel" ? "nothing" : "channel";
+const BASES: Partial<Record<Variant, Variant>> = { channel: "nothing", spansToByHand: "byHand" };
+const base = BASES[variant] ?? "channel";
 const cases = [await caseOf(base), await caseOf(variant)];
 const samples = await measureRounds(cases, { rounds, warmUp: WARM_UP_ROUNDS });
 const result: PairResult = {

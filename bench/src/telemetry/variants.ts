@@ -7,6 +7,8 @@ export const VARIANTS = {
   metrics: "openTelemetry({ spans: false }) with an SDK",
   noop: "openTelemetry() without an SDK",
   spans: "openTelemetry() with an SDK, metrics and spans",
+  byHand: "the same metrics, and the same spans by hand",
+  spansToByHand: "openTelemetry() with an SDK ÷ the same spans by hand",
 } as const;
 
 export type Variant = keyof typeof VARIANTS;

@@ -1,4 +1,3 @@
-import type { Attributes } from "@opentelemetry/api";
 import { typeLabel } from "../../delivery/headers.js";
 
 /**
@@ -43,20 +42,6 @@ export const SPAN_ATTRIBUTES = {
   /** The outcome, if it is no success. */
   error: "error.type",
 } as const;
-
-const KEYS = Object.keys(SPAN_ATTRIBUTES) as (keyof typeof SPAN_ATTRIBUTES)[];
-
-type Values = Partial<Record<keyof typeof SPAN_ATTRIBUTES, string | number | boolean>>;
-
-/** The attributes of a span by their names. Leaves out what is not known. */
-export function attributesOf(values: { readonly [Key in keyof Values]: Values[Key] | undefined }) {
-  const attributes: Attributes = {};
-  for (const key of KEYS) {
-    const value = values[key];
-    if (value !== undefined) attributes[SPAN_ATTRIBUTES[key]] = value;
-  }
-  return attributes;
-}
 
 /** A type as spans name it: anyone who knows a secret may send any, so only documented ones are named. */
 export function typeAttribute(type: string | undefined): string {

@@ -4,6 +4,7 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
+  type Attributes,
   type Context,
   type Span,
   type SpanContext,
@@ -13,7 +14,7 @@ import {
 import type { OutcomeReport } from "../../answer/observers.js";
 import type { JobReport } from "../telemetry.js";
 import type { SendReport, TelemetryWork } from "../telemetry.js";
-import { attributesOf, typeAttribute } from "./attributes.js";
+import { SPAN_ATTRIBUTES as NAMES, typeAttribute } from "./attributes.js";
 import { readTraceParent, writeTraceParent } from "./trace-parent.js";
 
 /** A piece of work that may get a span. Forged requests end without one. */
@@ -77,10 +78,7 @@ export class Spans {
     const { outcome } = report;
     const isFailure = !NO_FAILURES.has(outcome) && !("status" in report && report.status < 300);
     if (span.isRecording()) {
-      const error = isFailure ? outcome : undefined;
-      // A span has its id and type from the start.
-      const values = { ...report, id: undefined, type: undefined, lag: lagOf(report), error };
-      span.setAttributes(attributesOf(values));
+      span.setAttributes(attributesAtEnd(report, isFailure));
     }
     // Without a message: that of an error may hold personal data.
     if (isFailure) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -97,66 +95,96 @@ export class Spans {
   }
 
   #start(state: SpanState, work: TelemetryWork): Span {
-    const { id, type } = work;
-    const common = { system: SYSTEM, id, type: typeAttribute(type) };
+    const { id, recovered } = work;
+    const type = typeAttribute(work.type);
     switch (work.kind) {
       case "delivery": {
-        const { bytes, eventType, recovered, takeover } = work;
-        const values = { ...common, bytes, eventType, recovered, takeover: takeover || undefined };
-        return this.#startSpan(state, "process", { ...values, destination: common.type });
+        const attributes = attributesOf("process", id, type);
+        attributes[NAMES.destination] = type;
+        attributes[NAMES.bytes] = work.bytes;
+        attributes[NAMES.eventType] = work.eventType;
+        attributes[NAMES.recovered] = recovered;
+        attributes[NAMES.takeover] = work.takeover || undefined;
+        return this.#startSpan(state, `process ${type}`, { attributes });
       }
       case "send": {
-        const { queueName: queue = "queue", recovered } = work;
-        const span = this.#startSpan(state, "send", { ...common, queue, recovered });
-        writeTraceParent(work.carrier, span.spanContext());
+        const { queueName = "queue", carrier } = work;
+        const attributes = attributesOf("send", id, type);
+        attributes[NAMES.queue] = queueName;
+        attributes[NAMES.recovered] = recovered;
+        const options = { kind: SpanKind.PRODUCER, attributes };
+        const span = this.#startSpan(state, `send ${queueName}`, options);
+        writeTraceParent(carrier, span.spanContext());
         return span;
       }
       case "job": {
-        const { attempt, takeover, recovered, queueName: queue } = work;
+        const attributes = attributesOf("process", id, type);
+        attributes[NAMES.attempt] = work.attempt;
+        attributes[NAMES.takeover] = work.takeover || undefined;
+        attributes[NAMES.recovered] = recovered;
+        attributes[NAMES.queue] = work.queueName;
+        const name = `process ${type}`;
         const sender = readTraceParent(work.carrier);
-        const job = { attempt, takeover: takeover || undefined, recovered, queue };
-        const values = { ...common, ...job };
-        if (sender === undefined) return this.#startSpan(state, "process", values, { root: true });
-        if (this.#choices.linkJobs === "link") {
-          const links = [{ context: sender }];
-          return this.#startSpan(state, "process", values, { root: true, links });
+        if (sender !== undefined && this.#choices.linkJobs === "parent") {
+          const parent = trace.setSpanContext(ROOT_CONTEXT, sender);
+          return this.#startSpan({ ...state, parent }, name, { attributes });
         }
-        const parent = trace.setSpanContext(ROOT_CONTEXT, sender);
-        return this.#startSpan({ ...state, parent }, "process", values);
+        const links = sender === undefined ? [] : [{ context: sender }];
+        return this.#startSpan(state, name, { attributes, root: true, links });
       }
     }
   }
 
   /** For work that no handler ran for, such as a duplicate, and for a handler that ended late. */
   #startAtEnd(state: SpanState, report: Report): Span {
-    const { id, type } = report;
-    const common = { system: SYSTEM, id, type: typeAttribute(type) };
-    const destination = state.kind === "delivery" ? common.type : undefined;
+    const type = typeAttribute(report.type);
+    const attributes = attributesOf("process", report.id, type);
+    if (state.kind === "delivery") attributes[NAMES.destination] = type;
     const links = state.ended === undefined ? [] : [{ context: state.ended }];
-    const options = { root: state.kind === "job", links };
-    return this.#startSpan(state, "process", { ...common, destination }, options);
+    const root = state.kind === "job";
+    return this.#startSpan(state, `process ${type}`, { attributes, root, links });
   }
 
-  #startSpan(
-    { startMs, parent }: SpanState,
-    operation: "process" | "send",
-    values: Parameters<typeof attributesOf>[0],
-    options: SpanOptions = {},
-  ): Span {
-    const attributes = attributesOf({ ...values, operation, operationName: operation });
-    const isSend = operation === "send";
-    const kind = isSend ? SpanKind.PRODUCER : SpanKind.CONSUMER;
-    const name = `${operation} ${String(isSend ? values.queue : values.type)}`;
-    return this.#tracer.startSpan(
-      name,
-      { ...options, kind, startTime: startMs, attributes },
-      parent,
-    );
+  #startSpan({ startMs, parent }: SpanState, name: string, options: SpanOptions): Span {
+    options.kind ??= SpanKind.CONSUMER;
+    options.startTime = startMs;
+    return this.#tracer.startSpan(name, options, parent);
   }
 }
 
-/** In seconds; undefined if it is not known. */
-function lagOf(report: Report): number | undefined {
-  const lagMs = "lagMs" in report ? report.lagMs : undefined;
-  return lagMs === undefined ? undefined : lagMs / 1000;
+/** What every span has from its start. */
+function attributesOf(
+  operation: "process" | "send",
+  id: string | undefined,
+  type: string,
+): Attributes {
+  return {
+    [NAMES.system]: SYSTEM,
+    [NAMES.operation]: operation,
+    [NAMES.operationName]: operation,
+    [NAMES.id]: id,
+    [NAMES.type]: type,
+  };
+}
+
+/** What the reports of requests, writes and jobs say alike. */
+type Known = Partial<Pick<OutcomeReport, "bytes" | "eventType" | "lagMs" | "late" | "recovered">> &
+  Partial<Pick<OutcomeReport, "attempt" | "secretIndex" | "status" | "takeover">>;
+
+/** What is known of a span at its end. */
+function attributesAtEnd(report: Known & Report, isFailure: boolean): Attributes {
+  const { lagMs } = report;
+  return {
+    [NAMES.outcome]: report.outcome,
+    [NAMES.status]: report.status,
+    [NAMES.bytes]: report.bytes,
+    [NAMES.eventType]: report.eventType,
+    [NAMES.secretIndex]: report.secretIndex,
+    [NAMES.takeover]: report.takeover,
+    [NAMES.recovered]: report.recovered,
+    [NAMES.late]: report.late,
+    [NAMES.attempt]: report.attempt,
+    [NAMES.lag]: lagMs === undefined ? undefined : lagMs / 1000,
+    [NAMES.error]: isFailure ? report.outcome : undefined,
+  };
 }
