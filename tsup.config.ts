@@ -85,48 +85,54 @@ if ((await readFile(PAGE, "utf8").catch(() => "")) !== page) await writeFile(PAG
 // Messages lead to pages of this site (src/common/pages.ts).
 const { homepage } = JSON.parse(await readFile("package.json", "utf8")) as { homepage?: string };
 
-/** The entries with types, by their names. `npm run build` writes their declarations to `reports/types` first. */
-export const TYPED = {
-  index: "src/index.ts",
-  schemas: "src/records/standard-schemas.ts",
-  express: "adapters/express.ts",
-  hono: "adapters/hono.ts",
-  node: "adapters/node.ts",
-  fetch: "adapters/fetch.ts",
-  fastify: "adapters/fastify.ts",
-  koa: "adapters/koa.ts",
-  nestjs: "adapters/nestjs/index.ts",
-  "aws-lambda": "adapters/aws-lambda/index.ts",
-  adapter: "adapters/http/index.ts",
-  redis: "src/stores/redis/index.ts",
-  postgres: "src/stores/postgres/index.ts",
-  sqlite: "src/stores/sqlite/index.ts",
-  mysql: "src/stores/mysql/index.ts",
-  dynamodb: "src/stores/dynamodb/index.ts",
-  cloudflare: "src/inbox/cloudflare/index.ts",
-  inbox: "src/inbox/index.ts",
-  "pg-boss": "src/inbox/pg-boss/index.ts",
-  bullmq: "src/inbox/bullmq/index.ts",
-  nats: "src/inbox/nats/index.ts",
-  rabbitmq: "src/inbox/rabbitmq/index.ts",
-  sqs: "src/inbox/sqs/index.ts",
-  opentelemetry: "src/telemetry/opentelemetry/index.ts",
-  management: "src/management/index.ts",
-  shadow: "adapters/shadow/shadow.ts",
-  testing: "kit/index.ts",
-} as const;
-
-// The ESM build. Its entries share their chunks, so that every subpath has the same classes.
-// `tsup.cjs.config.ts` makes CommonJS of it.
-export default defineConfig({
+/** Knip finds the entries by this name. */
+const entries = {
   entry: {
-    ...TYPED,
+    index: "src/index.ts",
+    schemas: "src/records/standard-schemas.ts",
+    express: "adapters/express.ts",
+    hono: "adapters/hono.ts",
+    node: "adapters/node.ts",
+    fetch: "adapters/fetch.ts",
+    fastify: "adapters/fastify.ts",
+    koa: "adapters/koa.ts",
+    nestjs: "adapters/nestjs/index.ts",
+    "aws-lambda": "adapters/aws-lambda/index.ts",
+    adapter: "adapters/http/index.ts",
+    redis: "src/stores/redis/index.ts",
+    postgres: "src/stores/postgres/index.ts",
+    sqlite: "src/stores/sqlite/index.ts",
+    mysql: "src/stores/mysql/index.ts",
+    dynamodb: "src/stores/dynamodb/index.ts",
+    cloudflare: "src/inbox/cloudflare/index.ts",
+    inbox: "src/inbox/index.ts",
+    "pg-boss": "src/inbox/pg-boss/index.ts",
+    bullmq: "src/inbox/bullmq/index.ts",
+    nats: "src/inbox/nats/index.ts",
+    rabbitmq: "src/inbox/rabbitmq/index.ts",
+    sqs: "src/inbox/sqs/index.ts",
+    opentelemetry: "src/telemetry/opentelemetry/index.ts",
+    management: "src/management/index.ts",
+    shadow: "adapters/shadow/shadow.ts",
+    testing: "kit/index.ts",
     // A fixed name: decode.ts requires the CommonJS file after a failed import.
     validation: "src/records/validation.ts",
     cli: "cli/main.ts",
     "crypto/node": "src/signature/crypto/node.ts",
     "crypto/web": "src/signature/crypto/web.ts",
   },
+};
+const UNTYPED = ["validation", "cli", "crypto/node", "crypto/web"];
+
+/** The source file of each entry that has types, by its name. */
+export const TYPED: readonly (readonly [name: string, file: string])[] = Object.entries(
+  entries.entry,
+).filter(([name]) => !UNTYPED.includes(name));
+
+// The ESM build. Its entries share their chunks, so that every subpath has the same classes.
+// `tsup.cjs.config.ts` makes CommonJS of it.
+export default defineConfig({
+  ...entries,
   format: "esm",
   target: "node20",
   platform: "neutral",
@@ -141,13 +147,10 @@ export default defineConfig({
   // Bundled, the choice between the crypto backends would be made here, for every platform.
   external: ["#crypto", /^node:/],
   removeNodeProtocol: false,
-  // tsup would make the declarations of each file by itself, which takes three times as long.
+  // Of the declarations that `npm run build` makes first: tsup would make each by itself, which takes four times as long.
   dts: {
     entry: Object.fromEntries(
-      Object.entries(TYPED).map(([name, file]) => [
-        name,
-        `reports/types/${file.replace(/\.ts$/, ".d.ts")}`,
-      ]),
+      TYPED.map(([name, file]) => [name, `reports/types/${file.replace(/\.ts$/, ".d.ts")}`]),
     ),
   },
 });

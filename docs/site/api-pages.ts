@@ -11,10 +11,7 @@ const PACKAGE = "identity-gateway-webhooks";
 
 /** The source file of each entry that has types, by its import. */
 function entries(): readonly (readonly [entry: string, file: string])[] {
-  return Object.entries(TYPED).map(([name, file]) => [
-    name === "index" ? PACKAGE : `${PACKAGE}/${name}`,
-    file,
-  ]);
+  return TYPED.map(([name, file]) => [name === "index" ? PACKAGE : `${PACKAGE}/${name}`, file]);
 }
 
 /**

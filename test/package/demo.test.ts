@@ -109,7 +109,10 @@ it("examples/demo/tsconfig.sources.json maps every import of the package to its 
   const files = (await readdir(folder)).filter((file) => file.endsWith(".ts"));
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
   const imported = texts.flatMap((text) =>
-    Array.from(text.matchAll(/ from "(identity-gateway-webhooks[^"]*)"/g), ([, name]) => name),
+    Array.from(
+      text.matchAll(/(?: from |import\()"(identity-gateway-webhooks[^"]*)"/g),
+      ([, name]) => name,
+    ),
   );
   const config = await readFile(join(folder, "tsconfig.sources.json"), "utf8");
   const { compilerOptions } = JSON.parse(config) as {
