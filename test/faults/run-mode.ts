@@ -79,8 +79,8 @@ export async function runMode({
   signal,
 }: ModeRun): Promise<ModeResult> {
   const startedAt = performance.now();
-  const { calmMs, healMs } = times;
-  const { faultsMs = times.faultsMs } = mode;
+  const { calmMs } = times;
+  const { faultsMs = times.faultsMs, healMs = times.healMs } = mode;
   const databaseFile = join(folder, "store.sqlite");
   const ledgers = join(folder, "ledgers");
   mkdirSync(ledgers);

@@ -88,6 +88,8 @@ export interface Mode {
   readonly failRate?: number;
   /** Duration of the fault injection. Milliseconds. Default: that of the plan. */
   readonly faultsMs?: number;
+  /** As in `RunTimes`. Default: that of the plan. */
+  readonly healMs?: number;
   /** How long the table is locked. Milliseconds. Default: that of the schedule. */
   readonly lockMs?: number;
   /** The receivers' secret is a function that takes this long. Milliseconds. */

@@ -44,6 +44,9 @@ function shortened(mode: Mode): Mode {
 /** Deliveries of a longer run in each second. More of them keep two processors busy, and not the faults. */
 const DELIVERIES_A_SECOND = 40;
 
+/** Of very many jobs one fails seven times in a row, and then waits for two minutes. */
+const LONG_HEAL_MS = 180_000;
+
 /** The mode with `ms` milliseconds of faults, as many of them in each second as before, and fewer deliveries. */
 export function lasting(mode: Mode, ms: number): Mode {
   const times = ms / (mode.faultsMs ?? WHOLE_PLAN.times.faultsMs);
@@ -54,5 +57,6 @@ export function lasting(mode: Mode, ms: number): Mode {
   // The lab has one replica that can take over.
   faults.failovers = mode.faults.failovers;
   const deliveries = Math.min(mode.deliveries * times, (DELIVERIES_A_SECOND * ms) / 1_000);
-  return { ...mode, deliveries: Math.round(deliveries), faults, faultsMs: ms };
+  const healMs = LONG_HEAL_MS;
+  return { ...mode, deliveries: Math.round(deliveries), faults, faultsMs: ms, healMs };
 }

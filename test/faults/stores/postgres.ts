@@ -152,13 +152,19 @@ async function readContent(setup: Setup, pool: pg.Pool): Promise<StoreContent> {
     return rows;
   };
   if (setup === "inbox-pg-boss") {
-    const waiting = await read("SELECT data->>'id' AS id, '' AS state FROM pgboss.job");
+    const waiting = await read(
+      "SELECT data->>'id' AS id, concat_ws(' ', name, state, 'attempt', retry_count, 'due', start_after, 'of', now()) AS state FROM pgboss.job",
+    );
     const done = await read(
       "SELECT substr(key, 5) AS id, '' AS state FROM gateway_deliveries WHERE owner IS NULL",
     );
-    const unfinishedIds = waiting.map(({ id }) => id);
     const exactIds = done.map(({ id }) => id);
-    return { storedIds: [...unfinishedIds, ...exactIds], exactIds, unfinishedIds };
+    const storedIds = [...waiting.map(({ id }) => id), ...exactIds];
+    return {
+      storedIds,
+      exactIds,
+      unfinishedIds: waiting.map(({ id, state }) => `${id}: ${state}`),
+    };
   }
   const known = await read("SELECT key AS id, '' AS state FROM gateway_deliveries");
   const storedIds = known.map(({ id }) => id);
