@@ -17,7 +17,9 @@ const BINARY = "node_modules/better-sqlite3/build/Release/better_sqlite3.node";
 const { version } = JSON.parse(
   readFileSync("node_modules/better-sqlite3/package.json", "utf8"),
 ) as { version: string };
-const KEY = `better-sqlite3-${version}-${process.platform}-${process.arch}-${process.versions.modules}`;
+const { platform, arch, versions, env } = process;
+/** `.ci/run` compiles with less optimization, which the bench must not get. */
+const KEY = `better-sqlite3-${version}-${platform}-${arch}-${versions.modules}${env["CFLAGS"] ?? ""}`;
 
 if (!isBuilt()) restore(KEY, BINARY);
 if (!isBuilt()) {
