@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
 import {
@@ -47,6 +48,22 @@ describe("whileSlow", () => {
     const result = await judgeSlow({ target, handled, whileSlow });
     expect(result?.result).toBe("passed");
     expect(result?.reason).toContain("slower than the receiver's time-out");
+  });
+
+  it("whileSlow passes a receiver with a durable queue that answers the first request long after its duplicate", async () => {
+    const ledger = createLedger();
+    const { handled, whileSlow } = ledger;
+    const queued = new Set<string>();
+    const target: Answering = async ({ headers }) => {
+      const id = headers.get("x-webhook-id") ?? "";
+      if (!queued.has(id)) {
+        queued.add(id);
+        void ledger.record({ id });
+        await wait(700);
+      }
+      return new Response("queued", { status: 202 });
+    };
+    expect(await judgeSlow({ target, handled, whileSlow })).toMatchObject({ result: "passed" });
   });
 
   it("whileSlow alone is enough if the receiver names a duplicate, and the report says so", async () => {
