@@ -62,7 +62,7 @@ export interface History {
    * the queue. Undefined in lease mode, where the ledger has the effects.
    */
   readonly exactIds: readonly string[] | undefined;
-  /** Unfinished jobs at the end of the run, in inbox mode. */
+  /** Unfinished jobs at the end of the run, in inbox mode. The lab may add the state of a job to its id. */
   readonly unfinishedIds: readonly string[];
   /** Limits of this mode, in addition to the common rules. */
   readonly limits: OwnLimits;
