@@ -1,9 +1,11 @@
 import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
-import type { QueueMessage } from "../../src/inbox/index.js";
+import { memoryStore } from "../../src/index.js";
+import { inboxConsume, type QueueMessage } from "../../src/inbox/index.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
 import { growsToAStrangeJob, warnsOfNoListeners } from "../support/inbox/broker-cases.js";
 import { deferred } from "../support/deferred.js";
@@ -14,8 +16,8 @@ import { startedForAll } from "../support/started-for-all.js";
 
 describeNats("NATS", () => {
   const server = startedForAll(startNatsServer);
-  const open = async (queueName: string = randomUUID()) => {
-    const connection = await connect({ servers: server().url });
+  const open = async (queueName: string = randomUUID(), { url } = server()) => {
+    const connection = await connect({ servers: url });
     const client = jetstream(connection);
     const driver = natsQueue({ connection, jetstream: client, queueName });
     const putStrange = (job: object) => client.publish(`${queueName}.job`, JSON.stringify(job));
@@ -73,6 +75,51 @@ describeNats("NATS", () => {
     expect(buried).toBe(false);
     await Promise.all([first?.stop(), second?.stop()]);
     await Promise.all([busy.connection.close(), other.connection.close()]);
+  });
+
+  it("a growing replay on NATS ends although a crash brought finished jobs back", async () => {
+    const own = await startNatsServer();
+    const queueName = randomUUID();
+    const before = await open(queueName, own);
+    const ids = Array.from({ length: 40 }, (_, n) => `alarm-${n}`);
+    const options = { store: memoryStore(), logger: false, concurrency: 2 } as const;
+    // The second attempt is a message of its own, which comes back beside that of the replay.
+    const retries = { retryLimit: 1, retryDelayMs: 1_000 };
+    let dead = 0;
+    const killed = deferred<undefined>();
+    const failing = inboxConsume({
+      ...{ ...options, ...retries, driver: before.driver },
+      onJob: ({ outcome }) => (dead += Number(outcome === "dead")),
+      handlers: {
+        async new_alarm(_, { id }) {
+          // NATS 2.9 brings back what was removed if another message of the stream was left.
+          if (id === "in-flight") await killed.promise;
+          throw new Error("fails");
+        },
+      },
+    });
+    for (const id of [...ids, "in-flight"]) await before.driver.put(await alarmJob(id), undefined);
+    await settlesAt(() => dead, ids.length);
+    // The server writes within this time to its disk that the consumer is through with them.
+    await pause(1_000);
+    await own.kill();
+    killed.resolve(undefined);
+    await before.connection.close();
+    await failing.stop();
+    await own.start();
+
+    const after = await open(queueName, own);
+    const handled: string[] = [];
+    const working = inboxConsume({
+      ...{ ...options, driver: after.driver },
+      handlers: { new_alarm: (_, { id }) => handled.push(id) },
+    });
+    const replay = await after.driver.replay("all", { growing: true, groupTimeoutMs: 10_000 });
+    expect(replay).toEqual({ replayed: ids, notFound: [] });
+    await settlesAt(() => ids.every((id) => handled.includes(id)), true);
+    await working.stop();
+    await after.connection.close();
+    await own.close();
   });
 
   it("a NATS worker of 30 jobs at once makes Node warn of no leak", async () => {

@@ -17,7 +17,7 @@ export interface NatsJetStream {
     subject: string,
     data: string,
     options: { readonly msgID: string },
-  ): PromiseLike<{ readonly duplicate: boolean }>;
+  ): PromiseLike<{ readonly seq: number; readonly duplicate: boolean }>;
   jetstreamManager(): PromiseLike<NatsManager>;
 }
 
@@ -57,8 +57,6 @@ interface NatsConsumerInfo {
   /** Messages that no consumer has had yet. */
   readonly num_pending: number;
   readonly delivered: { readonly stream_seq: number };
-  /** All messages up to this one are acknowledged. */
-  readonly ack_floor: { readonly stream_seq: number };
 }
 
 /** A message that stays in its stream. */

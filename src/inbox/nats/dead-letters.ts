@@ -2,7 +2,7 @@ import type { DeadDelivery, DeadLetters } from "../dead-deliveries.js";
 import { readDeadRecord } from "../dead-record.js";
 import { queueErrorOf } from "../queue-error.js";
 import type { NatsManager, NatsStoredMessage } from "./client.js";
-import { CONSUMER, type NatsStreams } from "./streams.js";
+import type { NatsStreams } from "./streams.js";
 
 /** The part of a subject that names the delivery, in which a dot separates parts. No delivery id has a tilde. */
 export function tokenOf(id: string): string {
@@ -30,6 +30,9 @@ export function copyIdOf(what: string, { seq, time }: NatsStoredMessage): string
   return `${what}#${String(seq)}#${String(time.getTime())}`;
 }
 
+/** The places of the jobs of a growing replay and of the dead jobs that it replayed, by delivery id. */
+type Replayed = Map<string, { readonly job: number; readonly dead: number }>;
+
 /** The dead jobs, in a stream that keeps one message for each delivery. */
 export function deadLettersOf(streams: NatsStreams): DeadLetters {
   const { name, deadName, jetstream } = streams;
@@ -45,7 +48,7 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
   }
   const forEach = (
     ids: readonly string[],
-    isTaken: (message: NatsStoredMessage) => Promise<boolean>,
+    isTaken: (message: NatsStoredMessage, id: string) => Promise<boolean>,
   ): Promise<ReadonlySet<string>> =>
     withSafeErrors(async () => {
       const { streams: api } = await streams.open();
@@ -53,7 +56,7 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
       for (const id of ids) {
         const query = { last_by_subj: `${deadName}.${tokenOf(id)}` };
         const message = await api.getMessage(deadName, query);
-        if (message === null || !(await isTaken(message))) continue;
+        if (message === null || !(await isTaken(message, id))) continue;
         // False or an error: another call was faster.
         const isGone = api.deleteMessage(deadName, message.seq);
         if (await isGone.then(undefined, () => false)) found.add(id);
@@ -61,28 +64,32 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
       return found;
     });
 
-  const replay = (ids: readonly string[]) =>
-    forEach(ids, async (message) => {
+  const replay = (ids: readonly string[], replayed?: Replayed) =>
+    forEach(ids, async (message, id) => {
       const { data } = readDeadRecord(message.data, "");
       const msgID = copyIdOf("replay", message);
       const subject = `${name}.${message.subject.slice(deadName.length + 1)}.job`;
-      await jetstream.publish(subject, JSON.stringify(data), { msgID });
+      const job = await jetstream.publish(subject, JSON.stringify(data), { msgID });
+      replayed?.set(id, { job: job.seq, dead: message.seq });
       return true;
     });
-  const unhandled = (ids: readonly string[]) =>
+  const unhandled = (ids: readonly string[], replayed: Replayed) =>
     withSafeErrors(async () => {
-      const { streams: api, consumers } = await streams.open();
-      // After a crash, NATS 2.9 still has messages that were acknowledged.
-      const { ack_floor: finished } = await consumers.info(name, CONSUMER);
+      const { streams: api } = await streams.open();
       const found = new Map<string, "open" | "failed">();
       for (const id of ids) {
+        const { job: leastJob = 0, dead: lastDead = 0 } = replayed.get(id) ?? {};
         const last = (stream: string, rest: string) =>
           api.getMessage(stream, { last_by_subj: `${stream}.${tokenOf(id)}${rest}` });
+        // After a crash, NATS 2.9 still has messages that were removed: those before the replay say nothing.
         // A job is stored in its next place before it is removed from the one before, so look in this order.
         const job = await last(name, ".>");
-        if (job !== null && job.seq > finished.stream_seq) {
+        if (job !== null && job.seq >= leastJob) {
           found.set(id, placeOf(job.subject).attempt > 1 ? "failed" : "open");
-        } else if ((await last(deadName, "")) !== null) found.set(id, "failed");
+          continue;
+        }
+        const dead = await last(deadName, "");
+        if (dead !== null && dead.seq > lastDead) found.set(id, "failed");
       }
       return found;
     });
@@ -99,7 +106,13 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
       }),
     replay,
     discard: (ids) => forEach(ids, () => Promise.resolve(true)),
-    watch: () => ({ replay, unhandled }),
+    watch() {
+      const replayed: Replayed = new Map();
+      return {
+        replay: (ids) => replay(ids, replayed),
+        unhandled: (ids) => unhandled(ids, replayed),
+      };
+    },
   };
 }
 
