@@ -26,6 +26,8 @@ export interface Handling {
   flush(timeoutMs: number): Promise<void>;
   /** The number of handled deliveries whose completion the store has not taken yet. */
   completionsPending(): number;
+  /** Whether this delivery was handled here, and the store has not taken its completion yet. */
+  isCompletionPending(id: string): boolean;
 }
 
 /** The options that bound handling, in milliseconds. */

@@ -61,6 +61,10 @@ export class LeasedHandling implements Handling {
     return this.#claims.settlements.completions.size();
   }
 
+  isCompletionPending(id: string): boolean {
+    return this.#claims.settlements.isHandled(id);
+  }
+
   async #claimBoth(delivery: Delivery, keys: RecordKeys): Promise<Claim> {
     const recordKey = await keys.keyOf(delivery);
     return this.#claims.claim(delivery.headers.id, delivery.trace.deadline, recordKey);

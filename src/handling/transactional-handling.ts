@@ -73,6 +73,10 @@ export class TransactionalHandling implements Handling {
     return 0;
   }
 
+  isCompletionPending(): boolean {
+    return false;
+  }
+
   async #process(delivery: Delivery, onTimeout: (error: DeadlineError) => void): Promise<Ending> {
     const { id } = delivery.headers;
     const heartbeat = new Heartbeat(this.#times.leaseMs);

@@ -97,7 +97,10 @@ export class JobHandling {
     stopExtending?.();
     if (this.#held.get(key) === held) this.#held.delete(key);
     this.#handled.delete(held);
-    return { ...ending, takeover: trace.takeover === true, hasRun };
+    const facts = { takeover: trace.takeover === true, hasRun };
+    // Only this process knows that it is handled: without this message, a crash would end that memory.
+    const isOpen = ending.outcome === "duplicate" && this.#handling.isCompletionPending(key);
+    return isOpen ? { ...facts, outcome: "in_flight" } : { ...facts, ...ending };
   }
 
   /** Extends a message by the lease. Never rejects: without an answer, the next extension decides. */

@@ -150,12 +150,11 @@ export class JobRuns {
       case "duplicate":
         return { ending: "skipped" };
       case "handled":
+      case "discarded":
         // The store has not taken the completion, and the message is lost: another run may begin.
         return handled.unfinished === undefined
-          ? { ending: "handled", takeover }
+          ? { ending: outcome, error, takeover }
           : { ending: "postponed" };
-      case "discarded":
-        return { ending: "discarded", error, takeover };
       case "retry_later":
         return { ending: outcome, error, takeover, retryAfterMs: clampRetryAfterMs(retryAfterMs) };
       case "handler_failed":

@@ -189,6 +189,32 @@ describe("a worker of any queue", () => {
     expect(seen).toEqual([false, true]);
   });
 
+  it.each([
+    ["handled", () => undefined],
+    ["discarded", () => Promise.reject(new DiscardDelivery())],
+  ])(
+    "keeps the next message of a %s job until the store has its completion",
+    async (_, new_alarm) => {
+      const events: string[] = [];
+      const failures = { complete: 1_000 };
+      const handlers = { new_alarm };
+      const { run } = worker({ store: watchedStore(events, failures), handlers });
+      const job = await alarmJob("a");
+      const lost = watchedMessage(job, events, { holds: () => false });
+      const ran = run(lost);
+      await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+      await ran;
+      const again = watchedMessage(job, events, { attempt: 2 });
+      await run(again);
+      expect([lost.settled, again.settled]).toEqual([[], [{ result: "retry", afterMs: 10_000 }]]);
+      failures.complete = 0;
+      await vi.advanceTimersByTimeAsync(60_000);
+      const last = watchedMessage(job, events, { attempt: 3 });
+      await run(last);
+      expect(last.settled).toEqual([{ result: "done" }]);
+    },
+  );
+
   it("postpones a delivery that another worker has, without an error and until the lease ends", async () => {
     const store = memoryStore();
     store.claim("job.a", "other", { leaseMs: 20_000, retentionMs: 1e9 });
