@@ -388,12 +388,13 @@ describe("whatever fails and in whichever order messages come", () => {
   const faults = fc.record({
     claim: fc.nat(2),
     renew: fc.nat(2),
-    complete: fc.nat(3),
+    complete: fc.nat(6),
     release: fc.nat(2),
   });
   const runs = fc.array(
     fc.record({
       id: fc.constantFrom("a", "b"),
+      afterMs: fc.constantFrom(0, 1, 3_000, 8_000),
       handlerMs: fc.constantFrom(0, 500, 2_500, 7_000),
       fails: fc.boolean(),
       isLost: fc.boolean(),
@@ -429,6 +430,8 @@ describe("whatever fails and in whichever order messages come", () => {
         };
         const { run } = worker({ store: watched, handlers });
         const ran = messages.map(async (given) => {
+          const { afterMs } = given;
+          if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs));
           byId.set(given.id, given);
           const own: string[] = [];
           await run(watchedMessage(await alarmJob(given.id), own, { holds: () => !given.isLost }));
