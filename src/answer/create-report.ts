@@ -1,6 +1,6 @@
 import { lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf } from "../records/online-data-event.js";
-import type { OutcomeReport } from "./observers.js";
+import type { Draft, OutcomeReport } from "./observers.js";
 import { hasHungUp, type Ending, type Trace } from "./trace.js";
 
 /**
@@ -16,22 +16,23 @@ export function createReport(
   const { startedAt, bytes, id, type, secretIndex, takeover, record } = trace;
   const eventType = type === "delete_my_data_event" ? eventTypeOf(record) : undefined;
   const lag = record === undefined ? undefined : lagOf(record, trace.timestampMs);
-  return {
+  const report: Draft<OutcomeReport> = {
     outcome,
     status,
     bytes,
     durationMs: performance.now() - startedAt,
-    ...(id === undefined ? {} : { id }),
-    ...(type === undefined ? {} : { type }),
-    ...(eventType === undefined ? {} : { eventType }),
-    ...(secretIndex === undefined ? {} : { secretIndex }),
-    ...(takeover === undefined ? {} : { takeover }),
-    ...(sameRecord === undefined ? {} : { sameRecord }),
-    ...(trace.recovered ? { recovered: true } : {}),
-    ...(!isLate && hasHungUp(trace) ? { disconnected: true } : {}),
-    ...(lag === undefined ? {} : { lagMs: lag.lagMs }),
-    ...(lag?.attempt === undefined ? {} : { attempt: lag.attempt }),
-    ...(error === undefined ? {} : { error }),
-    ...(isLate ? { late: true } : {}),
   };
+  if (id !== undefined) report.id = id;
+  if (type !== undefined) report.type = type;
+  if (eventType !== undefined) report.eventType = eventType;
+  if (secretIndex !== undefined) report.secretIndex = secretIndex;
+  if (takeover !== undefined) report.takeover = takeover;
+  if (sameRecord !== undefined) report.sameRecord = sameRecord;
+  if (trace.recovered) report.recovered = true;
+  if (!isLate && hasHungUp(trace)) report.disconnected = true;
+  if (lag !== undefined) report.lagMs = lag.lagMs;
+  if (lag?.attempt !== undefined) report.attempt = lag.attempt;
+  if (error !== undefined) report.error = error;
+  if (isLate) report.late = true;
+  return report;
 }

@@ -78,6 +78,9 @@ export interface AuthenticDelivery {
   readonly status: number;
 }
 
+/** What observers get, while it is made. Its fields are set one by one: with spreads a traced delivery takes a fifth longer. */
+export type Draft<Report> = { -readonly [Field in keyof Report]: Report[Field] };
+
 /** An authentic delivery whose handler is about to run, as telemetry gets it. Holds nothing of the body. */
 export interface HandledDelivery {
   readonly kind: "delivery";

@@ -1,4 +1,4 @@
-import type { DurationRecorder } from "../answer/observers.js";
+import type { Draft, DurationRecorder, HandledDelivery } from "../answer/observers.js";
 import { GatewayWebhookError } from "../common/errors.js";
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { eventTypeOf } from "../records/online-data-event.js";
@@ -38,13 +38,16 @@ export function runDelivery(
   }
   const { id, type, takeover } = context;
   const eventType = type === "delete_my_data_event" ? eventTypeOf(trace.record) : undefined;
-  const work = {
-    ...({ kind: "delivery", id, type, takeover } as const),
-    ...(eventType === undefined ? {} : { eventType }),
-    ...(trace.recovered ? ({ recovered: true } as const) : {}),
+  const work: Draft<HandledDelivery> = {
+    kind: "delivery",
+    id,
+    type,
+    takeover,
     timestampMs: context.timestamp.getTime(),
     bytes: trace.bytes,
   };
+  if (eventType !== undefined) work.eventType = eventType;
+  if (trace.recovered) work.recovered = true;
   return observation.run(work, () => timed(durations, call, context));
 }
 
