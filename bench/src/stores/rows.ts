@@ -19,7 +19,12 @@ const redisEngine = async (): Promise<StartEngine> =>
 export const ROWS = {
   "PostgreSQL, pg": {
     start: postgresEngine,
-    contenders: async () => (await import("./receivers/postgres.js")).throughStore,
+    contenders: async () => (await import("./receivers/postgres.js")).throughStore(),
+    byHand: "`INSERT … ON CONFLICT DO NOTHING`",
+  },
+  "PostgreSQL, pg, `prepare: true`": {
+    start: postgresEngine,
+    contenders: async () => (await import("./receivers/postgres.js")).throughStore(true),
     byHand: "`INSERT … ON CONFLICT DO NOTHING`",
   },
   "MariaDB, mysql2": {
@@ -44,7 +49,12 @@ export const ROWS = {
   },
   "postgresTransactions, pg": {
     start: postgresEngine,
-    contenders: async () => (await import("./receivers/postgres.js")).throughTransactions,
+    contenders: async () => (await import("./receivers/postgres.js")).throughTransactions(),
+    byHand: "`BEGIN`, `INSERT`, `COMMIT`",
+  },
+  "postgresTransactions, pg, `prepare: true`": {
+    start: postgresEngine,
+    contenders: async () => (await import("./receivers/postgres.js")).throughTransactions(true),
     byHand: "`BEGIN`, `INSERT`, `COMMIT`",
   },
   "inbox, pg-boss": {

@@ -13,10 +13,10 @@ function poolOf({ port, database }: Place): pg.Pool {
 }
 
 /** `postgresStore` beside one `INSERT … ON CONFLICT DO NOTHING`. */
-export const throughStore: Contenders = {
+export const throughStore = (prepare = false): Contenders => ({
   async ours(load, place) {
     const { postgresStore } = await load<typeof postgres>("postgres");
-    const store = postgresStore({ pool: poolOf(place) });
+    const store = postgresStore({ pool: poolOf(place), prepare });
     await store.migrate();
     return { store };
   },
@@ -25,13 +25,13 @@ export const throughStore: Contenders = {
     await pool.query(CREATE);
     return async (id) => (await pool.query(CLAIM, [id])).rowCount === 1;
   },
-};
+});
 
 /** `postgresTransactions` beside the same insert between BEGIN and COMMIT. */
-export const throughTransactions: Contenders = {
+export const throughTransactions = (prepare = false): Contenders => ({
   async ours(load, place) {
     const { postgresTransactions } = await load<typeof postgres>("postgres");
-    const store = postgresTransactions({ pool: poolOf(place) });
+    const store = postgresTransactions({ pool: poolOf(place), prepare });
     await store.migrate();
     return { store };
   },
@@ -50,4 +50,4 @@ export const throughTransactions: Contenders = {
       }
     };
   },
-};
+});
