@@ -3,15 +3,17 @@ import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
-import { bytesTable } from "./stores/bytes-per-id.js";
+import { rememberedTable } from "./stores/remembered-ids.js";
 import { readLabOptions } from "./stores/lab-options.js";
 import { costTable, shortTable, speedTable } from "./stores/lab-tables.js";
 import { measureRow, type LevelResult } from "./stores/measure-row.js";
 import { rowsNamed } from "./stores/rows.js";
 
 const options = readLabOptions(process.argv.slice(2));
-if (options.bytes) {
-  process.stdout.write(renderTable(await bytesTable(rowsNamed(options.only), options.package)));
+if (options.remembered) {
+  process.stdout.write(
+    renderTable(await rememberedTable(rowsNamed(options.only), options.package)),
+  );
   // The pools of the stores are still open.
   process.exit();
 }

@@ -18,8 +18,8 @@ export interface LabOptions {
   readonly rounds: number;
   /** How long each contender is loaded in a round. */
   readonly seconds: number;
-  /** Only counts the bytes that each store takes for an id. */
-  readonly bytes: boolean;
+  /** Only measures what remembered ids cost: bytes, and the time of a delivery beside them. */
+  readonly remembered: boolean;
   /** Keeps receiver and engine on the first core, and the load generator on the second. */
   readonly pin: boolean;
 }
@@ -38,7 +38,7 @@ export function readLabOptions(args: readonly string[]): LabOptions {
       node: { type: "string", default: process.execPath },
       rounds: { type: "string", default: "5" },
       seconds: { type: "string", default: "1" },
-      bytes: { type: "boolean", default: false },
+      remembered: { type: "boolean", default: false },
       pin: { type: "boolean", default: false },
     },
   });
@@ -52,7 +52,7 @@ export function readLabOptions(args: readonly string[]): LabOptions {
     node: resolve(from, values.node),
     rounds: positive("rounds", values.rounds),
     seconds: positive("seconds", values.seconds),
-    bytes: values.bytes,
+    remembered: values.remembered,
     pin: values.pin,
   };
 }

@@ -9,6 +9,7 @@ async function startBroker(start: typeof startNatsServer | typeof startRabbitmq)
     ...{ port, close, folder: "", syncs: undefined },
     databaseOf: (number) => `contender${number}`,
     bytes: () => Promise.resolve(Number.NaN),
+    remember: () => Promise.reject(new Error("the store of an inbox remembers its ids")),
   };
 }
 

@@ -18,6 +18,8 @@ export interface Engine {
   readonly syncs: (() => Promise<number>) | undefined;
   /** Bytes that our store takes in that database. For Redis all that it uses. */
   readonly bytes: (database: string) => Promise<number>;
+  /** Adds this many handled ids to our table, in one statement of the engine. */
+  readonly remember: (database: string, count: number) => Promise<unknown>;
   readonly close: () => Promise<void>;
 }
 

@@ -5,6 +5,7 @@ import type { Engine } from "./engine.js";
 /** From the catalogue without its cache, since the statistics of InnoDB are estimates. */
 const BYTES =
   "SELECT file_size AS bytes FROM information_schema.innodb_sys_tablespaces WHERE name = ?";
+const WEEK_MS = 604_800_000;
 
 /** MariaDB, which syncs each commit to the disk. */
 export async function startMariadbEngine(contenders: number): Promise<Engine> {
@@ -30,6 +31,11 @@ export async function startMariadbEngine(contenders: number): Promise<Engine> {
       const [rows] = await pool.query<RowDataPacket[]>(BYTES, [`${database}/gateway_deliveries`]);
       return Number(rows[0]?.["bytes"]);
     },
+    remember: (database, count) =>
+      pool.query(
+        `INSERT INTO ${database}.gateway_deliveries (\`key\`, expires_at)
+          SELECT UUID(), ${Date.now() + WEEK_MS} FROM seq_1_to_${count}`,
+      ),
     close: server.close,
   };
 }

@@ -4,6 +4,8 @@ import type { Engine } from "./engine.js";
 /** Ends the receivers' connections, so that each of them hands in its statistics. Their pools open new ones. */
 const HAND_IN =
   "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname LIKE 'contender%'";
+const REMEMBER = `INSERT INTO gateway_deliveries (key, expires_at)
+  SELECT gen_random_uuid(), now() + interval '7 days' FROM generate_series(1, $1)`;
 const SYNCS = "SELECT wal_sync::int AS syncs FROM pg_stat_wal";
 
 /** PostgreSQL, which syncs each commit to the disk. */
@@ -27,6 +29,11 @@ export async function startPostgresEngine(contenders: number): Promise<Engine> {
         .pool({ database })
         .query<{ bytes: string }>("SELECT pg_total_relation_size('gateway_deliveries') AS bytes");
       return Number(rows[0]?.bytes);
+    },
+    async remember(database, count) {
+      const own = server.pool({ database, max: 1 });
+      await own.query(REMEMBER, [count]);
+      await own.query("VACUUM ANALYZE gateway_deliveries");
     },
     close: server.close,
   };

@@ -4,6 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "./engine.js";
 
+const REMEMBER = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+  INSERT INTO gateway_deliveries (key, forget_at)
+  SELECT lower(hex(randomblob(18))), (julianday('now') - 2440580.5) * 86400000 FROM n`;
+
 /** SQLite: a file for each contender. It runs in the receiver's process. */
 export function startSqliteEngine(): Promise<Engine> {
   const folder = mkdtempSync(join(tmpdir(), "bench-sqlite-"));
@@ -18,6 +22,12 @@ export function startSqliteEngine(): Promise<Engine> {
       database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       database.close();
       return Promise.resolve(statSync(file).size);
+    },
+    remember(name, count) {
+      const database = new BetterSqlite3(join(folder, name));
+      database.prepare(REMEMBER).run(count);
+      database.close();
+      return Promise.resolve();
     },
     close() {
       rmSync(folder, { recursive: true });
