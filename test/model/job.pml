@@ -1,11 +1,11 @@
 /*
  * inboxConsume with a broker that has one delivery twice: the claim of job.<id>, the handler, the completion in the
- * store, and only then the settlement in the broker. Each run is in a process of its own.
+ * store, and only then the settlement in the broker. Runs 0 and 1 are in one process, run 2 in another.
  */
 #include "common.pml"
 
-mtype = { send, apply, arrive, refuse, lose, ok, fail, kill, end, lapse };
-mtype = { idle, claiming, claim_answer, running, completing, complete_answer, releasing, release_answer, settling, settle_answer };
+mtype = { send, apply, arrive, refuse, lose, again, ok, fail, kill, end, lapse };
+mtype = { idle, claiming, claim_answer, running, completing, complete_answer, completing_later, releasing, release_answer, settling, settle_answer };
 mtype = { free, leased, ended, completed, claimed, takeover, in_flight, held, lost_lease };
 mtype = { first_run, rerun, done, retry };
 mtype = { removed_was_handled, one_at_a_time, repeat_is_takeover, no_run_after_removal };
@@ -19,6 +19,13 @@ bool was_takeover[2];
 #else
 #define KEY(s) 0
 #endif
+
+#define P(s) ((s) / 2)
+/* What a process knows without the store: that it runs the job, or that it has handled it. */
+#define SAME(i, s) ((i) != (s) && P(i) == P(s) && KEY(i) == KEY(s))
+#define SUCCEEDED_AT(i) (at[i] == completing || at[i] == complete_answer || at[i] == completing_later)
+#define IS_PENDING(s) ((SAME(0, s) && SUCCEEDED_AT(0)) || (SAME(1, s) && SUCCEEDED_AT(1)))
+#define IS_RUNNING(s) ((SAME(0, s) && at[0] == running) || (SAME(1, s) && at[1] == running))
 
 /* The messages of the broker: who holds them. */
 #define READY (N + 1)
@@ -71,7 +78,7 @@ inline broker_settle(s) {
   fi
 }
 
-inline settle(s, what) { at[s] = settling; due[s] = what; said = what }
+inline settle(s, what) { at[s] = settling; due[s] = what; said = due[s] }
 
 inline begin(s) {
   for (i : 0 .. N - 1) {
@@ -90,7 +97,12 @@ end_quiet:
   /* The broker hands a message to a worker. */
   :: d_step { at[s] == idle && (holder[0] == READY || holder[1] == READY) ->
        message[s] = (holder[0] == READY -> 0 : 1); holder[message[s]] = s;
-       at[s] = claiming; STEP(send, s, none) }
+       if
+       :: IS_PENDING(s) -> settle(s, (BUG == 7 -> done : retry))
+       :: !IS_PENDING(s) && IS_RUNNING(s) -> settle(s, retry)
+       :: else -> at[s] = claiming
+       fi;
+       STEP(send, s, none) }
   :: d_step { at[s] == claiming -> store_claim(s, KEY(s)); at[s] = claim_answer; STEP(apply, s, result[s]) }
   :: d_step { at[s] == completing ->
        row[KEY(s)] = completed; owner[KEY(s)] = 0; was_takeover[KEY(s)] = false;
@@ -99,15 +111,23 @@ end_quiet:
   :: d_step { at[s] == settling -> broker_settle(s); at[s] = settle_answer; STEP(apply, s, result[s]) }
   :: d_step { at[s] == claim_answer ->
        if
-       :: result[s] == completed -> settle(s, done)
+       :: result[s] == completed -> settle(s, (IS_PENDING(s) -> retry : done))
        :: result[s] == in_flight -> settle(s, retry)
+       :: (result[s] == claimed || result[s] == takeover) && (IS_PENDING(s) || IS_RUNNING(s)) ->
+          at[s] = releasing; due[s] = (IS_PENDING(s) -> done : retry)
        :: else -> begin(s)
        fi;
        result[s] = none; STEP(arrive, s, none) }
   :: d_step { at[s] == complete_answer ->
        if :: BUG == 1 -> reset(s) :: else -> settle(s, done) fi;
        STEP(arrive, s, none) }
-  :: d_step { at[s] == release_answer -> settle(s, (BUG == 3 -> done : retry)); STEP(arrive, s, none) }
+  :: d_step { at[s] == release_answer ->
+       if
+       :: due[s] == none -> settle(s, (BUG == 3 -> done : retry))
+       :: due[s] == done && !IS_PENDING(s) -> settle(s, done)
+       :: else -> settle(s, retry)
+       fi;
+       STEP(arrive, s, none) }
   :: d_step { at[s] == settle_answer ->
        if :: unfinished[s] -> at[s] = completing :: else -> reset(s) fi;
        result[s] = none; STEP(arrive, s, none) }
@@ -117,17 +137,22 @@ end_quiet:
        STEP(ok, s, none) }
   :: d_step { at[s] == running && (WALKING || FAULT) ->
        faults = (WALKING -> faults : faults + 1); at[s] = releasing; STEP(fail, s, none) }
+  /* The store has not taken the completion, or its answer is lost: the call is made again. */
+  :: d_step { FAULT && at[s] == completing -> faults++; at[s] = completing_later; STEP(refuse, s, none) }
+  :: d_step { FAULT && at[s] == complete_answer -> faults++; at[s] = completing_later; STEP(lose, s, none) }
+  :: d_step { at[s] == completing_later -> at[s] = completing; STEP(again, s, none) }
   :: d_step { FAULT && at[s] == settling -> faults++; reset(s); STEP(refuse, s, none) }
   :: d_step { FAULT && at[s] == settle_answer -> faults++; reset(s); STEP(lose, s, none) }
-  :: d_step { FAULT && at[s] != idle && OFTEN_ENOUGH ->
-       faults++;
-       left_open = left_open || at[s] == running;
-       for (i : 0 .. 1) {
-         if :: (row[i] == leased || row[i] == ended) && owner[i] == s -> owner[i] = DEAD :: else fi;
-         if :: holder[i] == s -> holder[i] = DEAD :: else fi
-       }
-       reset(s); STEP(kill, s, none) }
   od
+}
+
+inline die(s) {
+  left_open = left_open || at[s] == running;
+  for (i : 0 .. 1) {
+    if :: (row[i] == leased || row[i] == ended) && owner[i] == s -> owner[i] = DEAD :: else fi;
+    if :: holder[i] == s -> holder[i] = DEAD :: else fi
+  }
+  reset(s)
 }
 
 #define LEFT(k) (owner[k] == DEAD || at[owner[k]] == idle)
@@ -150,6 +175,8 @@ end_quiet:
   END(1)
   LAPSE(0)
   LAPSE(1)
+  :: d_step { FAULT && (at[0] != idle || at[1] != idle) && OFTEN_ENOUGH -> faults++; die(0); die(1); STEP(kill, 0, none) }
+  :: d_step { FAULT && at[2] != idle && OFTEN_ENOUGH -> faults++; die(2); STEP(kill, 1, none) }
 #ifdef WALKS
   :: d_step { steps >= 60 || (holder[0] == GONE && holder[1] == GONE && at[0] == idle && at[1] == idle && at[2] == idle) ->
        for (i : 0 .. N - 1) { reset(i) }

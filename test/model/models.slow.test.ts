@@ -59,7 +59,7 @@ const STEPS: Readonly<Record<ModelName, string>> = {
     "ack ack_lost apply arrive end fail freeze ghost hang jump kill lose ok refuse refuse_late renew renew_lost retry retry_lost send stray thaw wait",
   transaction: "apply arrive end fail kill lose ok refuse send wait",
   record: "apply arrive end fail kill ok send",
-  job: "apply arrive end fail kill lapse lose ok refuse send",
+  job: "again apply arrive end fail kill lapse lose ok refuse send",
 };
 
 describeService("the models", missingSpin, () => {
@@ -68,7 +68,7 @@ describeService("the models", missingSpin, () => {
     ["lease", 3],
     ["transaction", 3],
     ["record", 3],
-    ["job", 3],
+    ["job", 2],
   ] as const)(
     "no state of the model %s with %i processes breaks a property",
     async (model, count) => {

@@ -187,20 +187,21 @@ export const MODELS: Readonly<Record<ModelName, Model>> = {
       jobFlaw(4, "repeat_is_takeover", "claims the id of the message"),
       jobStoreFlaw(5, "repeat_is_takeover", "hides a takeover"),
       jobStoreFlaw(6, "one_at_a_time", "forgets the lease"),
+      jobFlaw(7, "no_run_after_removal", "removes what only its process remembers"),
     ],
   },
 };
 
-/** Two requests of the model of leases are to one receiver. In the others each is to one of its own. */
+/** Two requests of the models of leases and of jobs are to one process. In the others each is to one of its own. */
 export const playOn = (model: ModelName, key: string, [store, subject]: Played): Replay =>
-  new Replay(key, store, subject, model === "lease" ? 2 : 3);
+  new Replay(key, store, subject, model === "lease" || model === "job" ? 2 : 3);
 
 /** The steps that break a property in a flawed model, and what the model says is broken. */
 export async function wayTo(model: ModelName, { bug, property }: Flaw) {
   const isLive = property === LIVENESS;
   const most = model === "lease" ? 4 : 2;
-  const options = { FAULTS: isLive ? 1 : most, BUG: bug };
-  const { trail = [] } = await verify(model, isLive ? { ...options, LIVE: 1 } : options);
+  const options = isLive ? { FAULTS: 1, LIVE: 1 as const } : { FAULTS: most, ONLY: property };
+  const { trail = [] } = await verify(model, { BUG: bug, ...options });
   const broken = trail.find(({ name }) => name === "broken")?.result;
   const way = trail.filter(({ name }) => name !== "broken");
   return { way, broken: isLive && broken === undefined && way.length > 0 ? LIVENESS : broken };

@@ -188,6 +188,8 @@ export class Replay {
         const call = this.#held(host, at, true);
         return this.#answer(host, call, () => call?.answer.reject(DOWN));
       }
+      case "again":
+        return (await this.#fire(host, isBackground)) ? "none" : "no timer";
       case "hang":
         return this.#hang(host, at);
       case "ok":

@@ -33,6 +33,8 @@ export interface ModelOptions {
   readonly PROCESSES?: 2 | 3;
   readonly FAULTS: number;
   readonly BUG?: number;
+  /** The property that is looked for. Default: all. */
+  readonly ONLY?: string;
   readonly LIVE?: 1;
   readonly WALKS?: number;
 }

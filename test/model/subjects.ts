@@ -125,7 +125,10 @@ function flawedStore(store: DeliveryStore, flaw: RecordFlaw | undefined): Delive
 
 /** What a worker can be made to do wrong. */
 export type WorkerFlaw =
-  "settles before it completes" | "settles a failure as done" | "claims the id of the message";
+  | "settles before it completes"
+  | "settles a failure as done"
+  | "claims the id of the message"
+  | "removes what only its process remembers";
 
 /** Workers of `inboxConsume`, and a broker that has one delivery in two messages. */
 export function workers(flaw?: WorkerFlaw): Subject {
@@ -136,6 +139,7 @@ export function workers(flaw?: WorkerFlaw): Subject {
 
   const start = ({ key, store, handlers, hold, say }: Tools) => {
     let completeLate: (() => unknown) | undefined;
+    let isPending = false;
     const { run } = inboxConsume({
       driver: { extends: "never" },
       store: {
@@ -143,7 +147,9 @@ export function workers(flaw?: WorkerFlaw): Subject {
         async complete(...given) {
           completeLate = () => store.complete(...given);
           if (flaw === "settles before it completes") return;
+          isPending = true;
           await completeLate();
+          isPending = false;
         },
       },
       handlers,
@@ -163,7 +169,8 @@ export function workers(flaw?: WorkerFlaw): Subject {
         async settle(settlement) {
           const hasFailed = settlement.result === "retry" && settlement.error !== undefined;
           const isFlawed = flaw === "settles a failure as done" && hasFailed;
-          const isDone = settlement.result === "done" || isFlawed;
+          const isRemembered = flaw === "removes what only its process remembers" && isPending;
+          const isDone = settlement.result === "done" || isFlawed || isRemembered;
           say(request, isDone ? "done" : "retry");
           const isTaken = await hold(request, () => {
             if (holders[message] !== receipt) return false;
