@@ -2,6 +2,7 @@ import { invalidOption } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import type { MaybePromise } from "../common/promises.js";
 import { replayGrowing, type Replayed, type WatchedReplay } from "./growing-replay.js";
+import { queueErrorOf } from "./queue-error.js";
 
 export type { Replayed } from "./growing-replay.js";
 
@@ -85,31 +86,46 @@ const OFFSET = { fallback: 0, min: 0, max: 1_000_000_000 };
 const GROUP_TIMEOUT = { fallback: 600_000, min: 1_000, max: 86_400_000 };
 const BATCH_SIZE = 100;
 
-/** Checks the arguments of the public methods and splits long lists of ids. */
-export function deadDeliveriesOf(letters: DeadLetters): DeadDeliveries {
+/**
+ * Checks the arguments of the public methods, splits long lists of ids, and replaces the errors of `engine`, which may
+ * quote a body.
+ */
+export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeliveries {
+  const safely = async <Result>(act: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await act();
+    } catch (error) {
+      throw queueErrorOf(engine, error);
+    }
+  };
   return {
     async list(options = {}) {
       const own = ownOptions("list", options, ["limit", "offset"]);
       const limit = integerOption("limit", own.limit, LIMIT);
-      return letters.list(limit, integerOption("offset", own.offset, OFFSET));
+      const offset = integerOption("offset", own.offset, OFFSET);
+      return safely(() => letters.list(limit, offset));
     },
     async replay(ids, options = {}) {
       const own = ownOptions("replay", options, ["growing", "groupTimeoutMs"]);
       const timeoutMs = integerOption("groupTimeoutMs", own.groupTimeoutMs, GROUP_TIMEOUT);
-      const wanted = ids === "all" ? await allIds(letters) : checkedIds(ids, ', or "all"');
-      if (own.growing !== true) return replayBy(letters, wanted);
-      const watched = await letters.watch();
-      try {
-        const replay = (group: readonly string[]) => replayBy(watched, group);
-        const unhandled = (group: readonly string[]) => watched.unhandled(group);
-        return await replayGrowing([...new Set(wanted)], replay, unhandled, timeoutMs);
-      } finally {
-        await watched.end?.();
-      }
+      const given = ids === "all" ? undefined : checkedIds(ids, ', or "all"');
+      return safely(async () => {
+        const wanted = given ?? (await allIds(letters));
+        if (own.growing !== true) return replayBy(letters, wanted);
+        const watched = await letters.watch();
+        try {
+          const replay = (group: readonly string[]) => replayBy(watched, group);
+          const unhandled = (group: readonly string[]) => watched.unhandled(group);
+          return await replayGrowing([...new Set(wanted)], replay, unhandled, timeoutMs);
+        } finally {
+          await watched.end?.();
+        }
+      });
     },
     async discard(ids) {
       const wanted = checkedIds(ids, "");
-      const { found, notFound } = await inBatches(wanted, (batch) => letters.discard(batch));
+      const discard = (batch: readonly string[]) => letters.discard(batch);
+      const { found, notFound } = await safely(() => inBatches(wanted, discard));
       return { discarded: found, notFound };
     },
   };

@@ -84,7 +84,7 @@ describe("a growing replay", () => {
     const ends = vi.fn(() => Promise.resolve());
     const lost = () => Promise.reject(new Error("the connection is lost"));
     const none = () => Promise.resolve(new Set<string>());
-    const letters = deadDeliveriesOf({
+    const letters = deadDeliveriesOf("memory", {
       ...{ list: () => Promise.resolve([]), replay: none, discard: none },
       watch: () => ({ replay: none, unhandled: lost, end: ends }),
     });

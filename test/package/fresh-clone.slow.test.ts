@@ -57,7 +57,7 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
     "the words stand for something of the reader's",
   ],
   [/^npm run bench -- (?:in-process|http)$/, "`npm run bench` starts all parts"],
-  [/^npm run bench -- (?:stores --bytes|soak --only .*)$/, "as without options"],
+  [/^npm run bench -- (?:stores --(?:remembered|node PATH)|soak --only .*)$/, "as without options"],
   [/^npm run (?:faults -- --seed N|platforms -- --fast)$/, "as without options"],
   [/^npm run platforms -- peers\b/, "it begins as `npm run platforms`"],
   [/^npx tsx test\/support\/sqlite\/build-driver/, "it has a test of its own"],

@@ -1,7 +1,7 @@
 import { deadDeliveriesOf, type DeadDeliveries, type DeadDelivery } from "../dead-deliveries.js";
 import { jobNameOf } from "../inbox-job.js";
 import { bullmqJobId, deliveryIdOfBullmqJob } from "../job-id.js";
-import { queueErrorOf, wordsOfText } from "../queue-error.js";
+import { wordsOfText } from "../queue-error.js";
 import type { BullmqQueue, BullmqStoredJob } from "./client.js";
 
 /** The failed jobs of a queue. BullMQ keeps them, with their bodies, until they are replayed or discarded. */
@@ -9,40 +9,37 @@ export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
   // A job that the inbox did not make is listed under its own id.
   const jobOf = async (id: string): Promise<BullmqStoredJob | undefined> =>
     (await queue.getJob(bullmqJobId(id))) ?? (await queue.getJob(id));
-  const forEach = (
+  const forEach = async (
     ids: readonly string[],
     act: (job: BullmqStoredJob) => PromiseLike<unknown>,
-  ): Promise<ReadonlySet<string>> =>
-    withSafeErrors(async () => {
-      const found = new Set<string>();
-      for (const id of ids) {
-        const job = await jobOf(id);
-        if (job !== undefined && (await job.isFailed()) && (await isDone(job, act))) found.add(id);
-      }
-      return found;
-    });
+  ): Promise<ReadonlySet<string>> => {
+    const found = new Set<string>();
+    for (const id of ids) {
+      const job = await jobOf(id);
+      if (job !== undefined && (await job.isFailed()) && (await isDone(job, act))) found.add(id);
+    }
+    return found;
+  };
 
   const replay = (ids: readonly string[]) =>
     forEach(ids, (job) => job.retry("failed", { resetAttemptsMade: true }));
-  const unhandled = (ids: readonly string[]) =>
-    withSafeErrors(async () => {
-      const found = new Map<string, "open" | "failed">();
-      for (const id of ids) {
-        const job = await jobOf(id);
-        if (job === undefined) continue;
-        const hasFailed = job.attemptsMade > 0 || (await job.isFailed());
-        found.set(id, hasFailed ? "failed" : "open");
-      }
-      return found;
-    });
+  const unhandled = async (ids: readonly string[]) => {
+    const found = new Map<string, "open" | "failed">();
+    for (const id of ids) {
+      const job = await jobOf(id);
+      if (job === undefined) continue;
+      const hasFailed = job.attemptsMade > 0 || (await job.isFailed());
+      found.set(id, hasFailed ? "failed" : "open");
+    }
+    return found;
+  };
 
-  return deadDeliveriesOf({
-    list: (limit, offset) =>
-      withSafeErrors(async () => {
-        const jobs = await queue.getJobs(["failed"], offset, offset + limit - 1, true);
-        // A job that was removed after its id was read is undefined.
-        return jobs.filter((job) => job !== undefined).map(deadDeliveryOf);
-      }),
+  return deadDeliveriesOf("BullMQ", {
+    async list(limit, offset) {
+      const jobs = await queue.getJobs(["failed"], offset, offset + limit - 1, true);
+      // A job that was removed after its id was read is undefined.
+      return jobs.filter((job) => job !== undefined).map(deadDeliveryOf);
+    },
     replay,
     discard: (ids) => forEach(ids, (job) => job.remove()),
     watch: () => ({ replay, unhandled }),
@@ -72,13 +69,4 @@ function deadDeliveryOf(job: BullmqStoredJob): DeadDelivery {
     failedAt: new Date(job.finishedOn ?? 0),
     error: wordsOfText(job.failedReason),
   };
-}
-
-/** Replaces errors of BullMQ, which may quote a body. */
-async function withSafeErrors<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    throw queueErrorOf("BullMQ", error);
-  }
 }

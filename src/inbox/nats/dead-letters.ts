@@ -1,6 +1,5 @@
 import type { DeadDelivery, DeadLetters } from "../dead-deliveries.js";
 import { readDeadRecord } from "../dead-record.js";
-import { queueErrorOf } from "../queue-error.js";
 import type { NatsManager, NatsStoredMessage } from "./client.js";
 import type { NatsStreams } from "./streams.js";
 
@@ -46,23 +45,22 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
       ({ seq } = message);
     }
   }
-  const forEach = (
+  const forEach = async (
     ids: readonly string[],
     isTaken: (message: NatsStoredMessage, id: string) => Promise<boolean>,
-  ): Promise<ReadonlySet<string>> =>
-    withSafeErrors(async () => {
-      const { streams: api } = await streams.open();
-      const found = new Set<string>();
-      for (const id of ids) {
-        const query = { last_by_subj: `${deadName}.${tokenOf(id)}` };
-        const message = await api.getMessage(deadName, query);
-        if (message === null || !(await isTaken(message, id))) continue;
-        // False or an error: another call was faster.
-        const isGone = api.deleteMessage(deadName, message.seq);
-        if (await isGone.then(undefined, () => false)) found.add(id);
-      }
-      return found;
-    });
+  ): Promise<ReadonlySet<string>> => {
+    const { streams: api } = await streams.open();
+    const found = new Set<string>();
+    for (const id of ids) {
+      const query = { last_by_subj: `${deadName}.${tokenOf(id)}` };
+      const message = await api.getMessage(deadName, query);
+      if (message === null || !(await isTaken(message, id))) continue;
+      // False or an error: another call was faster.
+      const isGone = api.deleteMessage(deadName, message.seq);
+      if (await isGone.then(undefined, () => false)) found.add(id);
+    }
+    return found;
+  };
 
   const replay = (ids: readonly string[], replayed?: Replayed) =>
     forEach(ids, async (message, id) => {
@@ -73,37 +71,35 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
       replayed?.set(id, { job: job.seq, dead: message.seq });
       return true;
     });
-  const unhandled = (ids: readonly string[], replayed: Replayed) =>
-    withSafeErrors(async () => {
-      const { streams: api } = await streams.open();
-      const found = new Map<string, "open" | "failed">();
-      for (const id of ids) {
-        const { job: leastJob = 0, dead: lastDead = 0 } = replayed.get(id) ?? {};
-        const last = (stream: string, rest: string) =>
-          api.getMessage(stream, { last_by_subj: `${stream}.${tokenOf(id)}${rest}` });
-        // After a crash, NATS 2.9 still has messages that were removed: those before the replay say nothing.
-        // A job is stored in its next place before it is removed from the one before, so look in this order.
-        const job = await last(name, ".>");
-        if (job !== null && job.seq >= leastJob) {
-          found.set(id, placeOf(job.subject).attempt > 1 ? "failed" : "open");
-          continue;
-        }
-        const dead = await last(deadName, "");
-        if (dead !== null && dead.seq > lastDead) found.set(id, "failed");
+  const unhandled = async (ids: readonly string[], replayed: Replayed) => {
+    const { streams: api } = await streams.open();
+    const found = new Map<string, "open" | "failed">();
+    for (const id of ids) {
+      const { job: leastJob = 0, dead: lastDead = 0 } = replayed.get(id) ?? {};
+      const last = (stream: string, rest: string) =>
+        api.getMessage(stream, { last_by_subj: `${stream}.${tokenOf(id)}${rest}` });
+      // After a crash, NATS 2.9 still has messages that were removed: those before the replay say nothing.
+      // A job is stored in its next place before it is removed from the one before, so look in this order.
+      const job = await last(name, ".>");
+      if (job !== null && job.seq >= leastJob) {
+        found.set(id, placeOf(job.subject).attempt > 1 ? "failed" : "open");
+        continue;
       }
-      return found;
-    });
+      const dead = await last(deadName, "");
+      if (dead !== null && dead.seq > lastDead) found.set(id, "failed");
+    }
+    return found;
+  };
 
   return {
-    list: (limit, offset) =>
-      withSafeErrors(async () => {
-        const listed: DeadDelivery[] = [];
-        for await (const { subject, data } of messages(await streams.open())) {
-          listed.push(readDeadRecord(data, subject.slice(deadName.length + 1)).delivery);
-          if (listed.length === offset + limit) break;
-        }
-        return listed.slice(offset);
-      }),
+    async list(limit, offset) {
+      const listed: DeadDelivery[] = [];
+      for await (const { subject, data } of messages(await streams.open())) {
+        listed.push(readDeadRecord(data, subject.slice(deadName.length + 1)).delivery);
+        if (listed.length === offset + limit) break;
+      }
+      return listed.slice(offset);
+    },
     replay,
     discard: (ids) => forEach(ids, () => Promise.resolve(true)),
     watch() {
@@ -114,13 +110,4 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
       };
     },
   };
-}
-
-/** Replaces errors of NATS. */
-async function withSafeErrors<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    throw queueErrorOf("NATS", error);
-  }
 }

@@ -77,7 +77,7 @@ export function natsQueue(options: NatsQueueOptions): QueueDriver<unknown> & Dea
     },
     waiting: () => stateOf(streams),
     receive: (run, receiveOptions) => receiveMessages(streams, connection, run, receiveOptions),
-    ...deadDeliveriesOf(deadLettersOf(streams)),
+    ...deadDeliveriesOf("NATS", deadLettersOf(streams)),
   };
 }
 

@@ -1,7 +1,7 @@
 import { deadDeliveriesOf, type DeadDeliveries } from "../dead-deliveries.js";
 import { jobNameOf } from "../inbox-job.js";
 import { pgBossJobId } from "../job-id.js";
-import { queueErrorOf, wordsOfText } from "../queue-error.js";
+import { wordsOfText } from "../queue-error.js";
 import {
   ATTEMPTS,
   deadLetterQueueOf,
@@ -17,18 +17,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export function deadLettersOf(tables: PgBossTables): DeadDeliveries {
   const statements = statementsOf(tables.schema);
 
-  const sql = async (text: string, ...values: unknown[]) => {
-    try {
-      return await tables.run(text, ...values);
-    } catch (error) {
-      throw queueErrorOf("pg-boss", error);
-    }
-  };
-
   /** The dead letters of deliveries: the id of each, and of the job that it comes from. */
   const find = async (ids: readonly string[]) =>
     Promise.all(
-      (await sql(statements.find, ids)).map(async (row) => {
+      (await tables.run(statements.find, ids)).map(async (row) => {
         const letter = String(row["letter"]);
         const { id } = jobNameOf(row["name"]);
         // If the inbox did not make the job, the id of its source is unknown.
@@ -41,7 +33,7 @@ export function deadLettersOf(tables: PgBossTables): DeadDeliveries {
   const take = async (ids: readonly string[], statement: string) => {
     const found = await find(ids);
     const [letters, sources] = [found.map((l) => l.letter), found.map((l) => l.source)];
-    const rows = await sql(statement, letters, sources);
+    const rows = await tables.run(statement, letters, sources);
     const taken = new Set(rows.map(({ source }) => source));
     return new Set(found.filter(({ source }) => taken.has(source)).map(({ id }) => id));
   };
@@ -54,7 +46,7 @@ export function deadLettersOf(tables: PgBossTables): DeadDeliveries {
       // A job that the inbox did not make is listed under its letter's id, and replayed with it.
       if (UUID.test(id)) jobs.set(id, id);
     }
-    const rows = await sql(statements.unhandled, [...jobs.keys()]);
+    const rows = await tables.run(statements.unhandled, [...jobs.keys()]);
     const found = rows.map(
       (row) => [jobs.get(String(row["id"])) ?? "", row["failed"] ? "failed" : "open"] as const,
     );
@@ -62,9 +54,9 @@ export function deadLettersOf(tables: PgBossTables): DeadDeliveries {
     return new Map([...found, ...dead]);
   };
 
-  return deadDeliveriesOf({
+  return deadDeliveriesOf("pg-boss", {
     async list(limit, offset) {
-      const rows = await sql(statements.list, limit, offset);
+      const rows = await tables.run(statements.list, limit, offset);
       return rows.map((row) => {
         const { id = String(row["letter"]), type } = jobNameOf(row["name"]);
         return {

@@ -1,7 +1,6 @@
 import type { DeadDelivery, DeadLetters } from "../dead-deliveries.js";
 import { jsonOf, readDeadRecord } from "../dead-record.js";
 import type { WatchedReplay } from "../growing-replay.js";
-import { queueErrorOf } from "../queue-error.js";
 import type { AmqpChannel, AmqpMessage } from "./client.js";
 import type { RabbitLink } from "./link.js";
 
@@ -15,23 +14,19 @@ export function deadLettersOf(link: RabbitLink): DeadLetters {
       channel: AmqpChannel,
     ) => boolean | Promise<boolean>,
   ): Promise<void> => {
-    try {
-      const { connection } = await link.open();
-      const channel = await connection.createConfirmChannel();
-      // Its errors reject the calls below.
-      channel.on("error", () => undefined);
-      let message = await channel.get(link.deadName);
-      while (message !== false) {
-        const { messageId } = message.properties;
-        const record = readDeadRecord(message.content, String(messageId));
-        if (!(await visit(record, message, channel))) break;
-        message = await channel.get(link.deadName);
-      }
-      channel.nackAll(true);
-      await channel.close();
-    } catch (error) {
-      throw queueErrorOf("RabbitMQ", error);
+    const { connection } = await link.open();
+    const channel = await connection.createConfirmChannel();
+    // Its errors reject the calls below.
+    channel.on("error", () => undefined);
+    let message = await channel.get(link.deadName);
+    while (message !== false) {
+      const { messageId } = message.properties;
+      const record = readDeadRecord(message.content, String(messageId));
+      if (!(await visit(record, message, channel))) break;
+      message = await channel.get(link.deadName);
     }
+    channel.nackAll(true);
+    await channel.close();
   };
   const takeAll = async (
     ids: readonly string[],
@@ -89,7 +84,7 @@ async function watchedReplay(
       }),
     unhandled(ids) {
       // Its replies are lost.
-      if (closed.aborted) return Promise.reject(queueErrorOf("RabbitMQ", closed.reason));
+      if (closed.aborted) return Promise.reject(closed.reason as Error);
       return Promise.resolve(new Map([...states].filter(([id]) => ids.includes(id))));
     },
     async end() {

@@ -73,7 +73,7 @@ export function rabbitmqQueue(options: RabbitmqQueueOptions): RabbitmqQueue {
       return { count: (await channel.checkQueue(name)).messageCount, dead };
     },
     receive: (run, given) => receiveMessages(new RabbitLink(connect, name), run, given),
-    ...deadDeliveriesOf(deadLettersOf(link)),
+    ...deadDeliveriesOf("RabbitMQ", deadLettersOf(link)),
     close: () => link.close(),
   };
 }

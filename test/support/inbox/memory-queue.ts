@@ -43,7 +43,7 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
     this.broker = broker;
     const replay = (ids: readonly string[]) => Promise.resolve(this.replayDead(ids));
     const unhandled = (ids: readonly string[]) => Promise.resolve(this.unhandled(ids));
-    this.#dead = deadDeliveriesOf({
+    this.#dead = deadDeliveriesOf("memory", {
       list: (limit, offset) => Promise.resolve(this.listDead().slice(offset, offset + limit)),
       replay,
       discard: (ids) => Promise.resolve(this.discardDead(ids)),
