@@ -1,4 +1,4 @@
-import { within } from "../../common/timers.js";
+import { pause, within } from "../../common/timers.js";
 import { QueueError, queueErrorOf } from "../queue-error.js";
 import {
   contentOf,
@@ -19,6 +19,9 @@ export interface JobHeaders {
 const CONNECT_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 const SECOND_MS = 1_000;
+/** RabbitMQ refuses messages for a moment after two clients have declared a quorum queue at once. */
+const REFUSED_MS = 200;
+const MOST_REFUSALS = 5;
 /** A quorum queue that never drops a message: it moves it on only when the next queue has it. */
 const QUORUM = { "x-queue-type": "quorum", "x-overflow": "reject-publish" };
 /**
@@ -75,24 +78,16 @@ export class RabbitLink {
     await this.publish(await this.open(), this.name, contentOf(job), headers, reply);
   }
 
-  /** Resolves when the queue has the message on a majority of its servers. */
-  async publish(
-    { channel, returned }: OpenLink,
-    queue: string,
-    content: Uint8Array,
-    headers: JobHeaders,
-    reply?: AmqpReplyAddress,
-  ): Promise<void> {
-    const messageId = crypto.randomUUID();
-    const options = { persistent: true, mandatory: true, messageId, headers, ...reply } as const;
-    await new Promise<void>((resolve, reject) => {
-      channel.publish("", queue, content, options, (error) => {
-        // The return comes before the confirmation.
-        if (returned.delete(messageId)) reject(new QueueError("RabbitMQ has no such queue"));
-        else if (error === null || error === undefined) resolve();
-        else reject(queueErrorOf("RabbitMQ did not take the message", error));
-      });
-    });
+  /** Resolves when the queue has the message on a majority of its servers. If it refuses the message, tries again. */
+  async publish(open: OpenLink, ...message: Message): Promise<void> {
+    for (let refusals = 1; ; refusals += 1) {
+      const error = await refusalOf(open, ...message);
+      if (error === undefined) return;
+      if (open.closed.aborted || refusals === MOST_REFUSALS) {
+        throw queueErrorOf("RabbitMQ did not take the message", error);
+      }
+      await pause(REFUSED_MS);
+    }
   }
 
   /** As `publish`, into a queue from which the message comes back after the delay or up to a quarter later. */
@@ -152,6 +147,29 @@ export class RabbitLink {
       throw error;
     }
   }
+}
+
+type Message = readonly [
+  queue: string,
+  content: Uint8Array,
+  headers: JobHeaders,
+  reply?: AmqpReplyAddress | undefined,
+];
+
+/** Publishes a message once. Resolves to the error if the queue or a closed channel has not taken it. */
+async function refusalOf(
+  { channel, returned }: OpenLink,
+  ...[queue, content, headers, reply]: Message
+): Promise<unknown> {
+  const messageId = crypto.randomUUID();
+  const options = { persistent: true, mandatory: true, messageId, headers, ...reply } as const;
+  return new Promise((resolve, reject) => {
+    channel.publish("", queue, content, options, (error) => {
+      // The return comes before the confirmation.
+      if (returned.delete(messageId)) reject(new QueueError("RabbitMQ has no such queue"));
+      else resolve(error ?? undefined);
+    });
+  });
 }
 
 function deadLettersTo(queue: string): object {
