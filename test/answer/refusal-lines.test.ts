@@ -136,6 +136,11 @@ describe("the log line of a malformed delivery", () => {
       `${ID} is missing; X-Webhook-Timestamp is not 1 to 12 digits.`,
     ],
     [
+      "is missing beside a signature that is wrong",
+      { "x-webhook-id": undefined, "x-webhook-signature": SECRET_VALUE },
+      `${ID} is missing; X-Webhook-Signature is not v1= and 64 hexadecimal digits.`,
+    ],
+    [
       "is missing beside a signature that is",
       { "x-webhook-id": undefined, "x-webhook-signature": undefined },
       `malformed. ${ID} is missing. Usual`,

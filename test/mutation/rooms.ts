@@ -8,6 +8,8 @@ export const TESTS: Readonly<Record<string, string>> = {
     "handling/**/*,receiver/**/*,answer/**/*,options/**/*,telemetry/**/*,adapters/aws-lambda-time",
   answer:
     "answer/**/*,receiver/**/*,telemetry/**/*,options/**/*,handling/returned-values,handling/handler-errors,package/outcomes-page,package/loggers,adapters/adapter-contract,adapters/lost-answers",
-  delivery: "delivery/**/*,answer/**/*,receiver/**/*,adapters/aws-lambda-time",
+  // What a refused request claims is only in the metrics.
+  delivery:
+    "delivery/**/*,answer/**/*,receiver/**/*,telemetry/metrics,adapters/aws-lambda-time,adapters/own-adapter,adapters/upload-traces",
   stores: "stores/memory/**/*,stores/sqlite/*",
 };

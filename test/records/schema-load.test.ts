@@ -74,6 +74,8 @@ test("a failed load of the schemas is answered 500 and logged, and the next reco
   expect(reports[0]?.error).toMatchObject({
     name: "GatewayWebhookError",
     code: "schema_load_failed",
+    message:
+      "the record schemas could not be loaded: is zod installed, and is the package complete?",
     cause: expect.any(Error) as unknown,
   });
   expect(handled).toEqual([]);

@@ -20,7 +20,19 @@ describe("handlers.unrecognized", () => {
     expect(await unrecognizedOf("new_alarm", "not json")).toEqual({
       type: "new_alarm",
       body: undefined,
-      issues: [{ path: [], message: expect.stringContaining("JSON") as string }],
+      issues: [{ path: [], message: "expected JSON in UTF-8" }],
+    });
+  });
+
+  test.each([
+    ["5", "expected an object"],
+    ["null", "expected an object"],
+    ["[]", "expected alarm or event"],
+    ['{"alarm":{},"event":{}}', "expected alarm or event, not both"],
+  ])("handlers.unrecognized learns what was expected in place of %s", async (body, message) => {
+    expect(await unrecognizedOf("new_alarm", body)).toMatchObject({
+      body: JSON.parse(body) as unknown,
+      issues: [{ path: [], message }],
     });
   });
 
