@@ -32,6 +32,28 @@ test("docs/options.md gives the default of every whole-number option", () => {
   }
 });
 
+test("docs/inbox.md gives the default of every whole-number option of a queue", () => {
+  const files = ["inbox", "consume", "queue-options", "pg-boss/queue", "nats/index", "sqs/queue"];
+  const sources = files
+    .map((file) => readFileSync(new URL(`../../src/inbox/${file}.ts`, import.meta.url), "utf8"))
+    .join("\n");
+  const rules = sources.matchAll(/^ {2}(\w+): \{ fallback: ([0-9A-Z_* ]+), min/gm);
+  const own = Array.from(rules, ([, name = "", fallback = ""]) => [name, valueOf(fallback)]);
+  const { leaseMs, retentionMs, handlerMaxMs, dependencyTimeoutMs } = INTEGER_OPTIONS;
+  const shared = Object.entries({ leaseMs, retentionMs, handlerMaxMs, dependencyTimeoutMs });
+  const page = readMarkdown("docs/inbox.md");
+  const written = Object.fromEntries([
+    ...page.table("option of `inbox`").map(([name, value]) => [name, value]),
+    ...page.table("option of `inboxConsume`").map(([name, value]) => [name, value]),
+    ...page.table("option of a driver").map(([name, , value]) => [name, value]),
+  ]) as Readonly<Record<string, string>>;
+  const expected = [...own, ...shared.map(([name, { fallback }]) => [name, fallback])];
+  expect(expected.length).toBeGreaterThanOrEqual(10);
+  for (const [name = "", fallback] of expected) {
+    expect([name, Number(written[name]?.replaceAll(" ", ""))]).toEqual([name, fallback]);
+  }
+});
+
 test("docs/performance.md and the README have the tables of bench/results; npm run generate writes them", () => {
   const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
   const results = {
@@ -63,6 +85,14 @@ test("the picture of docs/retries.md has the attempts of the twin's schedule", (
     expect(Math.abs((shown[index] ?? 0) - at)).toBeLessThanOrEqual(at < 120 ? 1 : 31);
   });
 });
+
+/** `365 * DAY_MS` as a number. */
+function valueOf(written: string): number {
+  return written
+    .replace("DAY_MS", "86400000")
+    .split("*")
+    .reduce((product, factor) => product * Number(factor.replaceAll("_", "")), 1);
+}
 
 /** `1 h 5 min` in seconds. */
 function secondsOf(text: string): number {

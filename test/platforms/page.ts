@@ -5,7 +5,7 @@ import { platformTable } from "./table.js";
 export function platformPage(results: readonly PlatformResult[], date: string): string {
   return `# Platforms
 
-Each platform in this table was started for real on ${date} and received every case of \`receiverConformance\`. \`npm run platforms\` runs them and writes this page. How to mount a receiver on each: [Frameworks, runtimes and hosts](frameworks.md).
+Each platform in this table was started on ${date} and received every case of \`receiverConformance\`: the framework or runtime itself, and for a cloud its runtime, its emulator or its local server, with a small host in front where it has none. \`npm run platforms\` runs them and writes this page. How to mount a receiver on each: [Frameworks, runtimes and hosts](frameworks.md).
 
 ${platformTable(results)}
 

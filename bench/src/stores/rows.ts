@@ -85,7 +85,7 @@ export const ROWS = {
   RabbitMQ: {
     start: async () => (await import("./engines/brokers.js")).startRabbitmqEngine,
     contenders: async () => (await import("./receivers/queues.js")).besideConfirmChannel,
-    byHand: "`publish` on a confirm channel",
+    byHand: "`sendToQueue` on a confirm channel",
   },
 } as const satisfies Record<string, Row>;
 
