@@ -102,8 +102,8 @@ const OPTION_NAMES = [
  * broker that delivers twice still means one run. After the handler the store gets the completion, and only
  * then the queue gets the result.
  *
- * If a handler throws, the job runs again, and is dead after the last attempt. `RetryLater` sets the delay of the
- * next run. `DiscardDelivery` completes the job. The job of a crashed worker runs again, with `context.takeover`.
+ * If a handler throws, the job runs again, and is dead after the last attempt. A run that was cut off because the
+ * worker stops or the lease is lost is no attempt. `RetryLater` sets the delay of the next run. `DiscardDelivery` completes the job. The job of a crashed worker runs again, with `context.takeover`.
  * `context.signal` aborts when the lease or the message is lost, after `handlerMaxMs`, and when the worker stops.
  *
  * @example
@@ -138,6 +138,12 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
   const log = new Log(logger);
   const times = { ...integers, handlerMaxMs: Math.min(integers.handlerMaxMs, maxRunMs) };
   const handling = new JobHandling(store, times, concurrency, log);
+  store.connectReceiver?.({
+    warn: log.warn.bind(log),
+    // The counter is the receiver's.
+    noteForgets: () => undefined,
+    dependencyTimeoutMs: integers.dependencyTimeoutMs,
+  });
   const observers = new Observers("job", telemetry, log);
   const canReplay = missingMethod(driver, ["replay"]) === undefined;
   const reporter = new JobReporter(log, onJob, (id) =>
@@ -188,6 +194,8 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
     run: (message) => run(message, true),
     async stop({ timeoutMs = Infinity } = {}) {
       isStopped = true;
+      const until = performance.now() + timeoutMs;
+      const leftMs = () => Math.max(0, until - performance.now());
       for (const one of held) one.abort(workerStopping());
       try {
         await receiving?.stop({ timeoutMs });
@@ -197,8 +205,8 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
           error,
         });
       }
-      await running.waitUntilIdle(timeoutMs);
-      await handling.flush(timeoutMs);
+      await running.waitUntilIdle(leftMs());
+      await handling.flush(leftMs());
     },
   };
 }

@@ -1,3 +1,4 @@
+import { hasCode } from "../common/errors.js";
 import { within } from "../common/timers.js";
 import { jobLockLost } from "./job-failure.js";
 import type { QueueMessage } from "./queue-driver.js";
@@ -25,6 +26,12 @@ export class HeldMessage {
   /** Whether the engine may have given it to another worker. */
   get isLost(): boolean {
     return this.#isLost;
+  }
+
+  /** Whether its handler was told to stop because the worker stops, or because the lease in the store is lost. */
+  get isCutOff(): boolean {
+    const { reason } = this.signal as { readonly reason: unknown };
+    return hasCode(reason, "worker_stopping") || hasCode(reason, "lease_lost");
   }
 
   abort(reason: unknown): void {

@@ -112,7 +112,7 @@ export class JobHandling {
 
   /** Sends the store what it has not taken yet. Never rejects. */
   flush(timeoutMs: number): Promise<void> {
-    return this.#handling.flush(timeoutMs);
+    return this.#handling.flush(Math.min(timeoutMs, this.#times.dependencyTimeoutMs));
   }
 
   /** A transaction has no lease, so its message has a timer alone. */
@@ -138,16 +138,17 @@ export class JobHandling {
   /** The store of the leases: each renewal also extends the message, and a completion is tried until it is lost. */
   #extending(store: DeliveryStore): DeliveryStore {
     const { dependencyTimeoutMs } = this.#times;
-    const bounded = (method: "complete" | "release", call: () => MaybePromise<void>) =>
+    const bounded = <T>(method: keyof DeliveryStore, call: () => MaybePromise<T>): Promise<T> =>
       within(dependencyTimeoutMs, `store.${method}`, (async () => call())());
     return {
-      claim: (key, owner, options) => store.claim(key, owner, options),
+      claim: (key, owner, options) => bounded("claim", () => store.claim(key, owner, options)),
       renew: async (key, owner, options) => {
         const held = this.#held.get(key);
         const extending = held?.extend(options.leaseMs);
         extending?.catch(() => undefined);
         try {
-          if (!(await store.renew(key, owner, options))) return this.#isHandled(held);
+          const isHeld = await bounded("renew", () => store.renew(key, owner, options));
+          if (!isHeld) return this.#isHandled(held);
         } catch (error) {
           // A store that is away must not cost the message of a handler that has succeeded.
           if (!this.#isHandled(held)) throw error;

@@ -45,6 +45,8 @@ interface RunResult {
   readonly error?: unknown;
   readonly retryAfterMs?: number | undefined;
   readonly takeover?: boolean;
+  /** The worker has cut the handler off, so its error is no failed attempt. */
+  readonly isCutOff?: boolean;
 }
 
 const SETTLE_TIMEOUT_MS = 10_000;
@@ -159,11 +161,11 @@ export class JobRuns {
         return { ending: outcome, error, takeover, retryAfterMs: clampRetryAfterMs(retryAfterMs) };
       case "handler_failed":
       case "handler_timeout":
-        return { ending: "handler_failed", error, takeover };
+        return { ending: "handler_failed", error, takeover, isCutOff: held.isCutOff };
       case "in_flight":
-        return { ending: "postponed", retryAfterMs };
+        return { ending: "postponed", retryAfterMs: clampRetryAfterMs(retryAfterMs) };
       default:
-        if (hasRun) return { ending: "handler_failed", error, takeover };
+        if (hasRun) return { ending: "handler_failed", error, takeover, isCutOff: held.isCutOff };
         log.error(`${outcome}: the job cannot run now, and runs again later`, { id, type, error });
         return { ending: "postponed" };
     }
@@ -201,14 +203,14 @@ export class JobRuns {
 
 /** What becomes of the message: the table of the whole worker. */
 function settlementOf(
-  { ending, error, retryAfterMs }: RunResult,
+  { ending, error, retryAfterMs, isCutOff }: RunResult,
   { attempt }: QueueMessage,
   isLast: boolean,
   { retryDelayMs }: Retries,
 ): QueueSettlement {
   if (DONE.has(ending)) return { result: "done" };
-  if (ending === "postponed") {
-    return { result: "retry", afterMs: Math.max(1, Math.ceil(retryAfterMs ?? retryDelayMs)) };
+  if (ending === "postponed" || isCutOff === true) {
+    return { result: "retry", afterMs: Math.ceil(retryAfterMs ?? retryDelayMs) };
   }
   const failure = new JobFailure(error);
   if (isLast) return { result: "dead", error: failure };

@@ -1,5 +1,6 @@
 import { invalidOption } from "../common/errors.js";
 import { missingMethod } from "../common/option-checks.js";
+import { isPromise } from "../common/promises.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { within } from "../common/timers.js";
 import type { InboxJob, QueuedDelivery } from "./inbox-job.js";
@@ -44,7 +45,11 @@ export async function fitted(
   if (overflow === undefined) {
     throw new QueueError("the job is larger than maxJobBytes of the driver: give inbox overflow");
   }
-  await overflow.put(job.id, rawBody);
+  const written: unknown = overflow.put(job.id, rawBody);
+  // As in `put` of a driver: a forgotten `return` would acknowledge a body that is nowhere.
+  if (!isPromise(written))
+    throw new QueueError("overflow.put must return the promise of its write");
+  await written;
   return { ...job, encoding: "overflow", body: job.id };
 }
 

@@ -46,15 +46,18 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
   if (typeof now !== "function" || !Number.isFinite(now())) {
     throw invalidOption("now must be a function that returns milliseconds");
   }
-  /** Undefined until a receiver uses the store, and again after the one warning. */
-  let receiver: StoreConnection | undefined;
+  /** The receivers and workers that use the store. Each is warned once. */
+  const receivers = new Set<StoreConnection>();
   const completed = completedIds(maxEntries, () => {
-    receiver?.warn(
+    if (receivers.size === 0) return;
+    const line =
       `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
-        "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process",
-    );
-    receiver?.noteForgets();
-    receiver = undefined;
+      "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process";
+    for (const receiver of receivers) {
+      receiver.warn(line);
+      receiver.noteForgets();
+    }
+    receivers.clear();
   });
   const leases = new Leases();
 
@@ -109,7 +112,7 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
     },
 
     connectReceiver(connection) {
-      receiver = connection;
+      receivers.add(connection);
     },
   };
 }

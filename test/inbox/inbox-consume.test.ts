@@ -20,6 +20,7 @@ import {
 } from "../../src/inbox/index.js";
 import { inboxJobOf } from "../../src/inbox/inbox-job.js";
 import { jobKeyOf } from "../../src/inbox/job-id.js";
+import { deferred, never } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { alarmJob } from "../support/inbox/receiver-and-worker.js";
 import { MemoryDriver } from "../support/inbox/memory-queue.js";
@@ -365,6 +366,115 @@ describe("a worker of any queue", () => {
     expect(driver.broker.jobs.size).toBe(1);
   });
 
+  it("stop with a time limit takes no longer, also if the queue and the handlers take all of it", async () => {
+    const receive: QueueConsumer["receive"] = () => ({
+      stop: ({ timeoutMs = 0 } = {}) => new Promise((resolve) => setTimeout(resolve, timeoutMs)),
+    });
+    const { run, stop } = worker({
+      ...{ store: memoryStore(), handlers: { new_alarm: () => never() } },
+      driver: { extends: "message", receive },
+    });
+    void run(watchedMessage(await alarmJob("a"), []));
+    await vi.advanceTimersByTimeAsync(100);
+    const startedAt = performance.now();
+    const stopped = stop({ timeoutMs: 700 }).then(() => performance.now() - startedAt);
+    await vi.advanceTimersByTimeAsync(5_000);
+    // The last wait, of no time, is a timer too.
+    expect(await stopped).toBeLessThanOrEqual(701);
+  });
+
+  it("stop waits for a store that hangs no longer than dependencyTimeoutMs", async () => {
+    const store = { ...memoryStore(), complete: () => never() };
+    const options = { store, handlers: { new_alarm: () => undefined }, dependencyTimeoutMs: 300 };
+    const { run, stop } = worker(options);
+    for (const id of ["a", "b", "c"]) {
+      void run(watchedMessage(await alarmJob(id), [], { holds: () => false }));
+    }
+    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    const startedAt = performance.now();
+    const stopped = stop().then(() => performance.now() - startedAt);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await stopped).toBeLessThanOrEqual(300);
+  });
+
+  it.each<[string, (made: ReturnType<typeof worker>) => unknown, Partial<DeliveryStore>]>([
+    ["the worker stops", ({ stop }) => void stop(), {}],
+    ["the lease is lost", () => undefined, { renew: () => false }],
+  ])(
+    "a handler that rejects because %s costs its job no attempt, not even the last one",
+    async (_, end, changed) => {
+      const new_alarm = (_alarm: unknown, { signal }: { signal: AbortSignal }) =>
+        new Promise<void>((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason as Error));
+        });
+      const store = { ...memoryStore(), ...changed };
+      const made = worker({ store, handlers: { new_alarm }, retryLimit: 0 });
+      const message = watchedMessage(await alarmJob("a"), []);
+      const ran = made.run(message);
+      await vi.advanceTimersByTimeAsync(100);
+      end(made);
+      await vi.advanceTimersByTimeAsync(LEASE_MS);
+      await ran;
+      expect(message.settled).toEqual([{ result: "retry", afterMs: 10_000 }]);
+      expect(outcomesOf(made.reports)).toEqual(["handler_failed"]);
+    },
+  );
+
+  it("a copy that meets its own lost lease comes again after a second, not at once", async () => {
+    const ended = deferred();
+    const store = { ...memoryStore(), renew: () => false };
+    const { run } = worker({ store, handlers: { new_alarm: () => ended.promise } });
+    const job = await alarmJob("a");
+    const ran = run(watchedMessage(job, []));
+    await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
+    const copy = watchedMessage(job, []);
+    await run(copy);
+    expect(copy.settled).toEqual([{ result: "retry", afterMs: 1_000 }]);
+    ended.resolve();
+    await ran;
+  });
+
+  it("a store learns of its worker: its time limit, and where its warnings go", async () => {
+    const lines: string[] = [];
+    const take = (line: string) => lines.push(line);
+    const inner = memoryStore({ maxEntries: 2 });
+    let limitMs = 0;
+    const store: DeliveryStore = {
+      ...inner,
+      connectReceiver(connection) {
+        limitMs = connection.dependencyTimeoutMs;
+        inner.connectReceiver?.(connection);
+      },
+    };
+    const logger = { warn: take, error: take };
+    const handlers = { new_alarm: () => undefined };
+    const { run } = worker({ store, handlers, logger, dependencyTimeoutMs: 700 });
+    for (const id of ["a", "b", "c", "d"]) await run(watchedMessage(await alarmJob(id), []));
+    expect(limitMs).toBe(700);
+    expect(lines).toEqual([expect.stringContaining("the memory store forgets ids")]);
+  });
+
+  it.each(["claim", "renew"] as const)(
+    "a store whose %s hangs is given up after dependencyTimeoutMs",
+    async (method) => {
+      const lines: [string, unknown][] = [];
+      const take = (line: string, details?: unknown) => lines.push([line, details]);
+      const ended = deferred();
+      const { run } = worker({
+        store: { ...memoryStore(), [method]: () => never() },
+        handlers: { new_alarm: () => ended.promise },
+        logger: { warn: take, error: take },
+        dependencyTimeoutMs: 200,
+      });
+      void run(watchedMessage(await alarmJob("a"), []));
+      await vi.advanceTimersByTimeAsync(LEASE_MS / 3 + 200);
+      const err = { message: `store.${method} took longer than 200 ms` };
+      expect(lines[0]?.[1]).toMatchObject({ err });
+      ended.resolve();
+      await vi.advanceTimersByTimeAsync(1_000);
+    },
+  );
+
   it.each<[string, object, string]>([
     ["no store", { store: undefined }, "store must be given"],
     ["no driver", { driver: undefined }, "driver must be"],
@@ -484,6 +594,17 @@ describe("a body that may be too large for the queue", () => {
     const message2 = watchedMessage(data, []);
     await without.run(message2);
     expect(message2.settled).toMatchObject([{ result: "retry" }]);
+  });
+
+  it("is refused if put of the overflow returns no promise: nobody would know whether it is stored", async () => {
+    const driver = new MemoryDriver();
+    const overflow = { put: () => undefined, get: () => never() };
+    const handlers = inbox({ driver, overflow: overflow as never });
+    const options = { secret: TEST_SECRET, logger: false, now: () => NOW_MS } as const;
+    const { receive } = createWebhookReceiver({ ...options, handlers });
+    const body = JSON.stringify({ alarm: alarm({ text: "x".repeat(200_000) }) });
+    expect(await receive(await delivery({ body }))).toMatchObject({ status: 500 });
+    expect(driver.broker.jobs.size).toBe(0);
   });
 
   it("fits as its driver says, whatever its bytes", () => {

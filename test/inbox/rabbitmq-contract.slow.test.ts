@@ -1,9 +1,11 @@
 import amqplib, { type ChannelModel } from "amqplib";
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
-import type { InboxJob } from "../../src/inbox/index.js";
+import { inboxConsume, type InboxJob } from "../../src/inbox/index.js";
+import { memoryStore } from "../../src/index.js";
 import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
 import { growsToAStrangeJob, warnsOfNoListeners } from "../support/inbox/broker-cases.js";
 import { describeRabbitmq } from "../support/inbox/inbox-engines.js";
@@ -50,6 +52,27 @@ describeRabbitmq("RabbitMQ", () => {
   const open = () =>
     rabbitmqQueue({ connect: () => amqplib.connect(server().url), queueName: randomUUID() });
 
+  /** A driver whose messages RabbitMQ refuses into the queues that `isRefused` names. */
+  const refusing = (isRefused: (queue: string) => boolean) =>
+    rabbitmqQueue({
+      queueName: randomUUID(),
+      async connect() {
+        const connection = await amqplib.connect(server().url);
+        const create = connection.createConfirmChannel.bind(connection);
+        const createConfirmChannel = async () => {
+          const channel = await create();
+          const publish = channel.publish.bind(channel);
+          channel.publish = (...given) => {
+            if (!isRefused(given[1])) return publish(...given);
+            given[4]?.(new Error("message nacked"), {});
+            return true;
+          };
+          return channel;
+        };
+        return Object.assign(connection, { createConfirmChannel });
+      },
+    });
+
   it.each([
     ["is put again", 4, undefined],
     [
@@ -59,28 +82,79 @@ describeRabbitmq("RabbitMQ", () => {
     ],
   ])("a job that RabbitMQ refuses %s", async (_, refusals, message) => {
     let left = refusals;
-    const driver = rabbitmqQueue({
-      queueName: randomUUID(),
-      async connect() {
-        const connection = await amqplib.connect(server().url);
-        const create = connection.createConfirmChannel.bind(connection);
-        const createConfirmChannel = async () => {
-          const channel = await create();
-          const publish = channel.publish.bind(channel);
-          channel.publish = (...given) => {
-            left -= 1;
-            if (left < 0) return publish(...given);
-            given[4]?.(new Error("message nacked"), {});
-            return true;
-          };
-          return channel;
-        };
-        return Object.assign(connection, { createConfirmChannel });
-      },
-    });
+    const driver = refusing(() => left-- > 0);
     const putting = driver.put(await alarmJob(), undefined);
     await (message === undefined ? putting : expect(putting).rejects.toThrow(message));
     expect((await driver.waiting?.())?.count).toBe(message === undefined ? 1 : 0);
+    await driver.close();
+  });
+
+  it("a dead job that RabbitMQ refuses is written as soon as it takes it, and holds up no other job", async () => {
+    let isFull = true;
+    const driver = refusing((queue) => isFull && queue.endsWith(".dead"));
+    const seen: string[] = [];
+    const { stop } = inboxConsume({
+      ...{ driver, store: memoryStore(), concurrency: 1, retryLimit: 0, logger: false },
+      handlers: {
+        new_alarm(_, { id }) {
+          seen.push(id);
+          if (id === "a") throw new Error("x");
+        },
+      },
+    });
+    await driver.put(await alarmJob("a"), undefined);
+    await driver.put(await alarmJob("b"), undefined);
+    await setTimeout(2_000);
+    expect(seen).toEqual(["a"]);
+    isFull = false;
+    await expect.poll(() => seen, { timeout: 10_000 }).toEqual(["a", "b"]);
+    expect((await driver.list()).map(({ id }) => id)).toEqual(["a"]);
+    await stop();
+    await driver.close();
+  });
+
+  it("queues that someone has deleted are made anew, and the result of a job is not lost with them", async () => {
+    const queueName = randomUUID();
+    const driver = rabbitmqQueue({ connect: () => amqplib.connect(server().url), queueName });
+    const admin = await amqplib.connect(server().url);
+    const channel = await admin.createChannel();
+    const { stop } = inboxConsume({
+      ...{ driver, store: memoryStore(), retryLimit: 0, logger: false },
+      handlers: {
+        async new_alarm() {
+          await channel.deleteQueue(`${queueName}.dead`);
+          throw new Error("x");
+        },
+      },
+    });
+    await driver.put(await alarmJob("a"), undefined);
+    const dead = async () => (await driver.list().catch(() => [])).map(({ id }) => id);
+    await expect.poll(dead, { timeout: 20_000 }).toEqual(["a"]);
+    await stop();
+    await channel.deleteQueue(queueName);
+    const job = await alarmJob("b");
+    await expect(driver.put(job, undefined)).rejects.toThrow("RabbitMQ has no such queue");
+    await expect.poll(() => driver.put(job, undefined), { timeout: 10_000 }).toBeUndefined();
+    await driver.close();
+    await admin.close();
+  });
+
+  it("a replay that RabbitMQ refuses gives back every dead job that it has looked at", async () => {
+    let isFull = false;
+    const driver = refusing(() => isFull);
+    const handlers = { new_alarm: () => Promise.reject(new Error("x")) };
+    const { stop } = inboxConsume({
+      ...{ driver, store: memoryStore(), retryLimit: 0, logger: false, handlers },
+    });
+    for (const id of ["a", "b", "c"]) await driver.put(await alarmJob(id), undefined);
+    const dead = async () => (await driver.list()).map(({ id }) => id).sort();
+    await expect.poll(dead, { timeout: 10_000 }).toEqual(["a", "b", "c"]);
+    await stop();
+    isFull = true;
+    await expect(driver.replay(["b"])).rejects.toThrow("RabbitMQ did not take the message");
+    isFull = false;
+    expect(await dead()).toEqual(["a", "b", "c"]);
+    expect(await driver.replay(["b"])).toEqual({ replayed: ["b"], notFound: [] });
     await driver.close();
   });
 

@@ -18,15 +18,21 @@ export function deadLettersOf(link: RabbitLink): DeadLetters {
     const channel = await connection.createConfirmChannel();
     // Its errors reject the calls below.
     channel.on("error", () => undefined);
-    let message = await channel.get(link.deadName);
-    while (message !== false) {
-      const { messageId } = message.properties;
-      const record = readDeadRecord(message.content, String(messageId));
-      if (!(await visit(record, message, channel))) break;
-      message = await channel.get(link.deadName);
+    try {
+      let message = await channel.get(link.deadName);
+      while (message !== false) {
+        const { messageId } = message.properties;
+        const record = readDeadRecord(message.content, String(messageId));
+        if (!(await visit(record, message, channel))) break;
+        message = await channel.get(link.deadName);
+      }
+      channel.nackAll(true);
+      await channel.close();
+    } catch (error) {
+      // Gives back what was taken: nobody would see it as long as the channel is open.
+      await channel.close().then(undefined, () => undefined);
+      throw error;
     }
-    channel.nackAll(true);
-    await channel.close();
   };
   const takeAll = async (
     ids: readonly string[],

@@ -75,19 +75,22 @@ export class RabbitLink {
   /** Publishes a job for its first attempt. */
   async put(job: unknown, reply?: AmqpReplyAddress): Promise<void> {
     const headers = { attempt: 1, enqueuedAt: Date.now() };
-    await this.publish(await this.open(), this.name, contentOf(job), headers, reply);
+    await this.#publish(
+      await this.open(),
+      MOST_REFUSALS,
+      this.name,
+      contentOf(job),
+      headers,
+      reply,
+    );
   }
 
-  /** Resolves when the queue has the message on a majority of its servers. If it refuses the message, tries again. */
+  /**
+   * Publishes the result of a message, as often as its queue refuses it. RabbitMQ would not give a message back whose
+   * result it has not got, as long as the connection lives.
+   */
   async publish(open: OpenLink, ...message: Message): Promise<void> {
-    for (let refusals = 1; ; refusals += 1) {
-      const error = await refusalOf(open, ...message);
-      if (error === undefined) return;
-      if (open.closed.aborted || refusals === MOST_REFUSALS) {
-        throw queueErrorOf("RabbitMQ did not take the message", error);
-      }
-      await pause(REFUSED_MS);
-    }
+    await this.#publish(open, Infinity, ...message);
   }
 
   /** As `publish`, into a queue from which the message comes back after the delay or up to a quarter later. */
@@ -108,6 +111,23 @@ export class RabbitLink {
     await this.publish(open, queue, content, headers, reply);
   }
 
+  /** Resolves when the queue has the message on a majority of its servers. If it refuses the message, tries again. */
+  async #publish(open: OpenLink, mostRefusals: number, ...message: Message): Promise<void> {
+    for (let refusals = 1; ; refusals += 1) {
+      const error = await refusalOf(open, ...message);
+      if (error === undefined) return;
+      // The next use connects anew and declares the queue.
+      if (error instanceof QueueError) {
+        open.connection.close().then(undefined, () => undefined);
+      }
+      else if (!open.closed.aborted && refusals < mostRefusals) {
+        await pause(refusals < MOST_REFUSALS ? REFUSED_MS : SECOND_MS, open.closed);
+        continue;
+      }
+      throw queueErrorOf("RabbitMQ did not take the message", error);
+    }
+  }
+
   async #open(): Promise<OpenLink> {
     this.#generation += 1;
     const generation = this.#generation;
@@ -117,6 +137,8 @@ export class RabbitLink {
     let reason: unknown = new QueueError("the connection to RabbitMQ is closed");
     let connection: AmqpConnection | undefined;
     const close = (one: AmqpConnection): void => {
+      // One that came too late has no other listener, and without one its error would end the process.
+      one.on("error", () => undefined);
       one.close().then(undefined, () => undefined);
     };
     const onError = (error: unknown): void => {
@@ -163,11 +185,11 @@ async function refusalOf(
 ): Promise<unknown> {
   const messageId = crypto.randomUUID();
   const options = { persistent: true, mandatory: true, messageId, headers, ...reply } as const;
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     channel.publish("", queue, content, options, (error) => {
       // The return comes before the confirmation.
-      if (returned.delete(messageId)) reject(new QueueError("RabbitMQ has no such queue"));
-      else resolve(error ?? undefined);
+      const isUnknown = returned.delete(messageId);
+      resolve(isUnknown ? new QueueError("RabbitMQ has no such queue") : (error ?? undefined));
     });
   });
 }

@@ -50,7 +50,8 @@ export function receiveMessages(
       else running.track(runMessage(received, open));
     });
     await pause(MAX_TIMER_MS, AbortSignal.any([closed, stopping.signal]));
-    if (!closed.aborted) await channel.cancel(consumerTag);
+    // Not awaited: a connection that died unnoticed does not answer. What still comes is given back.
+    if (!closed.aborted) channel.cancel(consumerTag).then(undefined, () => undefined);
     else if (!isStopped()) throw closed.reason;
   };
 
