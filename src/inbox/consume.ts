@@ -103,8 +103,9 @@ const OPTION_NAMES = [
  * then the queue gets the result.
  *
  * If a handler throws, the job runs again, and is dead after the last attempt. A run that was cut off because the
- * worker stops or the lease is lost is no attempt. `RetryLater` sets the delay of the next run. `DiscardDelivery` completes the job. The job of a crashed worker runs again, with `context.takeover`.
- * `context.signal` aborts when the lease or the message is lost, after `handlerMaxMs`, and when the worker stops.
+ * worker stops or the lease is lost is no attempt. `RetryLater` sets the delay of the next run. `DiscardDelivery`
+ * completes the job. The job of a crashed worker runs again, with `context.takeover`. `context.signal` aborts when the
+ * lease or the message is lost, after `handlerMaxMs`, and when the worker stops.
  *
  * @example
  * ```ts

@@ -119,8 +119,7 @@ export class RabbitLink {
       // The next use connects anew and declares the queue.
       if (error instanceof QueueError) {
         open.connection.close().then(undefined, () => undefined);
-      }
-      else if (!open.closed.aborted && refusals < mostRefusals) {
+      } else if (!open.closed.aborted && refusals < mostRefusals) {
         await pause(refusals < MOST_REFUSALS ? REFUSED_MS : SECOND_MS, open.closed);
         continue;
       }
