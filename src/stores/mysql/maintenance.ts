@@ -39,14 +39,6 @@ export interface MysqlMaintenance {
 /** How long one statement of the maintenance may take, in milliseconds. */
 const STATEMENT_MS = 600_000;
 
-/** The maintenance of one table. */
-export function maintenanceOf(pool: MysqlPool, table: string | undefined): MysqlMaintenance {
-  return {
-    migrate: () => migrate(pool, table),
-    purge: (options) => purge(pool, table, options),
-  };
-}
-
 type Send = (sql: string) => Promise<MysqlResult>;
 
 /** Runs `work` on a connection that has no open transaction, neither before nor afterwards. */
@@ -65,32 +57,25 @@ async function onConnection<T>(pool: MysqlPool, work: (send: Send) => Promise<T>
   }
 }
 
-function migrate(pool: MysqlPool, table: string | undefined): Promise<void> {
+/** The maintenance of one table. */
+export function maintenanceOf(pool: MysqlPool, table: string | undefined): MysqlMaintenance {
   const name = quotedTable(table);
-  return onConnection(pool, async (send) => {
-    if (await isTableThere(send, name)) return;
-    await send(mysqlSchema(table));
-    // Another process may have created a different table of that name in the meantime.
-    await isTableThere(send, name);
-  });
-}
+  return {
+    migrate: () =>
+      onConnection(pool, async (send) => {
+        if (await isTableThere(send, name)) return;
+        await send(mysqlSchema(table));
+        // Another process may have created a different table of that name in the meantime.
+        await isTableThere(send, name);
+      }),
 
-/**
- * Reads the table once, in the order of its keys and without locks, and deletes batch by batch what may be
- * locked at once. A DELETE by expires_at would lock every row that it reads.
- */
-async function purge(
-  pool: MysqlPool,
-  table: string | undefined,
-  options: PurgeOptions = {},
-): Promise<number> {
-  const batchRows = batchRowsOf(options);
-  const name = quotedTable(table);
-  let purged = 0;
-  let after: string | undefined;
-  for (;;) {
-    const expired = await retryConflicts(
-      () =>
+    // Reads the table once, in the order of its keys and without locks, and deletes batch by batch what may be
+    // locked at once. A DELETE by expires_at would lock every row that it reads.
+    async purge(options = {}) {
+      const batchRows = batchRowsOf(options);
+      let purged = 0;
+      let after: string | undefined;
+      const purgeBatch = (): Promise<{ found: readonly string[]; deleted: number }> =>
         onConnection(pool, async (send) => {
           const found = await keysOf(
             send,
@@ -99,13 +84,15 @@ async function purge(
               ORDER BY \`key\` LIMIT ${String(batchRows)}`,
           );
           return { found, deleted: await deleteUnlocked(send, name, found) };
-        }),
-      isConflict,
-    );
-    purged += expired.deleted;
-    if (expired.found.length < batchRows) return purged;
-    after = expired.found.at(-1);
-  }
+        });
+      for (;;) {
+        const { found, deleted } = await retryConflicts(purgeBatch, isConflict);
+        purged += deleted;
+        if (found.length < batchRows) return purged;
+        after = found.at(-1);
+      }
+    },
+  };
 }
 
 async function deleteUnlocked(send: Send, name: string, keys: readonly string[]): Promise<number> {
