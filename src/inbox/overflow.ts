@@ -47,8 +47,7 @@ export async function fitted(
   }
   const written: unknown = overflow.put(job.id, rawBody);
   // As in `put` of a driver: a forgotten `return` would acknowledge a body that is nowhere.
-  if (!isPromise(written))
-    throw new QueueError("overflow.put must return the promise of its write");
+  if (!isPromise(written)) throw new QueueError("overflow.put must return a promise");
   await written;
   return { ...job, encoding: "overflow", body: job.id };
 }

@@ -75,14 +75,8 @@ export class RabbitLink {
   /** Publishes a job for its first attempt. */
   async put(job: unknown, reply?: AmqpReplyAddress): Promise<void> {
     const headers = { attempt: 1, enqueuedAt: Date.now() };
-    await this.#publish(
-      await this.open(),
-      MOST_REFUSALS,
-      this.name,
-      contentOf(job),
-      headers,
-      reply,
-    );
+    const open = await this.open();
+    await this.#publish(open, MOST_REFUSALS, this.name, contentOf(job), headers, reply);
   }
 
   /**
