@@ -1,9 +1,8 @@
-import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
+import { OUTCOMES, resultOfStatus, type WebhookOutcome } from "../../src/answer/outcome.js";
 import { usualCauses } from "../../src/answer/outcome-causes.js";
 import type { FailureCode } from "./conformance-case.js";
 import type { SendError } from "../sending/target.js";
 import { outcomeOf, type WireAnswer } from "../sending/wire.js";
-import { resultOfStatus } from "../../src/answer/outcome.js";
 import type { AttemptResult } from "../twin/attempt-result.js";
 
 /** The receiver's answer to one request, and what it means to the gateway. */

@@ -1,7 +1,6 @@
 import type { Slot } from "../common/concurrency-limit.js";
 import type { TypeLabel } from "../delivery/headers.js";
-import type { HostDeadline } from "../delivery/request.js";
-import type { WaitUntil, WebhookRequest } from "../delivery/request.js";
+import type { HostDeadline, WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
 import type { WebhookOutcome } from "./outcome.js";
 

@@ -1,6 +1,5 @@
 import type { DurationRecorder } from "../answer/observers.js";
-import type { WebhookOutcome } from "../answer/outcome.js";
-import { OUTCOMES } from "../answer/outcome.js";
+import { OUTCOMES, type WebhookOutcome } from "../answer/outcome.js";
 import { hasHungUp, type Trace } from "../answer/trace.js";
 import { typeLabel, WEBHOOK_TYPES, type TypeLabel, type WebhookType } from "../delivery/headers.js";
 import type { RefusedType } from "./outcome-facts.js";

@@ -8,10 +8,10 @@ import {
   type ClaimResult,
   type DeliveryStore,
 } from "../delivery-store.js";
+import { batchRowsOf, type PurgeOptions } from "../purge-options.js";
 import { tableName } from "../sqlite-table.js";
 import type { D1Binding } from "./d1-binding.js";
 import { D1Batches } from "./d1-batches.js";
-import { purge, type D1PurgeOptions } from "./purge.js";
 import { d1Statements } from "./d1-statements.js";
 
 /** Options of `d1Store`. */
@@ -30,7 +30,8 @@ export interface D1Store extends DeliveryStore {
   /**
    * Deletes the rows whose retention has ended, in batches, and resolves to the number of deleted rows. It
    * may run beside traffic and beside itself. Call it once an hour or once a day, by a cron trigger: such
-   * rows already count as absent, and only take space. It reads each row of the table once.
+   * rows already count as absent, and only take space. It reads each row of the table once. Each batch is one of
+   * the queries that an invocation of a Worker may make (50 on the free plan), and other queries wait for it.
    *
    * Rejects with a `ConfigurationError` for an unknown option or a `batchRows` out of its bounds, and
    * with the error of the database.
@@ -41,7 +42,7 @@ export interface D1Store extends DeliveryStore {
    *   scheduled: (_event, _env, ctx) => ctx.waitUntil(store.purge()),
    * };
    */
-  purge(options?: D1PurgeOptions): Promise<number>;
+  purge(options?: PurgeOptions): Promise<number>;
 }
 
 /**
@@ -93,7 +94,22 @@ export function d1Store(options: D1StoreOptions): D1Store {
       await batches.run([sql.endTakeover, key, owner], [sql.forget, key, owner]);
     },
 
-    purge: (purgeOptions) => purge(batches, sql.purge, purgeOptions),
+    async purge(given = {}) {
+      const batchRows = batchRowsOf(given);
+      let purged = 0;
+      let last = "";
+      for (;;) {
+        // Takes the key to start behind and the number of rows.
+        const [removed = []] = await batches.run([sql.purge, last, batchRows]);
+        purged += removed.length;
+        if (removed.length < batchRows) return purged;
+        // RETURNING promises no order.
+        for (const row of removed) {
+          const key = String((row as { key: unknown }).key);
+          if (key > last) last = key;
+        }
+      }
+    },
   };
 }
 

@@ -1,5 +1,4 @@
-import type { ConfigurationError } from "../../common/errors.js";
-import { invalidOption } from "../../common/errors.js";
+import { invalidOption, type ConfigurationError } from "../../common/errors.js";
 import { TABLE_COLUMNS, createTableSql, layoutOf } from "../sqlite-table.js";
 import { isBusy, retryWhileBusySync } from "./busy-retry.js";
 import { DeliveriesTable } from "./deliveries-table.js";

@@ -12,8 +12,7 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import type { OutcomeReport } from "../../answer/observers.js";
-import type { JobReport } from "../telemetry.js";
-import type { SendReport, TelemetryWork } from "../telemetry.js";
+import type { JobReport, SendReport, TelemetryWork } from "../telemetry.js";
 import { SPAN_ATTRIBUTES as NAMES, typeAttribute } from "./attributes.js";
 import { readTraceParent, writeTraceParent } from "./trace-parent.js";
 

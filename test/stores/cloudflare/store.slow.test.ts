@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import { d1Schema, d1Store, type D1Binding } from "../../../src/inbox/cloudflare/index.js";
-import type { D1PurgeOptions } from "../../../src/stores/cloudflare/purge.js";
+import type { PurgeOptions } from "../../../src/stores/purge-options.js";
 import { missingMiniflare, startD1, type TestD1 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";
 
@@ -242,7 +242,7 @@ describeService("d1Store on workerd", missingMiniflare, () => {
     for (const batchRows of [0, -1, 1.5, 100_001, Number.NaN]) {
       await expect(store.purge({ batchRows })).rejects.toThrow("batchRows must be a whole number");
     }
-    await expect(store.purge({ batch: 10 } as D1PurgeOptions)).rejects.toThrow(
+    await expect(store.purge({ batch: 10 } as PurgeOptions)).rejects.toThrow(
       "batch is no option of purge: is it misspelt? There are batchRows",
     );
   });
