@@ -596,7 +596,7 @@ describe("a body that may be too large for the queue", () => {
     expect(message2.settled).toMatchObject([{ result: "retry" }]);
   });
 
-  it("is refused if put of the overflow returns no promise: nobody would know whether it is stored", async () => {
+  it("is refused if put of the overflow returns no promise: no one would know whether it is stored", async () => {
     const driver = new MemoryDriver();
     const overflow = { put: () => undefined, get: () => never() };
     const handlers = inbox({ driver, overflow: overflow as never });

@@ -29,7 +29,7 @@ export function deadLettersOf(link: RabbitLink): DeadLetters {
       channel.nackAll(true);
       await channel.close();
     } catch (error) {
-      // Gives back what was taken: nobody would see it as long as the channel is open.
+      // Gives back what was taken: no one would see it as long as the channel is open.
       await channel.close().then(undefined, () => undefined);
       throw error;
     }
