@@ -122,6 +122,8 @@ describe("secrets per webhook type", () => {
       const { code, message } = refusalOf(optionsWith({ secret: { ...both, [type]: value } }));
       expect(code).toBe("missing_secret");
       expect(message).toContain(`secret.${type}`);
+      const advice = "where only one type is registered, pass its secret as a string";
+      if (value === undefined) expect(message).toContain(advice);
     }
   });
 

@@ -208,6 +208,13 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("on Cloudflare Workers the function gets the type, too", async () => {
+    const secret = vi.fn(() => TEST_SECRET);
+    const { receive } = recordingReceiver({ secret });
+    expect(await receive(await delivery())).toMatchObject({ outcome: "handled" });
+    expect(secret.mock.calls).toEqual([[{ type: "new_alarm" }]]);
+  });
+
   test("on Cloudflare Workers a function that throws is answered 503 and keeps no place", async () => {
     const { receive } = recordingReceiver({ secret: throwing(new Error("the vault is sealed")) });
     for (let at = 0; at < 150; at++) {
