@@ -56,6 +56,9 @@ test("several weak secrets cause one warning for each receiver", () => {
 test.each<[SecretOption]>([
   [STRONG],
   ["0123456789abcdef"],
+  // Quotation marks that are not around all of it.
+  [`${STRONG}"a"`],
+  [`"a"${STRONG}`],
   [[STRONG, TEST_SECRET]],
   [`"${STRONG}`],
   [{ new_alarm: STRONG, delete_my_data_event: [STRONG] }],
@@ -80,6 +83,7 @@ test("the public test secret causes a warning only in production", () => {
   expect(watched(TEST_SECRET).messages()).toEqual([
     expect.stringContaining("is the public test secret of this package"),
   ]);
+  expect(watched(STRONG).messages()).toEqual([]);
 });
 
 test("a refused secret causes no warning", () => {
