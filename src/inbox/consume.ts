@@ -102,8 +102,8 @@ const OPTION_NAMES = [
  * broker that delivers twice still means one run. After the handler the store gets the completion, and only
  * then the queue gets the result.
  *
- * If a handler throws, the job runs again, and is dead after the last attempt. A run that was cut off because the
- * worker stops or the lease is lost is no attempt. `RetryLater` sets the delay of the next run. `DiscardDelivery`
+ * If a handler throws, the job runs again, and is dead after the last attempt. A run that fails while the
+ * worker stops is no attempt. `RetryLater` sets the delay of the next run. `DiscardDelivery`
  * completes the job. The job of a crashed worker runs again, with `context.takeover`. `context.signal` aborts when the
  * lease or the message is lost, after `handlerMaxMs`, and when the worker stops.
  *

@@ -28,10 +28,9 @@ export class HeldMessage {
     return this.#isLost;
   }
 
-  /** Whether its handler was told to stop because the worker stops, or because the lease in the store is lost. */
+  /** Whether its handler was told to stop because the worker stops. */
   get isCutOff(): boolean {
-    const { reason } = this.signal as { readonly reason: unknown };
-    return hasCode(reason, "worker_stopping") || hasCode(reason, "lease_lost");
+    return hasCode(this.signal.reason, "worker_stopping");
   }
 
   abort(reason: unknown): void {

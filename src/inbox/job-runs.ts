@@ -9,20 +9,15 @@ import { Routes } from "../handling/routes.js";
 import { runHandler } from "../handling/run-handler.js";
 import { decode } from "../records/decode.js";
 import type { Observation, Observers } from "../telemetry/observation.js";
+import type { JobReport } from "../telemetry/telemetry.js";
 import type { HeldMessage } from "./held-message.js";
 import { isRecoveredJob, jobNameOf, readInboxJob, unreadableJob } from "./inbox-job.js";
-import { JobFailure } from "./job-failure.js";
 import type { JobHandling } from "./job-handling.js";
-import type { EngineResponse, JobEnding, JobReporter } from "./job-report.js";
+import type { EngineResponse, JobReporter } from "./job-report.js";
+import { settlementOf, type Retries, type RunResult } from "./job-settlement.js";
 import { withBody, type InboxOverflow } from "./overflow.js";
 import type { QueueMessage, QueueSettlement } from "./queue-driver.js";
 import { queueErrorOf } from "./queue-error.js";
-
-/** When a failed job runs again, in milliseconds. */
-export interface Retries {
-  readonly retryLimit: number;
-  readonly retryDelayMs: number;
-}
 
 /** What the runs of a worker share. */
 export interface RunTools {
@@ -36,23 +31,7 @@ export interface RunTools {
   readonly log: Log;
 }
 
-/**
- * How a run ended. `skipped`: the delivery was handled before. `postponed`: nothing failed, but it cannot run now;
- * another worker has it, or the store is away.
- */
-interface RunResult {
-  readonly ending: JobEnding | "skipped" | "postponed";
-  readonly error?: unknown;
-  readonly retryAfterMs?: number | undefined;
-  readonly takeover?: boolean;
-  /** The worker has cut the handler off, so its error is no failed attempt. */
-  readonly isCutOff?: boolean;
-}
-
 const SETTLE_TIMEOUT_MS = 10_000;
-/** The longest delay between two runs: a day. */
-const MAX_DELAY_MS = 86_400_000;
-const DONE = new Set<RunResult["ending"]>(["handled", "unhandled", "discarded", "skipped"]);
 
 /** Runs the jobs of a worker: handler, completion in the store, settlement in the queue, report. */
 export class JobRuns {
@@ -78,12 +57,10 @@ export class JobRuns {
     const durationMs = performance.now() - startedAt;
     await held.end();
     const maxAttempts = Math.min(retries.retryLimit + 1, message.maxAttempts ?? Infinity);
-    const lastAttempt = message.attempt >= maxAttempts;
-    const response = await this.#settle(held, settlementOf(result, message, lastAttempt, retries));
-    const { ending, error, takeover } = result;
-    if (ending === "skipped" || ending === "postponed") return;
+    const { ending, error, takeover, isCutOff = false } = result;
+    const lastAttempt = message.attempt >= maxAttempts && !isCutOff;
     const { id = message.id, type } = jobNameOf(message.data);
-    reporter.report(ending, response, observation, {
+    const facts: Omit<JobReport, "outcome"> = {
       attempt: message.attempt,
       lastAttempt,
       id,
@@ -93,16 +70,30 @@ export class JobRuns {
       ...(takeover === true ? { takeover } : {}),
       ...(isRecoveredJob(message.data) ? { recovered: true } : {}),
       ...(error === undefined ? {} : { error }),
+    };
+    const settlement = settlementOf(result, message, lastAttempt, retries);
+    const response = await this.#settle(held, settlement, () => {
+      // The queue has taken it after all, and no one else would tell of it.
+      if (ending !== "skipped" && ending !== "postponed" && settlement.result === "dead") {
+        reporter.report(ending, "dead", undefined, facts);
+      }
     });
+    if (ending === "skipped" || ending === "postponed") return;
+    reporter.report(ending, response, observation, facts);
   }
 
-  async #settle(held: HeldMessage, settlement: QueueSettlement): Promise<EngineResponse> {
+  async #settle(
+    held: HeldMessage,
+    settlement: QueueSettlement,
+    onLate: () => void,
+  ): Promise<EngineResponse> {
     // Another worker may have it by now: this one must not bury or delay its run.
     if (held.isLost && settlement.result !== "done") return "refused";
     const { message } = held;
     try {
       const settling = (async () => message.settle(settlement))();
-      if (!(await within(SETTLE_TIMEOUT_MS, "settle", settling))) return "refused";
+      const late = (isTaken: boolean) => isTaken && onLate();
+      if (!(await within(SETTLE_TIMEOUT_MS, "settle", settling, late))) return "refused";
       return settlement.result === "dead" ? "dead" : "accepted";
     } catch (thrown) {
       const { id = message.id, type } = jobNameOf(message.data);
@@ -199,21 +190,4 @@ export class JobRuns {
     this.#warnings.add(line);
     this.#tools.log.warn(line);
   }
-}
-
-/** What becomes of the message: the table of the whole worker. */
-function settlementOf(
-  { ending, error, retryAfterMs, isCutOff }: RunResult,
-  { attempt }: QueueMessage,
-  isLast: boolean,
-  { retryDelayMs }: Retries,
-): QueueSettlement {
-  if (DONE.has(ending)) return { result: "done" };
-  if (ending === "postponed" || isCutOff === true) {
-    return { result: "retry", afterMs: Math.ceil(retryAfterMs ?? retryDelayMs) };
-  }
-  const failure = new JobFailure(error);
-  if (isLast) return { result: "dead", error: failure };
-  const backoffMs = Math.min(retryDelayMs * 2 ** (attempt - 1), MAX_DELAY_MS);
-  return { result: "retry", afterMs: Math.ceil(retryAfterMs ?? backoffMs), error: failure };
 }

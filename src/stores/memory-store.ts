@@ -25,6 +25,7 @@ export interface MemoryStoreOptions {
   now?: (() => number) | undefined;
 }
 
+const MAX_RECEIVERS = 100;
 const MAX_ENTRIES = { fallback: 100_000, min: 1, max: 10_000_000 };
 
 /**
@@ -112,7 +113,8 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
     },
 
     connectReceiver(connection) {
-      receivers.add(connection);
+      // Bounded, for a program that makes receivers again and again.
+      if (receivers.size < MAX_RECEIVERS) receivers.add(connection);
     },
   };
 }

@@ -397,28 +397,48 @@ describe("a worker of any queue", () => {
     expect(await stopped).toBeLessThanOrEqual(300);
   });
 
-  it.each<[string, (made: ReturnType<typeof worker>) => unknown, Partial<DeliveryStore>]>([
-    ["the worker stops", ({ stop }) => void stop(), {}],
-    ["the lease is lost", () => undefined, { renew: () => false }],
-  ])(
-    "a handler that rejects because %s costs its job no attempt, not even the last one",
-    async (_, end, changed) => {
-      const new_alarm = (_alarm: unknown, { signal }: { signal: AbortSignal }) =>
-        new Promise<void>((_resolve, reject) => {
-          signal.addEventListener("abort", () => reject(signal.reason as Error));
-        });
-      const store = { ...memoryStore(), ...changed };
-      const made = worker({ store, handlers: { new_alarm }, retryLimit: 0 });
-      const message = watchedMessage(await alarmJob("a"), []);
-      const ran = made.run(message);
-      await vi.advanceTimersByTimeAsync(100);
-      end(made);
-      await vi.advanceTimersByTimeAsync(LEASE_MS);
-      await ran;
-      expect(message.settled).toEqual([{ result: "retry", afterMs: 10_000 }]);
-      expect(outcomesOf(made.reports)).toEqual(["handler_failed"]);
-    },
-  );
+  it("a handler that rejects because the worker stops costs its job no attempt, not even the last one", async () => {
+    const new_alarm = (_alarm: unknown, { signal }: { signal: AbortSignal }) =>
+      new Promise<void>((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+      });
+    const made = worker({ store: memoryStore(), handlers: { new_alarm }, retryLimit: 0 });
+    const message = watchedMessage(await alarmJob("a"), []);
+    const ran = made.run(message);
+    await vi.advanceTimersByTimeAsync(100);
+    void made.stop();
+    await ran;
+    expect(message.settled).toEqual([{ result: "retry", afterMs: 10_000 }]);
+    expect(made.reports).toMatchObject([{ outcome: "handler_failed", lastAttempt: false }]);
+  });
+
+  it("a handler that always loses its lease uses up its attempts, so its job does not run for ever", async () => {
+    const new_alarm = (_alarm: unknown, { signal }: { signal: AbortSignal }) =>
+      new Promise<void>((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+      });
+    const store = { ...memoryStore(), renew: () => false };
+    const { run } = worker({ store, handlers: { new_alarm }, retryLimit: 0 });
+    const message = watchedMessage(await alarmJob("a"), []);
+    const ran = run(message);
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    await ran;
+    expect(message.settled).toMatchObject([{ result: "dead" }]);
+  });
+
+  it("a job is reported dead, too, if the queue takes it only after the worker has stopped to wait for that", async () => {
+    const taken = deferred<boolean>();
+    const handlers = { new_alarm: () => Promise.reject(new Error("x")) };
+    const { run, reports } = worker({ store: memoryStore(), handlers, retryLimit: 0 });
+    const message = watchedMessage(await alarmJob("a"), [], { settle: () => taken.promise });
+    const ran = run(message);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await ran;
+    expect(outcomesOf(reports)).toEqual(["handler_failed"]);
+    taken.resolve(true);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(outcomesOf(reports)).toEqual(["handler_failed", "dead"]);
+  });
 
   it("a copy that meets its own lost lease comes again after a second, not at once", async () => {
     const ended = deferred();

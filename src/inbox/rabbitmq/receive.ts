@@ -1,5 +1,5 @@
 import { InFlightCount } from "../../common/in-flight-count.js";
-import { MAX_TIMER_MS, pause } from "../../common/timers.js";
+import { MAX_TIMER_MS, pause, within } from "../../common/timers.js";
 import { deadRecordOf, jsonOf } from "../dead-record.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";
 import { MAX_CRASHES } from "../queue-options.js";
@@ -7,6 +7,7 @@ import { contentOf, type AmqpMessage, type AmqpReplyAddress } from "./client.js"
 import type { JobHeaders, OpenLink, RabbitLink } from "./link.js";
 
 const RECONNECT_MS = 1_000;
+const SETTLE_TIMEOUT_MS = 10_000;
 
 /** Consumes on a connection of its own, since RabbitMQ may block one that publishes. */
 export function receiveMessages(
@@ -31,7 +32,9 @@ export function receiveMessages(
       const reason = "its workers crashed too often";
       // Reported before it is written: after a crash in between, the next worker reports it again.
       options.onBuried(message, reason);
-      await message.settle({ result: "dead", error: new Error(reason) });
+      const settling = message.settle({ result: "dead", error: new Error(reason) });
+      // It goes on as long as the queue refuses it, and must not hold up the end of the worker.
+      await within(SETTLE_TIMEOUT_MS, "settle", settling);
     } catch (error) {
       options.onError(error);
     } finally {
