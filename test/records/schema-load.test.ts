@@ -113,3 +113,15 @@ test("an event without a site that has the documented types loads no schemas", a
   expect(types).toEqual(["POWER_OF_ATTORNEY_SIGNED"]);
   expect(loads).toBe(0);
 });
+
+test("the first record that needs the schemas may be an event", async () => {
+  const { createWebhookReceiver }: typeof Library = await import("../../src/index.js");
+  const accounts: number[] = [];
+  const { receive } = createWebhookReceiver({
+    ...{ secret: TEST_SECRET, now: () => NOW_MS, logger: false },
+    handlers: { delete_my_data_event: ({ account_id }) => void accounts.push(account_id) },
+  });
+  const event = { account_id: "42" };
+  expect((await receive(await eventDelivery("DATA_DELETED", { event }))).outcome).toBe("handled");
+  expect([accounts, loads]).toEqual([[42], 1]);
+});
