@@ -18,6 +18,7 @@ import { settlementOf, type Retries, type RunResult } from "./job-settlement.js"
 import { withBody, type InboxOverflow } from "./overflow.js";
 import type { QueueMessage, QueueSettlement } from "./queue-driver.js";
 import { queueErrorOf } from "./queue-error.js";
+import { SETTLE_TIMEOUT_MS } from "./queue-options.js";
 
 /** What the runs of a worker share. */
 export interface RunTools {
@@ -30,8 +31,6 @@ export interface RunTools {
   readonly retries: Retries;
   readonly log: Log;
 }
-
-const SETTLE_TIMEOUT_MS = 10_000;
 
 /** Runs the jobs of a worker: handler, completion in the store, settlement in the queue, report. */
 export class JobRuns {

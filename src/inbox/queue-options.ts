@@ -7,6 +7,9 @@ export const DEFAULT_QUEUE_NAME = "gateway-deliveries";
 /** How many crashes of its worker a job survives. */
 export const MAX_CRASHES = 14;
 
+/** How long a worker waits for the queue to take the result of a job. Milliseconds. */
+export const SETTLE_TIMEOUT_MS = 10_000;
+
 /** When a failed job runs again. */
 export interface RetryOptions {
   /**

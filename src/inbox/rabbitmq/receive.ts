@@ -2,12 +2,11 @@ import { InFlightCount } from "../../common/in-flight-count.js";
 import { MAX_TIMER_MS, pause, within } from "../../common/timers.js";
 import { deadRecordOf, jsonOf } from "../dead-record.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";
-import { MAX_CRASHES } from "../queue-options.js";
+import { MAX_CRASHES, SETTLE_TIMEOUT_MS } from "../queue-options.js";
 import { contentOf, type AmqpMessage, type AmqpReplyAddress } from "./client.js";
 import type { JobHeaders, OpenLink, RabbitLink } from "./link.js";
 
 const RECONNECT_MS = 1_000;
-const SETTLE_TIMEOUT_MS = 10_000;
 
 /** Consumes on a connection of its own, since RabbitMQ may block one that publishes. */
 export function receiveMessages(
