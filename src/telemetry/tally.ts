@@ -105,7 +105,10 @@ export class Tally {
     if (trace.recovered) this.events.recovered += 1;
     else if (hasHungUp(trace)) this.events.authenticDisconnected += 1;
     if (secretIndex !== undefined) {
-      tally.secretMatches[secretIndex] = (tally.secretMatches[secretIndex] ?? 0) + 1;
+      const { secretMatches } = tally;
+      // A hole would be a series without a number, for which Prometheus refuses the whole page.
+      while (secretMatches.length <= secretIndex) secretMatches.push(0);
+      secretMatches[secretIndex] = (secretMatches[secretIndex] ?? 0) + 1;
     }
     if (outcome === "handler_failed" || outcome === "handler_timeout") {
       const eventType =

@@ -218,6 +218,29 @@ it("the matches of each secret are counted, and each is at 0 from the start", as
   expect(matches()).toEqual([0, 1]);
 });
 
+it("a secret that matches before the ones in front of it gives those a 0, and each line stays a number", async () => {
+  const third = { secret: "whsec_oldest_0123456789abcdef" };
+  const secrets = [TEST_SECRET, "whsec_old_0123456789abcdef", third.secret];
+  for (const secret of [secrets, () => secrets]) {
+    const sdk = inMemorySdk();
+    const telemetry = openTelemetry({ meterProvider: sdk.meterProvider, spans: false });
+    const { receiver } = recordingReceiver({ secret, telemetry });
+    // Later the gateway may add a type. A stranger may also send an old delivery under another type.
+    await receiver.receive(await delivery({ ...third, type: "a_later_type", body: "{}" }));
+    await receiver.receive(await delivery(third));
+    for (const series of [parsePrometheus(metricsText(receiver)), await sdk.series()]) {
+      for (const type of ["new_alarm", "other"]) {
+        const matches = ["0", "1", "2"].map((index) =>
+          series.get(
+            `gateway_webhook_secret_matches_total{secret_index="${index}",type="${type}"}`,
+          ),
+        );
+        expect(matches).toEqual([0, 0, 1]);
+      }
+    }
+  }
+});
+
 it("store calls that are asynchronous are measured, and failures are counted", async () => {
   const inner = memoryStore();
   let isDown = false;
