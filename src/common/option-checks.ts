@@ -24,7 +24,25 @@ export function ownOptions<Options extends object>(
       `${unknown} is no option of ${maker}: is it misspelt? There are ${known.join(", ")}`,
     );
   }
+  const inherited = inheritedName(given, known);
+  if (inherited !== undefined) {
+    throw new ConfigurationError("invalid_options", `${maker}: ${inherited} ${IS_INHERITED}`);
+  }
   return Object.assign(Object.create(null) as object, given) as Options;
+}
+
+/** What is wrong with an inherited member. Only own ones are read, so that a polluted prototype adds none. */
+export const IS_INHERITED =
+  "is inherited, and would have no effect: make it a property of the object itself";
+
+/**
+ * The first of the names that the object inherits, such as a method of its class. A member of `Object.prototype` is a
+ * stranger's, and is ignored.
+ */
+export function inheritedName(object: object, names: readonly string[]): string | undefined {
+  return names.find(
+    (name) => name in object && !Object.hasOwn(object, name) && !(name in Object.prototype),
+  );
 }
 
 /** Default and bounds of an option that is a whole number. The bounds are inclusive. */

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../common/errors.js";
+import { inheritedName, IS_INHERITED } from "../common/option-checks.js";
 import type { DeliveryIssue } from "../records/decoded.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import type { Alarm } from "../records/alarm.js";
@@ -56,11 +57,12 @@ export interface WebhookHandlers<Context = DeliveryContext> {
 }
 
 const HANDLER_NAMES = ["new_alarm", "delete_my_data_event", "unrecognized"];
+const EVENT_HANDLER_NAMES = [...ONLINE_DATA_EVENT_TYPES, "*"];
 
 /** Checks the handlers. Throws `ConfigurationError` if one could never be called. */
 export function checkHandlers(handlers: WebhookHandlers): void {
   const isObject = typeof handlers === "object" && (handlers as unknown) !== null;
-  const entries = isObject ? definedEntries(handlers) : [];
+  const entries = isObject ? definedEntries("handlers", handlers, HANDLER_NAMES) : [];
   if (entries.length === 0) {
     throw new ConfigurationError(
       "missing_handlers",
@@ -81,7 +83,7 @@ export function checkHandlers(handlers: WebhookHandlers): void {
 }
 
 function checkEventHandlers(handlers: object): void {
-  const entries = definedEntries(handlers);
+  const entries = definedEntries("handlers.delete_my_data_event", handlers, EVENT_HANDLER_NAMES);
   if (entries.length === 0) {
     throw new ConfigurationError(
       "missing_handlers",
@@ -113,6 +115,15 @@ function checkFunction(name: string, handler: unknown): void {
   }
 }
 
-function definedEntries(object: object): [string, unknown][] {
+/** The own members of `object`. Throws for one of the `names` that is inherited. */
+function definedEntries(
+  path: string,
+  object: object,
+  names: readonly string[],
+): [string, unknown][] {
+  const inherited = inheritedName(object, names);
+  if (inherited !== undefined) {
+    throw new ConfigurationError("invalid_handler", `${path}.${inherited} ${IS_INHERITED}`);
+  }
   return Object.entries(object).filter(([, value]) => value !== undefined);
 }

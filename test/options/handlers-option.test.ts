@@ -78,6 +78,45 @@ describe("unknown handlers", () => {
   });
 });
 
+describe("inherited handlers", () => {
+  class Handlers {
+    new_alarm = noop;
+    delete_my_data_event() {
+      return undefined;
+    }
+  }
+
+  test.each<[string, object]>([
+    ["handlers.delete_my_data_event", new Handlers()],
+    ["handlers.new_alarm", Object.create({ new_alarm: noop }) as object],
+    [
+      "handlers.delete_my_data_event.DATA_DELETED",
+      {
+        delete_my_data_event: Object.setPrototypeOf(
+          { "*": noop },
+          { DATA_DELETED: noop },
+        ) as object,
+      },
+    ],
+    [
+      "handlers.delete_my_data_event.*",
+      {
+        delete_my_data_event: Object.setPrototypeOf(
+          { DATA_DELETED: noop },
+          { "*": noop },
+        ) as object,
+      },
+    ],
+  ])(
+    "a handler that would never be called, because it is inherited, is refused: %s",
+    (name, handlers) => {
+      const { code, message } = refusalOf(optionsWith({ handlers }));
+      expect(code).toBe("invalid_handler");
+      expect(message).toContain(`${name} is inherited`);
+    },
+  );
+});
+
 describe("invalid handlers", () => {
   test.each([null, "notify", 5, true, {}, []])("a handler may not be %j", (handler) => {
     for (const name of ["new_alarm", "unrecognized"]) {

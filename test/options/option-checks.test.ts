@@ -21,7 +21,7 @@ import {
   sampleOnlineDataEvent,
 } from "../../kit/index.js";
 import { createCollector } from "../support/collector.js";
-import { NOW_MS, delivery } from "../support/deliveries.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { configurationErrorOf, optionsWith, refusalOf } from "./refusal.js";
 
 const receiver = createWebhookReceiver(optionsWith());
@@ -60,6 +60,22 @@ describe("the options of every constructor", () => {
     expect(code).toBe("unknown_option");
     expect(message).toContain(`timeout is no option of ${name}`);
   });
+});
+
+test("an inherited option, which would have no effect, is refused and named", () => {
+  class Settings {
+    secret = TEST_SECRET;
+    handlers = { new_alarm: noop };
+    logger = false;
+    get store() {
+      return memoryStore();
+    }
+  }
+  const { code, message } = refusalOf(new Settings());
+  expect(code).toBe("invalid_options");
+  expect(message).toContain("createWebhookReceiver: store is inherited");
+  const inherited = Object.create({ maxEntries: 5 }) as object;
+  expect(configurationErrorOf(() => memoryStore(inherited)).code).toBe("invalid_options");
 });
 
 describe("a polluted Object.prototype", () => {
