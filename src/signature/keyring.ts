@@ -157,7 +157,11 @@ class LookedUpKeyring implements Keyring {
     const secrets: readonly unknown[] = Array.isArray(found) ? found : [found];
     const keys: SecretKey[] = [];
     secrets.forEach((secret, index) => {
-      if (secretFault(secret) === undefined) keys.push(this.#keyOf(secret as string, index));
+      // The old secret, for example, when a rotation has ended.
+      if (secret === undefined || secret === null) return;
+      const fault = secretFault(secret);
+      if (fault === undefined) keys.push(this.#keyOf(secret as string, index));
+      else this.#weakSecretCheck.warnUnusable(index, fault);
     });
     if (keys.length === 0) {
       throw new GatewayWebhookError(

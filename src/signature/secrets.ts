@@ -15,8 +15,9 @@ export interface SecretQuery {
 /**
  * Finds the secrets of a webhook type. For a delivery whose X-Webhook-Type is none of the documented ones it is
  * called for each of them, and any of these secrets may sign it. If it returns undefined, null or an empty list,
- * the type has no secret: 409 `signature_mismatch`. If it throws, returns a value that cannot be a secret, or
- * takes longer than `dependencyTimeoutMs`: 503 `secret_unavailable`.
+ * the type has no secret: 409 `signature_mismatch`. If it throws, returns nothing that can be a secret, or takes
+ * longer than `dependencyTimeoutMs`: 503 `secret_unavailable`. An entry of a list that cannot be a secret is left out,
+ * with one warning unless it is undefined or null.
  *
  * Deliveries of one type that come while a call runs share its result, so at most one call runs for each type. It
  * must not read the state of a request (`AsyncLocalStorage`). On Cloudflare Workers each delivery has its own call,

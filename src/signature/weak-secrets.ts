@@ -44,10 +44,11 @@ function guessabilityOf(secret: string): string | undefined {
   return undefined;
 }
 
-/** Checks each secret of a receiver, and warns once, about the first weak one. */
+/** Checks each secret of a receiver, and warns once about the first weak one, and once about the first unusable one. */
 export class WeakSecretCheck {
   readonly #log: Log;
   #hasWarned = false;
+  #hasWarnedUnusable = false;
 
   constructor(log: Log) {
     this.#log = log;
@@ -58,5 +59,12 @@ export class WeakSecretCheck {
     if (weakness === undefined) return;
     this.#hasWarned = true;
     this.#log.warn(`the webhook secret ${weakness}`);
+  }
+
+  /** For an entry of a secret function's list that cannot be a secret. The others are tried without it. */
+  warnUnusable(index: number, fault: string): void {
+    if (this.#hasWarnedUnusable) return;
+    this.#hasWarnedUnusable = true;
+    this.#log.warn(`entry ${String(index)} of what the secret function returned ${fault}`);
   }
 }

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { SecretFunction } from "../../src/index.js";
 import type { SecretQuery } from "../../src/signature/secrets.js";
 import { TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
+import { createCollector } from "../support/collector.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 describe("a secret per webhook type", () => {
@@ -165,6 +166,18 @@ describe("a secret function", () => {
     const { receive, reports } = recordingReceiver({ secret: () => secret });
     await receive(await delivery());
     expect(reports).toMatchObject([{ outcome: "handled", secretIndex: 4 }]);
+  });
+
+  test("an unusable entry of a secret function's list is named once, and one that is not set is none", async () => {
+    const { options, lines } = createCollector();
+    const list = [undefined, null, "whsec_new_0123456789abcdef\n", TEST_SECRET] as string[];
+    const secret = () => list;
+    const { receive } = recordingReceiver({ secret, logger: options.logger });
+    for (const id of ["a", "b"]) await receive(await delivery({ id }));
+    expect(lines.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/entry 2 of .* secret function .* white space at an end/),
+    ]);
+    expect(JSON.stringify(lines)).not.toContain("whsec_new");
   });
 
   test("a secret function is called for each delivery, but the key of a returned secret is made once", async () => {
