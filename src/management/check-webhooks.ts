@@ -93,20 +93,21 @@ export function findingsOfType(
 ): readonly WebhookFinding[] {
   const ofType = listed.filter((one) => one.type === type);
   const ours = webhooksAt(url, [type], listed);
-  const others = ofType.filter((one) => !ours.includes(one) && one.is_active !== false);
-  const missing =
-    ours.length > 0
-      ? []
-      : others.length > 0
-        ? others.map((one) => finding("other_url", one))
-        : [finding("missing_webhook", { type })];
-  const [, ...more] = ours;
+  const others = ofType.filter((one) => !ours.includes(one) && isActive(one));
+  const [inUse, ...more] = ours.filter(isActive);
+  const elsewhere = inUse === undefined ? "other_url" : "second_webhook";
+  const isMissing = ours.length === 0 && others.length === 0;
   return [
-    ...missing,
+    ...(isMissing ? [finding("missing_webhook", { type })] : []),
     ...ours.flatMap(findingsOfWebhook),
-    ...(ours.length > 0 ? others : []).map((one) => finding("second_webhook", one)),
+    ...others.map((one) => finding(elsewhere, one)),
     ...more.map((one) => finding("second_webhook", one)),
   ];
+}
+
+/** Whether the gateway calls it. A gateway that does not say so probably does. */
+function isActive({ is_active }: Webhook): boolean {
+  return is_active !== false;
 }
 
 /** A field that the gateway leaves out, or writes in an unknown way, is a finding too. */

@@ -317,6 +317,8 @@ describe("check", () => {
       ...{ title: "old", url: old.url, type: "new_alarm", secret },
     });
     expect(await codesOf(setUp)).toEqual(["second_webhook new_alarm"]);
+    await client.webhooks.update(alarms?.id ?? "", { is_active: false, secret });
+    expect(await codesOf(setUp)).toEqual(["inactive new_alarm", "other_url new_alarm"]);
     await client.webhooks.delete(alarms?.id ?? "");
     expect(await codesOf(setUp)).toEqual(["other_url new_alarm"]);
     await client.webhooks.delete(second.id);
