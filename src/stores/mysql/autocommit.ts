@@ -55,6 +55,16 @@ export async function runOnce<T>(
     return connection.query(how, clientTimeoutMs(deadline.remainingMs()), statement);
   };
 
+  /** With autocommit off, the server has undone only the statement, and its transaction keeps locks. */
+  const rollBack = async (): Promise<void> => {
+    try {
+      await end("ROLLBACK");
+      connection.release();
+    } catch (error) {
+      await connection.close(error);
+    }
+  };
+
   let mustCommit = false;
   const run: Run = async (statement) => {
     let result = await send(statement);
@@ -77,7 +87,7 @@ export async function runOnce<T>(
   } catch (error) {
     // If a connection were closed after each of these, every call would open another one while a table is
     // locked.
-    if (isConflict(error) || isWaitOver(error)) connection.release();
+    if (isConflict(error) || isWaitOver(error)) await rollBack();
     else await connection.close(error);
     throw lostAnswerOf(error);
   }

@@ -18,6 +18,7 @@ export type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
 /** A connection that runs statements of the store, for at most `ms` milliseconds. */
 interface Statements {
   query(sql: string, ms?: number): Promise<MysqlResult>;
+  queryCommitted(sql: string): Promise<MysqlResult>;
 }
 
 /** The row of one key, which a transaction writes. */
@@ -68,7 +69,7 @@ export class TransactionRow {
 
   async #look(statements: Statements): Promise<Refusal | undefined> {
     // A lease of this owner has always ended, so it is never found.
-    const { rows } = await statements.query(
+    const { rows } = await statements.queryCommitted(
       lookStatement(this.#table, [{ key: this.#key, owner: OWNER }]),
     );
     const [known] = readKnown(rows);

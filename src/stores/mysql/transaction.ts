@@ -73,19 +73,28 @@ export class Transaction<Client extends MysqlConnection> {
   }
 
   /**
+   * Runs a SELECT before `begin` that sees only what is committed, and waits for no row. At READ UNCOMMITTED it would
+   * take a completion for done that may yet be rolled back; at SERIALIZABLE with autocommit off it would lock.
+   */
+  async queryCommitted(sql: string): Promise<MysqlResult> {
+    // With autocommit off the statements before are an open transaction, which keeps its level.
+    if (!this.#wasAutocommit) await this.#sendInTime(`ROLLBACK ${ENDING}`);
+    await this.#sendInTime("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    return this.query(sql);
+  }
+
+  /**
    * From now on all statements are one transaction. With autocommit off, not even a statement that follows
    * a deadlock or an implicit COMMIT commits by itself.
    */
   async begin(): Promise<void> {
-    const ms = clientTimeoutMs(this.#deadline.remainingMs());
     // With autocommit off already, the statements before are an open transaction with a snapshot.
     this.#isOpen = true;
-    await this.#send(this.#wasAutocommit ? "SET autocommit = 0" : `ROLLBACK ${ENDING}`, ms);
+    await this.#sendInTime(this.#wasAutocommit ? "SET autocommit = 0" : `ROLLBACK ${ENDING}`);
   }
 
   async setSavepoint(): Promise<void> {
-    const statement = `SAVEPOINT ${SAVEPOINT}`;
-    await this.#send(statement, clientTimeoutMs(this.#deadline.remainingMs()));
+    await this.#sendInTime(`SAVEPOINT ${SAVEPOINT}`);
   }
 
   /** Runs the handler's work in it. If the connection breaks, rejects before the work has ended. */
@@ -147,6 +156,10 @@ export class Transaction<Client extends MysqlConnection> {
   async abandon(error: unknown): Promise<void> {
     if (isConflict(error) || isWaitOver(error)) await this.rollBack();
     else await this.#connection.close(error);
+  }
+
+  #sendInTime(sql: string): Promise<MysqlResult> {
+    return this.#send(sql, clientTimeoutMs(this.#deadline.remainingMs()));
   }
 
   #send(sql: string, ms: number, what = sql): Promise<MysqlResult> {

@@ -1,4 +1,4 @@
-import type { PoolOptions } from "mysql2/promise";
+import type { PoolOptions, RowDataPacket } from "mysql2/promise";
 import { expect, it } from "vitest";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
@@ -35,6 +35,24 @@ describeMysql("the MySQL store", () => {
     );
     expect(turns).toHaveLength(40);
     expect(most).toBe(1);
+  });
+
+  it("a call that has waited too long leaves no open transaction, with autocommit off too", async () => {
+    const pool = db.server.pool({ max: 1, session: "SET autocommit = 0" });
+    const store = mysqlStore({ pool });
+    const ignore = () => undefined;
+    store.connectReceiver?.({ warn: ignore, noteForgets: ignore, dependencyTimeoutMs: 300 });
+    await store.claim("held", "a", TIMES);
+    const holder = await db.pool.getConnection();
+    await holder.beginTransaction();
+    await holder.query("SELECT 1 FROM gateway_deliveries WHERE `key` = 'held' FOR UPDATE");
+    await expect(store.complete("held", "a", TIMES)).rejects.toThrow();
+    const [rows] = await pool.query<RowDataPacket[]>("SELECT @@in_transaction AS isOpen");
+    expect(rows).toEqual([{ isOpen: 0 }]);
+    await holder.rollback();
+    holder.release();
+    await store.complete("held", "a", TIMES);
+    expect(await store.claim("held", "b", TIMES)).toEqual({ state: "completed" });
   });
 
   it("mysqlStore refuses a key that a server without strict mode would truncate", async () => {

@@ -5,7 +5,12 @@ import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.j
 import { deferred } from "../../support/deferred.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
 import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
-import { databaseOf, mustNotRun, processWriting } from "../../support/stores/sql-engine.js";
+import {
+  databaseOf,
+  mustNotRun,
+  processWriting,
+  type PoolSettings,
+} from "../../support/stores/sql-engine.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
@@ -59,6 +64,33 @@ describeMysql("the connections of mysqlTransactions", () => {
     expect(await db.effects.remembered("second")).toBe(0);
     expect(await store.process("second", () => Promise.resolve(), RETENTION)).toEqual(PROCESSED);
   });
+
+  it.each<PoolSettings>([
+    { isolation: "READ UNCOMMITTED" },
+    { isolation: "READ UNCOMMITTED", session: "SET autocommit = 0" },
+    { isolation: "SERIALIZABLE" },
+    { isolation: "SERIALIZABLE", session: "SET autocommit = 0" },
+  ])(
+    "with %j a completion counts when it is committed, and is not waited for",
+    async (settings) => {
+      const store = mysqlTransactions({ pool: db.server.pool(settings) });
+      const committing = await db.pool.getConnection();
+      await committing.beginTransaction();
+      const written =
+        "INSERT INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)";
+      const key = JSON.stringify(settings);
+      await committing.query(written, [key]);
+      const inFlight = { state: "in_flight", retryAfterMs: 10_000 };
+      expect(await store.process(key, mustNotRun, RETENTION)).toEqual(inFlight);
+      // The host that was about to commit is gone.
+      await committing.rollback();
+      committing.release();
+      expect(await store.process(key, (tx) => db.effects.write(tx, key), RETENTION)).toEqual(
+        PROCESSED,
+      );
+      expect(await db.effects.of(key)).toBe(1);
+    },
+  );
 
   it("both stores accept a pool of mysql2 with callbacks, and tx has promises", async () => {
     const pool = callbacks.createPool({

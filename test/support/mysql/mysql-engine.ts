@@ -15,7 +15,7 @@ export const mysqlEngine: SqlEngine<Pool> = {
   handledKey: "owner IS NULL AND `key`",
   past: "1",
   later: "9999999999999",
-  isolations: ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"],
+  isolations: ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "READ UNCOMMITTED"],
   oddSessions: ["SET innodb_snapshot_isolation = ON", "SET innodb_lock_wait_timeout = 0"],
   factories: [mysqlStore, mysqlTransactions],
   async sessionState(pool) {
