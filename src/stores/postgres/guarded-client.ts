@@ -13,7 +13,7 @@ export interface GuardedClient<Client> {
 const ENDS_TRANSACTION =
   /^(?:BEGIN|START TRANSACTION|COMMIT|END|ABORT|PREPARE TRANSACTION|ROLLBACK(?! (?:(?:WORK|TRANSACTION) )?TO(?: |$)))(?: |$)/i;
 const OUTLIVES_TRANSACTION =
-  /^(?:SET(?! (?:LOCAL|TRANSACTION|CONSTRAINTS)(?: |$))|DISCARD)(?: |$)/i;
+  /^(?:SET(?! (?:LOCAL|TRANSACTION|CONSTRAINTS)(?: |$))|RESET|DISCARD)(?: |$)/i;
 
 const ENDING = "the store begins and ends the transaction of tx: use savepoints inside it";
 const OUTLIVING = "the effect of SET would outlive the transaction: use SET LOCAL";

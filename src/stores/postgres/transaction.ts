@@ -6,7 +6,7 @@ import {
 import { DeadlineError } from "../../common/timers.js";
 import { clientTimeoutMs, type Deadline } from "../call-limits.js";
 import { connect, lastResult } from "./query.js";
-import { SQLSTATE, sqlStateOf } from "./errors.js";
+import { isStatementEnded, SQLSTATE, sqlStateOf } from "./errors.js";
 import { guardClient } from "./guarded-client.js";
 import type { PostgresClient } from "./postgres-pool.js";
 import type { PreparedStatements } from "./prepared-statements.js";
@@ -111,11 +111,11 @@ export async function openTransaction<Client extends PostgresClient>(
       if (prepared !== undefined) return await sendPrepared(prepared);
       return await send(inlineParameters(statement, values));
     } catch (error) {
-      if (error instanceof DeadlineError) await close(error);
-      else await end("ROLLBACK");
-      throw sqlStateOf(error) === SQLSTATE.activeTransaction
-        ? unfinishedTransaction({ cause: error })
-        : error;
+      const isUnfinished = sqlStateOf(error) === SQLSTATE.activeTransaction;
+      // One to a server that became read-only must not go back to the pool, which would give it out again.
+      if (isUnfinished || isStatementEnded(error) || limits.mayRetry(error)) await end("ROLLBACK");
+      else await close(error);
+      throw isUnfinished ? unfinishedTransaction({ cause: error }) : error;
     }
   };
 

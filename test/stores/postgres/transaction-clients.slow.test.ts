@@ -41,6 +41,17 @@ describePostgres("the clients of postgresTransactions", () => {
     ]);
   });
 
+  it("postgresTransactions keeps no client of a server that refuses writes", async () => {
+    const pool = db.server.pool({ max: 2 });
+    // As after a failover: the name led to the old server when the first client connected.
+    const readOnly = "SET default_transaction_read_only = on";
+    pool.once("connect", (client: pg.PoolClient) => void client.query(readOnly));
+    const store = postgresTransactions({ pool });
+    const refused = store.process("moved", mustNotRun, RETENTION);
+    await expect(refused).rejects.toMatchObject({ code: "25006" });
+    expect(await store.process("moved", () => Promise.resolve(), RETENTION)).toEqual(PROCESSED);
+  });
+
   it("postgresTransactions waits for a free client, and loses nothing if none gets free", async () => {
     const pool = db.server.pool({ max: 1, driver: { connectionTimeoutMillis: 200 } });
     const store = postgresTransactions({ pool });

@@ -122,6 +122,7 @@ const postgresMisuse: Misuse<pg.PoolClient> = {
     ...["BEGIN", " begin;", "START  TRANSACTION", "COMMIT", "commit work", "END", "ABORT"],
     ...["ROLLBACK", "rollback;", "ROLLBACK AND CHAIN", "PREPARE TRANSACTION 'x'"],
     ...["SET search_path TO other", "set session role receiver", "DISCARD ALL"],
+    ...["RESET search_path", "reset all", "RESET ROLE"],
     ...["/* tenant */ SET search_path TO other", "-- of b\nset role b", '/**/SET/**/"role" TO b'],
     ...["-- report.sql\nBEGIN; SELECT 1; COMMIT;", "-- a\r-- b\n/* c */\fCOMMIT", "; ;COMMIT"],
     ...["/* a /* b */ c */ ROLLBACK", "/*/**/*/END", "start/* */transaction", "COMMIT--"],
