@@ -37,7 +37,9 @@ const UNKNOWN =
  */
 export class EvictionCheck {
   #isDue = true;
-  readonly #receivers: StoreConnection[] = [];
+  #evicts = false;
+  /** The receivers that wait for the result; undefined once it is known. */
+  #waiting: StoreConnection[] | undefined = [];
   readonly #scripts: ScriptRunner;
   readonly #logger: RedisStoreLogger | false;
 
@@ -48,7 +50,8 @@ export class EvictionCheck {
 
   /** Tells this receiver too if the server can evict handled ids. */
   connect(receiver: StoreConnection): void {
-    this.#receivers.push(receiver);
+    if (this.#evicts) receiver.noteForgets();
+    else this.#waiting?.push(receiver);
   }
 
   /** Starts the check if it has not run yet. `key`: any key of the store. */
@@ -57,8 +60,11 @@ export class EvictionCheck {
     this.#isDue = false;
     this.#scripts.run(EVICTION_POLICY, key, []).then(
       (policy) => {
+        const waiting = this.#waiting;
+        this.#waiting = undefined;
         if (policy === POLICY_CODES.evicts) {
-          for (const receiver of this.#receivers) receiver.noteForgets();
+          this.#evicts = true;
+          waiting?.forEach((receiver) => receiver.noteForgets());
           this.#warn(EVICTS);
         } else if (policy !== POLICY_CODES.keeps) this.#warn(UNKNOWN);
       },
