@@ -287,6 +287,17 @@ it("a retried completion that succeeds also ends that of a run which failed to c
   expect(receiver.health().completionsPending).toBe(0);
 });
 
+it("drain waits for a store that hangs no longer than its own limit", async () => {
+  const { store, ends } = heldCompletions();
+  const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 20_000 });
+  void receiver.receive(await delivery());
+  await vi.waitUntil(() => ends.length === 1);
+  let isDrained = false;
+  void receiver.drain({ timeoutMs: 2_000 }).then(() => (isDrained = true));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(isDrained).toBe(true);
+});
+
 it("a retry that fails after drain has completed the delivery does not wait for another retry", async () => {
   const { store, ends } = heldCompletions();
   const receiver = alarmReceiver(() => undefined, { store });

@@ -91,7 +91,8 @@ describe("handlers that never settle", () => {
     const { run: first, lines, start } = await heldRun(TIMES);
     await vi.advanceTimersByTimeAsync(13_000);
     const second = await start();
-    expect(linesWith(lines, "taken over: ")).toHaveLength(1);
+    const { id, type } = first.context;
+    expect(linesWith(lines, "taken over: ")).toMatchObject([{ details: { id, type } }]);
     first.resolve();
     await vi.advanceTimersByTimeAsync(0);
     await second.succeed();
@@ -99,6 +100,16 @@ describe("handlers that never settle", () => {
       { message: expect.stringContaining("taken over") as string },
       { message: expect.stringContaining("handled, but after it was given up") as string },
     ]);
+  });
+
+  it("a handler whose lease another process took before its end is said to have run twice", async () => {
+    const { store } = spiedStore({ renew: () => Promise.resolve(false) });
+    const { run, lines } = await heldRun({ leaseMs: 3_000, store });
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(run.context.signal.reason).toMatchObject({ code: "lease_lost" });
+    run.resolve();
+    await run.answer;
+    expect(linesWith(lines, "handled: it may have run twice")).toHaveLength(1);
   });
 
   it("a handler that fails after it was given up releases only its own lease", async () => {

@@ -227,13 +227,19 @@ describe("a function that names the key", () => {
     ["gives an empty text", () => ""],
     ["gives a number", () => 1],
     ["gives a promise", () => Promise.reject(new Error("no key"))],
-  ])("if it %s, the id alone decides, with one warning", async (_title, key) => {
+  ])("if it %s, the id alone decides, with one warning", async (title, key) => {
     const { receive, handled, lines } = recordingReceiver({ once: key as () => string });
     for (const id of ["first", "second", "second"]) await receive(await named(id));
     expect(handled).toHaveLength(2);
-    expect(lines.map(({ message }) => message)).toEqual([
-      "identity-gateway-webhooks: once: no key for a record: its X-Webhook-Id alone decides; said once",
+    expect(lines).toMatchObject([
+      {
+        message:
+          "identity-gateway-webhooks: once: no key for a record: its X-Webhook-Id alone decides; said once",
+        details: { id: "first", type: "new_alarm" },
+      },
     ]);
+    const { err } = lines[0]?.details as { err?: unknown };
+    expect(err === undefined).toBe(title !== "throws");
   });
 
   test("a delivery without a record is known by its id", async () => {

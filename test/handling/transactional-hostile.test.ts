@@ -147,7 +147,10 @@ describe("calls of the work", () => {
     }, Promise.resolve.bind(Promise));
     expect(ran).toEqual(["first"]);
     expect(refused).toMatchObject([
-      { message: "store.process called its work too late, or a second time at once" },
+      {
+        code: "unexpected_result",
+        message: "store.process called its work too late, or a second time at once",
+      },
     ]);
     expect(response).toMatchObject({ status: 200, outcome: "handled" });
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
-import { delivery } from "../support/deliveries.js";
+import { createWebhookReceiver } from "../../src/index.js";
+import { delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
 import { DOWN, rejects } from "../support/faults.js";
 import {
   createDatabase,
@@ -89,6 +90,23 @@ describe("stores that repeat their work", () => {
     expect(effects).toEqual(["one"]);
     expect(contexts).toHaveLength(2);
     expect(contexts[0]?.tx).not.toBe(contexts[1]?.tx);
+  });
+
+  it("a run that is repeated gets the record as it was sent, whatever the first run made of it", async () => {
+    const texts: string[] = [];
+    const { store } = retrying();
+    const receiver = createWebhookReceiver({
+      ...{ store, secret: TEST_SECRET, logger: false, now: () => NOW_MS },
+      handlers: {
+        new_alarm(alarm: { text: string }) {
+          texts.push(alarm.text);
+          alarm.text = "changed by the first run";
+          if (texts.length === 1) throw conflict;
+        },
+      },
+    });
+    expect(await receiver.receive(await delivery())).toMatchObject(HANDLED);
+    expect(texts[1]).toBe(texts[0]);
   });
 
   it("a store that repeats its work reports handler_failed if the last run fails", async () => {
