@@ -290,8 +290,10 @@ it("a retried completion that succeeds also ends that of a run which failed to c
 it("drain waits for a store that hangs no longer than its own limit", async () => {
   const { store, ends } = heldCompletions();
   const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 20_000 });
-  void receiver.receive(await delivery());
+  const answer = receiver.receive(await delivery());
   await vi.waitUntil(() => ends.length === 1);
+  ends[0]?.reject(DOWN);
+  await answer;
   let isDrained = false;
   void receiver.drain({ timeoutMs: 2_000 }).then(() => (isDrained = true));
   await vi.advanceTimersByTimeAsync(2_000);

@@ -38,9 +38,9 @@ const project = (backend: "node" | "web", include: string[]) => ({
     // One worker for a mutant: a worker for each test file takes longer than the tests.
     isolate: false,
     maxWorkers: 1,
-    // A test that hangs fails here. Left to Stryker, it would end the process that runs the tests. Each test
-    // takes less than a tenth of this, on a busy machine too.
-    testTimeout: 60_000,
+    // A test that hangs fails here. Left to Stryker, it would end the process that runs the tests. Many mutants
+    // hang, so a longer time makes a run slower. Each test takes less than a quarter of this, on a busy machine too.
+    testTimeout: 20_000,
     expect: { poll: { timeout: 5_000 } },
     // The second one compares a file with what generates it, and Stryker changes the file.
     exclude: ["**/*.slow.test.ts", "test/records/plain-records.test.ts"],
