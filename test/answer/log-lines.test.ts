@@ -38,11 +38,38 @@ describe("the default logger", () => {
     expect(line).toMatch(
       new RegExp(
         `^identity-gateway-webhooks: handler_failed: The handler failed\\. .* outcome=handler_failed ` +
-          `status=500 bytes=[0-9]+ durationMs=[0-9.]+ id=${ID} type=new_alarm secretIndex=0 ` +
+          `status=500 bytes=[0-9]+ durationMs=[0-9]+(?:\\.[0-9])? id=${ID} type=new_alarm secretIndex=0 ` +
           `err="Error: database is away" code=57P01 cause="Error: ECONNRESET" ` +
           `stack=".*log-lines\\.test\\.ts:[0-9:]+\\)? < .*"$`,
       ),
     );
+  });
+
+  test("the default logger writes the eight innermost frames of a stack, and nothing of the text above them", async () => {
+    const frames = Array.from({ length: 9 }, (_, n) => `call${String(n)} (file.ts:${String(n)}:1)`);
+    const error = new Error("a text");
+    const above = ["Error: a text", "that looks at a frame"];
+    error.stack = [...above, ...frames.map((frame) => `    at ${frame}`)].join("\n");
+    const line = await lineFor(error);
+    expect(line.endsWith(` stack="${frames.slice(0, 8).join(" < ")}"`)).toBe(true);
+  });
+
+  test("the default logger writes a code that is a text or a number, and no other", async () => {
+    const coded = (code: unknown) => lineFor(Object.assign(new Error("no"), { code, stack: "" }));
+    expect(await coded("E1")).toMatch(/ err="Error: no" code=E1$/);
+    expect(await coded(1205)).toMatch(/ err="Error: no" code=1205$/);
+    expect(await coded({})).toMatch(/ err="Error: no"$/);
+  });
+
+  test("the default logger cuts a text after 1000 characters, and says so", async () => {
+    const [plain, spaced] = ["x".repeat(1_000), `x ${"y".repeat(998)}`];
+    expect(await lineFor(plain)).toMatch(new RegExp(` err=${plain}$`));
+    expect(await lineFor(spaced)).toMatch(new RegExp(` err="${spaced}"$`));
+    expect(await lineFor(`${plain}x`)).toMatch(new RegExp(` err="${plain}…"$`));
+  });
+
+  test("the default logger escapes what a terminal would obey, by its number", async () => {
+    expect(await lineFor("a\u0007b\u202Ec")).toMatch(/ err=a\\u0007b\\u202ec$/);
   });
 
   test("the default logger writes an error without stack, code and cause", async () => {
