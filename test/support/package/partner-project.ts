@@ -48,7 +48,9 @@ function installForPartner(more: readonly string[]): PartnerProject {
 
     vitest(...files) {
       const vitest = path.join(REPOSITORY, "node_modules/vitest/vitest.mjs");
-      return project.node([vitest, "run", "--root", project.folder, ...files], { NO_COLOR: "1" });
+      // Its default is 5 s, which a busy machine may need to load the package.
+      const argv = [vitest, "run", "--testTimeout=120000", "--root", project.folder, ...files];
+      return project.node(argv, { NO_COLOR: "1" });
     },
   };
 }
