@@ -88,7 +88,8 @@ const lateEffectFlaws: Flaws = {
     }),
     "queues a duplicate in flight and handles it after the first one": overriding((right) => ({
       async handle(request, record) {
-        await wait(50);
+        // Long enough for a copy to come meanwhile, on a busy machine too.
+        await wait(250);
         await right.handle(request, record);
       },
       inFlight(request) {

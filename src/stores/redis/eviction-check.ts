@@ -69,8 +69,12 @@ export class EvictionCheck {
         } else if (policy !== POLICY_CODES.keeps) this.#warn(UNKNOWN);
       },
       (error: unknown) => {
-        if (serverErrorCode(error) === undefined) this.#isDue = true;
-        else this.#warn(UNKNOWN, { error });
+        if (serverErrorCode(error) === undefined) {
+          this.#isDue = true;
+          return;
+        }
+        this.#waiting = undefined;
+        this.#warn(UNKNOWN, { error });
       },
     );
   }

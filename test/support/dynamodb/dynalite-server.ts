@@ -9,6 +9,11 @@ export interface DynaliteServer extends Omit<ServerProcess, "end"> {
   readonly kill: () => Promise<void>;
 }
 
+/** On a busy machine the SDK writes to a connection just when dynalite closes it, idle for the 5 s that Node allows. */
+const NO_IDLE_LIMIT =
+  'data:text/javascript,import http from "node:http"; const { createServer } = http;' +
+  "http.createServer = (...given) => Object.assign(createServer(...given), { keepAliveTimeout: 0 });";
+
 /** Starts dynalite. `inMemory`: faster, and without data after a restart. */
 export async function startDynalite({ inMemory = false } = {}): Promise<DynaliteServer> {
   const root = await installPlatform("dynamodb");
@@ -17,7 +22,17 @@ export async function startDynalite({ inMemory = false } = {}): Promise<Dynalite
   const { end, ...server } = await startServer({
     ...{ name: "dynalite", command: process.execPath },
     args: (port, folder) => [
-      ...[program, "--host", "127.0.0.1", "--port", String(port), "--createTableMs", "1"],
+      ...[
+        "--import",
+        NO_IDLE_LIMIT,
+        program,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        String(port),
+        "--createTableMs",
+        "1",
+      ],
       ...(inMemory ? [] : ["--path", folder]),
     ],
     // The health check of DynamoDB.
