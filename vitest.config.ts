@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { MixedOrder } from "./test/mixed-order.js";
 import { NotRun } from "./test/not-run.js";
+import { RunReport } from "./test/run-report.js";
 
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
@@ -127,9 +128,7 @@ export default defineConfig({
     reporters: [
       "default",
       new NotRun(),
-      ...(process.env["CI"] === undefined
-        ? []
-        : [["json", { outputFile: report }] as ["json", { outputFile: string }]]),
+      ...(process.env["CI"] === undefined ? [] : [new RunReport(report)]),
     ],
   },
 });

@@ -68,7 +68,8 @@ for (const [file, describeExample, startService] of EXAMPLES) {
     beforeEach(async () => {
       example = await startExample(file, service().variables);
     });
-    afterEach(() => example.kill());
+    // A kill can come before a run that has printed is completed, and the next process would print it again.
+    afterEach(() => example.terminate());
 
     queueExampleCases(file, () => example);
 
@@ -76,7 +77,7 @@ for (const [file, describeExample, startService] of EXAMPLES) {
       const sent = await freshAlarm();
       expect(await post(example.url, sent)).toEqual(HANDLED);
       await eventually(() => example.printed).toContain(`${sent.id}: email_hacked, severity High`);
-      await example.kill();
+      await example.terminate();
       example = await startExample(file, service().variables);
       // The delivery is new to this receiver, but its job already exists.
       expect(await post(example.url, sent)).toEqual(HANDLED);
@@ -111,7 +112,7 @@ for (const [file, describeExample, startService] of EXAMPLES) {
         `${madeUp}: made up, not a documented new_thing`,
       );
       // The jobs are taken in their order.
-      expect(example.printed).toHaveLength(1);
+      expect(example.printed.filter((line) => line.startsWith(real))).toEqual([]);
     });
   });
 }

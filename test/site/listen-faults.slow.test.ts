@@ -10,7 +10,7 @@ import { startCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { serving } from "../support/serving.js";
-import { launchChromium, missingChromium } from "./chromium.js";
+import { launchChromium, missingChromium, PATIENCE_MS } from "./chromium.js";
 
 /** A fault, and what the page must name on top. */
 interface Fault {
@@ -69,6 +69,7 @@ describeService("the page of listen names a planted fault", missingChromium, () 
     const [, url = ""] = await command.says(/"listening","url":"([^"]+)"/);
     const [, address = ""] = await command.says(/"page","url":"([^"]+)"/);
     const page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     onTestFinished(() => page.close());
     await page.goto(address);
 

@@ -12,7 +12,7 @@ import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET as secret } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { partnerProject } from "../support/package/partner-project.js";
-import { launchChromium, missingChromium } from "./chromium.js";
+import { launchChromium, missingChromium, PATIENCE_MS } from "./chromium.js";
 
 const partner = partnerProject();
 
@@ -37,8 +37,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     const context = await browser.newContext({
       permissions: ["clipboard-read", "clipboard-write"],
     });
-    // Ten thousand deliveries take a slow machine longer than the default of half a minute.
-    context.setDefaultTimeout(120_000);
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     onTestFinished(() => context.close());
     const errors: string[] = [];

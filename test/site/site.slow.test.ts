@@ -8,7 +8,7 @@ import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { describeService } from "../support/describe-service.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { builtPages, buildSite, readPage, serveSite, SITE } from "../support/site/built-site.js";
-import { launchChromium, missingChromium } from "./chromium.js";
+import { launchChromium, missingChromium, PATIENCE_MS } from "./chromium.js";
 import { SEARCHES } from "./searches.js";
 
 const PHONE = { width: 390, height: 844 };
@@ -108,6 +108,7 @@ describeService("the site in Chromium", missingChromium, () => {
     site = await serveSite();
     browser = await launchChromium();
     page = await browser.newPage({ viewport: DESKTOP, reducedMotion: "reduce" });
+    page.setDefaultTimeout(PATIENCE_MS);
     page.on("console", (message) => {
       if (message.type() === "error") errors.push(`${page.url()}: ${message.text()}`);
     });
