@@ -46,6 +46,8 @@ it("onOutcome receives the size in bytes, not in characters", async () => {
 
 it("onOutcome receives the duration of the request", async () => {
   vi.useFakeTimers();
+  // The clock that is not real starts at 0, and that of a process that runs does not.
+  vi.advanceTimersByTime(60_000);
   const { receiver, reports } = observedAlarmReceiver(async () => {
     await vi.advanceTimersByTimeAsync(1_234);
   });

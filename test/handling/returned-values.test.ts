@@ -33,6 +33,22 @@ test.each<[string, () => unknown, string]>([
   expect(warnings[0]).toContain("throw RetryLater");
 });
 
+test("a handler that returns false after its time-out warns too, once", async () => {
+  const ends: (() => void)[] = [];
+  const handler = () =>
+    new Promise((resolve) => {
+      ends.push(() => {
+        resolve(false);
+      });
+    });
+  const { receiver, lines } = observedAlarmReceiver(handler, { handlerTimeoutMs: 1 });
+  for (const id of ["one", "two"]) await receiver.receive(await delivery({ id }));
+  for (const end of ends) end();
+  await receiver.drain();
+  const warnings = lines.filter(({ message }) => message.includes("returned false"));
+  expect(warnings).toHaveLength(1);
+});
+
 test.each<[string, () => unknown]>([
   ["nothing", () => undefined],
   ["null", () => null],

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import {
   memoryStore,
   metricsText,
@@ -13,6 +13,8 @@ import { rejects, throwing } from "../support/faults.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { spiedStore } from "../support/spied-store.js";
 import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
+import type { DatabaseFaults } from "../support/transactional/transactional-database.js";
+import { transactionalScene } from "../support/transactional/transactional-scene.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 /** A receiver with `/opentelemetry`, and its metrics as both ways of export write them. */
@@ -128,6 +130,34 @@ it("a joined header, as Fetch writes two of one name, is counted by its first va
   for (const [name, value] of joined) if (name.startsWith("x-")) joined.append(name, value);
   await receiver.receive({ ...rest, headers: joined });
   expect(text().get(notAuthentic("malformed_signed", "new_alarm"))).toBe(1);
+});
+
+it.each<[string, () => unknown]>([
+  ["is synchronous", () => vi.advanceTimersByTime(1_250)],
+  ["is asynchronous", () => vi.advanceTimersByTimeAsync(1_250)],
+])("the seconds of a handler that %s are measured", async (_how, handler) => {
+  vi.useFakeTimers();
+  vi.advanceTimersByTime(60_000);
+  const { receiver, text } = measuredReceiver(handler);
+  text();
+  await receiveEach(receiver, ["a"]);
+  expect(text().get("gateway_webhook_handler_duration_seconds_sum{}")).toBe(1.25);
+});
+
+it("a failed call of a transactional store is counted, and a handler that throws is none", async () => {
+  const faults: DatabaseFaults = {};
+  const { receiver } = transactionalScene(({ id }) => {
+    if (id === "bad") throw new Error("made up");
+  }, faults);
+  await receiveEach(receiver, ["good", "bad"]);
+  const failures = () =>
+    parsePrometheus(metricsText(receiver)).get(
+      'gateway_webhook_store_failures_total{operation="process"}',
+    );
+  expect(failures()).toBe(0);
+  faults.connect = rejects;
+  await receiveEach(receiver, ["refused"]);
+  expect(failures()).toBe(1);
 });
 
 it("deliveries that were recovered are counted", async () => {

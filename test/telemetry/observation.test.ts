@@ -6,6 +6,7 @@ import {
   type WebhookTelemetry,
   type WebhookReceiverOptions,
 } from "../../src/index.js";
+import { recoverDelivery } from "../../src/management/recover-delivery.js";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
@@ -51,6 +52,23 @@ it("telemetry begins with the request, runs around the handler and ends with the
     ["handler"],
     ["ran"],
     ["end", 1, "handled"],
+  ]);
+});
+
+it("the run of a recovered delivery says so, and no other does", async () => {
+  const { calls, telemetry } = recorder();
+  const receiver = alarmReceiver(() => undefined, { telemetry });
+  const request = await delivery();
+  await receiver.receive(request);
+  await recoverDelivery(receiver, { id: "lost", type: "new_alarm", body: request.body });
+  const runs = calls.filter((call) => (call as unknown[])[0] === "run") as [
+    string,
+    number,
+    object,
+  ][];
+  expect(runs.map(([, , work]) => [work, "recovered" in work, "eventType" in work])).toEqual([
+    [expect.objectContaining({ id: ID }), false, false],
+    [expect.objectContaining({ id: "lost", recovered: true }), true, false],
   ]);
 });
 
