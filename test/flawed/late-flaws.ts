@@ -102,8 +102,8 @@ const lateEffectFlaws: Flaws = {
     "queues a duplicate in flight and handles it after the first one": waitedFor(
       overriding((right) => ({
         async handle(request, record) {
-          // Long enough for a copy to come meanwhile, on a busy machine too.
-          await wait(250);
+          // A copy comes meanwhile. One long timer could end before a busy process has read the copy.
+          for (let turn = 0; turn < 25; turn += 1) await wait(10);
           await right.handle(request, record);
         },
         inFlight(request) {
