@@ -89,7 +89,7 @@ describeRedis("a function whose instances are frozen between invocations", () =>
     for (const outcome of ["handled", "duplicate", "in_flight", "handler_timeout"]) {
       expect(outcomes).toContain(outcome);
     }
-  }, 120_000);
+  });
 
   it.each(["hono", "fastify", "express"])(
     "answer a delivery through the wrapper of %s when its slow handler has ended, and no effect is doubled",

@@ -68,5 +68,4 @@ test.each<[string, Partial<ConformanceOptions>]>([
     const reworded = ends.map((end) => ({ ...end, reason: "It is said otherwise." }));
     expect(conclusions(reworded)).toEqual(conclusions(ends));
   },
-  20_000,
 );

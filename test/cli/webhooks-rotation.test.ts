@@ -290,7 +290,7 @@ describe("the watch", () => {
     const silent = await desk.server(() => undefined);
     const gone = "http://127.0.0.1:9/metrics?key=canary-key-0123";
     const running = startCommand(argv("--metrics", gone), { env });
-    await expect.poll(running.stderr, { timeout: 20_000 }).toContain("127.0.0.1:9/metrics?…");
+    await expect.poll(running.stderr).toContain("127.0.0.1:9/metrics?…");
     expect(await running.stop()).toBe(130);
     expect(running.stdout()).not.toContain("✗");
     expect(running.stdout() + running.stderr()).not.toContain("canary");

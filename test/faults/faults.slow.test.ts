@@ -23,7 +23,7 @@ describeService(
       const before = faultFolders();
       results = await runFaults({ ...SHORT_PLAN, seed: SEED });
       leftFolders = faultFolders().filter((name) => !before.includes(name));
-    }, 600_000);
+    });
 
     it("breaks no rule, and finds the mistakes of the flawed receivers", () => {
       expect(complaintsOf(results)).toEqual([]);
@@ -50,7 +50,7 @@ it("npm run faults refuses a mode that the short plan does not have", async () =
     execFile(process.execPath, args, (error, stdout) => resolve([error?.code, stdout]));
   });
   expect(await ended).toEqual([2, expect.stringContaining("--short has no mode overload")]);
-}, 60_000);
+});
 
 function faultFolders(): readonly string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith("faults-"));

@@ -36,7 +36,7 @@ describe("flawed receivers", () => {
         }
       },
     );
-  }, 600_000);
+  }, 1_200_000);
 
   test.each(FLAWS.map(({ does, caughtBy }) => [does, caughtBy] as const))(
     "a receiver that %s is convicted by %s",

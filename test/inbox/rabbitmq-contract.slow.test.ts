@@ -107,7 +107,7 @@ describeRabbitmq("RabbitMQ", () => {
     await setTimeout(2_000);
     expect(seen).toEqual(["a"]);
     isFull = false;
-    await expect.poll(() => seen, { timeout: 10_000 }).toEqual(["a", "b"]);
+    await expect.poll(() => seen).toEqual(["a", "b"]);
     expect((await driver.list()).map(({ id }) => id)).toEqual(["a"]);
     await stop();
     await driver.close();
@@ -129,12 +129,12 @@ describeRabbitmq("RabbitMQ", () => {
     });
     await driver.put(await alarmJob("a"), undefined);
     const dead = async () => (await driver.list().catch(() => [])).map(({ id }) => id);
-    await expect.poll(dead, { timeout: 20_000 }).toEqual(["a"]);
+    await expect.poll(dead).toEqual(["a"]);
     await stop();
     await channel.deleteQueue(queueName);
     const job = await alarmJob("b");
     await expect(driver.put(job, undefined)).rejects.toThrow("RabbitMQ has no such queue");
-    await expect.poll(() => driver.put(job, undefined), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => driver.put(job, undefined)).toBeUndefined();
     await driver.close();
     await admin.close();
   });
@@ -148,7 +148,7 @@ describeRabbitmq("RabbitMQ", () => {
     });
     for (const id of ["a", "b", "c"]) await driver.put(await alarmJob(id), undefined);
     const dead = async () => (await driver.list()).map(({ id }) => id).sort();
-    await expect.poll(dead, { timeout: 10_000 }).toEqual(["a", "b", "c"]);
+    await expect.poll(dead).toEqual(["a", "b", "c"]);
     await stop();
     isFull = true;
     await expect(driver.replay(["b"])).rejects.toThrow("RabbitMQ did not take the message");

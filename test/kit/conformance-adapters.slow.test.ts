@@ -46,7 +46,7 @@ describe("conformance of the adapters", () => {
       const reports = new Map(results.map((result) => [result.id, result]));
       runs.set(adapter.name, { reports, isUrl: typeof target === "string" });
     });
-  }, 480_000);
+  });
 
   describe.each(targets)("$name", ({ name }) => {
     it.each(cases)(`${name} passes $id: $title`, ({ id, group }) => {

@@ -17,7 +17,6 @@ describe.each([
 ])("planted faults with %s", (name, secret) => {
   test.each(GROUPS)(
     `diagnoseSignature names every planted fault of %s with ${name}`,
-    { timeout: 120_000 },
     async (_group, faults) => {
       const misnamed: string[] = [];
       for (const { what, code, plant } of faults) {
@@ -64,23 +63,18 @@ describe("what cannot be named", () => {
   test.each([
     ["the public test secret", TEST_SECRET],
     ["a secret of one's own", SECRET],
-  ])(
-    "diagnoseSignature names no cause for bytes that are lost, with %s",
-    { timeout: 120_000 },
-    async (_name, secret) => {
-      const named: string[] = [];
-      for (const [what, body] of changes) {
-        const { findings } = await diagnoseSignature(
-          captured({ secret, body: ALARM }, { secret, body }),
-        );
-        if (findings[0]?.code !== "unexplained")
-          named.push(`${what}: ${String(findings[0]?.code)}`);
-      }
-      expect(named).toEqual([]);
-    },
-  );
+  ])("diagnoseSignature names no cause for bytes that are lost, with %s", async (_name, secret) => {
+    const named: string[] = [];
+    for (const [what, body] of changes) {
+      const { findings } = await diagnoseSignature(
+        captured({ secret, body: ALARM }, { secret, body }),
+      );
+      if (findings[0]?.code !== "unexplained") named.push(`${what}: ${String(findings[0]?.code)}`);
+    }
+    expect(named).toEqual([]);
+  });
 
-  test("an unknown secret is not taken for any other cause", { timeout: 120_000 }, async () => {
+  test("an unknown secret is not taken for any other cause", async () => {
     for (const secret of [TEST_SECRET, SECRET]) {
       const unknown = captured({ secret: "whsec_unknown", body: ALARM }, { secret, body: ALARM });
       const { findings } = await diagnoseSignature(unknown);

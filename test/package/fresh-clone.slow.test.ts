@@ -4,9 +4,6 @@ import { freshClone, type FreshClone } from "../support/package/fresh-clone.js";
 import { repositoryCommands } from "../support/package/repository-commands.js";
 import { hasPostgres } from "../support/postgres/postgres-server.js";
 
-/** Time for the slowest: installs packages from npm, and starts to work. */
-const TIMEOUT_MS = 300_000;
-
 /** It prints nothing of its own: it ends, with exit code 0. */
 const ENDS = undefined;
 
@@ -99,7 +96,6 @@ it("every command of the table is named by a document or by package.json", () =>
 
 it.for(Object.keys(FIRST_LINES))(
   "%s works as the first command in a fresh clone",
-  { timeout: TIMEOUT_MS },
   async (command, context) => {
     const missing = MISSING[command];
     if (missing !== undefined) {

@@ -86,7 +86,7 @@ async function startAndSend(commands: readonly string[], env = ""): Promise<stri
     stream.on("data", (text: Buffer) => (output += text.toString()));
   }
   try {
-    await expect.poll(() => output, { timeout: 60_000 }).toMatch(/listening on|^ready$/m);
+    await expect.poll(() => output).toMatch(/listening on|^ready$/m);
     return shell(atPorts(sending).replace("…", TEST_SECRET));
   } finally {
     // The whole group: npm, its shell and the receiver.

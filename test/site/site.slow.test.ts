@@ -19,7 +19,7 @@ const NAMES = Object.keys(OUTCOMES);
 
 beforeAll(async () => {
   await buildSite();
-}, 600_000);
+});
 
 /** The targets of links and pictures of a page. */
 const targetsOf = (page: string): readonly string[] =>
@@ -115,7 +115,7 @@ describeService("the site in Chromium", missingChromium, () => {
     page.on("pageerror", (error) => errors.push(`${page.url()}: ${error.message}`));
     const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
     for (const [at, file] of builtPages().entries()) await visit(file, at % 2 === 0, axe);
-  }, 900_000);
+  }, 3_600_000);
 
   afterAll(async () => {
     await browser.close();
@@ -168,10 +168,10 @@ describeService("the site in Chromium", missingChromium, () => {
       await page.fill("#localsearch-input", name);
       const first = page.locator(".results > li:first-child a");
       await expect
-        .poll(() => first.getAttribute("href").catch(() => null), { timeout: 30_000 })
+        .poll(() => first.getAttribute("href").catch(() => null))
         .toContain(`outcomes/${name}.html`);
     }
-  }, 600_000);
+  });
 
   test("at least 18 of 20 searches find their page among the first three results", async () => {
     await page.setViewportSize(DESKTOP);
@@ -182,7 +182,7 @@ describeService("the site in Chromium", missingChromium, () => {
     for (const [query, ...pages] of SEARCHES) {
       // The results of the query before are gone.
       await page.fill("#localsearch-input", "");
-      await expect.poll(() => results.count(), { timeout: 30_000 }).toBe(0);
+      await expect.poll(() => results.count()).toBe(0);
       await page.fill("#localsearch-input", query);
       await results.first().waitFor();
       const links = await results.evaluateAll((all) => all.slice(0, 3).map((one) => String(one)));
@@ -192,7 +192,7 @@ describeService("the site in Chromium", missingChromium, () => {
     }
     expect(SEARCHES).toHaveLength(20);
     expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(2);
-  }, 600_000);
+  });
 
   test("on a phone no table is wider than its page, and at 1300 px no line of code is cut off", async () => {
     const hidden: string[] = [];
@@ -218,5 +218,5 @@ describeService("the site in Chromium", missingChromium, () => {
       await look(file, ".vp-doc pre");
     }
     expect(hidden).toEqual([]);
-  }, 120_000);
+  });
 });

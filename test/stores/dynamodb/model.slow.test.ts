@@ -106,7 +106,7 @@ it("the DynamoDB store answers every sequence of calls by two hosts as the model
     }
   });
   await fc.assert(property, { seed: 20_261_122, numRuns: 150 });
-}, 300_000);
+});
 
 /** How many requests the server works on. */
 let underWay = 0;
@@ -217,4 +217,4 @@ it("in every order of requests and answers at most one owner holds a delivery, a
     },
   );
   await fc.assert(property, { seed: 20_261_122, numRuns: 150 });
-}, 300_000);
+});
