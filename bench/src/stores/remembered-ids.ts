@@ -26,8 +26,9 @@ export async function rememberedTable(rows: readonly RowName[], folder: string):
   for (const row of rows) {
     const { bytes, times } = (await measure(row, folder)) ?? {};
     if (bytes === undefined || times === undefined) continue;
-    cells.push([row, bytes.toFixed(0), ...times.map((ms) => (ms * 1_000).toFixed(0))]);
-    process.stderr.write(`${row}: measured\n`);
+    const cell = [row, bytes.toFixed(0), ...times.map((ms) => (ms * 1_000).toFixed(0))];
+    cells.push(cell);
+    process.stderr.write(`measured: ${cell.join("; ")}\n`);
   }
   return {
     title: "Durable stores: bytes of a remembered id, and µs of a delivery beside so many of them",
