@@ -25,17 +25,15 @@ export class RunReport implements Reporter {
     const failures = unhandled.map((error) => describe("outside of the tests", [error]));
     for (const module of modules) {
       const file = module.relativeModuleId;
-      const parts: (readonly [string, readonly SerializedError[]])[] = [[file, module.errors()]];
+      if (module.errors().length > 0) failures.push(describe(file, module.errors()));
       for (const suite of module.children.allSuites()) {
-        parts.push([`${file}: ${suite.fullName}`, suite.errors()]);
+        if (suite.errors().length === 0) continue;
+        failures.push(describe(`${file}: ${suite.fullName}`, suite.errors()));
       }
       for (const test of module.children.allTests()) {
         const { state, errors = [] } = test.result();
         if (state === "passed") passed += 1;
-        parts.push([`${file}: ${test.fullName}`, state === "failed" ? errors : []]);
-      }
-      for (const [place, errors] of parts) {
-        if (errors.length > 0) failures.push(describe(place, errors));
+        if (state === "failed") failures.push(describe(`${file}: ${test.fullName}`, errors));
       }
     }
     mkdirSync(path.dirname(this.#file), { recursive: true });

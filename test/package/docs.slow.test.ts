@@ -38,5 +38,4 @@ test("the tests among the snippets of the documents about tests pass in the part
   expect(output).toMatch(new RegExp(`Test Files\\s+${String(files.length)} passed`));
   // A title of a test that takes long may have one of these words.
   expect(output).not.toMatch(/\d (?:failed|skipped)/);
-  // The contract of transactional stores commits thousands of transactions to a file.
 });
