@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import {
   doingFirst,
   hanging,
+  never,
   overriding,
   type Flaws,
   type Judged,
@@ -100,17 +101,23 @@ const lateEffectFlaws: Flaws = {
       }),
     ),
     "queues a duplicate in flight and handles it after the first one": waitedFor(
-      overriding((right) => ({
-        async handle(request, record) {
-          // A copy comes meanwhile. One long timer could end before a busy process has read the copy.
-          for (let turn = 0; turn < 25; turn += 1) await wait(10);
-          await right.handle(request, record);
-        },
-        inFlight(request) {
-          handleLater(right, request.id);
-          return right.inFlight(request);
-        },
-      })),
+      overriding((right) => {
+        const copyArrived = new Map<string, () => void>();
+        return {
+          // Waits for a copy, since a busy process may read it late. A delivery without one takes the whole time.
+          async handle(request, record) {
+            const copy = new Promise<void>((resolve) => copyArrived.set(request.id, resolve));
+            await Promise.race([copy, wait(3_000)]);
+            await right.handle(request, record);
+          },
+          answerLate: never,
+          inFlight(request) {
+            copyArrived.get(request.id)?.();
+            handleLater(right, request.id);
+            return right.inFlight(request);
+          },
+        };
+      }),
     ),
   },
 };
