@@ -24,6 +24,8 @@ export interface SqsReceived {
 
 /** SQS holds a message for at most 12 hours after its receipt. */
 export const MAX_HOLD_MS = 43_200_000;
+/** SQS counts from its answer to a receipt, and we from when that is read: until then another may have the message. */
+const READ_WITHIN_MS = 500;
 /** Longer reasons are cut: attributes count as a part of the message. */
 const MAX_REASON_LENGTH = 500;
 /** Noncharacters that SQS refuses. They can only stand inside of strings, where JSON may escape them. */
@@ -75,7 +77,7 @@ export class SqsHeld {
     const numberIn = (name: string) => Number(received.attribute(name) ?? 0) || 0;
     this.#queues = queues;
     this.#received = received;
-    this.#heldUntil = this.#receivedAt + holdMs;
+    this.#heldUntil = this.#receivedAt + holdMs - READ_WITHIN_MS;
     this.#receipts = Number(system["ApproximateReceiveCount"]) || 1;
     this.#delayMs = numberIn("DelayMs");
     this.#failedRuns = numberIn("FailedRuns") - (this.#delayMs > 0 ? 1 : 0);
