@@ -1,6 +1,9 @@
-import { describe, it } from "vitest";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
 import { sqsQueue } from "../../src/inbox/sqs/index.js";
+import { deferred } from "../support/deferred.js";
+import { alarmJob } from "../support/inbox/receiver-and-worker.js";
 import { startSqs } from "../support/inbox/sqs-engine.js";
 import { startedForAll } from "../support/started-for-all.js";
 
@@ -46,4 +49,40 @@ describe.each([
       await run();
     },
   );
+});
+
+describe("SQS whose answers are read late", () => {
+  const engine = startedForAll(startSqs);
+
+  it("a worker that has read its receipt late cannot bury the job that another one has", async () => {
+    const { client, makeQueues } = engine();
+    const late = Object.create(client) as typeof client;
+    late.receiveMessage = async (...given) => {
+      const answer = await client.receiveMessage(...given);
+      await wait(300);
+      return answer;
+    };
+    const queues = makeQueues(true);
+    const [first, other] = [late, client].map((one) => sqsQueue({ client: one, ...queues }));
+    const [started, taken, buried] = [deferred(), deferred(), deferred<boolean>()];
+    const options = {
+      ...{ concurrency: 1, leaseMs: HOLD_MS },
+      onError: (error: unknown) => buried.reject(error),
+      onBuried: () => undefined,
+    };
+    await first?.put(await alarmJob(), undefined);
+    const losing = first?.receive(async ({ settle }) => {
+      started.resolve();
+      await taken.promise;
+      buried.resolve(await settle({ result: "dead", error: new Error("made up") }));
+    }, options);
+    await started.promise;
+    const holding = other?.receive(async ({ settle }) => {
+      taken.resolve();
+      await buried.promise;
+      await settle({ result: "done" });
+    }, options);
+    expect(await buried.promise).toBe(false);
+    await Promise.all([losing?.stop(), holding?.stop()]);
+  });
 });

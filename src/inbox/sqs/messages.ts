@@ -24,7 +24,7 @@ export interface SqsReceived {
 
 /** SQS holds a message for at most 12 hours after its receipt. */
 export const MAX_HOLD_MS = 43_200_000;
-/** SQS counts from its answer to a receipt, and we from when that is read: until then another may have the message. */
+/** SQS counts a lease from when it sends a message, and we from when we read it. We end ours this much earlier. */
 const READ_WITHIN_MS = 500;
 /** Longer reasons are cut: attributes count as a part of the message. */
 const MAX_REASON_LENGTH = 500;
