@@ -101,23 +101,18 @@ const lateEffectFlaws: Flaws = {
       }),
     ),
     "queues a duplicate in flight and handles it after the first one": waitedFor(
-      overriding((right) => {
-        const copyArrived = new Map<string, () => void>();
-        return {
-          // Waits for a copy, since a busy process may read it late. A delivery without one takes the whole time.
-          async handle(request, record) {
-            const copy = new Promise<void>((resolve) => copyArrived.set(request.id, resolve));
-            await Promise.race([copy, wait(3_000)]);
-            await right.handle(request, record);
-          },
-          answerLate: never,
-          inFlight(request) {
-            copyArrived.get(request.id)?.();
-            handleLater(right, request.id);
-            return right.inFlight(request);
-          },
-        };
-      }),
+      overriding((right) => ({
+        async handle(request, record) {
+          // A busy process may read a copy late. A delivery without one takes the whole time.
+          await right.overlap(request, 3_000);
+          await right.handle(request, record);
+        },
+        answerLate: never,
+        inFlight(request) {
+          handleLater(right, request.id);
+          return right.inFlight(request);
+        },
+      })),
     ),
   },
 };

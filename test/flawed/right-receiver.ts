@@ -225,10 +225,10 @@ export class RightReceiver {
     this.handled.add(key);
   }
 
-  /** Waits until a duplicate of a delivery arrives, or a while. */
-  async overlap({ id }: Request): Promise<void> {
+  /** Waits until a duplicate of a delivery arrives, or for so many milliseconds. */
+  async overlap({ id }: Request, ms = FAILS_AFTER_MS): Promise<void> {
     const duplicate = new Promise<void>((resolve) => this.#duplicateArrived.set(id, resolve));
-    await Promise.race([duplicate, wait(FAILS_AFTER_MS)]);
+    await Promise.race([duplicate, wait(ms)]);
     this.#duplicateArrived.delete(id);
   }
 
