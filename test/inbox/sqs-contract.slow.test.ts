@@ -63,24 +63,25 @@ describe("SQS whose answers are read late", () => {
       return answer;
     };
     const queues = makeQueues(true);
-    const [first, other] = [late, client].map((one) => sqsQueue({ client: one, ...queues }));
+    const first = sqsQueue({ client: late, ...queues });
+    const other = sqsQueue({ client, ...queues });
     const [started, taken, buried] = [deferred(), deferred(), deferred<boolean>()];
     const options = {
       ...{ concurrency: 1, leaseMs: HOLD_MS },
       onError: (error: unknown) => buried.reject(error),
       onBuried: () => undefined,
     };
-    await first?.put(await alarmJob(), undefined);
-    const losing = first?.receive(async ({ settle }) => {
+    await first.put(await alarmJob(), undefined);
+    const losing = first.receive?.(async (message) => {
       started.resolve();
       await taken.promise;
-      buried.resolve(await settle({ result: "dead", error: new Error("made up") }));
+      buried.resolve(await message.settle({ result: "dead", error: new Error("made up") }));
     }, options);
     await started.promise;
-    const holding = other?.receive(async ({ settle }) => {
+    const holding = other.receive?.(async (message) => {
       taken.resolve();
       await buried.promise;
-      await settle({ result: "done" });
+      await message.settle({ result: "done" });
     }, options);
     expect(await buried.promise).toBe(false);
     await Promise.all([losing?.stop(), holding?.stop()]);
