@@ -1,5 +1,6 @@
 // npm run bench -- queues
 // The inbox of each engine beside the engine's own client, in under two minutes.
+import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { updateDocuments } from "./report/documents.js";
@@ -16,8 +17,9 @@ for (const row of rowsNamed(options.only, QUEUES)) {
   levels.push(...(await measureRow(row, options, false)));
 }
 const processors = cpus();
+const version = execFileSync(options.node, ["--version"], { encoding: "utf8" }).trim();
 const caption =
-  `Node ${process.version.slice(1)}; ${processors[0]?.model.trim() ?? "unknown processor"}, ` +
+  `Node ${version.slice(1)}; ${processors[0]?.model.trim() ?? "unknown processor"}, ` +
   `${processors.length} cores; ${new Date().toISOString().slice(0, 10)}; ` +
   `load average ${loadavg()[0]?.toFixed(1)} at the end; npm run bench -- queues`;
 const table = shortTable(levels, "Inboxes over HTTP", "engine");

@@ -63,7 +63,7 @@ export const TARGETS = {
     must: 1.05,
     aim: 0.95,
     checked: true,
-    why: "each handler that is awaited has a timer for its time limit, and the hand-written receiver waits without one.",
+    why: "each handler that is awaited has a timer for its time limit, and the hand-written receiver waits without one. Without the timer the row is 1.02 on Node 20 and 0.94 on Node 24.",
   },
   asyncInFlight: {
     label: "64 async handlers in flight ÷ the hand-written one with them",
@@ -71,7 +71,7 @@ export const TARGETS = {
     must: 1.05,
     aim: 0.95,
     checked: true,
-    why: "64 handlers at work hold 64 leases, any of which the next request must find; the hand-written receiver keeps nothing while it waits.",
+    why: "each of the 64 handlers has a timer of its own, which is three quarters of the difference: without the timers the row is 1.02.",
   },
   floor: { label: "floor: HMAC + `JSON.parse`", must: 1.7, aim: 1.3, checked: true },
   signature: {
@@ -105,7 +105,7 @@ export const TARGETS = {
     must: 1.05,
     aim: 1,
     decides: true,
-    why: "the handler is awaited under a lease and with a time limit, as in the rows of async handlers; reading the body takes no longer than by hand.",
+    why: "the timer of the awaited handler again. Between two requests Node removes its list of timers and makes it anew, which takes longer than the timer. Without the timer the row is 1.02 on Node 20 and 1.03 on Node 24.",
   },
   httpExpress: {
     label: "HTTP, Express 5 ÷ hand-written",
@@ -118,7 +118,7 @@ export const TARGETS = {
     must: 1.05,
     aim: 0.85,
     decides: true,
-    why: "as on plain Node: the handler is awaited under a lease and with a time limit.",
+    why: "as on plain Node, the timer of the awaited handler.",
   },
   coldImport: {
     label: "cold start, `import` ÷ the same with zod loaded",
