@@ -26,8 +26,8 @@ const MAX_IDS = 1_000;
 const NOTICE =
   "one delivery came again more than 8 s later with the same X-Webhook-Timestamp: either the gateway repeats" +
   " the first timestamp at each attempt, or a proxy or someone with a captured delivery sends the same bytes" +
-  " again. If it is the gateway, its later attempts will be refused as stale: raise timestampToleranceMs. With a" +
-  " store that survives restarts, any value up to retentionMs is safe, because ids are remembered that long";
+  " again. If it is the gateway, its later attempts will be refused as stale: raise timestampToleranceMs (with a" +
+  " store that survives restarts, at most to retentionMs)";
 
 /**
  * Warns once if a later attempt repeats the timestamp of an earlier one. Retries are expected to be signed

@@ -44,7 +44,7 @@ describe("an id that is sent again with the same timestamp", () => {
     expect(notice?.message).toContain("either the gateway repeats the first timestamp");
     expect(notice?.message).toContain("someone with a captured delivery");
     expect(notice?.message).toContain("raise timestampToleranceMs");
-    expect(notice?.message).toContain("up to retentionMs is safe");
+    expect(notice?.message).toContain("at most to retentionMs");
   });
 
   test("an id that is sent again with the same timestamp within 8 s is a duplicate of the network and causes no warning", async () => {
