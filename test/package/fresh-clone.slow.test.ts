@@ -9,7 +9,6 @@ const ENDS = undefined;
 
 /** Every command, and the first line that shows that it does its work: past what it installs and compiles. */
 const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
-  "npm run build": /Build start/,
   "npm run demo": /handled once, \d+ lost/,
   "npm run demo -- --monitor": /handled once, \d+ lost/,
   "npm run demo -- --store d1": /^The gateway delivers to/m,
@@ -42,6 +41,7 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
 /** Commands that do not start here, and why. */
 const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm (?:test|run test:all)\b/, ".ci/run runs it in a fresh clone"],
+  [/^npm run build$/, "`npm run test:all` begins with it"],
   [/^npm run check$/, ".ci/run runs it"],
   [/^npm run release$/, "it publishes"],
   [

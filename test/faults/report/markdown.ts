@@ -99,7 +99,7 @@ ${tablesOf(results)}
 
 ## How to run it
 
-\`npm run faults\` runs everything in about forty minutes on two cores. \`-- --seed N\` repeats a run, \`-- --mode lease-redis\` runs one mode, \`-- --short\` takes 20 seconds. \`-- --mode inbox-nats --minutes 10\` runs one mode for that long.
+\`npm run faults\` runs everything in twenty to forty minutes on two cores. \`-- --seed N\` repeats a run, \`-- --mode lease-redis\` runs one mode, \`-- --short\` takes 20 seconds. \`-- --mode inbox-nats --minutes 10\` runs one mode for that long.
 
 ## What a run does
 

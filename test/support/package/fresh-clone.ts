@@ -27,8 +27,8 @@ const TERM_MS = 5_000;
 
 /**
  * Clones the repository with the changes that are not committed. What many commands do first takes most of the time, so
- * it is done once: `npm run build` (40 s of processor time) copies what the
- * repository has built, unless it is the command itself, the SQLite driver (70 s) is taken from the cache, and a second `npm ci` in a folder below links to the files of the first.
+ * it is done once: `npm run build` (40 s of processor time) copies what the repository has built, the SQLite driver
+ * (70 s) is taken from the cache, and a second `npm ci` in a folder below links to the files of the first.
  */
 export function freshClone() {
   const folder = mkdtempSync(path.join(tmpdir(), "igw-clone-"));
@@ -39,8 +39,8 @@ export function freshClone() {
   const tools = path.join(folder, "tools");
   cloneTo(clone);
   writeNpm(tools);
-  const original = readFileSync(path.join(clone, "package.json"), "utf8");
-  const quick = withBuilt(original);
+  const manifest = path.join(clone, "package.json");
+  const quick = withBuilt(readFileSync(manifest, "utf8"));
   const env = {
     ...withoutRunner(),
     TMPDIR: temporary,
@@ -53,7 +53,7 @@ export function freshClone() {
   const git = (...args: readonly string[]): unknown => execFileSync("git", args, { cwd: clone });
   git("update-index", "--assume-unchanged", "package.json");
 
-  const reset = (command: string): void => {
+  const reset = (): void => {
     rmSync(temporary, { recursive: true, force: true });
     mkdirSync(temporary);
     chmodSync(temporary, 0o777);
@@ -62,8 +62,7 @@ export function freshClone() {
     for (const made of NOT_FROM_NPM_CI) {
       rmSync(path.join(clone, "node_modules", made), { recursive: true, force: true });
     }
-    const isBuild = command.startsWith("npm run build");
-    writeFileSync(path.join(clone, "package.json"), isBuild ? original : quick);
+    writeFileSync(manifest, quick);
   };
 
   return {
@@ -74,7 +73,7 @@ export function freshClone() {
     async start(command: string, until?: RegExp) {
       // Also a command whose test ran out of time, which would disturb this one.
       await killAll(folder);
-      reset(command);
+      reset();
       const child = spawn("bash", ["-c", command], {
         ...{ cwd: clone, env, detached: true, stdio: ["ignore", "pipe", "pipe"] },
       });
