@@ -1,10 +1,10 @@
 // npm run bench -- queues
 // The inbox of each engine beside the engine's own client, in under two minutes.
-import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
+import { versionOf } from "./runtimes.js";
 import { readLabOptions } from "./stores/lab-options.js";
 import { shortTable } from "./stores/lab-tables.js";
 import { measureRow, type LevelResult } from "./stores/measure-row.js";
@@ -17,9 +17,8 @@ for (const row of rowsNamed(options.only, QUEUES)) {
   levels.push(...(await measureRow(row, options, false)));
 }
 const processors = cpus();
-const version = execFileSync(options.node, ["--version"], { encoding: "utf8" }).trim();
 const caption =
-  `Node ${version.slice(1)}; ${processors[0]?.model.trim() ?? "unknown processor"}, ` +
+  `Node ${versionOf(options.node)}; ${processors[0]?.model.trim() ?? "unknown processor"}, ` +
   `${processors.length} cores; ${new Date().toISOString().slice(0, 10)}; ` +
   `load average ${loadavg()[0]?.toFixed(1)} at the end; npm run bench -- queues`;
 const table = shortTable(levels, "Inboxes over HTTP", "engine");

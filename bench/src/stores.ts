@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
+import { versionOf } from "./runtimes.js";
 import { rememberedTable } from "./stores/remembered-ids.js";
 import { readLabOptions } from "./stores/lab-options.js";
 import { costTable, shortTable, speedTable } from "./stores/lab-tables.js";
@@ -26,10 +26,9 @@ for (const row of rowsNamed(options.only)) {
   process.stderr.write(`${row}: measured in ${seconds} s\n`);
 }
 
-const version = execFileSync(options.node, ["--version"], { encoding: "utf8" }).trim();
 const load = loadavg()[0]?.toFixed(1);
 const caption =
-  `Node ${version.slice(1)}; ${new Date().toISOString().slice(0, 10)}; load average ${load} at the end; ` +
+  `Node ${versionOf(options.node)}; ${new Date().toISOString().slice(0, 10)}; load average ${load} at the end; ` +
   `${options.rounds} rounds of ${options.seconds} s; npm run bench -- stores`;
 const tables = [shortTable(levels), speedTable(levels), costTable(levels)].map(renderTable);
 const text = `${caption}.\n\n${tables.join("\n")}`;

@@ -80,7 +80,7 @@ export class LeasedRun {
 
   /**
    * Most handlers settle before their time-out and before the first renewal. Until the nearer of both, one
-   * timer serves both: a timer takes 5 to 9 % of a delivery without I/O. One timer for all runs would save that,
+   * timer serves both: a timer takes 4 to 9 % of a delivery without I/O. One timer for all runs would save that,
    * but the listeners of a signal and the renewals would then run in the async context of another delivery, and
    * Workers end a timer together with the request that started it.
    */

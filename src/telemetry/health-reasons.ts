@@ -40,7 +40,7 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     status: "failing",
     min: 5,
     advice:
-      "Run webhooks check: if the gateway's own deliveries fail, compare the secret here with the one there, and look for a proxy or parser in front that changes the body or a header; if they do not, a stranger sends these requests.",
+      "Run webhooks check. If the gateway's own deliveries fail, compare the secret here with the one there, and look for a proxy or parser that changes the body or a header. Otherwise a stranger sends these requests.",
   },
   mismatch_ratio: {
     status: "degraded",

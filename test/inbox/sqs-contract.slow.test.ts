@@ -67,7 +67,8 @@ describe("SQS whose answers are read late", () => {
     const other = sqsQueue({ client, ...queues });
     const [started, taken, buried] = [deferred(), deferred(), deferred<boolean>()];
     const options = {
-      ...{ concurrency: 1, leaseMs: HOLD_MS },
+      concurrency: 1,
+      leaseMs: HOLD_MS,
       onError: (error: unknown) => buried.reject(error),
       onBuried: () => undefined,
     };
