@@ -17,7 +17,8 @@ const ADVICE =
   " parsers.";
 
 /**
- * Mounts a receiver on Express 4.18 or 5. Mount it before any body parser.
+ * Mounts a receiver on Express 4.18 or 5. Mount it before any body parser, and by `all`: behind `post` Express itself
+ * answers 404 to a delivery that a redirect turned into a GET, and the gateway gives it up.
  *
  * @throws ConfigurationError if `receiver` is not a receiver, for an unknown option and for a value out
  * of bounds.

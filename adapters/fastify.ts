@@ -1,7 +1,7 @@
 import type { BodyOptions } from "./http/body-limits.js";
 import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
-import { ConfigurationError } from "../src/common/errors.js";
+import { invalidOption } from "../src/common/errors.js";
 import { missingMethod, unsupportedVersion } from "../src/common/option-checks.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
 
@@ -65,16 +65,13 @@ export async function fastifyPlugin(
     if (typeof version === "string") {
       throw unsupportedVersion("the app", `fastify ${version}`, "fastify 4 and later");
     }
-    throw new ConfigurationError("invalid_option", `fastifyPlugin is a plugin: ${MOUNT}`);
+    throw invalidOption(`fastifyPlugin is a plugin: ${MOUNT}`);
   }
   const own = Object.entries(options).filter(([name]) => !OPTIONS_OF_REGISTER.includes(name));
   const { receiver, path, ...bodyOptions } = Object.fromEntries(own) as FastifyPluginOptions;
   const listener = nodeListener("fastifyPlugin", receiver, bodyOptions, ADVICE);
   if (typeof path !== "string" || !path.startsWith("/")) {
-    throw new ConfigurationError(
-      "invalid_option",
-      `fastifyPlugin takes the path of the webhook: ${MOUNT}`,
-    );
+    throw invalidOption(`fastifyPlugin takes the path of the webhook: ${MOUNT}`);
   }
 
   const answer: FastifyListener = async ({ raw, awsLambda }, reply) => {

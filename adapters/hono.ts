@@ -1,4 +1,4 @@
-import type { BodyOptions } from "./http/body-limits.js";
+import { wrongCall, type BodyOptions } from "./http/body-limits.js";
 import { answerFetch, fetchMount } from "./http/fetch-answer.js";
 import { honoContexts, readHonoRequest, type HonoContext } from "./http/hono-request.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
@@ -12,7 +12,8 @@ const ADVICE =
 
 /**
  * Mounts a receiver on Hono, on every runtime that Hono runs on. Work that goes on after the answer is
- * passed to `c.executionCtx.waitUntil` where the platform has it.
+ * passed to `c.executionCtx.waitUntil` where the platform has it. Mount it by `all`: behind `post` Hono itself answers
+ * 404 to a delivery that a redirect turned into a GET, and the gateway gives it up.
  *
  * @throws ConfigurationError if `receiver` is not a receiver, for an unknown option and for a value out
  * of bounds.
@@ -23,5 +24,9 @@ const ADVICE =
  */
 export function honoHandler(receiver: MountableReceiver, options: BodyOptions = {}): HonoHandler {
   const mount = fetchMount("honoHandler", receiver, options);
-  return (c) => answerFetch(mount, readHonoRequest(c, mount.limits, ADVICE), () => honoContexts(c));
+  return async (c) => {
+    const { req } = Object(c) as Partial<HonoContext>;
+    if (typeof req?.raw !== "object") throw wrongCall("honoHandler", "Hono's context");
+    return answerFetch(mount, readHonoRequest(c, mount.limits, ADVICE), () => honoContexts(c));
+  };
 }

@@ -1,4 +1,4 @@
-import type { BodyOptions } from "./http/body-limits.js";
+import { wrongCall, type BodyOptions } from "./http/body-limits.js";
 import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
 import type { MountableReceiver } from "../src/options/webhook-receiver.js";
@@ -40,6 +40,8 @@ const ADVICE =
 export function koaHandler(receiver: MountableReceiver, options: BodyOptions = {}): KoaHandler {
   const listener = nodeListener("koaHandler", receiver, options, ADVICE);
   return async (ctx) => {
+    const { req, res } = Object(ctx) as Partial<KoaContext>;
+    if (req === undefined || res === undefined) throw wrongCall("koaHandler", "Koa's context");
     ctx.respond = false;
     ignoreHangUp(ctx);
     keepSentBytes(ctx);

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/common/errors.js";
+import { ConfigurationError, invalidOption } from "../../src/common/errors.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { integerOption, missingMethod, ownOptions } from "../../src/common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
@@ -65,5 +65,12 @@ export function checkReceiver(adapter: string, receiver: unknown): void {
   throw new ConfigurationError(
     "invalid_receiver",
     `${adapter} takes the receiver that createWebhookReceiver(options) returns`,
+  );
+}
+
+/** The error of an adapter's handler that was called with something else than a request of its framework. */
+export function wrongCall(adapter: string, expected: string): ConfigurationError {
+  return invalidOption(
+    `the handler of ${adapter} must be called with ${expected}: pass on what the framework gives, or use the adapter of that framework`,
   );
 }

@@ -36,7 +36,7 @@ export async function answerFetch(
   reading: Promise<FetchRequest>,
   contexts: () => readonly unknown[],
 ): Promise<Response> {
-  const { method, headers, body, isDisconnected, discard } = await reading;
+  const { method, headers, body, isDisconnected, bodySource, discard } = await reading;
   // The sender has hung up, but the server still expects a Response. To the gateway, 408 means "send
   // again".
   if (body === undefined) return new Response(null, { status: 408 });
@@ -44,7 +44,7 @@ export async function answerFetch(
   // Elsewhere read on demand: where a context is missing, Hono throws, and that takes time.
   const isCutOff = isOnWorkers() && held() === undefined;
   const waitUntil = isCutOff ? undefined : (work: Promise<unknown>) => held()?.waitUntil(work);
-  const request = { method, headers, body, waitUntil, isDisconnected };
+  const request = { method, headers, body, waitUntil, isDisconnected, bodySource };
   const answer = await (invocations === undefined || held()
     ? receiver.receive(request)
     : invocations.receive(request, findContext(contexts(), "getRemainingTimeInMillis")));
@@ -66,7 +66,9 @@ function findContext<Method extends string>(contexts: readonly unknown[], method
 /** Copies the headers: @hono/node-server before 2.1.2 writes a Content-Length into the object it gets. */
 function completeResponse({ status, headers, body }: Omit<WebhookResponse, "outcome">): Response {
   // `null`, because "" would get a Content-Type. Without a length, servers would send a chunked body.
-  if (body === "") return new Response(null, { status, headers: { ...headers, ...NO_BODY } });
+  // 204 has neither (RFC 9110, section 8.6).
+  const framing = status === 204 ? {} : NO_BODY;
+  if (body === "") return new Response(null, { status, headers: { ...headers, ...framing } });
   return new Response(body, { status, headers: { ...headers } });
 }
 

@@ -8,6 +8,8 @@ import { UnreadableBody } from "../../src/delivery/request.js";
 export interface FetchRequest extends FetchBody {
   readonly method: string;
   readonly headers: WebhookHeaders;
+  /** `"body"`: what a middleware has kept. */
+  readonly bodySource: "wire" | "body";
   /** Whether the sender has hung up. */
   readonly isDisconnected?: () => boolean;
 }
@@ -33,7 +35,14 @@ export async function readFetchRequest(
   const { method, headers } = request;
   // Reads the signal only on demand: on @hono/node-server it takes time to make.
   const isDisconnected = () => request.signal.aborted;
-  return { method, headers, isDisconnected, ...(await readBody(request, limits, advice)) };
+  const bodySource = "wire";
+  return {
+    method,
+    headers,
+    isDisconnected,
+    bodySource,
+    ...(await readBody(request, limits, advice)),
+  };
 }
 
 /** The exact body of a `Request`, from its stream. */

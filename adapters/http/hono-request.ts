@@ -3,6 +3,7 @@ import { readFetchRequest, type FetchRequest } from "./fetch-body.js";
 import { discardNodeBody, readNodeBody } from "./node-body.js";
 import { isGone, type NodeRequest, type NodeResponse } from "./node-connection.js";
 import type { WebhookHeaders } from "../../src/delivery/header-values.js";
+import { HEADERS } from "../../src/delivery/headers.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 
 /** The part of Hono's `Context` that the adapter uses, by structure. */
@@ -65,9 +66,8 @@ async function readIncoming(
   const body = await readNodeBody(incoming, limits, advice);
   const isTooLarge = body instanceof UnreadableBody && body.reason === "body_too_large";
   const discard = (): Promise<void> => discardNodeBody(incoming);
-  return isTooLarge
-    ? { method: "POST", headers, isDisconnected, body, discard }
-    : { method: "POST", headers, isDisconnected, body };
+  const head = { method: "POST", headers, isDisconnected, bodySource: "wire" } as const;
+  return isTooLarge ? { ...head, body, discard } : { ...head, body };
 }
 
 /** Reads what a middleware has kept of the body, or the `Request`. */
@@ -80,7 +80,7 @@ async function readRequest(
   // Read the headers before the body: @hono/node-server before 1.15 makes a whole `Request` for them, which
   // fails once the body has been read.
   const { method, headers } = raw;
-  const head = { method, headers, isDisconnected };
+  const head = { method, headers, isDisconnected, bodySource: "body" } as const;
   try {
     // Never from cached JSON: serializing it again gives other bytes.
     if (arrayBuffer !== undefined) {
@@ -107,7 +107,7 @@ function untouchedIncoming(env: unknown, request: Request): Behind | undefined {
   if (!isNodeRequest(incoming) || incoming.rawBody !== undefined) return undefined;
   // A shim may set rawHeaders only. Before the loop: @hono/node-server before 1.15 makes a whole `Request`
   // for its headers, which takes the stream of the body.
-  const isComplete = incoming.headers["x-webhook-id"] !== undefined;
+  const isComplete = incoming.headers[HEADERS.id.name.toLowerCase()] !== undefined;
   let headers: WebhookHeaders = isComplete ? incoming.headers : request.headers;
   let isKept = false;
   for (const key of Reflect.ownKeys(request)) {

@@ -1,3 +1,4 @@
+import { InFlightCount } from "../../src/common/in-flight-count.js";
 import { answersByOutcome, type WebhookResponse } from "../../src/answer/answer.js";
 import { isVariableSet } from "../../src/common/runtime.js";
 import { DeadlineError, within } from "../../src/common/timers.js";
@@ -42,12 +43,15 @@ export class Invocations {
       this.#hasWarned = true;
       log?.warn(TIME_UNKNOWN);
     }
-    const hostDeadline = new InvocationDeadline(leftMs ?? LONGEST_MS, this.#marginMs);
-    const work = new OpenWork();
-    const given = { ...request, waitUntil: work.add, hostDeadline };
+    const hostDeadline = invocationDeadline(leftMs ?? LONGEST_MS, this.#marginMs);
+    /** What goes on after the answer. */
+    const open = new InFlightCount();
+    // A failure has been reported where it happened. Here it would fail the invocation.
+    const waitUntil = (work: Promise<unknown>): void => open.track(work.then(ignore, ignore));
+    const given = { ...request, waitUntil, hostDeadline };
     const answer = await inTime(this.#receiver.receive(given), hostDeadline.returnBy);
     if (answer === undefined) log?.error(TIME_IS_UP);
-    else await work.end(hostDeadline);
+    else await untilDone(open, hostDeadline);
     return answer ?? answersByOutcome("retry").handler_timeout.response;
   }
 }
@@ -57,34 +61,33 @@ export function invocationsOf(receiver: MountableReceiver): Invocations | undefi
   return isOnLambda() ? new Invocations(receiver) : undefined;
 }
 
+const ignore = (): void => undefined;
 const isOnLambda = (): boolean => isVariableSet("AWS_LAMBDA_FUNCTION_NAME");
 
-/** The deadline of an invocation. Its times are by `performance.now()`. */
-class InvocationDeadline implements HostDeadline {
-  readonly handlerUntil: number;
+interface InvocationDeadline extends HostDeadline {
   /** Half of the margin is for store calls that are on their way. */
   readonly storeUntil: number;
   /** The function must return by then, whatever still runs. */
   readonly returnBy: number;
+}
 
-  constructor(leftMs: number, marginMs: number) {
-    const endsAt = performance.now() + leftMs;
-    // A larger margin would give the handler less time than the answer.
-    const margin = Math.min(marginMs, leftMs / 2);
-    this.handlerUntil = endsAt - margin;
-    this.storeUntil = endsAt - margin / 2;
-    this.returnBy = endsAt - margin / 4;
-  }
-
-  handlerMs(ms: number): number {
-    return Math.max(0, Math.min(ms, Math.ceil(this.handlerUntil - performance.now())));
-  }
-
-  /** A process that was frozen goes on after the deadline; then the call has all of its time. */
-  storeMs(ms: number): number {
-    const leftMs = this.storeUntil - performance.now();
-    return leftMs > 0 ? Math.min(ms, leftMs) : ms;
-  }
+/** The deadline of an invocation. Its times are by `performance.now()`. */
+function invocationDeadline(leftMs: number, marginMs: number): InvocationDeadline {
+  const endsAt = performance.now() + leftMs;
+  // A larger margin would give the handler less time than the answer.
+  const margin = Math.min(marginMs, leftMs / 2);
+  const [handlerUntil, storeUntil] = [endsAt - margin, endsAt - margin / 2];
+  return {
+    handlerUntil,
+    storeUntil,
+    returnBy: endsAt - margin / 4,
+    handlerMs: (ms) => Math.max(0, Math.min(ms, Math.ceil(handlerUntil - performance.now()))),
+    /** A process that was frozen goes on after the deadline; then the call has all of its time. */
+    storeMs(ms) {
+      const untilMs = storeUntil - performance.now();
+      return untilMs > 0 ? Math.min(ms, untilMs) : ms;
+    },
+  };
 }
 
 /** The value of `work`, or undefined if it takes until `until`, by `performance.now()`. */
@@ -96,29 +99,15 @@ async function inTime<Value>(work: Promise<Value>, until: number): Promise<Value
   }
 }
 
-/** What goes on after the answer: passed to `waitUntil`, and waited for before the function returns. */
-class OpenWork {
-  readonly #open = new Set<Promise<unknown>>();
-
-  readonly add = (work: Promise<unknown>): void => {
-    // A failure has been reported where it happened. Here it would fail the invocation.
-    const settled = work
-      .catch(() => undefined)
-      .then(() => {
-        this.#open.delete(settled);
-      });
-    this.#open.add(settled);
-  };
-
-  /** Resolves when nothing is open any more, after 5 s, or at the deadline. */
-  async end({ handlerUntil, storeUntil }: InvocationDeadline): Promise<void> {
-    const now = performance.now();
-    // One turn, so that a handler that succeeds as soon as its signal aborts can be remembered.
-    if (now >= handlerUntil) await new Promise((resolve) => setImmediate(resolve));
-    if (this.#open.size > 0) await inTime(this.#allDone(), Math.min(storeUntil, now + MAX_WAIT_MS));
-  }
-
-  async #allDone(): Promise<void> {
-    while (this.#open.size > 0) await Promise.all(this.#open);
-  }
+/** Resolves when nothing is open any more, after 5 s, or at the deadline. */
+async function untilDone(
+  open: InFlightCount,
+  { handlerUntil, storeUntil }: InvocationDeadline,
+): Promise<void> {
+  const now = performance.now();
+  // One turn, so that a handler that succeeds as soon as its signal aborts can be remembered.
+  if (now >= handlerUntil) await new Promise((resolve) => setImmediate(resolve));
+  await open.waitUntilIdle(
+    Math.max(0, Math.min(storeUntil, now + MAX_WAIT_MS) - performance.now()),
+  );
 }

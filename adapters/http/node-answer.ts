@@ -62,7 +62,9 @@ export async function writeAnswerAndClose(
 }
 
 function writeHead(res: NodeResponse, answer: WritableAnswer, more?: OutgoingHttpHeaders): void {
-  const length = Buffer.byteLength(answer.body);
+  const { status, headers, body } = answer;
+  // 204 has no Content-Length (RFC 9110, section 8.6).
+  const framing = status === 204 ? {} : { "content-length": Buffer.byteLength(body) };
   // A new object for each response: middlewares write into it.
-  res.writeHead(answer.status, { ...answer.headers, "content-length": length, ...more });
+  res.writeHead(status, { ...headers, ...framing, ...more });
 }

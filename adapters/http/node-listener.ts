@@ -1,4 +1,4 @@
-import { bodyLimits, type BodyOptions } from "./body-limits.js";
+import { bodyLimits, wrongCall, type BodyOptions } from "./body-limits.js";
 import { invocationsOf } from "./invocation.js";
 import { isOurs, writeAnswer, writeAnswerAndClose, writeLastAnswer } from "./node-answer.js";
 import { readNodeBody } from "./node-body.js";
@@ -8,8 +8,8 @@ import { internalsOf, type MountableReceiver } from "../../src/options/webhook-r
 import { UnreadableBody } from "../../src/delivery/request.js";
 
 /**
- * Answers one request. Returns a promise that settles with the response and never rejects. Its type is
- * `unknown`, so that linters accept it where a listener returns nothing.
+ * Answers one request. Returns a promise that settles with the response. It rejects only if it was called without a
+ * response of Node. Its type is `unknown`, so that linters accept it where a listener returns nothing.
  */
 export type NodeListener = (req: NodeRequest, res: NodeResponse) => unknown;
 
@@ -34,6 +34,9 @@ export function nodeListener(
   const invocations = invocationsOf(receiver);
 
   return async (req, res) => {
+    if (typeof (res as Partial<NodeResponse> | undefined)?.end !== "function") {
+      throw wrongCall(adapter, "the request and the response of Node");
+    }
     const { method, headers } = req;
     let answer: WebhookResponse | undefined;
     try {
@@ -41,7 +44,9 @@ export function nodeListener(
       const body = method === "POST" ? await readNodeBody(req, limits, advice) : "";
       if (body !== undefined) {
         const isDisconnected = () => isGone(req, res);
-        const request = { method, headers, body, isDisconnected };
+        const kept = body === req.body ? "body" : "wire";
+        const bodySource = body === req.rawBody ? "rawBody" : kept;
+        const request = { method, headers, body, isDisconnected, bodySource } as const;
         answer = await (invocations === undefined
           ? receiver.receive(request)
           : invocations.receive(request, req.apiGateway?.context));

@@ -1,7 +1,3 @@
 export { OnAlarm, OnOnlineDataEvent, OnUnrecognized } from "./handler-decorators.js";
 export type { WebhookReceiverModuleOptions } from "./module-options.js";
-export {
-  InjectWebhookReceiver,
-  WEBHOOK_RECEIVER,
-  WebhookReceiverModule,
-} from "./webhook-receiver-module.js";
+export { InjectWebhookReceiver, WebhookReceiverModule } from "./webhook-receiver-module.js";

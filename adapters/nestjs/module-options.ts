@@ -1,5 +1,5 @@
 import type { FactoryProvider, ModuleMetadata } from "@nestjs/common";
-import { ConfigurationError } from "../../src/common/errors.js";
+import { invalidOption } from "../../src/common/errors.js";
 import { ownOptions } from "../../src/common/option-checks.js";
 import type { WebhookReceiverOptions } from "../../src/options/options.js";
 import { OPTION_NAMES } from "../../src/options/settings.js";
@@ -60,8 +60,7 @@ export function moduleOptions(given: WebhookReceiverModuleOptions): WebhookRecei
   const options = ownOptions("WebhookReceiverModule", given, NAMES);
   const path: unknown = options.path;
   if (typeof path !== "string" || !PATH.test(path)) {
-    throw new ConfigurationError(
-      "invalid_option",
+    throw invalidOption(
       'path must be the path of the webhook\'s URL, such as "/webhooks/gateway": letters, digits and -._~/',
     );
   }

@@ -6,13 +6,7 @@ import {
   type WebhookReceiverModuleAsyncOptions,
   type WebhookReceiverModuleOptions,
 } from "./module-options.js";
-import { MountedReceiver } from "./mounted-receiver.js";
-
-/**
- * The token of the receiver, for `app.get<WebhookReceiver>(WEBHOOK_RECEIVER)` in a test or at the start. A class
- * gets the receiver with `@InjectWebhookReceiver()`.
- */
-export const WEBHOOK_RECEIVER = Symbol.for("identity-gateway-webhooks.nestjs.receiver");
+import { mountedReceiver } from "./mounted-receiver.js";
 
 /**
  * Injects the receiver, a `WebhookReceiver`: for a health check or a `drain` of your own. It is complete when
@@ -27,10 +21,12 @@ export const WEBHOOK_RECEIVER = Symbol.for("identity-gateway-webhooks.nestjs.rec
  * ```
  */
 export function InjectWebhookReceiver(): ReturnType<typeof Inject> {
-  return Inject(WEBHOOK_RECEIVER);
+  return Inject(RECEIVER);
 }
 
+const RECEIVER = Symbol.for("identity-gateway-webhooks.nestjs.receiver");
 const OPTIONS = Symbol.for("identity-gateway-webhooks.nestjs.options");
+const MOUNTED = Symbol.for("identity-gateway-webhooks.nestjs.mounted");
 const CALL = Symbol.for("identity-gateway-webhooks.nestjs.call");
 
 let calls = 0;
@@ -110,10 +106,9 @@ function dynamicModule({
   calls += 1;
   const options: FactoryProvider = { provide: OPTIONS, inject, useFactory };
   const mounted: FactoryProvider = {
-    provide: MountedReceiver,
-    inject: [OPTIONS, WEBHOOK_RECEIVER, HttpAdapterHost, DiscoveryService],
-    useFactory: (...parts: ConstructorParameters<typeof MountedReceiver>) =>
-      new MountedReceiver(...parts),
+    provide: MOUNTED,
+    inject: [OPTIONS, RECEIVER, HttpAdapterHost, DiscoveryService],
+    useFactory: mountedReceiver,
   };
   return {
     module: WebhookReceiverModule,
@@ -121,10 +116,10 @@ function dynamicModule({
     providers: [
       options,
       mounted,
-      { provide: WEBHOOK_RECEIVER, useFactory: () => ({}) },
+      { provide: RECEIVER, useFactory: () => ({}) },
       // Nest 10 takes two modules for one if their providers look the same.
       { provide: CALL, useValue: calls },
     ],
-    exports: [WEBHOOK_RECEIVER],
+    exports: [RECEIVER],
   };
 }

@@ -1,4 +1,10 @@
-import { OUTCOMES, type WebhookOutcome, type OutcomeRule } from "./outcome.js";
+import {
+  OUTCOMES,
+  VARIANTS,
+  type OutcomeRule,
+  type OutcomeVariant,
+  type WebhookOutcome,
+} from "./outcome.js";
 import { retryAfterSeconds } from "./retry-after.js";
 
 /** The answer to one request, as plain values that any server can write. */
@@ -9,7 +15,7 @@ export interface WebhookResponse {
   readonly headers: Readonly<Record<string, string>>;
   /**
    * JSON text: `{ "outcome": … }` with status 200, otherwise the gateway's error envelope `{ "error": {
-   * "code", "message" } }`. Empty for `reachable`, the answer to GET and HEAD.
+   * "code", "message" } }`. Empty for `reachable`, the answer to GET, HEAD and OPTIONS.
    */
   readonly body: string;
   /** What became of the request. */
@@ -23,18 +29,23 @@ export interface Answer {
 }
 
 /**
- * Makes the answer to every outcome once, so that a request costs no serialization. All requests share
+ * Makes the answer to every outcome and variant once, so that a request costs no serialization. All requests share
  * the answers, so they are frozen.
  */
 export function answersByOutcome(
   unverifiable: "retry" | "reject",
-): Readonly<Record<WebhookOutcome, Answer>> {
-  return Object.fromEntries(
-    Object.keys(OUTCOMES).map((name) => {
-      const outcome = name as WebhookOutcome;
-      return [outcome, { response: responseTo(outcome, unverifiable), rule: OUTCOMES[outcome] }];
-    }),
-  ) as Record<WebhookOutcome, Answer>;
+): Readonly<Record<WebhookOutcome | OutcomeVariant, Answer>> {
+  const answerTo = (outcome: WebhookOutcome, rule: OutcomeRule): Answer => ({
+    response: responseTo(outcome, rule, unverifiable),
+    rule,
+  });
+  return Object.fromEntries([
+    ...(Object.keys(OUTCOMES) as WebhookOutcome[]).map((outcome) => [
+      outcome,
+      answerTo(outcome, OUTCOMES[outcome]),
+    ]),
+    ...Object.entries(VARIANTS).map(([name, rule]) => [name, answerTo(rule.outcome, rule)]),
+  ]) as Record<WebhookOutcome | OutcomeVariant, Answer>;
 }
 
 /** The answer with a `Retry-After` of `retryAfterMs`, if its outcome has that header at all. */
@@ -44,8 +55,11 @@ export function delayedResponse({ response, rule }: Answer, retryAfterMs: number
   return { ...response, headers: { ...response.headers, "retry-after": seconds } };
 }
 
-function responseTo(outcome: WebhookOutcome, unverifiable: "retry" | "reject"): WebhookResponse {
-  const rule = OUTCOMES[outcome];
+function responseTo(
+  outcome: WebhookOutcome,
+  rule: OutcomeRule,
+  unverifiable: "retry" | "reject",
+): WebhookResponse {
   const rejected = unverifiable === "reject" ? rule.rejectStatus : undefined;
   const status = rejected ?? rule.status;
   const isEmpty = outcome === "reachable";
@@ -54,7 +68,7 @@ function responseTo(outcome: WebhookOutcome, unverifiable: "retry" | "reject"): 
     // Otherwise a cache in front that ignores the method could answer a delivery with the 200 of a probe.
     "cache-control": "no-store",
   };
-  if (outcome === "method_not_allowed") headers["allow"] = "GET, HEAD, POST";
+  if (status === 204 || status === 405) headers["allow"] = "GET, HEAD, OPTIONS, POST";
   if (rule.retryAfterMs !== undefined) {
     headers["retry-after"] = retryAfterSeconds(rule.retryAfterMs, rule.retryAfterMs);
   }

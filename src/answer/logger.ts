@@ -1,3 +1,4 @@
+import { invalidOption } from "../common/errors.js";
 import { ignoreFailure } from "../common/promises.js";
 import { logLine } from "./log-line.js";
 import type { OutcomeReport } from "./observers.js";
@@ -66,14 +67,17 @@ export class Log {
   }
 }
 
-/** Why a value cannot be a logger; undefined if it can. */
-export function loggerFault(logger: unknown): string | undefined {
+/** Throws `ConfigurationError` for a value that is neither a logger nor false. */
+export function checkLogger(logger: unknown): void {
+  if (logger === false) return;
   const { warn, error, bindings } = (logger ?? {}) as Record<string, unknown>;
   if (typeof warn !== "function" || typeof error !== "function") {
-    return "logger must have the methods warn and error, or be false";
+    throw invalidOption("logger must have the methods warn and error, or be false");
   }
   // Only pino has `bindings`. pino would read the message as a format string and drop the details.
-  return typeof bindings === "function"
-    ? "logger is pino, which takes the details first: wrap it, { warn: (message, details) => log.warn(details, message), error: … }"
-    : undefined;
+  if (typeof bindings === "function") {
+    throw invalidOption(
+      "logger is pino, which takes the details first: wrap it, { warn: (message, details) => log.warn(details, message), error: … }",
+    );
+  }
 }

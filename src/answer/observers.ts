@@ -49,9 +49,8 @@ export interface OutcomeReport {
    */
   readonly lagMs?: number;
   /**
-   * Which of the gateway's 10 attempts this probably is, from 1, by `lagMs` and the gateway's schedule
-   * (the gateway's document, section "Events", rule 3). For alarms only: an event may have occurred long before it was
-   * recorded.
+   * Which of the gateway's 10 attempts this probably is, from 1, by `lagMs` and the gateway's schedule. For alarms
+   * only: an event may have occurred long before it was recorded.
    */
   readonly attempt?: number;
   /** What the handler, the store or the secret function threw. */

@@ -1,3 +1,4 @@
+import { HEADERS } from "../delivery/headers.js";
 import type { WebhookOutcome } from "./outcome.js";
 
 /** Why one outcome happens, for the operator. */
@@ -33,23 +34,23 @@ export const OUTCOME_CAUSES: Readonly<Record<WebhookOutcome, OutcomeCauses>> = {
     ],
   },
   reachable: {
-    causes: [
-      "the gateway or a load balancer checks whether the URL is reachable",
-      "a redirect in front turned a POST into a GET: register the URL that it leads to",
-    ],
+    causes: ["the gateway or a load balancer checks whether the URL is reachable"],
   },
-  method_not_allowed: { causes: ["a client or a health check that uses a method other than POST"] },
+  method_not_allowed: {
+    causes: ["a client that uses a method other than POST, GET, HEAD and OPTIONS"],
+  },
   malformed: {
     causes: [
       "a request that is not the gateway's",
       "a proxy or framework in front that drops, renames, repeats or rewrites X-Webhook- headers: make it pass all four on unchanged",
+      "a redirect in front (to https, to www, to a path with or without a slash at its end) turned the delivery into a GET without body: register the URL that the redirect leads to",
     ],
     command: EXPLAIN,
   },
   unsigned: {
     causes: [
       "the webhook has no secret at the gateway (has_secret is false there): give it one with the command webhooks rotate",
-      "a proxy in front that drops X-Webhook-Signature",
+      `a proxy in front that drops ${HEADERS.signature.name}`,
       "a request that is not the gateway's",
       "the gateway cannot sign at all: only then replace secret with acceptUnsignedDeliveries: true, which accepts deliveries from anyone",
     ],
@@ -76,7 +77,7 @@ export const OUTCOME_CAUSES: Readonly<Record<WebhookOutcome, OutcomeCauses>> = {
   },
   type_mismatch: {
     causes: [
-      "a proxy in front that sets X-Webhook-Type, which is not signed",
+      `a proxy in front that sets ${HEADERS.type.name}, which is not signed`,
       "someone replays a captured delivery under another type",
     ],
     command: EXPLAIN,
@@ -120,7 +121,7 @@ export const OUTCOME_CAUSES: Readonly<Record<WebhookOutcome, OutcomeCauses>> = {
   overloaded: {
     causes: [
       "more deliveries at once than maxConcurrentDeliveries allows: make the handler faster, raise the option, or use an inbox, which acknowledges as soon as the delivery is in a queue",
-      "with a transactional store, no connection became free in time, or too many deliveries wait for one: make the handler faster or the pool larger",
+      "with a transactional store, no connection became free in time, or too many deliveries wait for one: make the handler faster, use a lease store or an inbox, or make the pool larger",
       "handlers wait for something that is down: fix that first",
     ],
   },
@@ -150,8 +151,39 @@ export function usualCauses(outcome: WebhookOutcome): string {
   return causes.length === 0 ? "" : `Usual causes: ${causes.join("; ")}.`;
 }
 
-/** The causes and the command, one sentence each, for the log. */
-export function causesAndCommand(outcome: WebhookOutcome): string {
+const READ_ONLY =
+  "the store writes to a replica, or the server has been made read-only: connect to the primary, and let the client reconnect after a failover";
+
+/** What the code of a store's error says by itself. */
+const CAUSE_BY_CODE: Readonly<Record<string, string>> = {
+  transaction_aborted:
+    "the handler caught the error of a failed statement and went on, so its transaction could only be rolled back: let the error pass, or run the statement in a savepoint",
+  READONLY: READ_ONLY,
+  // PostgreSQL, MySQL and MariaDB, SQLite.
+  "25006": READ_ONLY,
+  ER_OPTION_PREVENTS_STATEMENT: READ_ONLY,
+  ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: READ_ONLY,
+  ER_READ_ONLY_MODE: READ_ONLY,
+  SQLITE_READONLY: READ_ONLY,
+};
+
+/** The cause that an error's code names. The clients of Redis give the code as the first word of the message. */
+function causeByCode(error: unknown): string | undefined {
+  const { code, message } = Object(error) as {
+    readonly code?: unknown;
+    readonly message?: unknown;
+  };
+  const first = /^(?:Command failed: )?(READONLY) /.exec(String(message))?.[1];
+  const known = [code, first].find(
+    (one) => typeof one === "string" && Object.hasOwn(CAUSE_BY_CODE, one),
+  );
+  return known === undefined ? undefined : CAUSE_BY_CODE[known as string];
+}
+
+/** The causes and the command, one sentence each, for the log. An error with a cause of its own gives that alone. */
+export function causesAndCommand(outcome: WebhookOutcome, error?: unknown): string {
+  const own = outcome === "store_unavailable" ? causeByCode(error) : undefined;
+  if (own !== undefined) return `Cause: ${own}.`;
   const { command } = OUTCOME_CAUSES[outcome];
   const causes = usualCauses(outcome);
   return command === undefined ? causes : `${causes} To find out more: ${command}`;

@@ -1,3 +1,6 @@
+import { HEADERS } from "../delivery/headers.js";
+import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../common/gateway-facts.js";
+
 /** How one outcome is answered and logged. */
 export interface OutcomeRule {
   /** HTTP status of the answer. */
@@ -51,10 +54,9 @@ export type WebhookOutcome =
 /**
  * Every outcome that a request can have, and how it is answered.
  *
- * The gateway gives up a delivery for good on 400, 401, 403, 404 and 422 (the gateway's document, section "Events",
- * rule 2), so the `status` column has none of them: a wrong secret in a deploy, a drifting clock or a
- * body parser mounted in front would lose alarms. A 5xx is answered only to authentic traffic, or if the
- * cause is on our side.
+ * The gateway gives up a delivery for good on 400, 401, 403, 404 and 422, so the `status` column has none of them: a
+ * wrong secret in a deploy, a drifting clock or a body parser mounted in front would lose alarms. A 5xx is answered
+ * only to authentic traffic, or if the cause is on our side.
  */
 export const OUTCOMES: Readonly<Record<WebhookOutcome, OutcomeRule>> = {
   handled: { status: 200, message: "The delivery was handled." },
@@ -106,7 +108,7 @@ export const OUTCOMES: Readonly<Record<WebhookOutcome, OutcomeRule>> = {
     rejectStatus: 400,
     log: "warn",
     rateLimit: "by_outcome",
-    message: "X-Webhook-Type and the signed body disagree.",
+    message: `${HEADERS.type.name} and the signed body disagree.`,
   },
   body_too_large: {
     status: 409,
@@ -157,7 +159,7 @@ export const OUTCOMES: Readonly<Record<WebhookOutcome, OutcomeRule>> = {
     retryAfterMs: 25_000,
     log: "error",
     rateLimit: "by_outcome",
-    message: "As many handlers are running as maxConcurrentDeliveries allows.",
+    message: "As many handlers are running as may at once, and none ended in time.",
   },
   store_unavailable: {
     status: 503,
@@ -179,13 +181,26 @@ export const OUTCOMES: Readonly<Record<WebhookOutcome, OutcomeRule>> = {
   internal_error: { status: 500, log: "error", message: "The receiver failed." },
 };
 
-/** Statuses after which the gateway sends the delivery again (the gateway's document, section "Events", rule 2). */
-export const RETRYABLE_STATUSES: readonly number[] = [408, 409, 429, 500, 502, 503, 504];
+/** Requests whose answer and log line differ from those of their outcome. */
+export const VARIANTS = {
+  /** OPTIONS, by which some load balancers probe. */
+  options: {
+    outcome: "reachable",
+    status: 204,
+    message: "To OPTIONS, the answer names the methods that are taken.",
+  },
+  /** A delivery that a redirect in front turned into a GET. No `rejectStatus`: all of them would be given up. */
+  redirected: {
+    outcome: "malformed",
+    status: 409,
+    log: "warn",
+    rateLimit: "by_outcome",
+    message: "A delivery has lost its method and its body: something in front redirects it.",
+  },
+} as const satisfies Record<string, OutcomeRule & { readonly outcome: WebhookOutcome }>;
 
-/**
- * Statuses after which the gateway gives the delivery up for good (the gateway's document, section "Events", rule 2).
- */
-export const FINAL_STATUSES: readonly number[] = [400, 401, 403, 404, 422];
+/** The name of a row of `VARIANTS`. */
+export type OutcomeVariant = keyof typeof VARIANTS;
 
 /** What a status means to the gateway. `unlisted`: its document does not mention the status. */
 export type StatusResult = "acknowledged" | "retryable" | "final" | "unlisted";

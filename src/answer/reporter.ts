@@ -1,23 +1,27 @@
-import { isLastAttempt, LAST_ATTEMPT } from "../records/delivery-lag.js";
+import { RETRIES } from "../common/gateway-facts.js";
+import { isLastAttempt, lagOf } from "../records/delivery-lag.js";
 import { ignoreFailure } from "../common/promises.js";
 import { isOnWorkers } from "../common/runtime.js";
 import { holdOpen } from "../delivery/request.js";
-import { answersByOutcome, delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
-import { LogRateLimit } from "./log-rate-limit.js";
+import { answersByOutcome, delayedResponse, type WebhookResponse } from "./answer.js";
 import { Log, type WebhookLogger } from "./logger.js";
-import { createReport } from "./create-report.js";
-import type { AuthenticDelivery, OutcomeReport } from "./observers.js";
+import type { AuthenticDelivery, OutcomeReport, Draft } from "./observers.js";
 import { causesAndCommand } from "./outcome-causes.js";
-import { OUTCOMES, type WebhookOutcome, type OutcomeRule } from "./outcome.js";
-import { isSecretProbe, type Ending, type Trace } from "./trace.js";
+import { OUTCOMES, type OutcomeRule, type OutcomeVariant, type WebhookOutcome } from "./outcome.js";
+import { isSecretProbe, type Ending, type Trace, hasHungUp } from "./trace.js";
+import { eventTypeOf } from "../records/online-data-event.js";
+import { LRUCache } from "lru-cache";
 
 /** The options of a receiver that decide what it answers and who learns of it. */
-export interface ReporterOptions {
+export interface AnswerOptions {
   readonly unverifiable: "retry" | "reject";
   readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
   readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
   readonly logger: WebhookLogger | false;
   readonly now: () => number;
+}
+
+interface ReporterOptions extends AnswerOptions {
   readonly tally: RequestTally;
 }
 
@@ -36,7 +40,7 @@ export class Reporter {
   /** Also for lines that belong to no request. */
   readonly log: Log;
   readonly #options: ReporterOptions;
-  readonly #answers: Readonly<Record<WebhookOutcome, Answer>>;
+  readonly #answers: ReturnType<typeof answersByOutcome>;
   // Two limits, so that a flood of ids does not make the first one forget its outcomes.
   readonly #limitByOutcome = new LogRateLimit();
   readonly #limitById = new LogRateLimit();
@@ -55,7 +59,7 @@ export class Reporter {
     const { onOutcome, onAuthenticDelivery, logger } = this.#options;
     const { outcome, retryAfterMs, ignored } = ending;
     if (ignored !== undefined) this.#warnOfIgnored(ignored);
-    const answer = this.#answers[outcome];
+    const answer = this.#answers[trace.variant ?? outcome];
     const response =
       retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
     const isRefused = response.status >= 300;
@@ -114,11 +118,11 @@ export class Reporter {
 
   /** The log line of a request; undefined if the rate limit holds it back. */
   #lineOf(
-    { outcome, advice, fact, late }: Ending,
+    { outcome, advice, error, fact, late }: Ending,
     rule: OutcomeRule,
     trace: Trace,
   ): string | undefined {
-    const heldBack = this.#admit(outcome, rule, trace.id);
+    const heldBack = this.#admit(trace.variant ?? outcome, rule, trace.id);
     if (heldBack === undefined) return undefined;
     const more = heldBack === 0 ? "" : `(and ${String(heldBack)} more since the last such line)`;
     const isCutOff = trace.waitUntil === undefined && isOnWorkers();
@@ -131,7 +135,10 @@ export class Reporter {
       textOf(fact),
       advice,
       more,
-      causesAndCommand(outcome),
+      // A redirected delivery has one cause, which its message names. A getter of a user's error may throw.
+      trace.variant === undefined
+        ? (textOf(() => causesAndCommand(outcome, error)) ?? causesAndCommand(outcome))
+        : undefined,
     ];
     return `${outcome}: ${parts.filter((part) => part !== undefined && part !== "").join(" ")}`;
   }
@@ -140,11 +147,15 @@ export class Reporter {
   #logLastAttempt({ id, type, record, timestampMs }: Trace, outcome: WebhookOutcome): void {
     if (!isLastAttempt(record, timestampMs)) return;
     this.#options.tally.events.lastAttemptsRefused += 1;
-    const line = `last attempt refused: the gateway has probably tried this delivery ${String(LAST_ATTEMPT)} times and does not send it again.`;
+    const line = `last attempt refused: the gateway has probably tried this delivery ${String(RETRIES.attempts)} times and does not send it again.`;
     this.log.error(line, { id, type, outcome });
   }
 
-  #admit(outcome: WebhookOutcome, { rateLimit }: OutcomeRule, id = ""): number | undefined {
+  #admit(
+    outcome: WebhookOutcome | OutcomeVariant,
+    { rateLimit }: OutcomeRule,
+    id = "",
+  ): number | undefined {
     switch (rateLimit) {
       case "by_outcome":
         return this.#limitByOutcome.admit(outcome);
@@ -195,5 +206,67 @@ function textOf(fact: Ending["fact"]): string | undefined {
     return fact?.();
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Makes the report of a request; `isLate` marks the second report of a delivery. A field that is not
+ * known is left out, so a key that exists has a value.
+ */
+function createReport(
+  trace: Trace,
+  { outcome, error, sameRecord }: Ending,
+  status: number,
+  isLate = false,
+): OutcomeReport {
+  const { startedAt, bytes, id, type, secretIndex, takeover, record } = trace;
+  const eventType = type === "delete_my_data_event" ? eventTypeOf(record) : undefined;
+  const lag = record === undefined ? undefined : lagOf(record, trace.timestampMs);
+  const report: Draft<OutcomeReport> = {
+    outcome,
+    status,
+    bytes,
+    durationMs: performance.now() - startedAt,
+  };
+  if (id !== undefined) report.id = id;
+  if (type !== undefined) report.type = type;
+  if (eventType !== undefined) report.eventType = eventType;
+  if (secretIndex !== undefined) report.secretIndex = secretIndex;
+  if (takeover !== undefined) report.takeover = takeover;
+  if (sameRecord !== undefined) report.sameRecord = sameRecord;
+  if (trace.recovered) report.recovered = true;
+  if (!isLate && hasHungUp(trace)) report.disconnected = true;
+  if (lag !== undefined) report.lagMs = lag.lagMs;
+  if (lag?.attempt !== undefined) report.attempt = lag.attempt;
+  if (error !== undefined) report.error = error;
+  if (isLate) report.late = true;
+  return report;
+}
+
+/** After a line about a subject, further lines about it are held back for this long. */
+const INTERVAL_MS = 60_000;
+/** Number of subjects remembered. A forgotten subject gets a line too early, but never too late. */
+const MAX_SUBJECTS = 1_000;
+
+/**
+ * Limits log lines to one a minute for each subject, which is an outcome or an outcome of one delivery
+ * id. Senders can cause such lines at will.
+ */
+class LogRateLimit {
+  readonly #last = new LRUCache<string, { at: number; heldBack: number }>({ max: MAX_SUBJECTS });
+
+  /**
+   * Undefined if a line about `subject` must be held back now; otherwise the number of lines that were
+   * held back since the last one.
+   */
+  admit(subject: string): number | undefined {
+    const now = performance.now();
+    const known = this.#last.get(subject);
+    if (known !== undefined && now - known.at < INTERVAL_MS) {
+      known.heldBack += 1;
+      return undefined;
+    }
+    this.#last.set(subject, { at: now, heldBack: 0 });
+    return known?.heldBack ?? 0;
   }
 }

@@ -2,7 +2,7 @@ import type { Slot } from "../common/concurrency-limit.js";
 import type { TypeLabel } from "../delivery/headers.js";
 import type { HostDeadline, WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
-import type { WebhookOutcome } from "./outcome.js";
+import type { OutcomeVariant, WebhookOutcome } from "./outcome.js";
 
 /** What is known of a request so far. Each step adds what it learns; the report is made from it. */
 export interface Trace {
@@ -11,6 +11,8 @@ export interface Trace {
   readonly recovered: boolean;
   /** When the request arrived, by `performance.now()`. */
   readonly startedAt: number;
+  /** When its answer is due, by `performance.now()`. Infinity for a job of an inbox. */
+  readonly answerBy: number;
   /** Bytes of the body that were received. */
   bytes: number;
   /** X-Webhook-Id. Undefined until the signature is good: nothing unauthenticated gets into a log. */
@@ -22,14 +24,23 @@ export interface Trace {
    * are well-formed. Undefined for all others.
    */
   claimed: TypeLabel | undefined;
+  /** How the answer and the log line differ from those of the outcome. */
+  variant: OutcomeVariant | undefined;
   /** X-Webhook-Timestamp in Unix milliseconds. NaN if it is not known. */
   timestampMs: number;
   /** The receiver's clock when the signature was good, in Unix milliseconds. NaN until then. */
+  arrivedAtMs: number;
+  /**
+   * The receiver's clock when the signature was good, or when a wait for a place ended, in Unix milliseconds. NaN
+   * until then.
+   */
   checkedAtMs: number;
   /** Index of the secret that matched, in the list for the webhook type. */
   secretIndex: number | undefined;
   /** The alarm or event, once the body is decoded. */
   record: unknown;
+  /** The fields that tell the record from others; undefined until it is decoded. */
+  facts: readonly unknown[] | undefined;
   /** True if an earlier run of this delivery ended without a result. */
   takeover: true | undefined;
   /** Undefined if the request has no observer. */
@@ -38,7 +49,7 @@ export interface Trace {
   durations: DurationRecorder | undefined;
   /** Whether the sender had hung up when the request ended; undefined until someone asks. */
   hungUp: boolean | undefined;
-  /** The handler's slot, one of `maxConcurrentDeliveries`. */
+  /** The delivery's place, one of `maxConcurrentDeliveries`. */
   slot: Slot | undefined;
   /** The platform's function for work that goes on after the answer. */
   waitUntil: WaitUntil | undefined;
@@ -47,19 +58,24 @@ export interface Trace {
 }
 
 /** The trace of a request that has just arrived. Every field is set, so that all traces have one shape. */
-export function beginTrace(request: WebhookRequest, recovered: boolean): Trace {
+export function beginTrace(request: WebhookRequest, recovered: boolean, dueMs = Infinity): Trace {
+  const startedAt = performance.now();
   return {
     request,
     recovered,
-    startedAt: performance.now(),
+    startedAt,
+    answerBy: startedAt + dueMs,
     bytes: 0,
     id: undefined,
     type: undefined,
     claimed: undefined,
+    variant: undefined,
     timestampMs: Number.NaN,
+    arrivedAtMs: Number.NaN,
     checkedAtMs: Number.NaN,
     secretIndex: undefined,
     record: undefined,
+    facts: undefined,
     takeover: undefined,
     observation: undefined,
     durations: undefined,
@@ -68,6 +84,21 @@ export function beginTrace(request: WebhookRequest, recovered: boolean): Trace {
     waitUntil: undefined,
     deadline: undefined,
   };
+}
+
+/**
+ * When the answer is due, in milliseconds from a handler's call at `calledAt`: `handlerTimeoutMs` after the
+ * request's arrival. A host's deadline bounds the handler alone.
+ */
+export function dueAfterMs(
+  { answerBy, deadline }: Trace,
+  handlerTimeoutMs: number,
+  calledAt: number,
+): number {
+  if (deadline !== undefined) return handlerTimeoutMs;
+  // Whole milliseconds: the answer of a delivery that has not waited is due when its handler times out. At least
+  // one: it is never due while the handler is being called.
+  return Math.max(1, Math.min(handlerTimeoutMs, Math.ceil(answerBy - calledAt)));
 }
 
 /**

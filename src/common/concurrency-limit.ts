@@ -1,7 +1,7 @@
 /** One slot of a `ConcurrencyLimit`. It is in use until `leave`. */
 export interface Slot {
-  /** From this time on it may be freed without `leave`, by `performance.now()`. */
-  readonly endsAt: number;
+  /** When it was taken, by `performance.now()`. */
+  readonly since: number;
   /** Its place among the slots in use. */
   at: number;
 }
@@ -27,16 +27,14 @@ export class ConcurrencyLimit {
   isReached(): boolean {
     if (this.#inUse.length < this.#slots) return false;
     const now = performance.now();
-    for (const slot of this.#inUse.filter(({ endsAt }) => endsAt <= now)) this.leave(slot);
+    const isOld = ({ since }: Slot): boolean => since + this.#maxMs <= now;
+    for (const slot of this.#inUse.filter(isOld)) this.leave(slot);
     return this.#inUse.length >= this.#slots;
   }
 
-  /**
-   * Takes a slot for a call that began at `since`, by `performance.now()`. Call it only when `isReached` is
-   * false.
-   */
-  enter(since = performance.now()): Slot {
-    const slot = { endsAt: since + this.#maxMs, at: this.#inUse.length };
+  /** Takes a slot. Call it only when `isReached` is false. */
+  enter(): Slot {
+    const slot = { since: performance.now(), at: this.#inUse.length };
     this.#inUse.push(slot);
     return slot;
   }

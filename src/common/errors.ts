@@ -76,8 +76,9 @@ export type ConfigurationErrorCode =
 /**
  * An option or an argument that cannot work. Thrown when a receiver, a store, an adapter or an inbox is
  * made. Asynchronous functions reject with it: `signDelivery` and `verifySignature` for an unusable
- * secret, `migrate`, `purge` and the methods that handle dead deliveries. A receiver never throws it while it
- * receives a delivery. The message says what to change and holds no secret.
+ * secret, `migrate`, `purge` and the methods that handle dead deliveries. An adapter also throws it if it is
+ * called with something that is no request. A receiver never throws it while it receives a delivery. The message says
+ * what to change and holds no secret.
  */
 export class ConfigurationError extends GatewayWebhookError<ConfigurationErrorCode> {
   static {
@@ -88,4 +89,9 @@ export class ConfigurationError extends GatewayWebhookError<ConfigurationErrorCo
 /** The error for an option or an argument with a wrong value. */
 export function invalidOption(message: string): ConfigurationError {
   return new ConfigurationError("invalid_option", message);
+}
+
+/** The error for an answer of a store, a client or a database that it should never give. */
+export function unexpectedResult(message: string, options?: ErrorOptions): GatewayWebhookError {
+  return new GatewayWebhookError("unexpected_result", message, options);
 }

@@ -27,10 +27,6 @@ export class InFlightCount {
     return this.#count;
   }
 
-  isIdle(): boolean {
-    return this.#count === 0;
-  }
-
   /** Waits until nothing is in flight, for at most `timeoutMs`. Resolves to the number still in flight. */
   waitUntilIdle(timeoutMs: number): Promise<number> {
     if (this.#count === 0) return Promise.resolve(0);

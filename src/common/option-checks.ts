@@ -1,4 +1,4 @@
-import { ConfigurationError } from "./errors.js";
+import { ConfigurationError, invalidOption } from "./errors.js";
 
 /**
  * The check that every public constructor runs on its options. Returns a copy of the options' own
@@ -14,7 +14,7 @@ export function ownOptions<Options extends object>(
   known: readonly string[],
 ): Options {
   const given: unknown = options;
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+  if (!isObject(given)) {
     throw new ConfigurationError("invalid_options", `${maker} takes an options object`);
   }
   const unknown = Object.keys(given).find((name) => !known.includes(name));
@@ -29,6 +29,11 @@ export function ownOptions<Options extends object>(
     throw new ConfigurationError("invalid_options", `${maker}: ${inherited} ${IS_INHERITED}`);
   }
   return Object.assign(Object.create(null) as object, given) as Options;
+}
+
+/** Whether a value is an object, and no array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What is wrong with an inherited member. Only own ones are read, so that a polluted prototype adds none. */
@@ -61,8 +66,7 @@ export function integerOption(
   if (value === undefined) return fallback;
   if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
     const bounds = `${String(min)} to ${String(max)}`;
-    throw new ConfigurationError(
-      "invalid_option",
+    throw invalidOption(
       `${name} must be a whole number from ${bounds}; leave it out for ${String(fallback)}`,
     );
   }
@@ -85,6 +89,26 @@ export function integerOptions<Name extends string>(
 export function missingMethod(value: unknown, methods: readonly string[]): string | undefined {
   const members = Object(value) as Record<string, unknown>;
   return methods.find((method) => typeof members[method] !== "function");
+}
+
+/**
+ * Throws `ConfigurationError` (`invalid_option`) if `value` lacks one of `methods`, with the message that `describe`
+ * makes of its name.
+ */
+export function requireMethods(
+  value: unknown,
+  methods: readonly string[],
+  describe: (missing: string) => string,
+): void {
+  const missing = missingMethod(value, methods);
+  if (missing !== undefined) throw invalidOption(describe(missing));
+}
+
+/** `value`, or the default if it is undefined. Throws `ConfigurationError` if it is no boolean. */
+export function booleanOption(name: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value === "boolean") return value;
+  throw invalidOption(`${name} must be true or false`);
 }
 
 /**

@@ -5,6 +5,7 @@ declare const HOMEPAGE: string | undefined;
 export const PAGES = {
   "clean-up": "going-live#clean-up",
   "made-up": "testing#what-is-made-up",
+  "odd-text": "handlers#text-that-a-database-refuses",
   stores: "stores",
 };
 

@@ -49,8 +49,3 @@ export function isClusterWorker(): boolean {
     return false;
   }
 }
-
-/** Node's `require` for the module at `url`; undefined on runtimes without it. */
-export function requireOfNode(url: string): ((path: string) => unknown) | undefined {
-  return runtime.process?.getBuiltinModule?.("node:module")?.createRequire?.(url);
-}

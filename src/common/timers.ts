@@ -49,6 +49,12 @@ export function within<T>(
   });
 }
 
+/** Starts a timer. Returns a function that stops it. */
+export function startTimer(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}
+
 /**
  * Starts a timer that does not keep the process alive: its work matters only while something else runs.
  * Returns a function that stops it.
@@ -74,20 +80,4 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(end, ms);
     signal?.addEventListener("abort", end);
   });
-}
-
-/**
- * Calls `work` at once, and again `intervalMs` after each call has settled, until `signal` aborts.
- * Resolves when the last call has settled. `work` must not reject.
- */
-export async function repeat(
-  work: () => Promise<void>,
-  intervalMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const isStopped = () => signal.aborted;
-  while (!isStopped()) {
-    await work();
-    if (!isStopped()) await pause(intervalMs, signal);
-  }
 }

@@ -1,50 +1,45 @@
-import type { WebhookHeaders } from "./header-values.js";
-import {
-  isDeliveryId,
-  isDeliveryTimestamp,
-  isSignature,
-  typeLabel,
-  type TypeLabel,
-} from "./headers.js";
+import { HEADER_ROWS, valuesOf, type WebhookHeaders } from "./header-values.js";
+import { HEADERS, isDeliveryId, typeLabel, type HeaderRow, type TypeLabel } from "./headers.js";
 
-/** The four webhook headers, and the log's text for a value that breaks the grammar. */
-const RULES: readonly (readonly [string, string, (text: string) => boolean])[] = [
-  ["X-Webhook-Id", "is not 1 to 128 characters of [0-9A-Za-z._-]", isDeliveryId],
-  ["X-Webhook-Timestamp", "is not 1 to 12 digits", isDeliveryTimestamp],
-  ["X-Webhook-Type", "is not 1 to 128 characters of [0-9A-Za-z._-]", isDeliveryId],
-  ["X-Webhook-Signature", "is not v1= and 64 hexadecimal digits", isSignature],
-];
+const ROWS = HEADER_ROWS.map(([, row]) => row);
+const NEEDED = ROWS.filter(({ neededBy }) => neededBy !== "none");
+
+type GivenHeaders = WebhookHeaders | null | undefined;
 
 /** What is wrong with a signature that breaks its grammar. */
-export const signatureFault = (): string =>
-  "X-Webhook-Signature is not v1= and 64 hexadecimal digits.";
+export const signatureFault = (): string => `${brokenRule(HEADERS.signature)}.`;
 
 /**
  * Says which webhook headers make a delivery malformed, and how: missing, repeated or against the
  * grammar. Never names a value. Reads the headers a second time, because only a log line needs it.
  */
-export function headerFaults(headers: WebhookHeaders | null | undefined): string {
-  const values = RULES.map(([name]) => valuesOf(headers, name));
-  if (values.every(({ length }) => length === 0)) {
+export function headerFaults(headers: GivenHeaders): string {
+  if (NEEDED.every(({ name }) => valuesOf(headers, name).length === 0)) {
     return "None of the four X-Webhook- headers is there.";
   }
-  const faults = RULES.map(([name, broken, fits], at) =>
-    faultOf(name, broken, fits, values[at] ?? []),
-  );
-  const isSigned = values.at(-1)?.length !== 0;
-  // Without a signature a delivery is unsigned, not malformed.
-  const named = faults.filter((fault, at) => fault !== undefined && (at < 3 || isSigned));
-  return `${named.join("; ")}.`;
+  const faults = NEEDED.map((row) => faultOf(row, valuesOf(headers, row.name)));
+  return `${faults.filter((fault) => fault !== undefined).join("; ")}.`;
 }
 
 /**
- * The type that a malformed request claims if its signature is well-formed: the gateway may have sent it, and a
- * proxy in front changed its headers. Undefined for any other request, and for headers that cannot be read twice.
+ * Whether a request has a header that only deliveries have, also an empty or repeated one. X-Webhook-Type alone
+ * is none: the gateway's check of a new URL may have it.
  */
-export function claimedType(headers: WebhookHeaders | null | undefined): TypeLabel | undefined {
+export function hasDeliveryMark(headers: GivenHeaders): boolean {
+  return ROWS.some(({ name, ofSignature }) => ofSignature && valuesOf(headers, name).length > 0);
+}
+
+/**
+ * The type that a malformed request claims if its signature, or all other headers, are well-formed: the gateway may
+ * have sent it, and something in front changed it. Undefined for any other request, and for headers that cannot be
+ * read twice.
+ */
+export function claimedType(headers: GivenHeaders): TypeLabel | undefined {
   try {
-    if (!isSignature(firstOf(headers, "X-Webhook-Signature"))) return undefined;
-    const type = firstOf(headers, "X-Webhook-Type");
+    const areFit = (neededBy: string): boolean =>
+      ROWS.every((row) => row.neededBy !== neededBy || row.fits(firstOf(headers, row.name)));
+    if (!areFit("secret") && !areFit("delivery")) return undefined;
+    const type = firstOf(headers, HEADERS.type.name);
     return typeLabel(isDeliveryId(type) ? type : undefined);
   } catch {
     return undefined;
@@ -52,35 +47,23 @@ export function claimedType(headers: WebhookHeaders | null | undefined): TypeLab
 }
 
 /** The first value of a header, also of several that are joined with a comma. */
-function firstOf(headers: WebhookHeaders | null | undefined, name: string): string {
+function firstOf(headers: GivenHeaders, name: string): string {
   const [value] = valuesOf(headers, name);
   return typeof value === "string" ? (value.split(",", 1)[0] ?? "").trim() : "";
 }
 
-function faultOf(
-  name: string,
-  broken: string,
-  fits: (text: string) => boolean,
-  values: readonly unknown[],
-): string | undefined {
+function faultOf(row: HeaderRow, values: readonly unknown[]): string | undefined {
+  const { name, neededBy, fits } = row;
   const [value] = values;
-  if (value === undefined) return `${name} is missing`;
+  // Without a signature a delivery is unsigned, not malformed.
+  if (value === undefined) return neededBy === "secret" ? undefined : `${name} is missing`;
   if (values.length > 1) return `${name} is repeated`;
-  if (typeof value !== "string") return `${name} ${broken}`;
+  if (typeof value !== "string") return brokenRule(row);
   // Several values of one name come joined with a comma, which no grammar allows.
   if (value.includes(",")) return `${name} is repeated`;
-  return fits(value) ? undefined : `${name} ${broken}`;
+  return fits(value) ? undefined : brokenRule(row);
 }
 
-/** Every value of a header, in any letter case and any form. */
-function valuesOf(headers: WebhookHeaders | null | undefined, name: string): readonly unknown[] {
-  if (headers === null || headers === undefined) return [];
-  const lower = name.toLowerCase();
-  const given =
-    typeof headers.get === "function"
-      ? [headers.get(lower)]
-      : Object.entries(headers).flatMap(([key, value]) =>
-          key.toLowerCase() === lower ? (value as unknown) : [],
-        );
-  return given.filter((value) => value !== undefined && value !== null);
+function brokenRule({ name, grammar }: Pick<HeaderRow, "name" | "grammar">): string {
+  return `${name} is not ${grammar}`;
 }

@@ -1,3 +1,4 @@
+import { lowerCaseHeaders } from "./header-values.js";
 import type { WebhookRequest } from "./request.js";
 
 /**
@@ -20,11 +21,7 @@ export interface RecoverableDelivery {
 export function recoveredRequest(delivery: RecoverableDelivery, now: () => number): WebhookRequest {
   try {
     const { id, type, body, waitUntil } = delivery;
-    const headers = {
-      "x-webhook-id": id,
-      "x-webhook-type": type,
-      "x-webhook-timestamp": timestampOf(now),
-    };
+    const headers = lowerCaseHeaders({ id, type, timestamp: timestampOf(now) });
     return { headers, body, waitUntil };
   } catch {
     // Without headers it is `malformed`.

@@ -18,9 +18,14 @@ export interface WebhookRequest {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
   /**
    * Whether the sender has hung up. Called when the report is made, and while the delivery waits for a
-   * connection of a `TransactionalStore`. Default: unknown, not reported.
+   * place. Default: unknown, not reported.
    */
   readonly isDisconnected?: (() => boolean) | undefined;
+  /**
+   * Where the body comes from, for the log: from the connection itself, or from what a parser in front has kept as
+   * `rawBody` or `body`. Default: unknown.
+   */
+  readonly bodySource?: "wire" | "rawBody" | "body" | undefined;
   /** Until when the platform lets the request run. Adapters set it on AWS Lambda. Default: no limit. */
   readonly hostDeadline?: HostDeadline | undefined;
 }

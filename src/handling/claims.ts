@@ -1,8 +1,9 @@
-import { GatewayWebhookError } from "../common/errors.js";
+import { unexpectedResult } from "../common/errors.js";
+import { backend } from "#crypto";
 import type { Log } from "../answer/logger.js";
 import { DeadlineError } from "../common/timers.js";
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
-import type { StoreCalls } from "../telemetry/store-calls.js";
+import type { StoreCalls } from "../telemetry/tally.js";
 import type { HostDeadline } from "../delivery/request.js";
 import {
   inFlight,
@@ -11,10 +12,30 @@ import {
   type DeliveryStore,
   type RenewOptions,
 } from "../stores/delivery-store.js";
-import type { Claim, ClaimTimes, Unfinished } from "./claim.js";
+import type { HandlingTimes } from "./handling.js";
 import { ownerOfBoth, type RecordClaimResult } from "./once-per-record.js";
 import { LeaseRenewals } from "./lease-renewals.js";
-import { Settlements } from "./settlements.js";
+import { Settlements, type Unfinished } from "./settlements.js";
+
+/** The result of a claim, as the receiver uses it. */
+export type Claim =
+  | {
+      readonly state: "claimed";
+      readonly owner: string;
+      readonly takeover: boolean;
+      /** When the store was called, by `performance.now()`; undefined if it answered synchronously. */
+      readonly leasedAt?: number;
+    }
+  | (Exclude<ClaimResult, { state: "claimed" }> & {
+      /** The record is in flight or handled under another delivery id. */
+      readonly sameRecord?: true | undefined;
+    })
+  | {
+      readonly state: "unavailable";
+      readonly error: unknown;
+      /** Releases the claim, which the store may have granted or may still grant. */
+      readonly unfinished?: Promise<void> | undefined;
+    };
 
 /** The claim of a delivery that is known to be handled. */
 const COMPLETED = { state: "completed" } as const;
@@ -36,9 +57,7 @@ function readClaim(result: RecordClaimResult | undefined, owner: string): Claim 
       case "completed":
         return result.sameRecord ? { ...COMPLETED, sameRecord: true } : COMPLETED;
       default:
-        return unavailable(
-          new GatewayWebhookError("unexpected_result", "store.claim returned no claim result"),
-        );
+        return unavailable(unexpectedResult("store.claim returned no claim result"));
     }
   } catch (error) {
     return unavailable(error);
@@ -70,7 +89,7 @@ export class Claims {
    */
   readonly renewals: LeaseRenewals;
 
-  constructor(store: DeliveryStore, times: ClaimTimes, log: Log, calls: StoreCalls) {
+  constructor(store: DeliveryStore, times: HandlingTimes, log: Log, calls: StoreCalls) {
     const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
     this.#store = store;
     this.#calls = calls;
@@ -91,20 +110,20 @@ export class Claims {
 
   /** Takes the lease on `id`, and on `recordKey` if there is one, for a new owner. */
   claim(id: string, deadline: Deadline, recordKey?: string): ValueOrPromise<Claim> {
-    const lease = this.renewals.find(id);
-    const overdue = lease && this.renewals.resolveOverdue(id, lease);
+    const lease = this.renewals.find(id) ?? this.renewals.find(recordKey);
+    const overdue = lease && this.renewals.resolveOverdue(lease);
     if (overdue !== undefined) return overdue.then(() => this.claim(id, deadline, recordKey));
-    const known = this.#knownHere(id, deadline);
+    const known = this.#knownHere(id, recordKey, deadline);
     if (known !== undefined) return known;
     // Made at the first claim: Cloudflare Workers give no random numbers while a module loads.
-    this.#ownerPrefix ??= `${crypto.randomUUID()}-`;
+    this.#ownerPrefix ??= `${backend.randomUuid()}-`;
     this.#ownerCount += 1;
     const unique = this.#ownerPrefix + String(this.#ownerCount);
     const owner = recordKey === undefined ? unique : ownerOfBoth(unique, recordKey);
     try {
       const claiming = this.#store.claim(id, owner, this.#claimOptions);
       return isPromise(claiming)
-        ? this.#claimLater(id, owner, claiming, deadline)
+        ? this.#claimLater(id, recordKey, owner, claiming, deadline)
         : readClaim(claiming, owner);
     } catch (error) {
       this.#calls.failed("claim");
@@ -112,11 +131,15 @@ export class Claims {
     }
   }
 
-  #knownHere(id: string, deadline: Deadline): Claim | undefined {
+  /** The record runs, or was handled, under another id if only its key is known here. */
+  #knownHere(id: string, recordKey: string | undefined, deadline: Deadline): Claim | undefined {
     if (this.settlements.isHandled(id)) return COMPLETED;
-    const lease = this.renewals.find(id);
+    const own = this.renewals.find(id);
+    const sameRecord = own === undefined ? true : undefined;
+    if (sameRecord && this.settlements.isHandled(recordKey)) return { ...COMPLETED, sameRecord };
+    const lease = own ?? this.renewals.find(recordKey);
     if (lease !== undefined) {
-      return { state: "in_flight", retryAfterMs: lease.endsAt - performance.now() };
+      return { state: "in_flight", retryAfterMs: lease.endsAt - performance.now(), sameRecord };
     }
     // The process was frozen meanwhile: the gateway has its answer, and no handler may begin now.
     return deadline?.handlerMs(1) === 0 ? unavailable(undefined) : undefined;
@@ -124,6 +147,7 @@ export class Claims {
 
   async #claimLater(
     id: string,
+    recordKey: string | undefined,
     owner: string,
     claiming: PromiseLike<ClaimResult>,
     deadline: Deadline,
@@ -148,7 +172,7 @@ export class Claims {
       };
     }
     if (claim.state !== "claimed") return claim;
-    const known = this.#knownHere(id, deadline);
+    const known = this.#knownHere(id, recordKey, deadline);
     if (known === undefined) return { ...claim, leasedAt };
     await this.settlements.settle("release", id, owner, deadline);
     return known;

@@ -1,3 +1,6 @@
+import { withOthers } from "../delivery/header-values.js";
+import type { DeliveryHeaders } from "../delivery/headers.js";
+
 /**
  * What a handler gets beside the record. With a `TransactionalStore<Tx>`, and only then, it also has the
  * transaction as `tx`.
@@ -92,14 +95,16 @@ const SIGNAL: PropertyDescriptor & ThisType<{ readonly [LAZY]: LazySignal }> = {
 
 /** Makes a context. */
 export function createContext(
-  id: string,
-  type: string,
-  timestamp: Date,
+  headers: DeliveryHeaders,
   rawBody: Uint8Array,
   takeover: boolean,
   lazy: LazySignal,
 ): DeliveryContext {
-  if (IS_SIGNAL_CHEAP) return { id, type, timestamp, rawBody, takeover, signal: lazy.signal };
-  const context = { id, type, timestamp, rawBody, takeover, [LAZY]: lazy };
+  const { id, type, timestampMs } = headers;
+  const timestamp = new Date(timestampMs);
+  if (IS_SIGNAL_CHEAP) {
+    return withOthers({ id, type, timestamp, rawBody, takeover, signal: lazy.signal }, headers);
+  }
+  const context = withOthers({ id, type, timestamp, rawBody, takeover, [LAZY]: lazy }, headers);
   return Object.defineProperty(context, "signal", SIGNAL) as unknown as DeliveryContext;
 }

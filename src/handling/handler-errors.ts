@@ -3,9 +3,9 @@ import { GatewayWebhookError, brandErrors } from "../common/errors.js";
 /** Options of `RetryLater`. */
 export interface RetryLaterOptions {
   /**
-   * How long the gateway should wait before its next attempt, in milliseconds. Sent as `Retry-After` in
-   * whole seconds, from 1 to 86 400. Default 60 000, also for a value that is not a finite number. The
-   * gateway's own schedule has the last word (the gateway's document, section "Events", rule 3).
+   * How long the gateway should wait before its next attempt, in milliseconds. Sent as `Retry-After` in whole
+   * seconds, from 1 to 86 400. Default 60 000, also for a value that is not a finite number. The gateway's own
+   * schedule has the last word.
    */
   readonly afterMs?: number | undefined;
   /**

@@ -1,11 +1,9 @@
-import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
+import type { HandlingTimes } from "./handling.js";
+import { DeadlineError, startBackgroundTimer, startTimer } from "../common/timers.js";
 import type { HostDeadline } from "../delivery/request.js";
 
 /** The time limits of a handler, in milliseconds from its call. */
-export interface HandlerTimes {
-  readonly handlerTimeoutMs: number;
-  readonly handlerMaxMs: number;
-}
+export type HandlerTimes = Pick<HandlingTimes, "handlerTimeoutMs" | "handlerMaxMs">;
 
 /** The limits of a handler that is called now: the deadline may be nearer. */
 export function limitsOf(times: HandlerTimes, deadline: HostDeadline): HandlerTimes {
@@ -15,34 +13,50 @@ export function limitsOf(times: HandlerTimes, deadline: HostDeadline): HandlerTi
   };
 }
 
+/** What happens to a handler that takes long. */
+export interface HandlerEvents {
+  /** The answer is due, unless there is a host's deadline. */
+  readonly onDue: (error: DeadlineError) => void;
+  /** `handlerTimeoutMs` has passed since the call. */
+  readonly onTimeout: (error: DeadlineError) => void;
+  /** `handlerMaxMs` has passed since the call. */
+  readonly onGivenUp: (error: DeadlineError) => void;
+}
+
+type Step = readonly [afterMs: number, run: () => void];
+
 /**
- * Starts the two timers of a handler that was called `elapsedMs` ago: `onTimeout` is called after
- * `handlerTimeoutMs`, when the gateway must be answered unless there is a deadline, and `onGivenUp` after
- * `handlerMaxMs`. The returned function stops both.
+ * Starts the timers of a handler that was called `elapsedMs` ago, one after the other. The returned function
+ * stops them.
  */
 export function startHandlerTimers(
   { handlerTimeoutMs, handlerMaxMs }: HandlerTimes,
+  dueMs: number,
   elapsedMs: number,
-  onTimeout: (error: DeadlineError) => void,
-  onGivenUp: (error: DeadlineError) => void,
+  { onDue, onTimeout, onGivenUp }: HandlerEvents,
 ): () => void {
-  let first: ReturnType<typeof setTimeout> | undefined;
-  let stopSecond: (() => void) | undefined;
-  const giveUp = (): void => onGivenUp(new DeadlineError("the handler", handlerMaxMs));
-  const timeOut = (): void => {
-    onTimeout(new DeadlineError("the handler", handlerTimeoutMs));
-    const leftMs = handlerMaxMs - handlerTimeoutMs;
-    // The second timer does not keep the process alive.
-    if (leftMs > 0) stopSecond = startBackgroundTimer(leftMs, giveUp);
-    // At once: a handler that fails because its signal aborts is given up, too.
-    else giveUp();
+  const late = new DeadlineError("the handler", handlerTimeoutMs);
+  const fromArrival = new DeadlineError("the delivery, from its arrival on,", handlerTimeoutMs);
+  let stop: () => void = () => undefined;
+  const proceed = (passedMs: number, steps: readonly Step[], start: typeof startTimer): void => {
+    const [step, ...rest] = steps;
+    if (step === undefined) return;
+    const [afterMs, run] = step;
+    if (passedMs < afterMs) {
+      // Rounded up, because a timer drops the fraction and would be early.
+      const ms = Math.ceil(afterMs - passedMs);
+      stop = start(ms, () => proceed(afterMs, steps, startBackgroundTimer));
+      return;
+    }
+    run();
+    // Once the gateway is answered, no timer keeps the process alive.
+    proceed(passedMs, rest, startBackgroundTimer);
   };
-  const leftMs = handlerTimeoutMs - elapsedMs;
-  // Rounded up, because a timer drops the fraction and would be early.
-  if (leftMs > 0) first = setTimeout(timeOut, Math.ceil(leftMs));
-  else timeOut();
-  return () => {
-    clearTimeout(first);
-    stopSecond?.();
-  };
+  const all: readonly Step[] = [
+    [dueMs, () => onDue(dueMs < handlerTimeoutMs ? fromArrival : late)],
+    [handlerTimeoutMs, () => onTimeout(late)],
+    [handlerMaxMs, () => onGivenUp(new DeadlineError("the handler", handlerMaxMs))],
+  ];
+  proceed(elapsedMs, all, startTimer);
+  return () => stop();
 }

@@ -61,19 +61,13 @@ const EVENT_HANDLER_NAMES = [...ONLINE_DATA_EVENT_TYPES, "*"];
 
 /** Checks the handlers. Throws `ConfigurationError` if one could never be called. */
 export function checkHandlers(handlers: WebhookHandlers): void {
-  const isObject = typeof handlers === "object" && (handlers as unknown) !== null;
-  const entries = isObject ? definedEntries("handlers", handlers, HANDLER_NAMES) : [];
-  if (entries.length === 0) {
-    throw new ConfigurationError(
-      "missing_handlers",
-      `handlers: give at least one of ${HANDLER_NAMES.join(", ")}`,
-    );
-  }
+  const names = HANDLER_NAMES.join(", ");
+  const entries = definedEntries("handlers", handlers, HANDLER_NAMES, `at least one of ${names}`);
   for (const [name, handler] of entries) {
     if (!HANDLER_NAMES.includes(name)) {
       throw new ConfigurationError(
         "unknown_handler",
-        `handlers.${name} would never be called: use ${HANDLER_NAMES.join(", ")}`,
+        `handlers.${name} would never be called: use ${names}`,
       );
     }
     if (name === "delete_my_data_event" && typeof handler === "object" && handler !== null) {
@@ -83,22 +77,17 @@ export function checkHandlers(handlers: WebhookHandlers): void {
 }
 
 function checkEventHandlers(handlers: object): void {
-  const entries = definedEntries("handlers.delete_my_data_event", handlers, EVENT_HANDLER_NAMES);
-  if (entries.length === 0) {
-    throw new ConfigurationError(
-      "missing_handlers",
-      'handlers.delete_my_data_event: give a function, or one for an event type or "*"',
-    );
-  }
-  for (const [type, handler] of entries) {
+  const path = "handlers.delete_my_data_event";
+  const advice = 'a function, or one for an event type or "*"';
+  for (const [type, handler] of definedEntries(path, handlers, EVENT_HANDLER_NAMES, advice)) {
     if (type !== "*" && !isOnlineDataEventType(type)) {
       const known = ONLINE_DATA_EVENT_TYPES.join(", ");
       throw new ConfigurationError(
         "unknown_handler",
-        `handlers.delete_my_data_event.${type} is no event type: use ${known}, or "*"`,
+        `${path}.${type} is no event type: use ${known}, or "*"`,
       );
     }
-    checkFunction(`handlers.delete_my_data_event.${type}`, handler);
+    checkFunction(`${path}.${type}`, handler);
   }
 }
 
@@ -115,15 +104,21 @@ function checkFunction(name: string, handler: unknown): void {
   }
 }
 
-/** The own members of `object`. Throws for one of the `names` that is inherited. */
+/** The own members of `object`. Throws if there is none, and for one of the `names` that is inherited. */
 function definedEntries(
   path: string,
-  object: object,
+  object: unknown,
   names: readonly string[],
+  advice: string,
 ): [string, unknown][] {
-  const inherited = inheritedName(object, names);
+  const given = typeof object === "object" && object !== null ? object : {};
+  const inherited = inheritedName(given, names);
   if (inherited !== undefined) {
     throw new ConfigurationError("invalid_handler", `${path}.${inherited} ${IS_INHERITED}`);
   }
-  return Object.entries(object).filter(([, value]) => value !== undefined);
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (entries.length === 0) {
+    throw new ConfigurationError("missing_handlers", `${path}: give ${advice}`);
+  }
+  return entries;
 }

@@ -19,9 +19,10 @@ export interface Handling {
    * Runs the handler, unless the store knows that the delivery was handled or is in flight. Never rejects.
    */
   handle(delivery: Delivery): ValueOrPromise<Ending>;
+  /** Whether this delivery is being handled here: a copy of it needs no place. */
+  isRunning(id: string): boolean;
   /**
-   * For `drain`: sends the store what it has not taken yet, for at most `timeoutMs`, and ends the deliveries
-   * that wait for a connection. Never rejects.
+   * For `drain`: sends the store what it has not taken yet, for at most `timeoutMs`. Never rejects.
    */
   flush(timeoutMs: number): Promise<void>;
   /** The number of handled deliveries whose completion the store has not taken yet. */

@@ -1,4 +1,5 @@
 import { startBackgroundTimer } from "../common/timers.js";
+import { keysOf } from "./once-per-record.js";
 
 /** How leases are renewed. */
 export interface RenewalOptions {
@@ -7,16 +8,6 @@ export interface RenewalOptions {
   readonly renew: (id: string, owner: string) => Promise<boolean>;
   /** Called when a renewal rejects. It is retried until the lease ends. */
   readonly onFailed: (id: string, error: unknown) => void;
-}
-
-/** A lease is renewed each third of its length, so it outlives one failed renewal. */
-export function renewalDelayMs(leaseMs: number): number {
-  return leaseMs / 3;
-}
-
-/** A run whose timers are late by two leases counts as gone: its runtime has ended or frozen its request. */
-export function overdueAfterMs(leaseMs: number): number {
-  return renewalDelayMs(leaseMs) + 2 * leaseMs;
 }
 
 /**
@@ -28,6 +19,8 @@ const MAX_RETRY_DELAY_MS = 1_000;
 interface RenewalTerms extends RenewalOptions {
   /** From one renewal to the next. */
   readonly delayMs: number;
+  /** By delivery id, and by the key of the record if the claim is on both. */
+  readonly leases: Map<string, RenewedLease>;
 }
 
 /** The leases of the handlers that run in this process. */
@@ -38,8 +31,11 @@ export class LeaseRenewals {
 
   constructor(options: RenewalOptions) {
     const { leaseMs } = options;
-    this.#terms = { ...options, delayMs: renewalDelayMs(leaseMs) };
-    this.#overdueMs = overdueAfterMs(leaseMs);
+    // Each third of its length, so it outlives one failed renewal.
+    const delayMs = leaseMs / 3;
+    this.#terms = { ...options, delayMs, leases: this.#leases };
+    // A run whose timers are late by two leases counts as gone: its runtime has ended or frozen its request.
+    this.#overdueMs = delayMs + 2 * leaseMs;
   }
 
   /**
@@ -48,28 +44,34 @@ export class LeaseRenewals {
    * undefined means now.
    */
   add(id: string, owner: string, leasedAt: number | undefined, onLost: () => void): RenewedLease {
-    const lease = new RenewedLease(id, owner, leasedAt, onLost, this.#terms, this.#leases);
-    this.#leases.set(id, lease);
+    const lease = new RenewedLease(id, owner, leasedAt, onLost, this.#terms);
+    for (const key of lease.keys) this.#leases.set(key, lease);
     return lease;
   }
 
-  /** The lease on `id`; undefined if none is renewed here. */
-  find(id: string): RenewedLease | undefined {
+  /** The lease on a delivery id or on the key of a record; undefined if none is renewed here. */
+  find(key: string | undefined): RenewedLease | undefined {
     // Most look-ups find no lease at all, and an empty Map still hashes the key.
-    return this.#leases.size === 0 ? undefined : this.#leases.get(id);
+    return this.#leases.size === 0 || key === undefined ? undefined : this.#leases.get(key);
+  }
+
+  /** Whether a lease on `id` is renewed here, and not overdue. */
+  isAlive(id: string): boolean {
+    const lease = this.find(id);
+    return lease !== undefined && !this.#isOverdue(lease);
   }
 
   /**
    * For a lease whose renewal is overdue by two leases: waits until it is clear whether its handler still
    * runs here. If it does not, the lease is forgotten here and the store decides. Undefined for other leases.
    */
-  resolveOverdue(id: string, lease: RenewedLease): Promise<void> | undefined {
+  resolveOverdue(lease: RenewedLease): Promise<void> | undefined {
     if (!this.#isOverdue(lease)) return undefined;
     // After a pause of the whole process, this request may be served before the overdue timer. The timer
     // below is called after the overdue one, unless the runtime has ended the request of the overdue one.
     return new Promise((resolve) => {
       setTimeout(() => {
-        if (this.#leases.get(id) === lease && this.#isOverdue(lease)) this.#leases.delete(id);
+        if (this.#isOverdue(lease)) lease.forget();
         resolve();
       }, 1);
     });
@@ -92,12 +94,13 @@ export class RenewedLease {
   #renewing: Promise<void> | undefined;
   #isStarted = false;
   #isStopped = false;
+  /** What the lease is on. */
+  readonly keys: readonly string[];
 
   readonly #id: string;
   readonly #owner: string;
   readonly #onLost: () => void;
   readonly #terms: RenewalTerms;
-  readonly #leases: Map<string, RenewedLease>;
 
   constructor(
     id: string,
@@ -105,13 +108,12 @@ export class RenewedLease {
     leasedAt: number | undefined,
     onLost: () => void,
     terms: RenewalTerms,
-    leases: Map<string, RenewedLease>,
   ) {
+    this.keys = keysOf(id, owner);
     this.#id = id;
     this.#owner = owner;
     this.#onLost = onLost;
     this.#terms = terms;
-    this.#leases = leases;
     const { leaseMs, delayMs } = terms;
     const now = performance.now();
     const startedAt = leasedAt ?? now;
@@ -129,10 +131,16 @@ export class RenewedLease {
 
   /** Returns a promise for the store call that is on its way, if there is one. It may go on after the answer. It never rejects. */
   stop(): Promise<void> | undefined {
-    if (this.#leases.get(this.#id) === this) this.#leases.delete(this.#id);
+    this.forget();
     this.#isStopped = true;
     this.#stopTimer?.();
     return this.#renewing;
+  }
+
+  /** From now on the store alone decides about its keys. */
+  forget(): void {
+    const { leases } = this.#terms;
+    for (const key of this.keys) if (leases.get(key) === this) leases.delete(key);
   }
 
   #renewAfter(delayMs: number): void {

@@ -3,10 +3,8 @@ import type { Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import { holdOpen } from "../delivery/request.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
-import { StoreCalls } from "../telemetry/store-calls.js";
-import type { Tally } from "../telemetry/tally.js";
-import type { Claim } from "./claim.js";
-import { Claims } from "./claims.js";
+import { StoreCalls, type Tally } from "../telemetry/tally.js";
+import { Claims, type Claim } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import { isDone, LeasedRun, settleClaim } from "./leased-run.js";
@@ -37,7 +35,7 @@ export class LeasedHandling implements Handling {
     tally: Tally,
   ) {
     const { once = "delivery" } = times;
-    this.#recordKeys = once === "delivery" ? undefined : new RecordKeys(once, log);
+    this.#recordKeys = once === "delivery" ? undefined : new RecordKeys(once, store.scope, log);
     const keyed = once === "delivery" ? store : new TwoKeyStore(store);
     this.#claims = new Claims(keyed, times, log, new StoreCalls(tally));
     this.#times = times;
@@ -51,6 +49,10 @@ export class LeasedHandling implements Handling {
         ? this.#claims.claim(headers.id, trace.deadline)
         : this.#claimBoth(delivery, this.#recordKeys);
     return "then" in claim ? this.#handleLater(delivery, claim) : this.#handle(delivery, claim);
+  }
+
+  isRunning(id: string): boolean {
+    return this.#claims.renewals.isAlive(id);
   }
 
   flush(timeoutMs: number): Promise<void> {
@@ -77,29 +79,35 @@ export class LeasedHandling implements Handling {
   #handle(delivery: Delivery, claim: Claim): ValueOrPromise<Ending> {
     if (claim.state !== "claimed") return refusalOf(claim);
     const { headers, rawBody, trace } = delivery;
-    const { id, type, timestampMs } = headers;
-    const { takeover, owner } = claim;
+    const { id, type } = headers;
+    // Before the handler, which may block the process.
+    const { takeover, owner, leasedAt = performance.now() } = claim;
     if (takeover) {
       trace.takeover = true;
       this.#log.warn("taken over: it may have run twice", { id, type });
     }
     const signal = new LazySignal();
-    const timestamp = new Date(timestampMs);
-    const context = createContext(id, type, timestamp, rawBody, takeover, signal);
+    const context = createContext(headers, rawBody, takeover, signal);
     const result = runDelivery(delivery, context);
     if ("then" in result) {
-      const run = new LeasedRun(this.#claims, this.#times, this.#log, delivery, claim, signal);
+      const lease = { owner, leasedAt };
+      const run = new LeasedRun(this.#claims, this.#times, this.#log, delivery, lease, signal);
       return run.answerInTime(result);
+    }
+    if (performance.now() - leasedAt >= this.#times.leaseMs) {
+      const line = `${result.outcome}: it may have run twice, since it blocked the process for longer than its lease`;
+      this.#log.warn(line, { id, type });
     }
     const settled = settleClaim(this.#claims, id, owner, result, trace.deadline);
     if (!("then" in settled) || !isDone(result)) return settled;
-    return this.#keepLease(delivery, claim, settled);
+    return this.#keepLease(delivery, owner, leasedAt, settled);
   }
 
   /** No other process may take over while the store remembers a success. */
   #keepLease(
     { headers, trace }: Delivery,
-    { owner, leasedAt }: GrantedClaim,
+    owner: string,
+    leasedAt: number,
     settled: Promise<Ending>,
   ): Promise<Ending> {
     const lease = this.#claims.renewals.add(headers.id, owner, leasedAt, () => undefined);

@@ -1,6 +1,6 @@
 import { GatewayWebhookError } from "../common/errors.js";
 import type { Log } from "../answer/logger.js";
-import type { Ending } from "../answer/trace.js";
+import { dueAfterMs, type Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import type { DeadlineError } from "../common/timers.js";
 import { holdOpen, type HostDeadline } from "../delivery/request.js";
@@ -39,7 +39,7 @@ export class LeasedRun {
     times: HandlerTimes,
     log: Log,
     delivery: Delivery,
-    { owner, leasedAt }: { readonly owner: string; readonly leasedAt?: number },
+    { owner, leasedAt }: { readonly owner: string; readonly leasedAt: number },
     signal: LazySignal,
   ) {
     this.#claims = claims;
@@ -59,49 +59,42 @@ export class LeasedRun {
   }
 
   /**
-   * Resolves when the handler and then its claim have settled. After `handlerTimeoutMs` it resolves to
+   * Resolves when the handler and then its claim have settled. When the answer is due before, it resolves to
    * `handler_timeout`: the handler goes on, and `late` of the ending says how it ends. With a deadline it
    * resolves to `handler_timeout` only there, and the handler is given up.
    */
   answerInTime(result: Promise<HandlerResult>): Promise<Ending> {
-    return new Promise((answer) => {
+    return new Promise((answer, fail) => {
       this.#answer = answer;
       this.#startTimer();
-      void result.then((value) => {
-        const state = this.#state;
-        try {
-          this.#settle(value, state);
-        } catch (error) {
-          this.#end(state, { outcome: "internal_error", error });
-        }
-      });
+      this.#settle(result).catch(fail);
     });
   }
 
   /**
-   * Most handlers settle before their time-out and before the first renewal. Until the nearer of both, one
+   * Most handlers settle before the answer is due and before the first renewal. Until the nearer of both, one
    * timer serves both: a timer takes 4 to 9 % of a delivery without I/O. One timer for all runs would save that,
    * but the listeners of a signal and the renewals would then run in the async context of another delivery, and
    * Workers end a timer together with the request that started it.
    */
   #startTimer(): void {
     const { aliveAt: startedAt, firstRenewalMs } = this.#lease;
-    const ms = Math.min(this.#limits.handlerTimeoutMs, firstRenewalMs);
+    const dueMs = dueAfterMs(this.#delivery.trace, this.#limits.handlerTimeoutMs, startedAt);
+    const ms = Math.min(dueMs, firstRenewalMs);
     this.#timer = setTimeout(() => {
       this.#lease.startTimer();
+      if (this.#state === "settled") return;
       // More than `ms` after a pause of the process; less where a test replaces only the timers.
       const elapsedMs = Math.max(ms, performance.now() - startedAt);
-      this.#stopHandlerTimers = startHandlerTimers(
-        this.#limits,
-        elapsedMs,
-        (error) => this.#timeOut(error),
-        (error) => this.#giveUp(error),
-      );
+      this.#stopHandlerTimers = startHandlerTimers(this.#limits, dueMs, elapsedMs, {
+        onDue: (error) => this.#answerLate(error),
+        onTimeout: (error) => LazySignal.abort(this.#signal, error),
+        onGivenUp: (error) => this.#giveUp(error),
+      });
     }, ms);
   }
 
-  #timeOut(error: DeadlineError): void {
-    LazySignal.abort(this.#signal, error);
+  #answerLate(error: DeadlineError): void {
     if (this.#delivery.trace.deadline !== undefined) return;
     this.#state = "late";
     const late = new Promise<Ending>((reportLate) => (this.#reportLate = reportLate));
@@ -119,33 +112,27 @@ export class LeasedRun {
     this.#end(state, { outcome, error });
   }
 
-  /** The handler has settled. `state`: the one before. */
-  #settle(result: HandlerResult, state: RunState): void {
+  /** Waits for the handler, and then for its claim. */
+  async #settle(running: Promise<HandlerResult>): Promise<void> {
     const { headers, trace } = this.#delivery;
+    const result = await running;
+    const state = this.#state;
     const isTooLate = state === "given_up";
     this.#isLost ||= performance.now() >= this.#lease.endsAt;
     this.#state = "settled";
-    clearTimeout(this.#timer);
     this.#stopHandlerTimers?.();
-    // Nothing is left to release, and a platform may freeze a store call that begins now.
-    if (isTooLate && this.#isLost && !isDone(result)) {
-      this.#end(state, result);
-      return;
-    }
-    // A success stays leased until the store remembers it. A failure is not renewed while it is released.
-    if (!isDone(result)) void this.#lease.stop();
-    const settling = settleClaim(this.#claims, headers.id, this.#owner, result, trace.deadline);
-    if (!("then" in settling)) {
+    let ending: Ending = result;
+    // Of one that is lost too nothing is left to release, and a platform may freeze a store call that begins now.
+    if (!isTooLate || !this.#isLost || isDone(result)) {
+      // A success stays leased until the store remembers it. A failure is not renewed while it is released.
+      if (!isDone(result)) void this.#lease.stop();
+      const settling = settleClaim(this.#claims, headers.id, this.#owner, result, trace.deadline);
+      if ("then" in settling && isTooLate) holdOpen(trace, settling);
+      ending = "then" in settling ? await settling : settling;
       holdOpen(trace, this.#lease.stop());
-      this.#end(state, settling);
-      return;
     }
-    this.#lease.startTimer();
-    if (isTooLate) holdOpen(trace, settling);
-    void settling.then((ending) => {
-      holdOpen(trace, this.#lease.stop());
-      this.#end(state, ending);
-    });
+    clearTimeout(this.#timer);
+    this.#end(state, ending);
   }
 
   /** Takes the ending of a run that was in `state`. */

@@ -1,9 +1,13 @@
+import { HEADERS } from "../delivery/headers.js";
+import { backend } from "#crypto";
 import type { Log } from "../answer/logger.js";
-import { sha256Hex } from "../common/digest.js";
+import { invalidOption } from "../common/errors.js";
+import { ownOptions } from "../common/option-checks.js";
 import { ignoreFailure } from "../common/promises.js";
 import type { Alarm } from "../records/alarm.js";
 import { gatewayTimeMs } from "../records/gateway-time.js";
-import { ONLINE_DATA_EVENT_FIELDS, type OnlineDataEvent } from "../records/online-data-event.js";
+import type { OnlineDataEvent } from "../records/online-data-event.js";
+import { isExact } from "../records/record-fields.js";
 import type {
   ClaimOptions,
   ClaimResult,
@@ -23,21 +27,61 @@ export type RecordOfDelivery =
  *
  * `"record"`: each alarm and each Online Data event as well, whatever X-Webhook-Id it comes under. Two active
  * webhooks of one partner carry each record twice, as while a URL moves. An alarm is known by its `id`. An
- * event has no id, so two events that are equal in all documented fields, to the second, count as one.
+ * event has no id, so two events count as one if all their fields are equal, documented or not; `occurred_at` to the
+ * second.
  *
  * A function returns the text by which a record is known instead. Only a digest of it gets into the store.
+ *
+ * All receivers with the same store share these records: alarm 1000 of stage counts as alarm 1000 of production.
+ * `{ record, scope }` keeps them apart. `record` is true, or the function; `scope` is a text that only the
+ * receivers with the same alarms have, at least one character. Another `scope` knows no record of before.
+ *
+ * Anything but `"delivery"` needs a secret: without signatures, anyone could have an alarm skipped by its number.
  */
-export type OnceOption = "delivery" | "record" | ((given: RecordOfDelivery) => string);
+export type OnceOption =
+  | "delivery"
+  | "record"
+  | ((given: RecordOfDelivery) => string)
+  | {
+      readonly record: true | ((given: RecordOfDelivery) => string);
+      readonly scope: string;
+    };
+
+/** Throws `ConfigurationError` if `once` is nothing by which a record can be known. */
+export function checkRecordOption(once: Exclude<OnceOption, "delivery">): void {
+  if (once === "record" || typeof once === "function") return;
+  if (typeof once !== "object" || (once as unknown) === null) {
+    throw invalidOption('once must be "delivery", "record", a function, or { record, scope }');
+  }
+  const own = ownOptions("once", once, ["record", "scope"]);
+  const { record, scope } = own as Readonly<Record<string, unknown>>;
+  if (record !== true && typeof record !== "function") {
+    throw invalidOption("once.record must be true, or a function of { type, record }");
+  }
+  if (typeof scope !== "string" || scope === "") {
+    throw invalidOption("once.scope must be a text of at least one character");
+  }
+}
 
 /** Finds the second key of a delivery: that of its record. */
 export class RecordKeys {
   readonly #textOf: (given: RecordOfDelivery) => string;
+  readonly #scope: string;
   readonly #log: Log;
   #hasWarned = false;
 
-  constructor(once: Exclude<OnceOption, "delivery">, log: Log) {
-    this.#textOf = once === "record" ? textOf : once;
+  /** `storeScope`: that of the store, which counts where `once` names none. */
+  constructor(once: Exclude<OnceOption, "delivery">, storeScope: string | undefined, log: Log) {
+    const { record, scope } = typeof once === "object" ? once : { record: once, scope: "" };
+    this.#textOf = typeof record === "function" ? record : textOf;
+    this.#scope = scope;
     this.#log = log;
+    if (scope !== "") return;
+    const where = storeScope === undefined ? "this store" : `the store "${storeScope}"`;
+    log.warn(
+      `once: a record counts as handled for every receiver on ${where}: if another one has alarms of ` +
+        'its own, as stage beside production, give each a scope: once: { record: true, scope: "…" }',
+    );
   }
 
   /** The key; undefined if the delivery id alone decides. Never rejects. */
@@ -50,7 +94,8 @@ export class RecordKeys {
         record === undefined ? "" : this.#textOf({ type, record } as RecordOfDelivery);
       // No personal data in the store: a key of the partner's may be an address.
       if (typeof text === "string" && text !== "") {
-        return `record.${await sha256Hex(`${type}\n${text}`)}`;
+        // No delivery id contains `#`, so no sender can name the key.
+        return `record#${await backend.sha256(JSON.stringify([this.#scope, type, text]))}`;
       }
       // An asynchronous function is not waited for. Its rejection must not end the process.
       void ignoreFailure(() => text);
@@ -59,23 +104,27 @@ export class RecordKeys {
     }
     if (!this.#hasWarned) {
       this.#hasWarned = true;
-      const line = "once: no key for a record: its X-Webhook-Id alone decides; said once";
+      const line =
+        "once: no key for a record (your function gave no text, or a number is not exact), so it can run again " +
+        `under another ${HEADERS.id.name}; said once`;
       this.#log.warn(line, { id, type, error: fault });
     }
     return undefined;
   }
 }
 
+/** All that an event has, in sorted order: one that differs in a field alone is another event. */
 function textOf({ type, record }: RecordOfDelivery): string {
   if (type === "new_alarm") return String(record.id);
-  const event = record as unknown as Readonly<Record<string, unknown>>;
-  return JSON.stringify(
-    ONLINE_DATA_EVENT_FIELDS.map((field) => {
-      const value = event[field];
-      const ms = field === "occurred_at" ? gatewayTimeMs(value as string) : Number.NaN;
-      return Number.isNaN(ms) ? value : Math.floor(ms / 1_000);
-    }),
-  );
+  const ms = gatewayTimeMs(record.occurred_at);
+  const occurred_at = Number.isNaN(ms) ? record.occurred_at : Math.floor(ms / 1_000);
+  return JSON.stringify({ ...record, occurred_at }, (_, value: unknown) => {
+    // Two numbers whose digits JSON.parse has lost may have differed.
+    if (typeof value === "number" && !isExact(value)) throw new RangeError("a number is not exact");
+    return typeof value !== "object" || value === null || Array.isArray(value)
+      ? value
+      : Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+  });
 }
 
 /** Stands between the owner of a claim and the key of its record. No owner contains it. */
@@ -84,6 +133,12 @@ const SEPARATOR = "\n";
 /** The owner of a claim on two keys. It names the record's key, so each later call of the claim knows both. */
 export function ownerOfBoth(owner: string, recordKey: string): string {
   return owner + SEPARATOR + recordKey;
+}
+
+/** What the owner holds a claim on: the delivery id, and the key of its record if the owner names one. */
+export function keysOf(id: string, owner: string): readonly string[] {
+  const at = owner.indexOf(SEPARATOR);
+  return at === -1 ? [id] : [id, owner.slice(at + 1)];
 }
 
 /** A claim result that also says whether the record, and not the delivery id, was refused. */
@@ -115,9 +170,10 @@ export class TwoKeyStore implements DeliveryStore {
   }
 
   async renew(id: string, given: string, options: RenewOptions): Promise<boolean> {
-    const [owner, recordKey] = partsOf(given);
-    const keys = recordKey === undefined ? [id] : [id, recordKey];
-    const held = await Promise.all(keys.map(async (key) => this.#store.renew(key, owner, options)));
+    const [owner] = partsOf(given);
+    const held = await Promise.all(
+      keysOf(id, given).map(async (key) => this.#store.renew(key, owner, options)),
+    );
     return held.every(Boolean);
   }
 

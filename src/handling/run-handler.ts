@@ -12,7 +12,8 @@ export type HandlerResult =
   | {
       readonly outcome: "handled";
       /** A returned value whose author may have expected an effect. */
-      readonly ignored?: "false" | "an object with a status";
+      readonly ignored?:
+        "false" | "an error" | "rejections of Promise.allSettled" | "an object with a status";
     }
   | { readonly outcome: "discarded" | "handler_failed"; readonly error: unknown }
   | {
@@ -24,6 +25,11 @@ export type HandlerResult =
 /** The result of a handler that returned nothing of note. */
 export const HANDLED: HandlerResult = { outcome: "handled" };
 const RETURNED_FALSE: HandlerResult = { outcome: "handled", ignored: "false" };
+const RETURNED_ERROR: HandlerResult = { outcome: "handled", ignored: "an error" };
+const RETURNED_REJECTIONS: HandlerResult = {
+  outcome: "handled",
+  ignored: "rejections of Promise.allSettled",
+};
 const RETURNED_STATUS: HandlerResult = { outcome: "handled", ignored: "an object with a status" };
 
 /** Runs the handler of a delivery, observed if anyone observes it. Neither throws nor rejects. */
@@ -90,12 +96,26 @@ function resultOfReturned(returned: unknown): HandlerResult {
   if (returned === false) return RETURNED_FALSE;
   if (typeof returned !== "object" || returned === null) return HANDLED;
   try {
+    if (isError(returned)) return RETURNED_ERROR;
+    if (Array.isArray(returned)) {
+      if (returned.some(isError)) return RETURNED_ERROR;
+      return returned.some(isRejection) ? RETURNED_REJECTIONS : HANDLED;
+    }
     const { status, statusCode } = returned as { status?: unknown; statusCode?: unknown };
     const hasStatus = typeof status === "number" || typeof statusCode === "number";
     return hasStatus ? RETURNED_STATUS : HANDLED;
   } catch {
     return HANDLED;
   }
+}
+
+/** Also of another realm: test runners have such. */
+function isError(value: unknown): boolean {
+  return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
+}
+
+function isRejection(value: unknown): boolean {
+  return (Object(value) as { readonly status?: unknown }).status === "rejected";
 }
 
 function resultOfThrown(thrown: unknown): HandlerResult {

@@ -34,11 +34,6 @@ export class SettlementBacklog {
     this.#onGivenUp = onGivenUp;
   }
 
-  /** Whether `key` waits. */
-  has(key: string): boolean {
-    return this.#entries.size > 0 && this.#entries.has(key);
-  }
-
   /** How many calls wait. */
   size(): number {
     return this.#entries.size;

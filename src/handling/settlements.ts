@@ -3,12 +3,22 @@ import { isPromise, type MaybePromise, type ValueOrPromise } from "../common/pro
 import { within } from "../common/timers.js";
 import type { HostDeadline } from "../delivery/request.js";
 import type { CompleteOptions, DeliveryStore } from "../stores/delivery-store.js";
-import type { StoreCalls } from "../telemetry/store-calls.js";
-import type { ClaimTimes, Unfinished } from "./claim.js";
+import type { StoreCalls } from "../telemetry/tally.js";
+import type { HandlingTimes } from "./handling.js";
+import { keysOf } from "./once-per-record.js";
 import { SettlementBacklog } from "./settlement-backlog.js";
 
 /** The two calls that end a claim. */
 type Settlement = "complete" | "release";
+
+/**
+ * A completion or release that the store has not taken yet. Wrapped in an object, because a promise that
+ * resolved to the promise `work` would wait for it too.
+ */
+export interface Unfinished {
+  /** Resolves when the store has taken it, or it is given up. */
+  readonly work: Promise<void>;
+}
 
 const FAILED = {
   complete: "completion failed: the delivery is handled, and the completion is retried",
@@ -27,8 +37,8 @@ export class Settlements {
   // Made once, not for each delivery.
   readonly #completeOptions: CompleteOptions;
   readonly #timeoutMs: number;
-  /** Ids that were handled here and whose completion is on its way to the store. */
-  readonly #completing = new Set<string>();
+  /** Keys that were handled here and that the store may not know yet, with the owner whose completion is on its way. */
+  readonly #handled = new Map<string, string>();
   /** Completions that the store has not taken yet, by id. */
   readonly completions: SettlementBacklog;
   /**
@@ -37,7 +47,7 @@ export class Settlements {
    */
   readonly #releases = new SettlementBacklog(() => undefined);
 
-  constructor(store: DeliveryStore, times: ClaimTimes, log: Log, calls: StoreCalls) {
+  constructor(store: DeliveryStore, times: HandlingTimes, log: Log, calls: StoreCalls) {
     this.#store = store;
     this.#log = log;
     this.#calls = calls;
@@ -50,9 +60,9 @@ export class Settlements {
     });
   }
 
-  /** Whether `id` was handled here, even if the store does not know it yet. */
-  isHandled(id: string): boolean {
-    return (this.#completing.size > 0 && this.#completing.has(id)) || this.completions.has(id);
+  /** Whether a delivery id, or the key of a record, was handled here and the store may not know it yet. */
+  isHandled(key: string | undefined): boolean {
+    return this.#handled.size > 0 && key !== undefined && this.#handled.has(key);
   }
 
   /** Remembers `id` as handled, or ends the lease on it for the next attempt. */
@@ -77,9 +87,9 @@ export class Settlements {
    */
   repeat(call: Settlement, id: string, owner: string, until?: number): Promise<void> {
     const run = () => this.#calls.run(this.#timeoutMs, call, () => this.#send(call, id, owner));
-    return call === "complete"
-      ? this.completions.add(id, run, until)
-      : this.#releases.add(owner, run, until);
+    if (call === "release") return this.#releases.add(owner, run, until);
+    const forget = this.#noteHandled(id, owner);
+    return this.completions.add(id, run, until).then(forget);
   }
 
   /** Repeats what waits once more now, for the shorter of `timeoutMs` and `dependencyTimeoutMs`. */
@@ -103,17 +113,20 @@ export class Settlements {
     sent: PromiseLike<void>,
     deadline: HostDeadline | undefined,
   ): Promise<Unfinished | undefined> {
-    const isCompletion = call === "complete";
-    if (isCompletion) this.#completing.add(id);
-    const end = (unfinished?: Unfinished): Unfinished | undefined => {
-      if (isCompletion) this.#completing.delete(id);
-      return unfinished;
-    };
+    const forget = call === "complete" ? this.#noteHandled(id, owner) : () => undefined;
     const timeoutMs = deadline?.storeMs(this.#timeoutMs) ?? this.#timeoutMs;
-    return this.#calls.within(timeoutMs, call, sent).then(
-      () => end(),
-      (error: unknown) => end(this.#retry(call, id, owner, error)),
-    );
+    return this.#calls
+      .within(timeoutMs, call, sent)
+      .then(forget, (error: unknown) => this.#retry(call, id, owner, error));
+  }
+
+  /** Returns what forgets it, unless another completion is on its way. */
+  #noteHandled(id: string, owner: string): () => undefined {
+    const keys = keysOf(id, owner);
+    for (const key of keys) this.#handled.set(key, owner);
+    return () => {
+      for (const key of keys) if (this.#handled.get(key) === owner) this.#handled.delete(key);
+    };
   }
 
   #retry(call: Settlement, id: string, owner: string, error: unknown): Unfinished {

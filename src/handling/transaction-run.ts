@@ -1,4 +1,5 @@
-import { GatewayWebhookError } from "../common/errors.js";
+import type { HandlingTimes } from "./handling.js";
+import { unexpectedResult, GatewayWebhookError } from "../common/errors.js";
 import type { Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import { DeadlineError } from "../common/timers.js";
@@ -9,13 +10,6 @@ import type {
 } from "../stores/transactional-store.js";
 import { LazySignal } from "./delivery-context.js";
 import type { HandlerResult } from "./run-handler.js";
-
-/** The times of a transaction, in milliseconds. */
-export interface TransactionTimes {
-  readonly retentionMs: number;
-  readonly handlerTimeoutMs: number;
-  readonly dependencyTimeoutMs: number;
-}
 
 /** The work of one transaction. */
 export interface TransactionWork {
@@ -35,7 +29,7 @@ export interface TransactionWork {
  */
 export function runInTransaction(
   store: TransactionalStore<unknown>,
-  times: TransactionTimes,
+  times: HandlingTimes,
   work: TransactionWork,
 ): Promise<Ending> {
   return new Promise((settle) => new TransactionRun(times, work, settle).start(store));
@@ -43,7 +37,7 @@ export function runInTransaction(
 
 /** One call of `store.process`. */
 class TransactionRun {
-  readonly #times: TransactionTimes;
+  readonly #times: HandlingTimes;
   readonly #work: TransactionWork;
   readonly #settle: (ending: Ending) => void;
   /** The result of the last run. */
@@ -55,7 +49,7 @@ class TransactionRun {
   #lastStart: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(times: TransactionTimes, work: TransactionWork, settle: (ending: Ending) => void) {
+  constructor(times: HandlingTimes, work: TransactionWork, settle: (ending: Ending) => void) {
     this.#times = times;
     this.#work = work;
     this.#lastStart = work.handlerUntil ?? Infinity;
@@ -98,10 +92,7 @@ class TransactionRun {
     // The gateway has been answered, or will be soon: a run that begins now comes too late for that
     // answer.
     if (this.#isOver || this.#running !== undefined || now > this.#lastStart) {
-      throw new GatewayWebhookError(
-        "unexpected_result",
-        "store.process called its work too late, or a second time at once",
-      );
+      throw unexpectedResult("store.process called its work too late, or a second time at once");
     }
     this.#lastStart = Math.min(this.#lastStart, now + this.#times.handlerTimeoutMs);
     clearTimeout(this.#timer);
@@ -152,7 +143,7 @@ function readResult(
     }
     const cause = failureOf(result)?.error;
     return unavailable(
-      new GatewayWebhookError("unexpected_result", "store.process returned an impossible result", {
+      unexpectedResult("store.process returned an impossible result", {
         cause,
       }),
     );

@@ -1,17 +1,15 @@
 import type { Log } from "../answer/logger.js";
-import type { Ending } from "../answer/trace.js";
+import { dueAfterMs, type Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
-import { startBackgroundTimer, type DeadlineError } from "../common/timers.js";
+import type { DeadlineError } from "../common/timers.js";
 import { decode } from "../records/decode.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
-import { StoreCalls } from "../telemetry/store-calls.js";
-import type { Tally } from "../telemetry/tally.js";
+import { StoreCalls, type Tally } from "../telemetry/tally.js";
 import { holdOpen } from "../delivery/request.js";
-import { ConnectionQueue } from "./connection-queue.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import { limitsOf, startHandlerTimers } from "./handler-timers.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
-import { overdueAfterMs, renewalDelayMs } from "./lease-renewals.js";
+import { LeaseRenewals } from "./lease-renewals.js";
 import { HANDLED, runDelivery, type HandlerResult } from "./run-handler.js";
 import { runInTransaction, type TransactionWork } from "./transaction-run.js";
 
@@ -24,30 +22,25 @@ export class TransactionalHandling implements Handling {
   readonly #times: HandlingTimes;
   readonly #log: Log;
   readonly #calls: StoreCalls;
-  readonly #queue: ConnectionQueue;
-  /**
-   * Ids that are being processed here or wait for a connection. Their redeliveries are refused without
-   * taking one.
-   */
-  readonly #inProgress = new Map<string, Heartbeat>();
+  /** What is being processed here. Redeliveries of it are refused without a call of the store. */
+  readonly #inProgress: LeaseRenewals;
 
-  constructor(
-    store: TransactionalStore<unknown>,
-    times: HandlingTimes & { readonly maxConcurrentDeliveries: number },
-    log: Log,
-    tally: Tally,
-  ) {
+  constructor(store: TransactionalStore<unknown>, times: HandlingTimes, log: Log, tally: Tally) {
     this.#store = store;
     this.#times = times;
-    this.#queue = new ConnectionQueue(times.maxConcurrentDeliveries, times);
     this.#log = log;
     this.#calls = new StoreCalls(tally);
+    // A transaction has no lease to renew: the timers alone tell whether its runtime has frozen or ended the run.
+    this.#inProgress = new LeaseRenewals({
+      leaseMs: times.leaseMs,
+      renew: () => Promise.resolve(true),
+      onFailed: () => undefined,
+    });
   }
 
   handle(delivery: Delivery): ValueOrPromise<Ending> {
     const { id } = delivery.headers;
-    // Overdue means that the runtime has frozen or ended the first run. Then the store decides.
-    if (this.#inProgress.get(id)?.isOverdue() === false) return { outcome: "in_flight" };
+    if (this.isRunning(id)) return { outcome: "in_flight" };
     return new Promise((answer) => {
       const settled = this.#process(delivery, (error) => {
         // A store may run the work again, so the first run may already have answered.
@@ -63,9 +56,13 @@ export class TransactionalHandling implements Handling {
     });
   }
 
+  isRunning(id: string): boolean {
+    // Overdue means that the runtime has frozen or ended the first run. Then the store decides.
+    return this.#inProgress.isAlive(id);
+  }
+
   /** Nothing is left for the store: what a handler did is committed with its delivery, or not at all. */
   flush(): Promise<void> {
-    this.#queue.close();
     return Promise.resolve();
   }
 
@@ -79,23 +76,14 @@ export class TransactionalHandling implements Handling {
 
   async #process(delivery: Delivery, onTimeout: (error: DeadlineError) => void): Promise<Ending> {
     const { id } = delivery.headers;
-    const heartbeat = new Heartbeat(this.#times.leaseMs);
-    this.#inProgress.set(id, heartbeat);
-    const entered = this.#queue.enter(delivery);
-    const slot = "then" in entered ? await entered : entered;
-    let ending: Ending;
-    if ("outcome" in slot) ending = slot;
-    else {
-      ending = await this.#processNow(delivery, onTimeout);
-      this.#queue.leave(slot);
-    }
-    heartbeat.stop();
-    if (this.#inProgress.get(id) === heartbeat) this.#inProgress.delete(id);
+    const run = this.#inProgress.add(id, "", undefined, () => undefined);
+    run.startTimer();
+    const ending = await this.#processOnce(delivery, onTimeout);
+    void run.stop();
     return ending;
   }
 
-  /** Processes a delivery that has a connection. */
-  async #processNow(
+  async #processOnce(
     delivery: Delivery,
     onTimeout: (error: DeadlineError) => void,
   ): Promise<Ending> {
@@ -137,18 +125,18 @@ export class TransactionalHandling implements Handling {
     onTimeout: (error: DeadlineError) => void,
   ): Promise<HandlerResult> {
     const { headers, rawBody, trace } = delivery;
-    const { id, type, timestampMs } = headers;
+    const { id, type } = headers;
     return new Promise((resolve, reject) => {
       if (takeover) trace.takeover = true;
       const { deadline } = trace;
-      const stopTimers = startHandlerTimers(
-        deadline === undefined ? this.#times : limitsOf(this.#times, deadline),
-        0,
-        (error) => {
-          LazySignal.abort(signal, error);
+      const limits = deadline === undefined ? this.#times : limitsOf(this.#times, deadline);
+      const dueMs = dueAfterMs(trace, limits.handlerTimeoutMs, performance.now());
+      const stopTimers = startHandlerTimers(limits, dueMs, 0, {
+        onDue: (error) => {
           if (deadline === undefined) onTimeout(error);
         },
-        (error) => {
+        onTimeout: (error) => LazySignal.abort(signal, error),
+        onGivenUp: (error) => {
           onTimeout(error);
           // The store rolls back, which frees its connection. The handler itself cannot be stopped.
           resolve({ outcome: "handler_failed", error });
@@ -158,9 +146,8 @@ export class TransactionalHandling implements Handling {
             this.#log.warn(line, details);
           });
         },
-      );
-      const timestamp = new Date(timestampMs);
-      const context = createContext(id, type, timestamp, rawBody, takeover, signal);
+      });
+      const context = createContext(headers, rawBody, takeover, signal);
       const result = Promise.resolve(runDelivery(delivery, Object.assign(context, { tx })));
       void result.finally(stopTimers).then(resolve, reject);
     });
@@ -171,32 +158,6 @@ export class TransactionalHandling implements Handling {
 function decodedAgain(delivery: Delivery): Delivery {
   const { headers, rawBody, call } = delivery;
   const decoded = decode(rawBody, headers.type);
-  // Never a promise here: a record that needs the schemas has loaded them before its first run.
-  if ("then" in decoded || !("record" in decoded)) return delivery;
+  if (!("record" in decoded)) return delivery;
   return { ...delivery, call: { handler: call.handler, record: decoded.record } };
-}
-
-/** Tells whether the timers of a run are still called: a runtime may freeze or end its request. */
-class Heartbeat {
-  readonly #leaseMs: number;
-  #aliveAt = 0;
-  #stopTimer: () => void = () => undefined;
-
-  constructor(leaseMs: number) {
-    this.#leaseMs = leaseMs;
-    this.#beat();
-  }
-
-  isOverdue(): boolean {
-    return performance.now() - this.#aliveAt > overdueAfterMs(this.#leaseMs);
-  }
-
-  stop(): void {
-    this.#stopTimer();
-  }
-
-  #beat(): void {
-    this.#aliveAt = performance.now();
-    this.#stopTimer = startBackgroundTimer(renewalDelayMs(this.#leaseMs), () => this.#beat());
-  }
 }

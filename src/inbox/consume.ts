@@ -1,4 +1,4 @@
-import { consoleLines, Log, loggerFault, type WebhookLogger } from "../answer/logger.js";
+import { consoleLines, Log, checkLogger, type WebhookLogger } from "../answer/logger.js";
 import { invalidOption } from "../common/errors.js";
 import { InFlightCount } from "../common/in-flight-count.js";
 import { integerOptions, missingMethod, ownOptions } from "../common/option-checks.js";
@@ -8,7 +8,7 @@ import { INTEGER_OPTIONS as RECEIVER_OPTIONS } from "../options/options.js";
 import { checkStore, ownLimitOf } from "../options/settings.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
-import { Observers } from "../telemetry/observation.js";
+import { Observer } from "../telemetry/observation.js";
 import type { WebhookTelemetry } from "../telemetry/telemetry.js";
 import { HeldMessage } from "./held-message.js";
 import { workerStopping } from "./job-failure.js";
@@ -55,8 +55,7 @@ export interface InboxConsumeOptions<Tx = never> extends RetryOptions {
   overflow?: InboxOverflow | undefined;
   /**
    * Sees each run of a job, and runs around its handler: `openTelemetry()` of `/opentelemetry`, or your own.
-   * Default: none. Without it, Node's tracing channel `identity-gateway-webhooks:job` tells its subscribers
-   * the same.
+   * Default: none.
    */
   telemetry?: WebhookTelemetry | undefined;
   /** Where warnings and errors go; `false` for nowhere. Default: the console. No line holds a body. */
@@ -123,8 +122,7 @@ const OPTION_NAMES = [
 export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): InboxConsumer {
   const own = ownOptions("inboxConsume", options, OPTION_NAMES);
   const { driver, handlers, onJob, overflow, telemetry, logger = consoleLines } = own;
-  const fault = logger === false ? undefined : loggerFault(logger);
-  if (fault !== undefined) throw invalidOption(fault);
+  checkLogger(logger);
   if (typeof driver !== "object" || (driver as unknown) === null || !("extends" in driver)) {
     throw invalidOption("driver must be a driver of a queue");
   }
@@ -145,7 +143,7 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
     noteForgets: () => undefined,
     dependencyTimeoutMs: integers.dependencyTimeoutMs,
   });
-  const observers = new Observers("job", telemetry, log);
+  const observer = new Observer("job", telemetry, log);
   const canReplay = missingMethod(driver, ["replay"]) === undefined;
   const reporter = new JobReporter(log, onJob, (id) =>
     canReplay ? `driver.replay([${JSON.stringify(id)}])` : "by the means of your engine.",
@@ -154,7 +152,7 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
     handlers: handlers as WebhookHandlers,
     handling,
     reporter,
-    observers,
+    observer,
     overflow,
     queueName,
     retries: integers,
@@ -187,7 +185,7 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
       if (repetitions.isNew(known)) log.error("the queue reports an error", { error: known });
     },
     onBuried(message, reason) {
-      reporter.reportGivenUp(message, reason, observers.begin());
+      reporter.reportGivenUp(message, reason, observer.begin());
     },
   });
 

@@ -1,10 +1,6 @@
 import { invalidOption } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
-import type { MaybePromise } from "../common/promises.js";
-import { replayGrowing, type Replayed, type WatchedReplay } from "./growing-replay.js";
 import { queueErrorOf } from "./queue-error.js";
-
-export type { Replayed } from "./growing-replay.js";
 
 /** A delivery whose job has failed for good. Holds nothing of the body. */
 export interface DeadDelivery {
@@ -34,16 +30,18 @@ export interface ListOptions {
 /** Options of `DeadDeliveries.replay`. */
 export interface ReplayOptions {
   /**
-   * Replays one delivery first, then 5, then 25, then the rest. Each group starts when a worker has handled the
-   * one before. It stops at the first run that fails, so that a fix that is not one costs a few deliveries their
-   * attempts and not all. Default false.
+   * The most deliveries to replay, the oldest first. So a fix that is not one costs a few deliveries their attempts
+   * and not all. From 1 on. Default: no limit.
    */
-  growing?: boolean | undefined;
-  /**
-   * How long a group may take, if `growing`. After that it stops. Milliseconds, from 1 000 to 86 400 000, default
-   * 600 000 (10 minutes).
-   */
-  groupTimeoutMs?: number | undefined;
+  max?: number | undefined;
+}
+
+/** What `replay` did with each id. Those beyond `max` are in neither list. */
+export interface Replayed {
+  /** Waits for a worker again. */
+  readonly replayed: readonly string[];
+  /** Not dead: unknown, handled, discarded, or replayed by another call. */
+  readonly notFound: readonly string[];
 }
 
 /** What `discard` did with each id. */
@@ -63,33 +61,31 @@ export interface DeadDeliveries {
   list(options?: ListOptions): Promise<DeadDelivery[]>;
   /**
    * Runs deliveries again, with all attempts. `"all"` means all that are dead now. If two calls name the same
-   * delivery at the same time, one of them replays it and the other has it in `notFound`. With `growing` it
-   * resolves when the last group is replayed, or when it stops.
+   * delivery at the same time, one of them replays it and the other has it in `notFound`.
    */
   replay(ids: readonly string[] | "all", options?: ReplayOptions): Promise<Replayed>;
   /** Gives up deliveries for good and removes their bodies. */
   discard(ids: readonly string[]): Promise<Discarded>;
 }
 
-/** The dead jobs of an engine. Arguments are checked; `ids` has no repetitions and at most 100 ids. */
-export interface DeadLetters extends Pick<WatchedReplay, "replay"> {
+/** The dead jobs of an engine. Arguments are checked; `ids` has no repetitions. */
+export interface DeadLetters {
   /** The oldest first. */
   list(limit: number, offset: number): Promise<DeadDelivery[]>;
-  /** Resolves to the ids that it found. */
-  discard(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Begins a growing replay. */
-  watch(): MaybePromise<WatchedReplay>;
+  /** Takes the jobs of at most `max` of these deliveries away, and puts them again or not. Resolves to their ids. */
+  take(
+    ids: readonly string[] | "all",
+    max: number,
+    then: "replay" | "discard",
+  ): Promise<ReadonlySet<string>>;
 }
 
 const LIMIT = { fallback: 100, min: 1, max: 1_000 };
 const OFFSET = { fallback: 0, min: 0, max: 1_000_000_000 };
-const GROUP_TIMEOUT = { fallback: 600_000, min: 1_000, max: 86_400_000 };
-const BATCH_SIZE = 100;
+const MAX = { fallback: Number.MAX_SAFE_INTEGER, min: 1, max: Number.MAX_SAFE_INTEGER };
+const PAGE_SIZE = 100;
 
-/**
- * Checks the arguments of the public methods, splits long lists of ids, and replaces the errors of `engine`, which may
- * quote a body.
- */
+/** Checks the arguments of the public methods, and replaces the errors of `engine`, which may quote a body. */
 export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeliveries {
   const safely = async <Result>(act: () => Promise<Result>): Promise<Result> => {
     try {
@@ -106,64 +102,58 @@ export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeli
       return safely(() => letters.list(limit, offset));
     },
     async replay(ids, options = {}) {
-      const own = ownOptions("replay", options, ["growing", "groupTimeoutMs"]);
-      const timeoutMs = integerOption("groupTimeoutMs", own.groupTimeoutMs, GROUP_TIMEOUT);
-      const given = ids === "all" ? undefined : checkedIds(ids, ', or "all"');
-      return safely(async () => {
-        const wanted = given ?? (await allIds(letters));
-        if (own.growing !== true) return replayBy(letters, wanted);
-        const watched = await letters.watch();
-        try {
-          const replay = (group: readonly string[]) => replayBy(watched, group);
-          const unhandled = (group: readonly string[]) => watched.unhandled(group);
-          return await replayGrowing([...new Set(wanted)], replay, unhandled, timeoutMs);
-        } finally {
-          await watched.end?.();
-        }
-      });
+      const max = integerOption("max", ownOptions("replay", options, ["max"]).max, MAX);
+      const wanted = ids === "all" ? ids : checkedIds(ids, ', or "all"');
+      const found = await safely(() => letters.take(wanted, max, "replay"));
+      const isReached = wanted !== "all" && found.size < max;
+      return { replayed: [...found], notFound: isReached ? missingOf(wanted, found) : [] };
     },
     async discard(ids) {
       const wanted = checkedIds(ids, "");
-      const discard = (batch: readonly string[]) => letters.discard(batch);
-      const { found, notFound } = await safely(() => inBatches(wanted, discard));
-      return { discarded: found, notFound };
+      const found = await safely(() => letters.take(wanted, Infinity, "discard"));
+      return { discarded: [...found], notFound: missingOf(wanted, found) };
     },
   };
 }
 
-async function allIds(letters: DeadLetters): Promise<string[]> {
-  const ids: string[] = [];
-  for (let offset = 0; ; offset += LIMIT.max) {
-    const page = await letters.list(LIMIT.max, offset);
-    if (page.length === 0) return ids;
-    for (const { id } of page) ids.push(id);
+/** The dead jobs of an engine that finds a job by its id. `replay` and `discard` resolve to false if it is not dead. */
+export function deadLettersById(engine: {
+  readonly list: DeadLetters["list"];
+  replay(id: string): Promise<boolean>;
+  discard(id: string): Promise<boolean>;
+}): DeadLetters {
+  /** Those that are dead now: a job that dies again meanwhile comes last, and is known. */
+  async function* allIds(found: ReadonlySet<string>): AsyncGenerator<string> {
+    const seen = new Set<string>();
+    for (;;) {
+      // Those that were not found may still be listed.
+      const page = await engine.list(PAGE_SIZE, seen.size - found.size);
+      const fresh = page.map(({ id }) => id).filter((id) => !seen.has(id));
+      if (fresh.length === 0) return;
+      for (const id of fresh) {
+        seen.add(id);
+        yield id;
+      }
+    }
   }
+  return {
+    list: engine.list,
+    async take(ids, max, then) {
+      const found = new Set<string>();
+      for await (const id of ids === "all" ? allIds(found) : ids) {
+        if (found.size >= max) break;
+        if (await engine[then](id)) found.add(id);
+      }
+      return found;
+    },
+  };
 }
 
-async function replayBy(
-  letters: Pick<WatchedReplay, "replay">,
-  ids: readonly string[],
-): Promise<Replayed> {
-  const { found, notFound } = await inBatches(ids, (batch) => letters.replay(batch));
-  return { replayed: found, notFound };
-}
-
-async function inBatches(
-  ids: readonly string[],
-  act: (batch: readonly string[]) => Promise<ReadonlySet<string>>,
-): Promise<{ found: string[]; notFound: string[] }> {
-  const unique = [...new Set(ids)];
-  const found: string[] = [];
-  const notFound: string[] = [];
-  for (let start = 0; start < unique.length; start += BATCH_SIZE) {
-    const batch = unique.slice(start, start + BATCH_SIZE);
-    const done = await act(batch);
-    for (const id of batch) (done.has(id) ? found : notFound).push(id);
-  }
-  return { found, notFound };
+function missingOf(ids: readonly string[], found: ReadonlySet<string>): string[] {
+  return ids.filter((id) => !found.has(id));
 }
 
 function checkedIds(ids: unknown, alternative: string): readonly string[] {
-  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return ids;
+  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return [...new Set(ids)];
   throw invalidOption(`ids must be an array of delivery ids${alternative}`);
 }

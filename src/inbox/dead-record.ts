@@ -1,39 +1,54 @@
+import { isDeliveryId } from "../delivery/headers.js";
 import type { DeadDelivery } from "./dead-deliveries.js";
+import { countOf, timeOf } from "./envelope.js";
 import { jobNameOf } from "./inbox-job.js";
 import type { QueueMessage } from "./queue-driver.js";
 import { wordsOfText } from "./queue-error.js";
 
 // What an engine keeps of a dead job that has no place of its own for attempts and error.
 
-/** A dead job, and the data with which it can run again. */
+/** A dead job, and the content of the message with which it can run again. */
 interface DeadRecord {
   readonly delivery: DeadDelivery;
-  readonly data: unknown;
+  readonly content: Uint8Array;
 }
 
 /** The most bytes by which a record is longer than its job. */
 export const DEAD_RECORD_BYTES = 1_024;
+const encoder = new TextEncoder();
 
-export function deadRecordOf({ data, attempt }: QueueMessage, error: Error): object {
-  const failedAt = Date.now();
-  return { attempts: attempt, failedAt, error: wordsOfText(error.message), data };
+/**
+ * The record of a dead job, of at most `mostBytes`. The JSON of what another program put may be longer than its
+ * `content`: then the record is the content alone, because an engine that refuses the record never gets rid of the job.
+ */
+export function deadRecordOf(
+  { id, data, attempt }: QueueMessage,
+  error: Error,
+  content: Uint8Array,
+  mostBytes: number,
+): Uint8Array {
+  const facts = { id, attempts: attempt, failedAt: Date.now(), error: wordsOfText(error.message) };
+  const record = encoder.encode(JSON.stringify({ ...facts, data }));
+  return record.length > mostBytes ? content : record;
 }
 
-/** Reads a record. `key` names a job that the inbox did not make. */
+/** Reads a record. `key` names a job that the inbox did not make, if its record does not. */
 export function readDeadRecord(content: Uint8Array, key: string): DeadRecord {
   const json = jsonOf(content);
   // An engine that gave up a job by itself has kept it as it was.
-  const { attempts, failedAt, error, data = json } = Object(json) as Record<string, unknown>;
-  const { id = key, type } = jobNameOf(data);
+  const record = Object(json) as Record<string, unknown>;
+  const { attempts, failedAt, error, data = json } = record;
+  const { id = isDeliveryId(record["id"]) ? record["id"] : key, type } = jobNameOf(data);
   return {
     delivery: {
       id,
       type,
-      attempts: Number(attempts ?? 0),
-      failedAt: new Date(Number(failedAt ?? 0)),
+      attempts: countOf(attempts),
+      failedAt: new Date(timeOf(failedAt) ?? 0),
       error: wordsOfText(error),
     },
-    data,
+    // As it is, if it is no record: its JSON may be longer than a message may be.
+    content: record["data"] === undefined ? content : encoder.encode(JSON.stringify(data)),
   };
 }
 

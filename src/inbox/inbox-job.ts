@@ -1,8 +1,8 @@
 import { GatewayWebhookError } from "../common/errors.js";
-import type { DeliveryContext, DeliveryFacts } from "../handling/delivery-context.js";
-import { isDeliveryId } from "../delivery/headers.js";
+import type { DeliveryContext } from "../handling/delivery-context.js";
+import { HEADER_ROWS, headersOf, noValues, withOthers } from "../delivery/header-values.js";
+import { HEADERS, isDeliveryId, type DeliveryHeaders } from "../delivery/headers.js";
 import type { TraceCarrier } from "../telemetry/telemetry.js";
-import { decodeBody, encodeBody } from "./body-encoding.js";
 
 /**
  * The data of a job in the queue: one authentic delivery, as JSON.
@@ -34,7 +34,10 @@ export interface InboxJob {
 }
 
 /** The delivery that a worker reads from a job. */
-export interface QueuedDelivery extends Omit<DeliveryFacts, "signal" | "takeover"> {
+export interface QueuedDelivery {
+  readonly headers: DeliveryHeaders;
+  readonly rawBody: Uint8Array;
+  readonly recovered: boolean;
   /** Where the option `overflow` has the body; `rawBody` is then empty. */
   readonly overflowKey?: string;
   /** Empty if the job has no trace. */
@@ -42,30 +45,30 @@ export interface QueuedDelivery extends Omit<DeliveryFacts, "signal" | "takeover
 }
 
 const VERSION = 1;
-/** X-Webhook-Timestamp has up to 12 digits. */
-const MAX_TIMESTAMP = 999_999_999_999;
 
 /** Makes the job of a delivery that the receiver has authenticated. */
-export function inboxJobOf(
-  { id, type, timestamp, rawBody, recovered }: DeliveryContext,
-  carrier: TraceCarrier = {},
-): InboxJob {
-  const seconds = Math.floor(timestamp.getTime() / 1000);
+export function inboxJobOf(context: DeliveryContext, carrier: TraceCarrier = {}): InboxJob {
+  const { id, type, timestamp, rawBody, recovered } = context;
   const trace = readCarrier(carrier);
-  return {
+  const job: InboxJob = {
     version: VERSION,
     id,
     type,
-    timestamp: seconds,
+    timestamp: Math.floor(timestamp.getTime() / 1000),
     ...encodeBody(rawBody),
     ...(recovered === true ? { recovered } : {}),
     ...(trace.traceparent === undefined ? {} : { trace }),
   };
+  return withOthers(job, context);
 }
 
-/** Delivery id and type of a job, each undefined if it cannot be read. */
+/**
+ * Delivery id and type of a job, each undefined if it cannot be read. A job without a version is of another program,
+ * whose ids are no delivery ids.
+ */
 export function jobNameOf(data: unknown): { id: string | undefined; type: string | undefined } {
-  const { id, type } = Object(data) as Record<string, unknown>;
+  const { version, id, type } = Object(data) as Record<string, unknown>;
+  if (!Number.isInteger(version)) return { id: undefined, type: undefined };
   return {
     id: isDeliveryId(id) ? id : undefined,
     type: isDeliveryId(type) ? type : undefined,
@@ -79,28 +82,33 @@ export function isRecoveredJob(data: unknown): boolean {
 
 /** Reads the data of a job. Throws `unreadable_job`, whose message holds no part of the data. */
 export function readInboxJob(data: unknown): QueuedDelivery {
-  const { id, type, timestamp, encoding, body } = readHead(data);
+  if (typeof data !== "object" || data === null) throw unreadableJob("an object");
+  const { version, encoding, body, trace } = data as Record<string, unknown>;
+  if (version !== VERSION) throw unreadableJob(`version ${String(VERSION)}`);
+  const headers = readHeaders(data as Record<string, unknown>);
   if (typeof body !== "string") throw unreadableJob("a string in body");
+  // Its key is the id. With another one the job would read the body of another delivery, or any file of the bucket.
+  if (encoding === "overflow" && body !== headers.id) {
+    throw unreadableJob("its own id as the key in body");
+  }
   return {
-    id,
-    type,
-    timestamp: new Date(timestamp * 1000),
+    headers,
     rawBody: encoding === "overflow" ? new Uint8Array() : readBody(encoding, body),
     ...(encoding === "overflow" ? { overflowKey: body } : {}),
-    ...(isRecoveredJob(data) ? { recovered: true } : {}),
-    carrier: readCarrier((data as Partial<InboxJob>).trace),
+    recovered: isRecoveredJob(data),
+    carrier: readCarrier(trace),
   };
 }
 
-function readHead(data: unknown) {
-  if (typeof data !== "object" || data === null) throw unreadableJob("an object");
-  const { version, id, type, timestamp, encoding, body } = data as Record<string, unknown>;
-  if (version !== VERSION) throw unreadableJob(`version ${String(VERSION)}`);
-  if (!isDeliveryId(id)) throw unreadableJob("a delivery id in id");
-  // A type has the same grammar as an id.
-  if (!isDeliveryId(type)) throw unreadableJob("a webhook type in type");
-  if (!isTimestamp(timestamp)) throw unreadableJob("Unix seconds in timestamp");
-  return { id, type, timestamp, encoding, body };
+/** A job has the seconds as a number, and no signature. */
+function readHeaders(data: Record<string, unknown>) {
+  const values = noValues();
+  for (const [key] of HEADER_ROWS) values[key] = data[key];
+  values.signature = undefined;
+  values.timestamp = typeof data["timestamp"] === "number" ? String(data["timestamp"]) : undefined;
+  const headers = headersOf(values);
+  if (typeof headers !== "string") return headers;
+  throw unreadableJob(`${HEADERS[headers].meaning} in ${headers}`);
 }
 
 /** W3C Trace Context, section 3.2. */
@@ -114,12 +122,6 @@ function readCarrier(carrier: unknown): TraceCarrier {
   if (typeof traceparent !== "string" || !TRACEPARENT.test(traceparent)) return {};
   const isState = typeof tracestate === "string" && tracestate.length <= MAX_TRACESTATE;
   return isState && tracestate !== "" ? { traceparent, tracestate } : { traceparent };
-}
-
-function isTimestamp(value: unknown): value is number {
-  return (
-    typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TIMESTAMP
-  );
 }
 
 function readBody(encoding: unknown, body: string): Uint8Array {
@@ -138,4 +140,45 @@ function readBody(encoding: unknown, body: string): Uint8Array {
 export function unreadableJob(expected: string): GatewayWebhookError {
   const message = `the job was not made by the inbox: expected ${expected}`;
   return new GatewayWebhookError("unreadable_job", message);
+}
+
+/** A body as text that every JSON column stores without loss. */
+interface EncodedBody {
+  /** How `body` was made from the bytes. */
+  readonly encoding: "utf-8" | "base64";
+  readonly body: string;
+}
+
+// Strict, and it keeps a byte order mark: decoding must return exactly the bytes that were signed.
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
+
+/** Bytes per call of `String.fromCharCode`. A whole body as arguments would overflow the stack. */
+const CHUNK_BYTES = 8_192;
+
+/** Encodes bytes as readable text if they are UTF-8 and no longer so than as base64; otherwise as base64. */
+function encodeBody(bytes: Uint8Array): EncodedBody {
+  try {
+    const body = decoder.decode(bytes);
+    const escapes = JSON.stringify(body).length - body.length - 2;
+    // PostgreSQL's jsonb refuses U+0000.
+    if (!body.includes("\0") && escapes <= bytes.length / 3) return { encoding: "utf-8", body };
+  } catch {
+    // Not UTF-8.
+  }
+  return { encoding: "base64", body: toBase64(bytes) };
+}
+
+/** Returns the bytes of an encoded body. Throws if `body` does not match its encoding. */
+function decodeBody({ encoding, body }: EncodedBody): Uint8Array {
+  if (encoding === "utf-8") return encoder.encode(body);
+  return Uint8Array.from(atob(body), (character) => character.charCodeAt(0));
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + CHUNK_BYTES));
+  }
+  return btoa(binary);
 }

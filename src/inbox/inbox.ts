@@ -1,12 +1,11 @@
-import { invalidOption } from "../common/errors.js";
 import { within } from "../common/timers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { DiscardDelivery, RetryLater } from "../handling/handler-errors.js";
 import type { WebhookHandler, UnrecognizedDelivery } from "../handling/handlers.js";
-import { integerOption, missingMethod, ownOptions } from "../common/option-checks.js";
+import { integerOption, requireMethods, ownOptions } from "../common/option-checks.js";
 import { isPromise } from "../common/promises.js";
 import { Log } from "../answer/logger.js";
-import { Observers } from "../telemetry/observation.js";
+import { Observer } from "../telemetry/observation.js";
 import type { InternalTelemetry, WebhookTelemetry, TraceCarrier } from "../telemetry/telemetry.js";
 import type { Alarm } from "../records/alarm.js";
 import type { OnlineDataEvent } from "../records/online-data-event.js";
@@ -38,7 +37,7 @@ export interface InboxOptions<Context = DeliveryContext> {
   overflow?: InboxOverflow | undefined;
   /**
    * Sees each write of a job: `openTelemetry()` of `/opentelemetry`, or your own. Give it to the receiver and
-   * the worker too. Default: none; Node's tracing channel is `identity-gateway-webhooks:send`.
+   * the worker too. Default: none.
    */
   telemetry?: WebhookTelemetry | undefined;
 }
@@ -81,10 +80,8 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
 ): InboxHandlers<Context> {
   const own = ownOptions("inbox", options, ["driver", "putTimeoutMs", "overflow", "telemetry"]);
   const { driver, overflow, telemetry } = own;
-  const observers = new Observers("send", telemetry, NO_LOG);
-  if (missingMethod(driver, ["put"]) !== undefined) {
-    throw invalidOption("driver must have the method put");
-  }
+  const observer = new Observer("send", telemetry, NO_LOG);
+  requireMethods(driver, ["put"], () => "driver must have the method put");
   checkOverflow(overflow);
   const { name: queueName, maxJobBytes } = driver;
   (telemetry?.internal as InternalTelemetry | undefined)?.connectQueue(driver);
@@ -108,7 +105,7 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
   };
 
   const queueDelivery = async (_record: unknown, context: Context): Promise<void> => {
-    const observation = observers.begin();
+    const observation = observer.begin();
     if (observation === undefined) return write(context, {});
     const { id, type, recovered } = context;
     const carrier: TraceCarrier = {};

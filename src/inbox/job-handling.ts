@@ -4,24 +4,22 @@ import type { MaybePromise } from "../common/promises.js";
 import { MAX_TIMER_MS, pause, within } from "../common/timers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import type { HandlerCall } from "../handling/handlers.js";
-import { isTransactional, type Handling } from "../handling/handling.js";
+import {
+  isTransactional,
+  type Delivery,
+  type Handling,
+  type HandlingTimes,
+} from "../handling/handling.js";
 import { LeasedHandling } from "../handling/leased-handling.js";
 import { LeaseRenewals } from "../handling/lease-renewals.js";
+import { PlaceQueue } from "../handling/place-queue.js";
 import { TransactionalHandling } from "../handling/transactional-handling.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import { Tally } from "../telemetry/tally.js";
 import type { HeldMessage } from "./held-message.js";
 import type { QueuedDelivery } from "./inbox-job.js";
-import { jobKeyOf } from "./job-id.js";
-
-/** The times of a worker, in milliseconds. */
-export interface JobTimes {
-  readonly leaseMs: number;
-  readonly retentionMs: number;
-  readonly handlerMaxMs: number;
-  readonly dependencyTimeoutMs: number;
-}
+import { backend } from "#crypto";
 
 /** How a delivery ended, and whether an earlier run may have had its effect. */
 export interface HandledJob extends Ending {
@@ -38,8 +36,10 @@ const COMPLETE_RETRY_MS = 1_000;
  */
 export class JobHandling {
   readonly #handling: Handling;
+  /** The connections of a transactional store. */
+  readonly #places: PlaceQueue;
   readonly #log: Log;
-  readonly #times: JobTimes;
+  readonly #times: Omit<HandlingTimes, "handlerTimeoutMs">;
   readonly #isTransactional: boolean;
   /** The messages whose handlers run, by key. The store lets one run at a time. */
   readonly #held = new Map<string, HeldMessage>();
@@ -48,17 +48,18 @@ export class JobHandling {
 
   constructor(
     store: DeliveryStore | TransactionalStore<unknown>,
-    given: JobTimes,
+    given: Omit<HandlingTimes, "handlerTimeoutMs">,
     maxConcurrentDeliveries: number,
     log: Log,
   ) {
     const tally = new Tally(undefined);
     const times = { ...given, handlerTimeoutMs: given.handlerMaxMs };
+    this.#places = new PlaceQueue(maxConcurrentDeliveries, { ...given, handlerTimeoutMs: 0 });
     this.#times = given;
     this.#log = log;
     this.#isTransactional = isTransactional(store);
     this.#handling = isTransactional(store)
-      ? new TransactionalHandling(store, { ...times, maxConcurrentDeliveries }, log, tally)
+      ? new TransactionalHandling(store, times, log, tally)
       : new LeasedHandling(
           this.#extending(store),
           // The store below has bounds of its own: a completion may take as long as the message is held.
@@ -70,12 +71,13 @@ export class JobHandling {
 
   /** Never rejects. */
   async handle(
-    { id, type, timestamp, rawBody, recovered }: Omit<QueuedDelivery, "carrier">,
+    { headers, rawBody, recovered }: QueuedDelivery,
     held: HeldMessage,
     { handler, record }: HandlerCall,
   ): Promise<HandledJob> {
+    const { id } = headers;
     const key = await jobKeyOf(id);
-    const trace = beginTrace({ headers: {}, body: "" }, recovered === true);
+    const trace = beginTrace({ headers: {}, body: "" }, recovered);
     let hasRun = false;
     const run = (again: unknown, context: DeliveryContext): unknown => {
       hasRun = true;
@@ -86,10 +88,8 @@ export class JobHandling {
       return handler(again, { ...context, id, signal: held.signal });
     };
     const stopExtending = this.#isTransactional ? this.#startExtending(key, held) : undefined;
-    const timestampMs = timestamp.getTime();
-    const signed = { timestamp: "", timestampMs, signature: undefined };
-    const ending = await this.#handling.handle({
-      headers: { ...signed, id: key, type },
+    const ending = await this.#handleInPlace({
+      headers: { ...headers, id: key },
       rawBody,
       call: { handler: run, record },
       trace,
@@ -112,7 +112,20 @@ export class JobHandling {
 
   /** Sends the store what it has not taken yet. Never rejects. */
   flush(timeoutMs: number): Promise<void> {
+    this.#places.close();
     return this.#handling.flush(Math.min(timeoutMs, this.#times.dependencyTimeoutMs));
+  }
+
+  /** A job with a transaction holds a connection until that has ended. */
+  async #handleInPlace(delivery: Delivery): Promise<Ending> {
+    if (!this.#isTransactional) return this.#handling.handle(delivery);
+    const place = await (this.#places.isFree()
+      ? this.#places.enter()
+      : this.#places.wait(delivery, this.#handling));
+    if ("outcome" in place) return place;
+    const ending = await this.#handling.handle(delivery);
+    void Promise.resolve(ending.late).then(() => this.#places.leave(place));
+    return ending;
   }
 
   /** A transaction has no lease, so its message has a timer alone. */
@@ -177,4 +190,19 @@ export class JobHandling {
   #isHandled(held: HeldMessage | undefined): boolean {
     return held !== undefined && this.#handled.has(held);
   }
+}
+
+/** The longest key of a store. */
+const MAX_KEY_LENGTH = 128;
+
+/**
+ * The key under which a worker claims a delivery. A receiver with the same store completes the delivery id itself as
+ * soon as the job is put, so the worker needs another key. No delivery id contains `#`, so no sender can name one.
+ */
+export async function jobKeyOf(id: string): Promise<string> {
+  const key = `job#${id}`;
+  // With a second `#`: a short id may be the digest of a long one.
+  return key.length <= MAX_KEY_LENGTH
+    ? key
+    : `job##${await backend.sha256(`identity-gateway-webhooks:delivery:${id}`)}`;
 }

@@ -1,31 +1,36 @@
 import type { Log } from "../answer/logger.js";
 import { ignoredReturnWarning } from "../answer/reporter.js";
-import { clampRetryAfterMs } from "../answer/retry-after.js";
 import { GatewayWebhookError, hasCode } from "../common/errors.js";
 import { within } from "../common/timers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
-import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
+import { checkHandlers, type HandlerCall, type WebhookHandlers } from "../handling/handlers.js";
 import { Routes } from "../handling/routes.js";
 import { runHandler } from "../handling/run-handler.js";
 import { decode } from "../records/decode.js";
-import type { Observation, Observers } from "../telemetry/observation.js";
+import type { Observation, Observer } from "../telemetry/observation.js";
 import type { JobReport } from "../telemetry/telemetry.js";
 import type { HeldMessage } from "./held-message.js";
-import { isRecoveredJob, jobNameOf, readInboxJob, unreadableJob } from "./inbox-job.js";
+import {
+  isRecoveredJob,
+  jobNameOf,
+  readInboxJob,
+  unreadableJob,
+  type QueuedDelivery,
+} from "./inbox-job.js";
 import type { JobHandling } from "./job-handling.js";
 import type { EngineResponse, JobReporter } from "./job-report.js";
-import { settlementOf, type Retries, type RunResult } from "./job-settlement.js";
+import { resultOf, settlementOf, type Retries, type RunResult } from "./job-settlement.js";
 import { withBody, type InboxOverflow } from "./overflow.js";
 import type { QueueMessage, QueueSettlement } from "./queue-driver.js";
 import { queueErrorOf } from "./queue-error.js";
-import { SETTLE_TIMEOUT_MS } from "./queue-options.js";
+import { MAX_CRASHES, SETTLE_TIMEOUT_MS } from "./queue-options.js";
 
 /** What the runs of a worker share. */
 export interface RunTools {
   readonly handlers: WebhookHandlers;
   readonly handling: JobHandling;
   readonly reporter: JobReporter;
-  readonly observers: Observers;
+  readonly observer: Observer;
   readonly overflow: InboxOverflow | undefined;
   readonly queueName: string | undefined;
   readonly retries: Retries;
@@ -48,16 +53,19 @@ export class JobRuns {
   /** Runs one message and settles it. Never rejects. */
   async run(held: HeldMessage): Promise<void> {
     const { message } = held;
-    const { observers, reporter, retries } = this.#tools;
+    const { observer, reporter, retries } = this.#tools;
     const waitedMs = Math.max(0, Date.now() - (message.enqueuedAt?.getTime() ?? Date.now()));
     const startedAt = performance.now();
-    const observation = observers.begin();
-    const result = await this.#resultOf(held, observation);
+    const observation = observer.begin();
+    const maxAttempts = Math.min(retries.retryLimit + 1, message.maxAttempts ?? Infinity);
+    // A run of the last attempt that ended by itself has settled, so those beyond it have not.
+    const crashes = message.crashes ?? message.attempt - maxAttempts;
+    const result = await this.#resultOf(held, observation, crashes > MAX_CRASHES);
     const durationMs = performance.now() - startedAt;
     await held.end();
-    const maxAttempts = Math.min(retries.retryLimit + 1, message.maxAttempts ?? Infinity);
     const { ending, error, takeover, isCutOff = false } = result;
-    const lastAttempt = message.attempt >= maxAttempts && !isCutOff;
+    const isOver = message.attempt >= maxAttempts && !isCutOff;
+    const lastAttempt = isOver || ending === "given_up";
     const { id = message.id, type } = jobNameOf(message.data);
     const facts: Omit<JobReport, "outcome"> = {
       attempt: message.attempt,
@@ -102,9 +110,13 @@ export class JobRuns {
     }
   }
 
-  async #resultOf(held: HeldMessage, observation: Observation | undefined): Promise<RunResult> {
+  async #resultOf(
+    held: HeldMessage,
+    observation: Observation | undefined,
+    isGivenUp: boolean,
+  ): Promise<RunResult> {
     try {
-      return await this.#handle(held, observation);
+      return await (isGivenUp ? this.#giveUp(held) : this.#handle(held, observation));
     } catch (error) {
       const isForeign = hasCode(error, "unreadable_job");
       return { ending: isForeign ? "malformed" : "handler_failed", error };
@@ -112,14 +124,13 @@ export class JobRuns {
   }
 
   async #handle(held: HeldMessage, observation: Observation | undefined): Promise<RunResult> {
-    const { handling, overflow, log } = this.#tools;
     const { message } = held;
-    const delivery = await withBody(readInboxJob(message.data), overflow);
-    const { id, type, rawBody } = delivery;
-    const decoded = await decode(rawBody, type);
+    const delivery = await withBody(readInboxJob(message.data), this.#tools.overflow);
+    const { headers, rawBody } = delivery;
+    const decoded = decode(rawBody, headers.type);
     // The receiver refuses such a delivery, so the inbox cannot have put it into the queue.
     if (decoded.kind === "type_mismatch") throw unreadableJob("a body of its type");
-    const route = this.#routes.find(decoded, type);
+    const route = this.#routes.find(decoded, headers.type);
     if (route.kind === "unhandled") {
       this.#warnOnce(
         `unhandled: there is no handler for ${route.what}, so its jobs are completed without one`,
@@ -136,29 +147,31 @@ export class JobRuns {
       if (result.outcome !== "handled") throw result.error;
       if (result.ignored !== undefined) this.#warnOnce(ignoredReturnWarning(result.ignored));
     };
-    const handled = await handling.handle(delivery, held, { handler, record: route.record });
-    const { outcome, error, retryAfterMs, takeover, hasRun } = handled;
-    switch (outcome) {
-      case "duplicate":
-        return { ending: "skipped" };
-      case "handled":
-      case "discarded":
-        // The store has not taken the completion, and the message is lost: another run may begin.
-        return handled.unfinished === undefined
-          ? { ending: outcome, error, takeover }
-          : { ending: "postponed" };
-      case "retry_later":
-        return { ending: outcome, error, takeover, retryAfterMs: clampRetryAfterMs(retryAfterMs) };
-      case "handler_failed":
-      case "handler_timeout":
-        return { ending: "handler_failed", error, takeover, isCutOff: held.isCutOff };
-      case "in_flight":
-        return { ending: "postponed", retryAfterMs: clampRetryAfterMs(retryAfterMs) };
-      default:
-        if (hasRun) return { ending: "handler_failed", error, takeover, isCutOff: held.isCutOff };
-        log.error(`${outcome}: the job cannot run now, and runs again later`, { id, type, error });
-        return { ending: "postponed" };
-    }
+    return this.#claim(delivery, held, { handler, record: route.record });
+  }
+
+  /** Ends a job that kills its workers. Another worker may have handled it after all, so the store is asked. */
+  async #giveUp(held: HeldMessage): Promise<RunResult> {
+    const error = new GatewayWebhookError("dead_job", "its workers crashed too often");
+    const handler = () => Promise.reject(error);
+    // The body is not read: reading it may be what kills them.
+    const delivery = readInboxJob(held.message.data);
+    const result = await this.#claim(delivery, held, { handler, record: undefined });
+    return result.error === error
+      ? { ending: "given_up", error, takeover: result.takeover === true }
+      : result;
+  }
+
+  /** Claims a delivery, and calls its handler if no one else has it or had it. */
+  async #claim(delivery: QueuedDelivery, held: HeldMessage, call: HandlerCall): Promise<RunResult> {
+    const { handling, log } = this.#tools;
+    const { id, type } = delivery.headers;
+    const handled = await handling.handle(delivery, held, call);
+    const result = resultOf(handled, held.isCutOff);
+    if (result !== undefined) return result;
+    const { outcome, error } = handled;
+    log.error(`${outcome}: the job cannot run now, and runs again later`, { id, type, error });
+    return { ending: "postponed" };
   }
 
   #observed<Result>(

@@ -1,5 +1,4 @@
-import { invalidOption } from "../common/errors.js";
-import { missingMethod } from "../common/option-checks.js";
+import { requireMethods } from "../common/option-checks.js";
 import { isPromise } from "../common/promises.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { within } from "../common/timers.js";
@@ -71,6 +70,6 @@ export async function withBody(
 
 /** Throws `ConfigurationError` for an `overflow` without one of its functions. */
 export function checkOverflow(overflow: InboxOverflow | undefined): void {
-  const missing = overflow && missingMethod(overflow, ["put", "get"]);
-  if (missing !== undefined) throw invalidOption(`overflow must have the function ${missing}`);
+  if (overflow === undefined) return;
+  requireMethods(overflow, ["put", "get"], (name) => `overflow must have the function ${name}`);
 }

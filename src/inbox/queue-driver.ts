@@ -1,3 +1,4 @@
+import type { QueueState } from "../telemetry/telemetry.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import type { InboxJob } from "./inbox-job.js";
 
@@ -32,13 +33,6 @@ export interface QueueProducer<Context = DeliveryContext> {
    * how many jobs are dead. Metrics call it at each export.
    */
   waiting?(): PromiseLike<QueueState>;
-}
-
-/** What a queue says of its jobs. A number that the engine does not know is left out. */
-export interface QueueState {
-  readonly count?: number | undefined;
-  readonly oldestMs?: number | undefined;
-  readonly dead?: number | undefined;
 }
 
 /** The half of a driver that `inboxConsume` needs. */
@@ -89,8 +83,14 @@ export interface QueueMessage {
   readonly id: string;
   /** The job as it was put. Anything, if another program put it. */
   readonly data: unknown;
-  /** The number of this attempt, from 1. Runs that did not fail need not count. */
+  /** The number of this attempt, from 1. A run that did not fail does not count; a crash of its worker may. */
   readonly attempt: number;
+  /**
+   * How often its workers have crashed since a run ended by itself. After 15 crashes the job is dead, and does not run
+   * again. Undefined if the engine does not tell them from failures: then the job is dead when its attempt is 15 beyond
+   * the last.
+   */
+  readonly crashes?: number | undefined;
   /** After this attempt the engine gives up the job. Undefined: it never does by itself. */
   readonly maxAttempts?: number | undefined;
   /** When it was put. */
@@ -110,8 +110,14 @@ export type QueueSettlement =
   /**
    * Run it again after `afterMs`, not sooner. Without `error` the run did not fail, because another worker has
    * the delivery or the store is away: that must not count as an attempt. An engine that counts every receipt
-   * sends the job anew, and never buries one that did not fail.
+   * sends the job anew, and never buries one that did not fail. With `isLeased` the job has not run at all, because
+   * the store still leases it, perhaps to a worker that has crashed: a new message must keep the count of crashes.
    */
-  | { readonly result: "retry"; readonly afterMs: number; readonly error?: Error | undefined }
+  | {
+      readonly result: "retry";
+      readonly afterMs: number;
+      readonly error?: Error | undefined;
+      readonly isLeased?: true | undefined;
+    }
   /** Never run it again: keep it where operators can list and replay it. `error` quotes no body. */
   | { readonly result: "dead"; readonly error: Error };

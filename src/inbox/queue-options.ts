@@ -2,7 +2,7 @@ import { invalidOption } from "../common/errors.js";
 import type { IntegerRule } from "../common/option-checks.js";
 
 /** The name of the queue if none is given. */
-export const DEFAULT_QUEUE_NAME = "gateway-deliveries";
+const DEFAULT_QUEUE_NAME = "gateway-deliveries";
 
 /** How many crashes of its worker a job survives. */
 export const MAX_CRASHES = 14;
@@ -13,9 +13,8 @@ export const SETTLE_TIMEOUT_MS = 10_000;
 /** When a failed job runs again. */
 export interface RetryOptions {
   /**
-   * How often the engine runs a job again after its first run has failed. After that the job is dead.
-   * From 0 to 1 000, default 14. With the default delay, 14 retries take 45 hours, which is longer
-   * than the gateway itself tries (the gateway's document, section "Events", rule 3).
+   * How often the engine runs a job again after its first run has failed. After that the job is dead. From 0 to
+   * 1 000, default 14. With the default delay, 14 retries take 45 hours, which is longer than the gateway itself tries.
    */
   retryLimit?: number | undefined;
   /**
@@ -31,10 +30,10 @@ export const RETRY_OPTIONS = {
   retryDelayMs: { fallback: 10_000, min: 1_000, max: 86_400_000 },
 } as const satisfies Record<keyof RetryOptions, IntegerRule>;
 
-/** Throws `ConfigurationError` unless `value` is a valid queue name. `option` is the option's name. */
-export function checkQueueName(option: string, value: unknown): void {
-  if (typeof value === "string" && /^[\w.-]{1,128}$/.test(value)) return;
+/** The option `queueName`, or its default. Throws `ConfigurationError` unless it is a valid name. */
+export function queueNameOption(name: unknown = DEFAULT_QUEUE_NAME): string {
+  if (typeof name === "string" && /^[\w.-]{1,128}$/.test(name)) return name;
   throw invalidOption(
-    `${option} must be a queue's name: 1 to 128 letters, digits, underscores, dots or hyphens`,
+    "queueName must be a queue's name: 1 to 128 letters, digits, underscores, dots or hyphens",
   );
 }

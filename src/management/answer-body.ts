@@ -37,8 +37,3 @@ function textOf(pieces: readonly Uint8Array[]): string {
   const decoder = new TextDecoder();
   return pieces.map((piece) => decoder.decode(piece, { stream: true })).join("") + decoder.decode();
 }
-
-/** Whether a JSON value is an object, and no array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,3 +1,4 @@
+import { RETRIES, RETRYABLE_STATUSES } from "../common/gateway-facts.js";
 import type { AttemptReader, DeliveryAttempt } from "./attempt-reader.js";
 import type { Webhook } from "./webhook.js";
 
@@ -16,7 +17,7 @@ export interface AttemptedDelivery {
   readonly lastAt: Date;
   /** Number of stored attempts. */
   readonly attempts: number;
-  /** Whether an attempt was answered 2xx. */
+  /** Whether an attempt was answered 2xx. The status does not say by whom: a proxy in front may have. */
   readonly isAcknowledged: boolean;
   /** Whether the gateway sends it no more. If not, it probably tries again. */
   readonly isGivenUp: boolean;
@@ -24,14 +25,11 @@ export interface AttemptedDelivery {
   readonly attemptId: string | undefined;
 }
 
-/** Statuses after which the gateway tries again (the gateway's document, section "Events", rule 2). */
-const RETRYABLE = [408, 409, 429, 500, 502, 503, 504];
-const MAX_ATTEMPTS = 10;
-/** The longest gap between two attempts is 4 hours. One more for a gateway that is late. */
-const LONGEST_GAP_MS = 5 * 3_600_000;
+/** An hour more, for a gateway that is late. */
+const LONGEST_GAP_MS = RETRIES.maxDelayMs + 3_600_000;
 /** How far the gateway's clock may be ahead of ours. */
 const MAX_CLOCK_ERROR_MS = 86_400_000;
-/** The gateway has webhooks since 2026 (the gateway's document, section "Versioning", rule 7). */
+/** The gateway has webhooks since 2026. */
 const EARLIEST_MS = Date.UTC(2020, 0);
 
 /**
@@ -130,6 +128,6 @@ function later(one: DeliveryAttempt, other: DeliveryAttempt): DeliveryAttempt {
 }
 
 function isGivenUp({ status, at }: DeliveryAttempt, attempts: number, nowMs: number): boolean {
-  const isFinal = status !== undefined && !RETRYABLE.includes(status);
-  return isFinal || attempts >= MAX_ATTEMPTS || nowMs - at.getTime() > LONGEST_GAP_MS;
+  const isFinal = status !== undefined && !RETRYABLE_STATUSES.includes(status);
+  return isFinal || attempts >= RETRIES.attempts || nowMs - at.getTime() > LONGEST_GAP_MS;
 }

@@ -2,7 +2,7 @@ import { invalidOption } from "../common/errors.js";
 import { integerOption, integerOptions } from "../common/option-checks.js";
 import { MAX_TIMER_MS } from "../common/timers.js";
 
-/** The date that opts into standardized responses (the gateway's document, section "Versioning", rule 2). */
+/** The date that opts into standardized responses. */
 const STANDARD_VERSION = "2026-06-12";
 
 /**

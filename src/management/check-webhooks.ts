@@ -23,7 +23,7 @@ export interface CheckOptions extends ProbeOptions {
   readonly url: string;
   /** The webhook types that the receiver handles. Default both. */
   readonly types?: readonly WebhookType[] | undefined;
-  /** The secret in use. Without it the receiver is only asked whether it answers a GET. */
+  /** The secret in use. Without it only a GET is sent, and who answers it is not known. */
   readonly secret?: string | undefined;
 }
 

@@ -7,12 +7,11 @@ import {
   type GatewayErrorBody,
 } from "./gateway-errors.js";
 import { ManagementError } from "./management-error.js";
-import { retryDelayMs, retryAfterMsOf } from "./retry-delay.js";
 import type { CallSettings } from "./call-settings.js";
 import type { TokenSource } from "./token-source.js";
 
 /** One call of a route. */
-export interface GatewayCall {
+interface GatewayCall {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** The path below the base URL, or a full URL of the same origin. */
   readonly path: string;
@@ -166,11 +165,45 @@ function describeDetail({ field, issue }: { field: string; issue: string }): str
 }
 
 /** Only codes such as ECONNREFUSED: the message of a foreign error may quote headers. */
-export function networkReason(error: unknown): string {
+function networkReason(error: unknown): string {
   const { code, cause } = Object(error) as Record<string, unknown>;
   const inner = (Object(cause) as Record<string, unknown>)["code"];
   const known = [inner, code].find(
     (one): one is string => typeof one === "string" && /^[A-Z][A-Z0-9_]{1,63}$/.test(one),
   );
   return `the connection failed${known === undefined ? "" : ` (${known})`}`;
+}
+
+/** A longer delay is left to the caller: the error has it as `retryAfterMs`. */
+const MAX_DELAY_MS = 60_000;
+
+/**
+ * How long to wait before the next attempt of a call; undefined if there is none. A GET is repeated after every
+ * failure that may pass. Any other call is repeated only when the gateway has refused it with 429 or 503 (409 in
+ * its legacy format) and named a delay: after a lost answer it may have been done.
+ */
+function retryDelayMs(
+  method: string,
+  { code, status, retryAfterMs }: ManagementError,
+  retries: number,
+  { retryDelayMs: firstMs }: { readonly retryDelayMs: number },
+): number | undefined {
+  const mayPass = ["throttled", "server_error", "network", "timeout"].includes(code);
+  const isRefused = code === "throttled" || status === 503;
+  const isSafe = method === "GET" || (isRefused && retryAfterMs !== undefined);
+  if (!mayPass || !isSafe || (retryAfterMs ?? 0) > MAX_DELAY_MS) return undefined;
+  // Jitter, so that several clients do not come back together.
+  const jitter = 0.5 + Math.random() / 2;
+  if (retryAfterMs !== undefined) return Math.ceil(retryAfterMs + (1 - jitter) * firstMs);
+  return Math.min(firstMs * 2 ** retries, MAX_DELAY_MS) * jitter;
+}
+
+/** A `Retry-After` in milliseconds, whether it has seconds or a date. */
+function retryAfterMsOf(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  if (/^\s*[0-9]{1,9}\s*$/.test(header)) return Number(header) * 1000;
+  // Date.parse takes "-1" and "1.5" for dates.
+  const isDate = /^\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(header);
+  const at = isDate ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

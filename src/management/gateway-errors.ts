@@ -1,4 +1,4 @@
-import { isObject } from "./answer-body.js";
+import { isObject } from "../common/option-checks.js";
 import type { ErrorDetail, ManagementErrorCode } from "./management-error.js";
 
 /** What an error body of the gateway says. */
@@ -9,10 +9,9 @@ export interface GatewayErrorBody {
 }
 
 /**
- * Reads the five shapes of an error (the gateway's document, section "Errors"): the standard envelope `{ error: {
- * code, message,
- * details } }`, and the legacy `{ errors: [...] }`, `{ errors: { field: [...] } }`, `{ error: "…" }` and
- * `{ message: "…" }`. Any other body says nothing.
+ * Reads the five shapes of an error: the standard envelope `{ error: { code, message, details } }`, and the legacy
+ * `{ errors: [...] }`, `{ errors: { field: [...] } }`, `{ error: "…" }` and `{ message: "…" }`. Any other body says
+ * nothing.
  */
 export function readGatewayError(body: unknown): GatewayErrorBody {
   const { error, errors, message } = Object(body) as Record<string, unknown>;

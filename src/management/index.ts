@@ -33,4 +33,3 @@ export {
   type MissingDelivery,
   type ReconcileReport,
 } from "./reconcile-report.js";
-export { heartbeat } from "./heartbeat.js";

@@ -9,7 +9,7 @@ import {
 import { GatewayCalls } from "./gateway-calls.js";
 import { listAll, type NextPage } from "./list-pages.js";
 import { ManagementError } from "./management-error.js";
-import { TokenSource, type TokenOption } from "./token-source.js";
+import { tokenSource, type TokenOption } from "./token-source.js";
 import { definedOf, getWebhook, updateWebhook, type UpdateOptions } from "./update-webhook.js";
 import {
   NEW_WEBHOOK_NAMES,
@@ -79,8 +79,7 @@ export interface ManagementClient {
 }
 
 /**
- * Makes a client of the gateway's webhook routes (the gateway's document, section "Webhook management"). It uses
- * `fetch` alone.
+ * Makes a client of the gateway's webhook routes. It uses `fetch` alone.
  *
  * @example
  * const client = createManagementClient({
@@ -97,7 +96,7 @@ export function createManagementClient(options: ManagementClientOptions): Manage
   const own = ownOptions("createManagementClient", options, names);
   const settings = checkConnection(own);
   const { baseUrl, timeoutMs } = settings;
-  const calls = new GatewayCalls(settings, new TokenSource(own.token, timeoutMs));
+  const calls = new GatewayCalls(settings, tokenSource(own.token, timeoutMs));
   const list = (path: string, { signal }: CallOptions = {}) =>
     listAll(calls, baseUrl, path, own.nextPage, signal);
 

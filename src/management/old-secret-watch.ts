@@ -1,3 +1,5 @@
+import { LONGEST_RETRIES_MS } from "../common/gateway-facts.js";
+
 /**
  * What is remembered between two looks at the old secret. Plain data for JSON.
  *
@@ -13,7 +15,7 @@ export interface OldSecretState {
 }
 
 /** How long the old secret must be quiet: twice as long as the gateway can retry, in milliseconds. */
-const QUIET_MS = 72 * 3_600_000;
+const QUIET_MS = 2 * LONGEST_RETRIES_MS;
 /** The longest pause between two looks. A source that starts again in a longer one could hide a match. */
 const MAX_PAUSE_MS = 2 * 3_600_000;
 

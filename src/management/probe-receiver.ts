@@ -1,5 +1,7 @@
+import { backend } from "#crypto";
 import { PROBE_ID_PREFIX } from "../answer/trace.js";
 import { invalidOption } from "../common/errors.js";
+import { lowerCaseHeaders } from "../delivery/header-values.js";
 import type { WebhookType } from "../delivery/headers.js";
 import { signDelivery } from "../signature/sign-delivery.js";
 import { httpUrlOf, timeoutOption, type FetchFunction } from "./call-settings.js";
@@ -86,7 +88,7 @@ export async function probeReceiver(
   options: ProbeOptions = {},
 ): Promise<ProbeAnswer> {
   const { now = Date.now } = options;
-  const id = PROBE_ID_PREFIX + crypto.randomUUID();
+  const id = PROBE_ID_PREFIX + backend.randomUuid();
   const timestamp = Math.floor((now() - HOUR_MS) / 1000);
   const body = type === "new_alarm" ? '{"event":{}}' : '{"alarm":{}}';
   const signature = await signDelivery({ secret, id, timestamp, body });
@@ -94,10 +96,7 @@ export async function probeReceiver(
     method: "POST",
     headers: {
       "content-type": "application/json",
-      "x-webhook-type": type,
-      "x-webhook-id": id,
-      "x-webhook-timestamp": String(timestamp),
-      "x-webhook-signature": signature,
+      ...lowerCaseHeaders({ type, id, timestamp: String(timestamp), signature }),
     },
     body,
   });

@@ -1,7 +1,8 @@
 import { invalidOption } from "../common/errors.js";
 import { integerOptions } from "../common/option-checks.js";
 import { MAX_TIMER_MS, pause } from "../common/timers.js";
-import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../delivery/headers.js";
+import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
+import { isWebhookType, type WebhookType } from "../delivery/headers.js";
 import {
   createWebhookSecret,
   probeReceiver,

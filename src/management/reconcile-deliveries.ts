@@ -1,3 +1,4 @@
+import { INTEGER_OPTIONS } from "../options/options.js";
 import { invalidOption } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import type { MaybePromise } from "../common/promises.js";
@@ -62,8 +63,6 @@ const OPTION_NAMES = [
   "now",
   "signal",
 ];
-/** The default of the receiver's option. */
-const RETENTION_MS = 7 * 86_400_000;
 /** After these outcomes of `recover` nothing is missing. `unhandled` is none: no handler has run. */
 const DONE: readonly WebhookOutcome[] = ["handled", "discarded"];
 /** After these no further call can succeed. Any other failure concerns one attempt. */
@@ -85,7 +84,7 @@ export async function reconcileDeliveries(
   const own = ownOptions("reconcileDeliveries", options, OPTION_NAMES);
   const { url, since, readAttempt, recover, isCompleted, now = Date.now, signal } = own;
   const internals = own.receiver && internalsOf(own.receiver);
-  const rememberedMs = internals?.retentionMs ?? RETENTION_MS;
+  const rememberedMs = internals?.retentionMs ?? INTEGER_OPTIONS.retentionMs.fallback;
   if (!(since instanceof Date) || Number.isNaN(since.getTime())) {
     throw invalidOption("since must be a Date");
   }
@@ -139,7 +138,7 @@ export async function reconcileDeliveries(
       const wantsBody = recover !== undefined || (isAcknowledged && internals !== undefined);
       const readsBody = wantsBody && isGivenUp && attemptId !== undefined;
       const body = listedBody ?? (readsBody ? await storedBody(webhook.id, attemptId) : undefined);
-      if (isAcknowledged && body !== undefined && (await isUnhandled(internals, type, body))) {
+      if (isAcknowledged && body !== undefined && isUnhandled(internals, type, body)) {
         acknowledged.compared -= 1;
         acknowledged.unhandled += 1;
         continue;

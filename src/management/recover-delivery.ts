@@ -32,12 +32,12 @@ export function recoverDelivery(
 }
 
 /** Whether the receiver has no handler for a delivery. */
-export async function isUnhandled(
+export function isUnhandled(
   internals: ReceiverInternals | undefined,
   type: string,
   body: string,
-): Promise<boolean> {
-  const decoded = await decode(new TextEncoder().encode(body), type);
+): boolean {
+  const decoded = decode(new TextEncoder().encode(body), type);
   if (internals === undefined || decoded.kind === "type_mismatch") return false;
   return internals.routes.find(decoded, type).kind === "unhandled";
 }

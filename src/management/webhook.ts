@@ -1,9 +1,9 @@
 import type { WebhookType } from "../delivery/headers.js";
-import { isObject } from "./answer-body.js";
+import { isObject } from "../common/option-checks.js";
 import { ManagementError } from "./management-error.js";
 
 /**
- * A webhook as the gateway returns it (the gateway's document, section "Webhook"), whichever format the gateway uses.
+ * A webhook as the gateway returns it, whichever format the gateway uses.
  *
  * @experimental
  */

@@ -1,3 +1,4 @@
+import { LONGEST_RETRIES_MS } from "../common/gateway-facts.js";
 import type { WebhookLogger } from "../answer/logger.js";
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import type { IntegerRule } from "../common/option-checks.js";
@@ -17,8 +18,12 @@ const HOUR_MS = 3_600_000;
 /** Default and bounds of every option that is a whole number. Rules between options are in settings.ts. */
 export const INTEGER_OPTIONS = {
   timestampToleranceMs: { fallback: 300_000, min: 1_000, max: Number.MAX_SAFE_INTEGER },
-  // 10 attempts with gaps of up to 4 h span up to 36 h (the gateway's document, section "Limits"); 72 h leave room for jitter.
-  retentionMs: { fallback: 168 * HOUR_MS, min: 72 * HOUR_MS, max: Number.MAX_SAFE_INTEGER },
+  // Twice as long as the gateway may retry, which leaves room for jitter.
+  retentionMs: {
+    fallback: 168 * HOUR_MS,
+    min: 2 * LONGEST_RETRIES_MS,
+    max: Number.MAX_SAFE_INTEGER,
+  },
   leaseMs: { fallback: 30_000, min: 1_000, max: MAX_TIMER_MS },
   handlerTimeoutMs: { fallback: 20_000, min: 1, max: MAX_TIMER_MS },
   handlerMaxMs: { fallback: 900_000, min: 1, max: MAX_TIMER_MS },
@@ -50,8 +55,9 @@ interface BaseOptions<Tx> {
    */
   leaseMs?: number | undefined;
   /**
-   * After this time `context.signal` aborts, and the gateway is answered 503 although the handler still
-   * runs. The handler goes on, and its late success counts. With `lambdaHandler` the gateway is answered
+   * The gateway is answered 503 this long after the delivery arrived, although the handler still runs; a wait
+   * for a place is part of it. `context.signal` aborts this long after the handler's start. The handler goes
+   * on, and its late success counts. With `lambdaHandler` the gateway is answered
    * when the handler settles. Milliseconds, from 1 to 2 147 483 647, default 20 000.
    */
   handlerTimeoutMs?: number | undefined;
@@ -63,13 +69,14 @@ interface BaseOptions<Tx> {
    */
   handlerMaxMs?: number | undefined;
   /**
-   * How many handlers run at once. More deliveries are answered 503 (`overloaded`) with a `Retry-After`
-   * of 10 to 40 seconds. With a `TransactionalStore` they first wait for a connection: first come, first
-   * served, for at most half of `dependencyTimeoutMs`, at most 1 000 of them with 64 MiB of bodies. From 1 to
-   * 1 000 000, default 1 000, and never more than the `TransactionalStore` names.
+   * How many handlers run at once. More deliveries wait for a place, first come, first served: until
+   * `handlerTimeoutMs` after they arrived, less the median of recent deliveries, and at least half of
+   * `dependencyTimeoutMs`. Bodies of 64 MiB wait, a small one counts as 4 KiB. Then they are answered 503
+   * (`overloaded`) with a `Retry-After` of 10 to 40 seconds. From 1 to 1 000 000, default 1 000, and never
+   * more than the `TransactionalStore` names.
    */
   maxConcurrentDeliveries?: number | undefined;
-  /** What is handled once; see `OnceOption`. Other than `"delivery"` it needs a `DeliveryStore`. */
+  /** What is handled once; see `OnceOption`. Other than `"delivery"` it needs a secret and a `DeliveryStore`. */
   once?: OnceOption | undefined;
   /**
    * Bounds the secret function and every call of the store. A claim is also bounded by half of `leaseMs`,
@@ -96,8 +103,7 @@ interface BaseOptions<Tx> {
   onAuthenticDelivery?: ((delivery: AuthenticDelivery) => unknown) | undefined;
   /**
    * Sees each request, and runs around each handler: `openTelemetry()` of `/opentelemetry`, or your own. It
-   * cannot change an answer. Default: none. Without it, Node's tracing channel
-   * `identity-gateway-webhooks:delivery` tells its subscribers the same.
+   * cannot change an answer. Default: none.
    */
   telemetry?: WebhookTelemetry | undefined;
   /**

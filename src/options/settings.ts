@@ -1,13 +1,18 @@
-import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
+import type { AnswerOptions } from "../answer/reporter.js";
+import {
+  booleanOption,
+  integerOptions,
+  missingMethod,
+  ownOptions,
+} from "../common/option-checks.js";
 import { ConfigurationError, invalidOption } from "../common/errors.js";
 import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
-import type { OnceOption } from "../handling/once-per-record.js";
-import { integerOptions, missingMethod, ownOptions } from "../common/option-checks.js";
-import { consoleLines, Log, loggerFault, type WebhookLogger } from "../answer/logger.js";
+import { checkRecordOption, type OnceOption } from "../handling/once-per-record.js";
+import { consoleLines, Log, checkLogger } from "../answer/logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import { keyringOf, type Keyring } from "../signature/keyring.js";
 import type { SecretOption } from "../signature/secrets.js";
-import { defaultStore } from "../stores/default-store.js";
+import { defaultStore } from "../stores/memory-store.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import { checkExpectEvery, type ExpectedEvery } from "../telemetry/expect-every.js";
@@ -15,19 +20,14 @@ import type { WebhookTelemetry } from "../telemetry/telemetry.js";
 import { WeakSecretCheck } from "../signature/weak-secrets.js";
 
 /** The checked options, with defaults filled in and the keyring made. */
-export interface Settings extends Record<IntegerOption, number> {
+export interface Settings extends Record<IntegerOption, number>, AnswerOptions {
   /** Undefined if unsigned deliveries are accepted. */
   readonly keyring: Keyring | undefined;
   readonly handlers: WebhookHandlers;
   readonly store: DeliveryStore | TransactionalStore<unknown>;
   readonly once: OnceOption;
-  readonly unverifiable: "retry" | "reject";
-  readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
-  readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
   readonly telemetry: WebhookTelemetry | undefined;
   readonly expectEvery: ExpectedEvery;
-  readonly logger: WebhookLogger | false;
-  readonly now: () => number;
 }
 
 /** The names of all options. */
@@ -63,8 +63,7 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
       throw invalidOption(`${name} must be a function`);
     }
   }
-  const fault = logger === false ? undefined : loggerFault(logger);
-  if (fault !== undefined) throw invalidOption(fault);
+  checkLogger(logger);
   if (typeof now !== "function") {
     throw invalidOption("now must be a function that returns Unix time in milliseconds");
   }
@@ -80,10 +79,10 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   return {
     ...integers,
     maxConcurrentDeliveries,
-    keyring: checkSecret(options, integers.dependencyTimeoutMs, weakSecretCheck),
+    keyring: checkSecret(options, integers.dependencyTimeoutMs, weakSecretCheck, unverifiable),
     handlers,
     store,
-    once: checkOnce(options.once, store),
+    once: checkOnce(options.once, options.acceptUnsignedDeliveries, store),
     unverifiable,
     onOutcome,
     onAuthenticDelivery,
@@ -105,11 +104,11 @@ function checkIntegers(
   if (timestampToleranceMs > retentionMs) {
     throw invalidOption("timestampToleranceMs must be at most retentionMs");
   }
-  // A timestamp ahead of the clock stays fresh for twice the tolerance. A delivery that is fresh but no
-  // longer remembered would be handled again.
+  // A timestamp ahead of the clock stays fresh for twice the tolerance, and a fresh delivery may wait for a place before
+  // its claim. One that is no longer remembered then would be handled again.
   return {
     ...integers,
-    retentionMs: Math.max(retentionMs, 2 * timestampToleranceMs),
+    retentionMs: Math.max(retentionMs, 2 * timestampToleranceMs + handlerTimeoutMs),
     handlerMaxMs: Math.max(handlerMaxMs, handlerTimeoutMs),
   };
 }
@@ -117,16 +116,13 @@ function checkIntegers(
 function checkSecret(
   {
     secret,
-    acceptUnsignedDeliveries = false,
+    acceptUnsignedDeliveries,
   }: Pick<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">,
   dependencyTimeoutMs: number,
   weakSecretCheck: WeakSecretCheck,
+  unverifiable: Settings["unverifiable"],
 ): Keyring | undefined {
-  const acceptUnsigned: unknown = acceptUnsignedDeliveries;
-  if (typeof acceptUnsigned !== "boolean") {
-    throw invalidOption("acceptUnsignedDeliveries must be true or false");
-  }
-  if (acceptUnsigned) {
+  if (booleanOption("acceptUnsignedDeliveries", acceptUnsignedDeliveries, false)) {
     if (secret === undefined) return undefined;
     throw new ConfigurationError(
       "conflicting_secret",
@@ -146,7 +142,8 @@ function checkSecret(
       "secret must be a string, a list of strings, one of these per webhook type, or a function",
     );
   }
-  return keyringOf(given as SecretOption, dependencyTimeoutMs, weakSecretCheck);
+  const isMismatchFinal = unverifiable === "reject";
+  return keyringOf(given as SecretOption, dependencyTimeoutMs, weakSecretCheck, isMismatchFinal);
 }
 
 export function checkStore(store: Settings["store"] | undefined): Settings["store"] {
@@ -170,12 +167,17 @@ export function checkStore(store: Settings["store"] | undefined): Settings["stor
 
 function checkOnce(
   once: WebhookReceiverOptions["once"] = "delivery",
+  acceptsUnsigned: boolean | undefined,
   store: Settings["store"],
 ): OnceOption {
-  if (once !== "delivery" && once !== "record" && typeof once !== "function") {
-    throw invalidOption('once must be "delivery", "record" or a function');
+  if (once === "delivery") return once;
+  if (acceptsUnsigned === true) {
+    throw invalidOption(
+      'once must be "delivery" with acceptUnsignedDeliveries: anyone could have an alarm skipped by its number',
+    );
   }
-  if (once === "delivery" || !("process" in store)) return once;
+  checkRecordOption(once);
+  if (!("process" in store)) return once;
   throw new ConfigurationError(
     "invalid_store",
     "once: a TransactionalStore remembers one key in its transaction: use a DeliveryStore, or leave once out",

@@ -29,9 +29,8 @@ export class AlarmPayloadError extends GatewayWebhookError<AlarmPayloadErrorCode
 }
 
 /**
- * Parses the vendor data of an alarm: `alarm.payload` is a JSON document in a string (the gateway's document, section
- * "Alarm"). With a synchronous Standard Schema (zod, valibot, arktype, …) it is also validated, and the
- * result has the schema's output type.
+ * Parses the vendor data of an alarm: `alarm.payload` is a JSON document in a string. With a synchronous Standard
+ * Schema (zod, valibot, arktype, …) it is also validated, and the result has the schema's output type.
  *
  * ```ts
  * const { breach } = parseAlarmPayload(alarm, z.object({ breach: z.string() }));

@@ -1,13 +1,10 @@
-/** The documented severities of an alarm (the gateway's document, section "Alarm"). */
+/** The documented severities of an alarm. */
 export type AlarmSeverity = "Low" | "Medium" | "High" | "Info";
 
-/** The documented statuses of an alarm (the gateway's document, section "Alarm status"). */
+/** The documented statuses of an alarm. */
 export type AlarmStatus = "NEW" | "CLOSED";
 
-/**
- * The documented sources of a bureau's alarm, which has the same value in `event_type` (the gateway's document, section
- * "Alarm").
- */
+/** The documented sources of a bureau's alarm, which has the same value in `event_type`. */
 export type BureauSource =
   | "BureauIdentity"
   | "BureauCreditA"
@@ -15,13 +12,10 @@ export type BureauSource =
   | "BureauCreditAEnquiry"
   | "BureauCreditB";
 
-/** The documented sources of an alarm: the breach database, or a bureau (the gateway's document, section "Alarm"). */
+/** The documented sources of an alarm: the breach database, or a bureau. */
 export type AlarmSource = "BreachDb" | BureauSource;
 
-/**
- * The documented event types of an alarm: the breached item, or the bureau's value (the gateway's document, section
- * "Alarm").
- */
+/** The documented event types of an alarm: the breached item, or the bureau's value. */
 export type AlarmEventType =
   | "email_hacked"
   | "phone_hacked"
@@ -34,76 +28,36 @@ export type AlarmEventType =
   | BureauSource;
 
 /**
- * An alarm record, the content of a `new_alarm` delivery (the gateway's document, section "Alarm"). Every documented
- * field
- * is present and none is null. An enum field also takes values that the gateway adds later. Fields
- * beyond these: `extraFields(alarm)`.
+ * An alarm record, the content of a `new_alarm` delivery. Every documented field is present and none is null. An enum
+ * field also takes values that the gateway adds later. Fields beyond these: `extraFields(alarm)`.
  */
 export interface Alarm {
-  /** Id of the alarm, an integer (the gateway's document, section "Alarm"). */
+  /** Id of the alarm, an integer. */
   readonly id: number;
-  /** Human-readable summary. Personal data (the gateway's document, section "Alarm"). */
+  /** Human-readable summary. Personal data. */
   readonly text: string;
-  /** Gateway account that the alarm is about, an integer (the gateway's document, section "Alarm"). */
+  /** Gateway account that the alarm is about, an integer. */
   readonly account_id: number;
-  /** `Low`, `Medium`, `High`, `Info`, or a value added later (the gateway's document, section "Alarm"). */
+  /** `Low`, `Medium`, `High`, `Info`, or a value added later. */
   readonly severity: AlarmSeverity | (string & {});
-  /** `NEW` when the alarm is created; `CLOSED` after it is closed (the gateway's document, section "Alarm status"). */
+  /** `NEW` when the alarm is created; `CLOSED` after it is closed. */
   readonly status: AlarmStatus | (string & {});
-  /** `BreachDb`, a bureau, or a value added later (the gateway's document, section "Alarm"). */
+  /** `BreachDb`, a bureau, or a value added later. */
   readonly source: AlarmSource | (string & {});
-  /**
-   * What was found, such as `email_hacked`; equal to `source` for a bureau (the gateway's document, section "Alarm").
-   */
+  /** What was found, such as `email_hacked`; equal to `source` for a bureau. */
   readonly event_type: AlarmEventType | (string & {});
-  /**
-   * 1 identity, 2 financial, 3 darkweb, 4 credit card, 5 company, 6 passport, 7 driver's license (the gateway's
-   * document, section "Alarm").
-   */
+  /** 1 identity, 2 financial, 3 darkweb, 4 credit card, 5 company, 6 passport, 7 driver's license. */
   readonly category_id: number;
-  /** Id of the upstream event, free text (the gateway's document, section "Alarm"). */
+  /** Id of the upstream event, free text. */
   readonly original_event_id: string;
-  /**
-   * Vendor data, a JSON document in a string; read it with `parseAlarmPayload`. Personal data (the gateway's document,
-   * section "Alarm").
-   */
+  /** Vendor data, a JSON document in a string; read it with `parseAlarmPayload`. Personal data. */
   readonly payload: string;
-  /**
-   * Date of the finding, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (the gateway's
-   * document, section "Alarm").
-   */
+  /** Date of the finding, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime`. */
   readonly date: string;
-  /**
-   * Time of the check, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (the gateway's
-   * document, section "Alarm").
-   */
+  /** Time of the check, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime`. */
   readonly checked_at: string;
-  /**
-   * Time of creation, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (the gateway's document,
-   * section "Alarm").
-   */
+  /** Time of creation, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime`. */
   readonly created_at: string;
-  /**
-   * Time of the last change, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (the gateway's
-   * document, section "Alarm").
-   */
+  /** Time of the last change, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime`. */
   readonly updated_at: string;
 }
-
-/** The documented fields of an alarm. */
-export const ALARM_FIELDS: readonly string[] = Object.keys({
-  id: true,
-  text: true,
-  account_id: true,
-  severity: true,
-  status: true,
-  source: true,
-  event_type: true,
-  category_id: true,
-  original_event_id: true,
-  payload: true,
-  date: true,
-  checked_at: true,
-  created_at: true,
-  updated_at: true,
-} satisfies Record<keyof Alarm, true>);

@@ -1,11 +1,15 @@
-import { GatewayWebhookError } from "../common/errors.js";
-import type { ValueOrPromise } from "../common/promises.js";
-import { requireOfNode } from "../common/runtime.js";
 import type { Alarm } from "./alarm.js";
-import type { Decoded, JsonObject } from "./decoded.js";
+import type { Decoded, DeliveryIssue, JsonObject } from "./decoded.js";
 import type { OnlineDataEvent } from "./online-data-event.js";
-import { isPlainAlarm, isPlainEventWithoutSite, isPlainSiteEvent } from "./plain-records.js";
-import type * as Validation from "./validation.js";
+import {
+  ALARM_RULES,
+  EXPECTED_OBJECT,
+  digitsToNumber,
+  eventRules,
+  expected,
+  numberToText,
+  type FieldRule,
+} from "./record-fields.js";
 
 // Strict, so that no two different byte strings decode to one text. A leading BOM is dropped.
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -18,11 +22,8 @@ export function readJson(bytes: Uint8Array): unknown {
 /**
  * Decodes a signed body. The type comes from the body, which is signed, and `claimedType`, the unsigned
  * header, must agree: otherwise a captured alarm could be sent to another handler.
- *
- * A record that already has the documented types is returned as it is. Any other needs the schemas:
- * the first one loads them and is a promise, which rejects with `schema_load_failed` if that fails.
  */
-export function decode(bytes: Uint8Array, claimedType: string): ValueOrPromise<Decoded> {
+export function decode(bytes: Uint8Array, claimedType: string): Decoded {
   let body: unknown;
   try {
     body = readJson(bytes);
@@ -30,28 +31,39 @@ export function decode(bytes: Uint8Array, claimedType: string): ValueOrPromise<D
     // The error is dropped: its message quotes the body.
     return unrecognized(undefined, "expected JSON in UTF-8");
   }
-  if (!isObject(body)) return unrecognized(body, "expected an object");
+  if (!isObject(body)) return unrecognized(body, EXPECTED_OBJECT);
 
   const hasAlarm = Object.hasOwn(body, "alarm");
   const hasEvent = Object.hasOwn(body, "event");
   if (hasAlarm && hasEvent) return unrecognized(body, "expected alarm or event, not both");
-  if (hasAlarm) {
-    if (claimedType !== "new_alarm") return { kind: "type_mismatch" };
-    const { alarm } = body;
-    if (isObject(alarm) && isPlainAlarm(alarm)) {
-      return { kind: "new_alarm", record: alarm as unknown as Alarm };
-    }
-    return validation?.validateAlarm(body) ?? loadAndValidate("validateAlarm", body);
+  if (!hasAlarm && !hasEvent) return unrecognized(body, "expected alarm or event");
+  const kind = hasAlarm ? "new_alarm" : "delete_my_data_event";
+  if (claimedType !== kind) return { kind: "type_mismatch" };
+  const owner = hasAlarm ? "alarm" : "event";
+  const record = body[owner];
+  if (!isObject(record) || Array.isArray(record)) {
+    return unrecognized(body, EXPECTED_OBJECT, [owner]);
   }
-  if (hasEvent) {
-    if (claimedType !== "delete_my_data_event") return { kind: "type_mismatch" };
-    const { event } = body;
-    if (isObject(event) && (isPlainSiteEvent(event) || isPlainEventWithoutSite(event))) {
-      return { kind: "delete_my_data_event", record: event as unknown as OnlineDataEvent };
-    }
-    return validation?.validateEvent(body) ?? loadAndValidate("validateEvent", body);
+  const issues = convert(record, owner, hasAlarm ? ALARM_RULES : eventRules(record["type"]));
+  if (issues.length > 0) return { kind: "unrecognized", body, issues };
+  return { kind, record: record as unknown as Alarm & OnlineDataEvent };
+}
+
+/** Converts the documented fields of `record` in place, if all can be. Returns what is wrong with the others. */
+function convert(record: JsonObject, owner: string, rules: readonly FieldRule[]): DeliveryIssue[] {
+  const issues: DeliveryIssue[] = [];
+  const converted: [name: string, value: unknown][] = [];
+  for (const { name, holds, orNull } of rules) {
+    const sent = record[name];
+    if (sent === null && (orNull || holds === "null")) continue;
+    const value = holds === "integer" ? digitsToNumber(sent) : numberToText(sent);
+    const isRight = holds === "integer" ? Number.isSafeInteger(value) : typeof value === "string";
+    if (!isRight || holds === "null") {
+      issues.push({ path: [owner, name], message: expected(holds, sent) });
+    } else if (value !== sent) converted.push([name, value]);
   }
-  return unrecognized(body, "expected alarm or event");
+  if (issues.length === 0) for (const [name, value] of converted) record[name] = value;
+  return issues;
 }
 
 /** The alarm or event of a signed body, of any shape; undefined if it has none. */
@@ -68,46 +80,6 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null;
 }
 
-function unrecognized(body: unknown, message: string): Decoded {
-  return { kind: "unrecognized", body, issues: [{ path: [], message }] };
-}
-
-/** Set after the first load, so that later records are validated synchronously. */
-let validation: typeof Validation | undefined;
-/** The load that concurrent records share. */
-let loading: Promise<typeof Validation> | undefined;
-
-async function loadAndValidate(
-  validate: "validateAlarm" | "validateEvent",
-  body: JsonObject,
-): Promise<Decoded> {
-  loading ??= load().catch((error: unknown) => {
-    // A failed load is not kept: the next record tries again.
-    loading = undefined;
-    throw new GatewayWebhookError(
-      "schema_load_failed",
-      "the record schemas could not be loaded: is zod installed, and is the package complete?",
-      { cause: error },
-    );
-  });
-  validation = await loading;
-  return validation[validate](body);
-}
-
-/**
- * Node keeps a failed `import` until the process ends, even if its cause was too many open files for a
- * moment. `require` keeps no failure, so it is the second way to the same module.
- */
-async function load(): Promise<typeof Validation> {
-  try {
-    return await import("./validation.js");
-  } catch (error) {
-    try {
-      const nodeRequire = requireOfNode(import.meta.url);
-      if (nodeRequire !== undefined) return nodeRequire("./validation.cjs") as typeof Validation;
-    } catch {
-      // The error of the import says more: it names the file that is missing.
-    }
-    throw error;
-  }
+function unrecognized(body: unknown, message: string, path: readonly string[] = []): Decoded {
+  return { kind: "unrecognized", body, issues: [{ path, message }] };
 }

@@ -1,3 +1,4 @@
+import { RETRIES } from "../common/gateway-facts.js";
 import { gatewayTimeMs } from "./gateway-time.js";
 
 /** How late an authentic delivery is, and which attempt it probably is. */
@@ -8,17 +9,18 @@ export interface DeliveryLag {
   readonly attempt: number | undefined;
 }
 
-/** The gateway tries a delivery 10 times (the gateway's document, section "Events", rule 3). */
-export const LAST_ATTEMPT = 10;
+const { attempts: LAST_ATTEMPT, firstDelayMs, factor } = RETRIES;
 
-/**
- * When each attempt begins after the first, in seconds: gaps from 10 seconds to 4 hours, each 2.48 times
- * the one before, as the twin of `/testing` has them. The document names no factor.
- */
+/** When each attempt begins after the first, in seconds. */
 const ATTEMPTS_AT = Array.from(
   { length: LAST_ATTEMPT },
-  (_, gaps) => (10 * (2.48 ** gaps - 1)) / (2.48 - 1),
+  (_, gaps) => (firstDelayMs * (factor ** gaps - 1)) / (factor - 1) / 1000,
 );
+/** The attempts as text, from 1 to 10, and `unknown`. */
+export const ATTEMPT_LABELS: readonly string[] = [
+  ...ATTEMPTS_AT.map((_, gaps) => String(gaps + 1)),
+  "unknown",
+];
 /** The last second of each attempt but the tenth: the geometric mean of its time and the next one's. */
 const ATTEMPT_ENDS = ATTEMPTS_AT.slice(1).map((next, at) =>
   Math.sqrt(Math.max(ATTEMPTS_AT[at] ?? 0, 2) * next),

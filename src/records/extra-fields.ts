@@ -1,5 +1,10 @@
-import { ALARM_FIELDS, type Alarm } from "./alarm.js";
-import { ONLINE_DATA_EVENT_FIELDS, type OnlineDataEvent } from "./online-data-event.js";
+import { isObject } from "../common/option-checks.js";
+import type { Alarm } from "./alarm.js";
+import type { OnlineDataEvent } from "./online-data-event.js";
+import { ALARM, EVENT } from "../common/gateway-facts.js";
+
+const ALARM_FIELDS = Object.keys(ALARM);
+const EVENT_FIELDS = Object.keys(EVENT);
 
 /**
  * The fields of a record that the gateway's document does not list: the gateway may add some at any time. Each
@@ -18,7 +23,7 @@ import { ONLINE_DATA_EVENT_FIELDS, type OnlineDataEvent } from "./online-data-ev
  */
 export function extraFields(record: Alarm | OnlineDataEvent): Record<string, unknown> {
   try {
-    if (!isRecord(record)) return {};
+    if (!isObject(record)) return {};
     const documented = documentedFields(record);
     const entries = Object.entries(record).filter(([field]) => !documented.includes(field));
     // Not by assignment, which for `__proto__` would set the prototype.
@@ -28,10 +33,6 @@ export function extraFields(record: Alarm | OnlineDataEvent): Record<string, unk
   }
 }
 
-function isRecord(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /**
  * Part of a record, as in a test, may belong to either kind. A field that either kind documents is
  * not an extra field.
@@ -39,6 +40,6 @@ function isRecord(value: unknown): value is object {
 function documentedFields(record: object): readonly string[] {
   const has = (field: string): boolean => Object.hasOwn(record, field);
   if (ALARM_FIELDS.every(has)) return ALARM_FIELDS;
-  if (ONLINE_DATA_EVENT_FIELDS.every(has)) return ONLINE_DATA_EVENT_FIELDS;
-  return [...ALARM_FIELDS, ...ONLINE_DATA_EVENT_FIELDS];
+  if (EVENT_FIELDS.every(has)) return EVENT_FIELDS;
+  return [...ALARM_FIELDS, ...EVENT_FIELDS];
 }

@@ -6,9 +6,8 @@ const FRACTION_AND_ZONE = /^(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
 const MS_OF_400_YEARS = 146_097 * 86_400_000;
 
 /**
- * Reads both date formats of the gateway (the gateway's document, section "Versioning", rules 2 and 3): the legacy
- * `YYYY-MM-DD HH:MM:SS`, which has no zone and is read as UTC, and ISO 8601 / RFC 3339 with `Z` or an
- * offset. Digits beyond milliseconds are dropped.
+ * Reads both date formats of the gateway: the legacy `YYYY-MM-DD HH:MM:SS`, which has no zone and is read as UTC, and
+ * ISO 8601 / RFC 3339 with `Z` or an offset. Digits beyond milliseconds are dropped.
  *
  * ```ts
  * parseGatewayTime(alarm.created_at).toISOString(); // "2026-07-08T10:00:00.000Z"

@@ -1,118 +1,83 @@
-// `zod/mini`, and as a namespace: classic zod is 22 kB in a bundle, mini 4 kB.
+// The entry point of `/schemas`. `zod/mini`, and as a namespace: classic zod is 22 kB in a bundle, mini 4 kB.
 import * as z from "zod/mini";
 import type { Alarm } from "./alarm.js";
-import { isOnlineDataEventType, type OnlineDataEvent } from "./online-data-event.js";
+import type { OnlineDataEvent } from "./online-data-event.js";
+import {
+  ALARM_RULES,
+  EXPECTED_OBJECT,
+  digitsToNumber,
+  eventRules,
+  expected,
+  numberToText,
+  type FieldRule,
+} from "./record-fields.js";
+import type { StandardSchema } from "./standard-schema.js";
 
-// Only validation and `/schemas` import this file: it loads zod.
+export type { StandardSchema } from "./standard-schema.js";
 
 // Every schema that can refuse has a message of its own. The default message comes from zod's
-// configuration, which the whole process shares, and may quote the value: personal data in the log.
-const INTEGER = "expected an integer";
-const TEXT = "expected a string";
-const NULL = "expected null";
-const OBJECT = "expected an object";
-const TYPE = "expected an event type";
-
-/** An integer, or its digits: legacy formats vary. Refused beyond the safe range, where digits are lost. */
-const integer = z.pipe(z.transform(digitsToNumber), z.int(INTEGER));
-
-/** A string, or a number that can be written as one without loss. */
-function text<T extends string = string>() {
-  return z.pipe(z.transform(numberToText), z.string(TEXT)) as unknown as z.ZodMiniType<T>;
-}
-
-function digitsToNumber(value: unknown): unknown {
-  return typeof value === "string" && /^-?[0-9]{1,16}$/.test(value) ? Number(value) : value;
-}
-
-function numberToText(value: unknown): unknown {
-  if (typeof value !== "number") return value;
-  // 12345678901234567890 arrives as …67000 and 1e400 as Infinity: neither is what was sent.
-  const isExact = Number.isSafeInteger(value) || !Number.isInteger(value);
-  return Number.isFinite(value) && isExact ? String(value) : value;
-}
-
-const alarmFields = {
-  id: integer,
-  text: text(),
-  account_id: integer,
-  severity: text<Alarm["severity"]>(),
-  status: text<Alarm["status"]>(),
-  source: text<Alarm["source"]>(),
-  event_type: text<Alarm["event_type"]>(),
-  category_id: integer,
-  original_event_id: text(),
-  payload: text(),
-  date: text(),
-  checked_at: text(),
-  created_at: text(),
-  updated_at: text(),
+// configuration, which the whole process shares, and may quote the value.
+const FIELDS = {
+  integer: z.pipe(z.transform(digitsToNumber), z.int(expecting("integer"))),
+  text: z.pipe(z.transform(numberToText), z.string(expecting("text"))),
+  null: z.null(expecting("null")),
 };
 
-/** An alarm record (the gateway's document, section "Alarm"). Unknown fields stay, unknown enum values pass. */
-export const alarmSchema = z.looseObject(alarmFields, OBJECT);
-
-const eventFields = {
-  severity: text<OnlineDataEvent["severity"]>(),
-  account_id: integer,
-  client_id: text(),
-  occurred_at: text(),
-};
-
-const siteFields = { site_id: integer, site_name: text(), site_base_url: text() };
-
-function siteEvent<const T extends string>(type: T) {
-  return z.looseObject({ type: z.literal(type, TYPE), ...eventFields, ...siteFields }, OBJECT);
+function expecting(holds: FieldRule["holds"]) {
+  return { error: ({ input }: { input?: unknown }) => expected(holds, input) };
 }
 
-const knownOnlineDataEventSchema = z.discriminatedUnion(
-  "type",
-  [
-    siteEvent("DELETION_REQUEST_SENT"),
-    siteEvent("USER_MANUAL_INSTRUCTIONS_SENT"),
-    siteEvent("DATA_DELETED"),
-    siteEvent("DATA_REAPPEARED"),
-    siteEvent("PERSONAL_DATA_FOUND"),
-    siteEvent("PERSONAL_DATA_NOT_FOUND"),
-    z.looseObject(
-      {
-        type: z.literal("POWER_OF_ATTORNEY_SIGNED", TYPE),
-        ...eventFields,
-        site_id: z.null(NULL),
-        site_name: z.null(NULL),
-        site_base_url: z.null(NULL),
-      },
-      OBJECT,
-    ),
-  ],
-  { error: ({ code }) => ((code as string) === "invalid_type" ? OBJECT : TYPE) },
-);
+function recordSchema(rules: readonly FieldRule[]) {
+  const fields = rules.map(({ name, holds, orNull }) => [
+    name,
+    orNull ? z.nullable(FIELDS[holds]) : FIELDS[holds],
+  ]);
+  return z.looseObject(Object.fromEntries(fields), EXPECTED_OBJECT);
+}
 
-const unknownOnlineDataEventSchema = z.looseObject(
-  {
-    // A documented type must not slip in here with fields that its own member refuses.
-    type: text<string & {}>().check(
-      z.refine((type) => !isOnlineDataEventType(type), { error: TYPE, abort: true }),
-    ),
-    ...eventFields,
-    site_id: z.nullable(integer),
-    site_name: z.nullable(text()),
-    site_base_url: z.nullable(text()),
-  },
-  OBJECT,
-);
+/** A schema for each list of rules. The type decides which one judges an event, so that an issue names its field. */
+const eventSchemas = new Map<readonly FieldRule[], ReturnType<typeof recordSchema>>();
+
+function eventSchemaOf(event: unknown) {
+  const { type } = Object(event) as { readonly type?: unknown };
+  const rules = eventRules(type);
+  const schema = eventSchemas.get(rules) ?? recordSchema(rules);
+  eventSchemas.set(rules, schema);
+  return schema;
+}
+
+const alarm = recordSchema(ALARM_RULES) as unknown as z.ZodMiniType<Alarm>;
+const event = z.transform((value, { issues }) => {
+  const { data, error } = z.safeParse(eventSchemaOf(value), value);
+  for (const { path, message } of error?.issues ?? []) {
+    issues.push({ code: "custom", path, message, input: undefined });
+  }
+  return data as unknown as OnlineDataEvent;
+});
 
 /**
- * An Online Data event record (the gateway's document, section "Online Data event"): site fields are set on site
- * events
- * and null on `POWER_OF_ATTORNEY_SIGNED`. Unknown fields stay, unknown event types pass.
+ * An alarm record, as a Standard Schema. It accepts what the receiver accepts: digits for an integer and a number for
+ * a string are converted, unknown fields stay, unknown enum values pass. The input is not changed. Validation is
+ * synchronous. Each issue names its field and holds no value.
+ *
+ * ```ts
+ * const result = alarmSchema["~standard"].validate(JSON.parse(text));
+ * ```
  */
-export const onlineDataEventSchema = z.union(
-  [knownOnlineDataEventSchema, unknownOnlineDataEventSchema],
-  OBJECT,
+export const alarmSchema: StandardSchema<Alarm> = alarm;
+
+/**
+ * An Online Data event record, as a Standard Schema like `alarmSchema`. The site fields are required on site events
+ * and null on `POWER_OF_ATTORNEY_SIGNED`; an event type that is not documented passes with either.
+ */
+export const onlineDataEventSchema: StandardSchema<OnlineDataEvent> = event;
+
+/** The body of a `new_alarm` delivery, `{ alarm }`, as a Standard Schema. */
+export const newAlarmSchema: StandardSchema<{ readonly alarm: Alarm }> = z.looseObject(
+  { alarm },
+  EXPECTED_OBJECT,
 );
 
-/** The body of a `new_alarm` delivery: `{ alarm }`. */
-export const newAlarmSchema = z.looseObject({ alarm: alarmSchema }, OBJECT);
-/** The body of a `delete_my_data_event` delivery: `{ event }`. */
-export const deleteMyDataEventSchema = z.looseObject({ event: onlineDataEventSchema }, OBJECT);
+/** The body of a `delete_my_data_event` delivery, `{ event }`, as a Standard Schema. */
+export const deleteMyDataEventSchema: StandardSchema<{ readonly event: OnlineDataEvent }> =
+  z.looseObject({ event }, EXPECTED_OBJECT);

@@ -1,22 +1,23 @@
 import { LRUCache } from "lru-cache";
 import { ConfigurationError, GatewayWebhookError } from "../common/errors.js";
+import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
 import {
   isSignature,
   isWebhookType,
-  WEBHOOK_TYPES,
   type DeliveryHeaders,
   type WebhookType,
 } from "../delivery/headers.js";
 import type { ValueOrPromise } from "../common/promises.js";
-import { SecretLookups } from "./secret-lookups.js";
+import { SecretLookups, type FoundSecrets } from "./secret-lookups.js";
 import {
   keysOf,
   secretFault,
-  type SecretFunction,
   type SecretList,
   type SecretOption,
+  createSecretKey,
+  type SecretKey,
+  type Secrets,
 } from "./secrets.js";
-import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
 import type { WeakSecretCheck } from "./weak-secrets.js";
 
 /** Finds the secrets of a delivery. There is one class for each form of the option `secret`. */
@@ -29,80 +30,60 @@ export interface Keyring {
 
 /**
  * The keyring of a `secret` option. Each secret is checked for weakness: immediately, or when a function
- * returns it for the first time. Throws `ConfigurationError` for a value that cannot be a secret.
+ * returns it for the first time. `isMismatchFinal`: the gateway gives up a delivery for which no secret is found,
+ * so every secret must be known before one is refused. Throws `ConfigurationError` for a value that cannot be a secret.
  */
 export function keyringOf(
   secret: SecretOption,
   dependencyTimeoutMs: number,
   weakSecretCheck: WeakSecretCheck,
+  isMismatchFinal: boolean,
 ): Keyring {
-  if (typeof secret === "function")
-    return new LookedUpKeyring(secret, dependencyTimeoutMs, weakSecretCheck);
+  if (typeof secret === "function") {
+    const lookups = new SecretLookups(secret, dependencyTimeoutMs);
+    return new LookedUpKeyring(lookups, weakSecretCheck, isMismatchFinal);
+  }
   const isList = typeof secret === "string" || Array.isArray(secret) || ArrayBuffer.isView(secret);
   const keyring = isList
-    ? new SharedKeyring(secret as SecretList)
-    : new KeyringByType(secret as Readonly<Record<string, SecretList>>);
+    ? sharedKeyring(secret as SecretList)
+    : keyringByType(secret as Readonly<Record<string, SecretList>>);
   const texts = typeof secret === "object" ? Object.values(secret).flat() : [secret];
   for (const text of texts) weakSecretCheck.check(text);
   return keyring;
 }
 
 /** The same secrets for every delivery. */
-class SharedKeyring implements Keyring {
-  readonly #secrets: Secrets;
-
-  constructor(secret: SecretList) {
-    this.#secrets = { order: keysOf(secret) };
-  }
-
-  secretsFor(): Secrets {
-    return this.#secrets;
-  }
-
-  count(): number {
-    return this.#secrets.order.length;
-  }
+function sharedKeyring(secret: SecretList): Keyring {
+  const secrets: Secrets = { order: keysOf(secret) };
+  return { secretsFor: () => secrets, count: () => secrets.order.length };
 }
 
 /** Secrets for each webhook type. */
-class KeyringByType implements Keyring {
-  readonly #byType = new Map<string, Secrets>();
-  readonly #all: Secrets;
-
-  constructor(secrets: Readonly<Record<string, SecretList | undefined>>) {
-    if (!Object.keys(secrets).every(isWebhookType)) {
-      // Without the key's name: it may be the secret, if key and value were swapped.
+function keyringByType(secrets: Readonly<Record<string, SecretList | undefined>>): Keyring {
+  if (!Object.keys(secrets).every(isWebhookType)) {
+    // Without the key's name: it may be the secret, if key and value were swapped.
+    throw new ConfigurationError(
+      "unusable_secret",
+      `secret has a key that is no webhook type: use ${WEBHOOK_TYPES.join(" and ")}`,
+    );
+  }
+  const byType = new Map<string, Secrets>();
+  for (const type of WEBHOOK_TYPES) {
+    const given = Object.hasOwn(secrets, type) ? secrets[type] : undefined;
+    if (given === undefined) {
       throw new ConfigurationError(
-        "unusable_secret",
-        `secret has a key that is no webhook type: use ${WEBHOOK_TYPES.join(" and ")}`,
+        "missing_secret",
+        `secret.${type} is not given: where only one type is registered, pass its secret as a string`,
       );
     }
-    const all: SecretKey[] = [];
-    for (const type of WEBHOOK_TYPES) {
-      const given = Object.hasOwn(secrets, type) ? secrets[type] : undefined;
-      if (given === undefined) {
-        throw new ConfigurationError(
-          "missing_secret",
-          `secret.${type} is not given: where only one type is registered, pass its secret as a string`,
-        );
-      }
-      const keys = keysOf(given, `secret.${type}`);
-      this.#byType.set(type, { order: keys });
-      all.push(...keys);
-    }
-    this.#all = { order: all };
+    byType.set(type, { order: keysOf(given, `secret.${type}`) });
   }
-
-  /**
-   * An unknown type has no secret of its own. Any secret may sign it: the signed body decides what it is.
-   */
-  secretsFor({ type }: DeliveryHeaders): Secrets {
-    return this.#byType.get(type) ?? this.#all;
-  }
-
-  count(type: WebhookType): number {
-    return this.#byType.get(type)?.order.length ?? 0;
-  }
+  const all: Secrets = { order: [...byType.values()].flatMap(({ order }) => order) };
+  return {
+    // An unknown type has no secret of its own. Any secret may sign it: the signed body decides what it is.
+    secretsFor: ({ type }) => byType.get(type) ?? all,
+    count: (type) => byType.get(type)?.order.length ?? 0,
+  };
 }
 
 /**
@@ -113,18 +94,17 @@ const MAX_CACHED_KEYS = 1_000;
 
 const NO_SECRETS: Secrets = { order: [] };
 
-/** What a secret function may return. */
-type FoundSecrets = SecretList | null | undefined;
-
 /** The secrets that a function returns for a delivery. */
 class LookedUpKeyring implements Keyring {
-  readonly #lookups: SecretLookups<FoundSecrets>;
+  readonly #lookups: SecretLookups;
   readonly #weakSecretCheck: WeakSecretCheck;
+  readonly #isMismatchFinal: boolean;
   readonly #cache = new LRUCache<string, SecretKey["key"]>({ max: MAX_CACHED_KEYS });
 
-  constructor(find: SecretFunction, timeoutMs: number, weakSecretCheck: WeakSecretCheck) {
-    this.#lookups = new SecretLookups(find, timeoutMs);
+  constructor(lookups: SecretLookups, weakSecretCheck: WeakSecretCheck, isMismatchFinal: boolean) {
+    this.#lookups = lookups;
     this.#weakSecretCheck = weakSecretCheck;
+    this.#isMismatchFinal = isMismatchFinal;
   }
 
   secretsFor({ type, signature }: DeliveryHeaders): ValueOrPromise<Secrets> {
@@ -133,10 +113,17 @@ class LookedUpKeyring implements Keyring {
     return isWebhookType(type) ? this.#secretsOf(type) : this.#secretsOfAll();
   }
 
-  /** A stranger chooses an unknown type, so the function gets the documented ones and caches nothing for him. */
+  /**
+   * A stranger chooses an unknown type, so the function gets the documented ones and caches nothing for him. A type
+   * whose secret fails is left out if the other one answers: where only one type is registered, a vault has no secret
+   * of the other, and a stranger must not cause a 503.
+   */
   async #secretsOfAll(): Promise<Secrets> {
-    const found = await Promise.all(WEBHOOK_TYPES.map(async (type) => this.#secretsOf(type)));
-    return { order: found.flatMap(({ order }) => order) };
+    const all = await Promise.allSettled(WEBHOOK_TYPES.map(async (type) => this.#secretsOf(type)));
+    const found = all.filter((one) => one.status === "fulfilled");
+    const failed = all.find((one) => one.status === "rejected");
+    if (failed !== undefined && (this.#isMismatchFinal || found.length === 0)) throw failed.reason;
+    return { order: found.flatMap(({ value }) => value.order) };
   }
 
   #secretsOf(type: WebhookType): ValueOrPromise<Secrets> {

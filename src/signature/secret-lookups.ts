@@ -1,5 +1,6 @@
+import type { SecretFunction } from "./secrets.js";
 import { ConcurrencyLimit } from "../common/concurrency-limit.js";
-import { isPromise, type ValueOrPromise, type MaybePromise } from "../common/promises.js";
+import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { isOnWorkers } from "../common/runtime.js";
 import { DeadlineError, pause, within } from "../common/timers.js";
 import type { WebhookType } from "../delivery/headers.js";
@@ -7,79 +8,72 @@ import type { WebhookType } from "../delivery/headers.js";
 const WHAT = "the secret function";
 /** Extra time for timers that are late on a busy process. */
 const GRACE_MS = 1_000;
+/** How much later a call that is late is given up. */
+const HUNG_MS = 60_000;
 /** Where calls are not shared: how many run at once, and how often one that waits looks again. */
 const MAX_UNSHARED = 100;
 const LOOK_MS = 10;
 
+/** What a secret function may return. */
+export type FoundSecrets = Awaited<ReturnType<SecretFunction>>;
+
 /** A call of the secret function that runs. */
-interface Call<Found> {
-  readonly result: Promise<Found>;
-  /** By `performance.now()`. A call that is older belongs to a request that its runtime has ended. */
+interface Call {
+  readonly found: Promise<FoundSecrets>;
+  /** By `performance.now()`. After it the call is given up. */
   readonly endsAt: number;
-  /** It took longer than it may. */
+  /** It took longer than `timeoutMs`, and its timer has said so: its runtime still keeps the call. */
   isLate: boolean;
 }
 
 /**
  * Calls a secret function, each call for at most `timeoutMs` milliseconds. Anyone can send forgeries, and each is
  * looked up before it is refused, so deliveries of one type share the call that runs: however many come, at most one
- * runs for each documented type. On Cloudflare Workers a request must not await the promise of another one, so there
+ * runs for each documented type. A call that is late is waited for too, so that calls do not pile up in front of a
+ * vault that hangs. It is given up a minute later: the connection of a call may be dead without anyone's notice. On Cloudflare Workers a request must not await the promise of another one, so there
  * each has a call of its own, and at most 100 run at once.
  */
-export class SecretLookups<Found> {
-  readonly #find: (query: { type: WebhookType }) => MaybePromise<Found>;
+export class SecretLookups {
+  readonly #find: SecretFunction;
   readonly #timeoutMs: number;
-  readonly #running = new Map<WebhookType, Call<Found>>();
+  readonly #running = new Map<WebhookType, Call>();
   readonly #unshared: ConcurrencyLimit | undefined;
 
-  constructor(find: (query: { type: WebhookType }) => MaybePromise<Found>, timeoutMs: number) {
+  constructor(find: SecretFunction, timeoutMs: number) {
     this.#find = find;
     this.#timeoutMs = timeoutMs;
     if (isOnWorkers()) this.#unshared = new ConcurrencyLimit(MAX_UNSHARED, timeoutMs + GRACE_MS);
   }
 
   /** Throws or rejects when the function does, and with a `DeadlineError` when the time is over. */
-  lookUp(type: WebhookType): ValueOrPromise<Found> {
-    const until = performance.now() + this.#timeoutMs;
-    if (this.#unshared !== undefined) return this.#lookUpAlone(type, this.#unshared, until);
-    const running = this.#runningCall(type);
-    return running === undefined ? this.#start(type) : this.#join(type, running, until);
-  }
-
-  #runningCall(type: WebhookType): Call<Found> | undefined {
+  lookUp(type: WebhookType): ValueOrPromise<FoundSecrets> {
+    if (this.#unshared !== undefined) return this.#lookUpAlone(type, this.#unshared);
     const call = this.#running.get(type);
-    return call !== undefined && performance.now() < call.endsAt ? call : undefined;
+    if (call === undefined || hasEnded(call)) return this.#start(type);
+    return within(this.#timeoutMs, WHAT, call.found);
   }
 
-  #start(type: WebhookType): ValueOrPromise<Found> {
+  #start(type: WebhookType): ValueOrPromise<FoundSecrets> {
     const find = this.#find;
-    const found = find({ type });
-    if (!isPromise(found)) return found;
-    const result = within(this.#timeoutMs, WHAT, found);
+    const given = find({ type });
+    if (!isPromise(given)) return given;
+    const found = Promise.resolve(given);
     const endsAt = performance.now() + this.#timeoutMs + GRACE_MS;
-    const call: Call<Found> = { result, endsAt, isLate: false };
+    const call: Call = { found, endsAt, isLate: false };
     this.#running.set(type, call);
-    const end = (error?: unknown): void => {
-      call.isLate = error instanceof DeadlineError;
+    const end = (): void => {
       if (this.#running.get(type) === call) this.#running.delete(type);
     };
-    result.then(() => end(), end);
+    found.then(end, end);
+    const result = within(this.#timeoutMs, WHAT, found);
+    result.catch((error: unknown) => {
+      call.isLate = error instanceof DeadlineError;
+    });
     return result;
   }
 
-  /** Waits for the call of another delivery. If that takes too long and time is left, it waits for the next one. */
-  async #join(type: WebhookType, call: Call<Found>, until: number): Promise<Found> {
-    try {
-      return await within(remainingMs(until), WHAT, call.result);
-    } catch (error) {
-      if (!call.isLate || performance.now() >= until) throw error;
-    }
-    const next = this.#runningCall(type);
-    if (next !== undefined) return this.#join(type, next, until);
-    return within(remainingMs(until), WHAT, Promise.resolve(this.#start(type)));
-  }
-
-  async #lookUpAlone(type: WebhookType, limit: ConcurrencyLimit, until: number): Promise<Found> {
+  async #lookUpAlone(type: WebhookType, limit: ConcurrencyLimit): Promise<FoundSecrets> {
+    const until = performance.now() + this.#timeoutMs;
     while (limit.isReached()) {
       if (performance.now() >= until) throw new DeadlineError(WHAT, this.#timeoutMs);
       await pause(LOOK_MS);
@@ -93,6 +87,11 @@ export class SecretLookups<Found> {
     result.then(leave, leave);
     return within(remainingMs(until), WHAT, result);
   }
+}
+
+/** Whether a call is given up. Without its timer it belongs to a request that its runtime has ended. */
+function hasEnded({ endsAt, isLate }: Call): boolean {
+  return performance.now() >= endsAt + (isLate ? HUNG_MS : 0);
 }
 
 /** Whole milliseconds until a time of `performance.now()`. */

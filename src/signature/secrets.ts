@@ -1,7 +1,8 @@
 import { ConfigurationError } from "../common/errors.js";
 import type { WebhookType } from "../delivery/headers.js";
 import type { MaybePromise } from "../common/promises.js";
-import { createSecretKey, type SecretKey } from "./signature.js";
+import { backend } from "#crypto";
+import type { SignedHead } from "./crypto/signed-head.js";
 
 /** One secret, or several during a rotation. One of them must match. */
 export type SecretList = string | readonly string[];
@@ -15,12 +16,13 @@ export interface SecretQuery {
 /**
  * Finds the secrets of a webhook type. For a delivery whose X-Webhook-Type is none of the documented ones it is
  * called for each of them, and any of these secrets may sign it. If it returns undefined, null or an empty list,
- * the type has no secret: 409 `signature_mismatch`. If it throws, returns nothing that can be a secret, or takes
- * longer than `dependencyTimeoutMs`: 503 `secret_unavailable`. An entry of a list that cannot be a secret is left out,
+ * the type has no secret: 409 `signature_mismatch`. Return undefined for a type that you have not registered. If it
+ * throws, returns nothing that can be a secret, or takes longer than `dependencyTimeoutMs`: 503
+ * `secret_unavailable`; for a delivery of another type only if it fails for both, or with `unverifiable: "reject"`. An entry of a list that cannot be a secret is left out,
  * with one warning unless it is undefined or null.
  *
- * Deliveries of one type that come while a call runs share its result, so at most one call runs for each type. It
- * must not read the state of a request (`AsyncLocalStorage`). On Cloudflare Workers each delivery has its own call,
+ * Deliveries of one type that come while a call runs share its result, so at most one call runs for each type, also
+ * if it takes longer than `dependencyTimeoutMs`. A call that has not ended a minute after that is given up. It must not read the state of a request (`AsyncLocalStorage`). On Cloudflare Workers each delivery has its own call,
  * at most 100 at once.
  */
 export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList | null | undefined>;
@@ -75,4 +77,40 @@ export function secretFault(secret: unknown): string | undefined {
     return `is the text "${secret}": something that was not set has been made a string`;
   }
   return undefined;
+}
+
+/** A secret's key for the MAC backend, and its place in the configuration. */
+export interface SecretKey {
+  readonly key: ReturnType<typeof backend.importKey>;
+  /** Place in the list of secrets, as shown in reports. */
+  readonly index: number;
+}
+
+/** Secrets to try. One of them must match. */
+export interface Secrets {
+  /**
+   * The secret that matched last comes first. Each change makes a new list, because a request may
+   * still read the old one.
+   */
+  order: readonly SecretKey[];
+}
+
+/** Makes the key of one secret. Called once, not for every request. */
+export function createSecretKey(secret: string, index: number): SecretKey {
+  return { key: backend.importKey(secret), index };
+}
+
+/** The value of X-Webhook-Signature for these headers and these bytes. */
+export async function sign(
+  secret: SecretKey,
+  headers: SignedHead,
+  body: Uint8Array,
+): Promise<string> {
+  return `v1=${await backend.sign(secret.key, headers, body)}`;
+}
+
+/** Moves the secret that matched to the front, and returns its index. */
+export function tryFirst(secret: SecretKey, secrets: Secrets, order: readonly SecretKey[]): number {
+  if (order[0] !== secret) secrets.order = [secret, ...order.filter((other) => other !== secret)];
+  return secret.index;
 }

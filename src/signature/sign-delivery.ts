@@ -1,8 +1,7 @@
 import { GatewayWebhookError } from "../common/errors.js";
-import { isDeliveryId, isDeliveryTimestamp } from "../delivery/headers.js";
+import { HEADERS } from "../delivery/headers.js";
 import { bytesOfBody } from "../delivery/request.js";
-import { keyOf } from "./secrets.js";
-import { sign } from "./signature.js";
+import { keyOf, sign } from "./secrets.js";
 
 /** The delivery to sign. */
 export interface SignDeliveryOptions {
@@ -17,9 +16,8 @@ export interface SignDeliveryOptions {
 }
 
 /**
- * The value of X-Webhook-Signature, `v1=` and 64 lower-case hexadecimal digits, as the gateway
- * makes it (the gateway's document, section "Authentication", rule 7). For tests and tools that take the gateway's
- * place.
+ * The value of X-Webhook-Signature, `v1=` and 64 lower-case hexadecimal digits, as the gateway makes it. For tests
+ * and tools that take the gateway's place.
  *
  * Rejects with a `ConfigurationError` for a value that cannot be a secret, and with the code
  * `invalid_delivery_id` or `invalid_timestamp` for an id or a timestamp that the grammar does not allow: no receiver would accept such a
@@ -29,12 +27,10 @@ export async function signDelivery(options: SignDeliveryOptions): Promise<string
   const { secret, id, timestamp, body } = options;
   const key = keyOf(secret);
   const text = String(timestamp);
-  if (!isDeliveryId(id))
-    throw new GatewayWebhookError(
-      "invalid_delivery_id",
-      "id must be 1 to 128 characters of [0-9A-Za-z._-]",
-    );
-  if (!isDeliveryTimestamp(text)) {
+  if (!HEADERS.id.fits(id)) {
+    throw new GatewayWebhookError("invalid_delivery_id", `id must be ${HEADERS.id.grammar}`);
+  }
+  if (!HEADERS.timestamp.fits(text)) {
     throw new GatewayWebhookError(
       "invalid_timestamp",
       "timestamp must be whole Unix seconds, from 0 to 999999999999",

@@ -1,8 +1,7 @@
-import type { WebhookHeaders } from "../delivery/header-values.js";
-import { readSignedHeaders } from "../delivery/headers.js";
+import { readSignedHeaders, type WebhookHeaders } from "../delivery/header-values.js";
 import { readBody, UnreadableBody } from "../delivery/request.js";
+import { authenticate } from "./authenticate.js";
 import { keysOf, type SecretList } from "./secrets.js";
-import { matchSecret } from "./signature.js";
 
 /** The delivery to verify. */
 export interface VerifySignatureOptions {
@@ -24,9 +23,9 @@ export interface VerifySignatureOptions {
 export async function verifySignature(options: VerifySignatureOptions): Promise<boolean> {
   const secrets = { order: keysOf(options.secret) };
   const headers = readSignedHeaders(options.headers);
-  if (headers?.signature === undefined) return false;
+  if (headers === undefined) return false;
   const body = readBody(options.body, Number.POSITIVE_INFINITY);
   if (body instanceof UnreadableBody) return false;
-  const matched = await matchSecret(secrets, headers, headers.signature, body);
-  return matched !== undefined;
+  const { authentic } = await authenticate({ secretsFor: () => secrets }, headers, body);
+  return authentic;
 }

@@ -1,3 +1,4 @@
+import type { ClaimOptions, CompleteOptions } from "./delivery-store.js";
 import { Semaphore } from "../common/semaphore.js";
 import { DeadlineError } from "../common/timers.js";
 import type { Deadline } from "./call-limits.js";
@@ -13,6 +14,16 @@ const MAX_ALONE = 4;
 export interface KeyedCall {
   readonly key: string;
   readonly deadline: Deadline;
+}
+
+/** A claim of a store. */
+export interface ClaimCall extends KeyedCall, ClaimOptions {
+  readonly owner: string;
+}
+
+/** A completion of a store. */
+export interface CompleteCall extends KeyedCall, CompleteOptions {
+  readonly owner: string;
 }
 
 /** The deadline of the call that has the most time left. */

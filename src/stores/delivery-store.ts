@@ -48,8 +48,9 @@ export interface StoreConnection {
  *
  * Every method is one atomic operation by the store's own clock, and may be sync or async. If `claim`
  * throws or rejects, or takes longer than `dependencyTimeoutMs`, the receiver answers 503
- * `store_unavailable`, and releases the claim, since it may have been granted. `key` is the delivery id: 1 to 128 characters of `[0-9A-Za-z._-]`. `owner` is a
- * string that is unique to one claim.
+ * `store_unavailable`, and releases the claim, since it may have been granted. `key` is 1 to 128 characters of
+ * `[0-9A-Za-z._-]`: the delivery id. Keys of our own also contain `#`, which no sender can: `record#…` for `once`,
+ * `job#…` for a worker of an inbox. `owner` is a string that is unique to one claim.
  *
  * Test a store of your own with `deliveryStoreContract` of `identity-gateway-webhooks/testing`.
  *
@@ -91,6 +92,12 @@ export interface StoreConnection {
  * ```
  */
 export interface DeliveryStore {
+  /**
+   * What keeps its keys apart from those of other stores in the same database: the name of its table, or its
+   * prefix. Optional; only for the log line that says which receivers share their records (`once`). A store that
+   * wraps another one passes it on; `{ ...store }` does.
+   */
+  readonly scope?: string | undefined;
   /**
    * Takes the lease on `key` for `owner`. The owner of a lease that has not ended may claim again, since a
    * client may resend a command after a reconnect; `takeover` stays as it was. A claim after the lease has

@@ -9,9 +9,11 @@ import {
   type DeliveryStore,
   type StoreConnection,
 } from "./delivery-store.js";
+import { whereToRead } from "../common/pages.js";
+import { environmentVariable, isClusterWorker, isVariableSet } from "../common/runtime.js";
 
 /** Options of `memoryStore`. */
-export interface MemoryStoreOptions {
+interface MemoryStoreOptions {
   /**
    * The most completed ids that are remembered, and the most claims in flight. From 1 to 10 000 000,
    * default 100 000. Beyond it the id completed longest ago is forgotten, even within its retention, and
@@ -193,4 +195,43 @@ class Leases {
     }
     if (this.#newest !== undefined && this.#newest.expiresAt <= now) this.#newest = undefined;
   }
+}
+
+/**
+ * The store of a receiver without the option `store`: `memoryStore()`. Warns in production and on platforms that run
+ * several processes, because a redelivery may reach a process that does not know the id.
+ */
+export function defaultStore(): DeliveryStore {
+  const store = memoryStore();
+  const platform = findPlatform();
+  if (platform === undefined) return store;
+  return {
+    ...store,
+    connectReceiver(receiver) {
+      store.connectReceiver?.(receiver);
+      receiver.warn(
+        `no store is given, so handled ids are kept in this process only, and this is ${platform}: a ` +
+          "duplicate that reaches another process runs again, and so does one after a restart. Pass a store that all " +
+          `processes share, or memoryStore() to accept that. To find out more: ${whereToRead("stores")}`,
+      );
+    },
+  };
+}
+
+/**
+ * The platforms that run several processes of an application, at once or in turn, by an environment
+ * variable that each of them sets.
+ */
+const PLATFORM_BY_VARIABLE = {
+  AWS_LAMBDA_FUNCTION_NAME: "AWS Lambda",
+  K_SERVICE: "Google Cloud Run",
+  KUBERNETES_SERVICE_HOST: "Kubernetes",
+};
+
+function findPlatform(): string | undefined {
+  if (isClusterWorker()) return "a worker of node:cluster";
+  for (const [variable, platform] of Object.entries(PLATFORM_BY_VARIABLE)) {
+    if (isVariableSet(variable)) return platform;
+  }
+  return environmentVariable("NODE_ENV") === "production" ? "production (NODE_ENV)" : undefined;
 }

@@ -1,5 +1,8 @@
 import { invalidOption } from "../common/errors.js";
 
+/** The name of the table where none is given. */
+export const DEFAULT_TABLE = "gateway_deliveries";
+
 /** How a database names its tables. */
 interface TableNames {
   readonly quote: string;
@@ -16,7 +19,7 @@ interface TableNames {
  */
 export function quotedTableName(
   { quote, owner, maxLength }: TableNames,
-  name: unknown = "gateway_deliveries",
+  name: unknown = DEFAULT_TABLE,
 ): string {
   const part = `[A-Za-z_][A-Za-z0-9_]{0,${String(maxLength - 1)}}`;
   if (typeof name === "string" && new RegExp(`^(?:${part}\\.)?${part}$`).test(name)) {

@@ -55,3 +55,20 @@ export function tableName(table: unknown = "gateway_deliveries"): string {
     "table must be 1 to 64 letters, digits and _, with no digit first, and no sqlite_ or _cf_ in front",
   );
 }
+
+/** The statements that SQLite and D1 share, on `rows`, a quoted name. Their parameters have no numbers. */
+export function deliveryStatements(rows: string) {
+  return {
+    /** Parameters: lease, lease, key, owner. */
+    renew: `UPDATE ${rows} SET lease_ends_at = ${NOW} + ?, forget_at = max(forget_at, ${NOW} + ?)
+      WHERE key = ? AND owner = ? AND lease_ends_at > ${NOW}`,
+    /** Parameters: key, retention. */
+    complete: `INSERT INTO ${rows} AS held (key, forget_at) VALUES (?, ${NOW} + ?)
+      ON CONFLICT (key) DO UPDATE SET owner = NULL, lease_ends_at = NULL, forget_at = excluded.forget_at
+      WHERE held.owner IS NOT NULL OR held.forget_at <= ${NOW}`,
+    /** Parameters: key, owner. A takeover keeps its row and only its lease ends, so that the next claim is one too. */
+    endTakeover: `UPDATE ${rows} SET lease_ends_at = ${NOW} WHERE key = ? AND owner = ? AND takeover = 1`,
+    /** Parameters: key, owner. */
+    forget: `DELETE FROM ${rows} WHERE key = ? AND owner = ? AND takeover IS NOT 1`,
+  };
+}

@@ -13,6 +13,16 @@ export function transactionMisuse(message: string): GatewayWebhookError {
   return new GatewayWebhookError("transaction_misuse", message);
 }
 
+/** Gives `error` to the callback of a call, later. False if its last argument is none. */
+export function failsCallback(args: readonly unknown[], error: Error): boolean {
+  const callback = args.at(-1);
+  if (typeof callback !== "function") return false;
+  queueMicrotask(() => {
+    Reflect.apply(callback, undefined, [error]);
+  });
+  return true;
+}
+
 /** The handler has ended the transaction, which `tx` could not refuse. Its delivery is not acknowledged. */
 export function endedByHandler(cause?: unknown): GatewayWebhookError {
   const message = "the handler ended the transaction of its delivery";

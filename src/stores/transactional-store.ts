@@ -40,7 +40,7 @@ export interface TransactionalStore<Tx> {
    * How many deliveries the store can run at once, at least 1. The receiver runs no more, whatever its
    * option `maxConcurrentDeliveries`; others wait for their turn. Leave it out if the store does not know.
    * `postgresTransactions` has one less than the `max` of its pool, which leaves one client to the rest of
-   * the application.
+   * the application; `sqliteTransactions` has 1.
    */
   readonly maxConcurrentDeliveries?: number | undefined;
   /**

@@ -1,16 +1,8 @@
+import { isObject } from "../common/option-checks.js";
+import { HEADERS, isWebhookType } from "../delivery/headers.js";
 import type { Log } from "../answer/logger.js";
-import { isWebhookType } from "../delivery/headers.js";
-import { ALARM_FIELDS } from "../records/alarm.js";
 import type { Decoded } from "../records/decoded.js";
-import {
-  ALARM_CATEGORY_IDS,
-  ALARM_EVENT_TYPES,
-  ALARM_SEVERITIES,
-  ALARM_SOURCES,
-  ALARM_STATUSES,
-  EVENT_SEVERITIES,
-} from "../records/documented-values.js";
-import { ONLINE_DATA_EVENT_FIELDS, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
+import { ALARM, EVENT, type Fields } from "../common/gateway-facts.js";
 
 /** Bounds the memory and the log, should the gateway name fields after values. */
 const MAX_NAMES = 100;
@@ -22,6 +14,7 @@ const FIELD_NAME = /^(?=.{1,40}$)_*[a-z]+\d{0,3}(?:_[a-z]*\d{0,3})*$/;
 /** A body may have a million fields. */
 const MAX_FIELDS = 100;
 const ADVICE = "Update this library, or read the field with extraFields. This is logged once";
+const EVENT_ADVICE = `With once: "record" it is part of the event's key. ${ADVICE}`;
 
 /** Counts what the gateway sends beyond its document, and logs each of it once, by name and without a value. */
 export class DriftWatch {
@@ -52,7 +45,10 @@ export class DriftWatch {
     const known = this.#counts.get(what);
     if (known === undefined && this.#counts.size >= MAX_NAMES) return;
     this.#counts.set(what, (known ?? 0) + 1);
-    if (known === undefined) this.#log.warn(`schema drift: ${what}. ${ADVICE}`);
+    if (known === undefined) {
+      const advice = what.startsWith("event") ? EVENT_ADVICE : ADVICE;
+      this.#log.warn(`schema drift: ${what}. ${advice}`);
+    }
   }
 }
 
@@ -63,27 +59,17 @@ interface DocumentedRecord {
   readonly values: readonly (readonly [field: string, known: ReadonlySet<unknown>])[];
 }
 
-const DOCUMENTED: Readonly<Record<"new_alarm" | "delete_my_data_event", DocumentedRecord>> = {
-  new_alarm: {
-    owner: "alarm",
-    fields: ALARM_FIELDS,
-    values: [
-      ["severity", ALARM_SEVERITIES],
-      ["status", ALARM_STATUSES],
-      ["source", ALARM_SOURCES],
-      ["event_type", ALARM_EVENT_TYPES],
-      ["category_id", ALARM_CATEGORY_IDS],
-    ],
-  },
-  delete_my_data_event: {
-    owner: "event",
-    fields: ONLINE_DATA_EVENT_FIELDS,
-    values: [
-      ["severity", EVENT_SEVERITIES],
-      ["type", new Set(ONLINE_DATA_EVENT_TYPES)],
-    ],
-  },
+const DOCUMENTED = {
+  new_alarm: documented("alarm", ALARM),
+  delete_my_data_event: documented("event", EVENT),
 };
+
+function documented(owner: string, table: Fields): DocumentedRecord {
+  const values = Object.entries(table).flatMap(([field, { values: known }]) =>
+    known === undefined ? [] : [[field, new Set<unknown>(known)] as const],
+  );
+  return { owner, fields: Object.keys(table), values };
+}
 
 /**
  * Whether a delivery has a documented record and nothing else, as most have. A decoded record has every documented
@@ -119,10 +105,11 @@ export function driftOf(decoded: Decoded, claimedType: string): readonly string[
 
 /** A body without a documented record may be of a webhook type that the gateway added. */
 function driftOfBody(body: unknown, claimedType: string): readonly string[] {
-  const isRecord = typeof body === "object" && body !== null && !Array.isArray(body);
   return [
-    ...(isWebhookType(claimedType) ? [] : ["X-Webhook-Type has a value that is not documented"]),
-    ...(isRecord ? unknownFields("body", body, ["alarm", "event"]) : []),
+    ...(isWebhookType(claimedType)
+      ? []
+      : [`${HEADERS.type.name} has a value that is not documented`]),
+    ...(isObject(body) ? unknownFields("body", body, ["alarm", "event"]) : []),
   ];
 }
 

@@ -1,5 +1,7 @@
+import { isObject } from "../common/option-checks.js";
 import { invalidOption } from "../common/errors.js";
-import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
+import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
+import { isWebhookType, type WebhookType } from "../delivery/headers.js";
 
 /** A duration: milliseconds, or a number with its unit, such as `90s`, `30m`, `6h` or `2d`. */
 export type Duration = number | `${number}${"s" | "m" | "h" | "d"}`;
@@ -19,7 +21,7 @@ const MAX_MS = 366 * 86_400_000;
 /** Checks the option `expectEvery`. Throws `ConfigurationError`, whose message says what to change. */
 export function checkExpectEvery(given: unknown): ExpectedEvery {
   if (given === undefined) return new Map();
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+  if (!isObject(given)) {
     throw invalidOption(`expectEvery must be an object, such as { new_alarm: "6h" }`);
   }
   const expected = new Map<WebhookType, number>();

@@ -3,14 +3,13 @@ import { typeLabel } from "../delivery/headers.js";
 import { MinuteRing } from "./minute-ring.js";
 import { HEALTH_REASONS } from "./health-reasons.js";
 import {
-  bitOf,
   OUTCOME_FACTS,
   REFUSALS_ENDED,
   RUNS,
   type RefusedType,
   type Run,
 } from "./outcome-facts.js";
-import { TOTALS, type Tally, type TotalName } from "./tally.js";
+import { TOTALS, type MeasuredReceiver, type Tally, type TotalName } from "./tally.js";
 
 /** A failure that is counted in a row. */
 interface RunCount {
@@ -25,20 +24,17 @@ interface RunCount {
 /** What is counted since the start, or since a day without any. */
 type DailyName = "unhandled" | "drifted";
 
-/** Most requests, so it is looked up once. */
-const HANDLED = OUTCOME_FACTS.handled;
-const STORE = bitOf("store");
 const DAY_MS = 86_400_000;
 /** The largest time of a `Date`. */
 const MAX_MS = 8.64e15;
 
 /** What the counts need of the receiver. */
-export interface HealthCountsOptions {
+export interface HealthCountsOptions extends Pick<
+  MeasuredReceiver,
+  "tally" | "completionsPending"
+> {
   readonly now: () => number;
   readonly handlerTimeoutMs: number;
-  readonly tally: Tally;
-  /** The number of handled deliveries whose completion the store has not taken yet. */
-  readonly completionsPending: () => number;
 }
 
 /**
@@ -55,8 +51,6 @@ export class HealthCounts {
   readonly #runs = Object.fromEntries(
     RUNS.map((run): [Run, RunCount] => [run, { count: 0, firstMs: NaN, lastMs: NaN }]),
   ) as Record<Run, RunCount>;
-  /** A bit for each run that is not 0. */
-  #running = 0;
   #nowMs = 0;
   /** What the tally had before the first, since the start or since a day without any. */
   readonly #before = { unhandled: 0, drifted: 0 };
@@ -75,23 +69,28 @@ export class HealthCounts {
 
   /** Called once per request, when its outcome is known, and before the tally counts it. */
   note(trace: Trace, { outcome, unfinished }: Ending): void {
-    const facts = outcome === "handled" ? HANDLED : OUTCOME_FACTS[outcome];
+    const facts = OUTCOME_FACTS[outcome];
     const { slot, checkedAtMs, type, recovered, claimed } = trace;
     const label = typeLabel(type);
+    if (claimed === "other") {
+      // Anyone can make up a type, and the gateway sends only the documented ones.
+      this.readClock();
+      return;
+    }
     if (!facts.isDone && isSecretProbe(trace, outcome)) {
       // It only shows that the secret is right.
-      this.#endRuns(OUTCOME_FACTS.stale.ends | REFUSALS_ENDED[label]);
+      this.#endRuns(OUTCOME_FACTS.stale.ends);
+      this.#endRuns(REFUSALS_ENDED[label]);
       return;
     }
     // A request that did not wait has just read the clock, which takes 1 % of a delivery.
     const nowMs =
       slot === undefined && checkedAtMs > 0 ? this.#seen(checkedAtMs) : this.readClock();
-    let { ends } = facts;
     if (facts.isAuthentic && !recovered) {
       const tally = this.tally.byType[label];
       tally.lastAuthenticMs = nowMs;
       if (facts.isDone) tally.lastAcknowledgedMs = nowMs;
-      ends |= REFUSALS_ENDED[label];
+      this.#endRuns(REFUSALS_ENDED[label]);
     }
     const isSlow = slot !== undefined && nowMs - checkedAtMs > this.#slowMs;
     if (isSlow && facts.ranHandler && outcome !== "handler_timeout") {
@@ -99,10 +98,10 @@ export class HealthCounts {
     }
     if (outcome === "unhandled") this.#noteTotal("unhandled", nowMs);
     // The store has granted the claim, but not taken the completion.
-    if (unfinished !== undefined) ends &= ~STORE;
-    if ((this.#running & ends) !== 0) this.#endRuns(ends);
+    const isTaken = unfinished === undefined;
+    this.#endRuns(isTaken ? facts.ends : facts.ends.filter((run) => run !== "store"));
     if (facts.prolongs !== undefined) this.#prolong(facts.prolongs, nowMs);
-    if (claimed !== undefined && claimed !== "other") this.#prolong(claimed, nowMs);
+    if (claimed !== undefined) this.#prolong(claimed, nowMs);
     if (unfinished !== undefined && facts.isDone) this.#noteFailedCompletion(unfinished, nowMs);
   }
 
@@ -188,14 +187,10 @@ export class HealthCounts {
     if (run.count === 0) run.firstMs = nowMs;
     run.lastMs = nowMs;
     run.count += 1;
-    this.#running |= bitOf(name);
   }
 
-  #endRuns(ends: number): void {
-    this.#running &= ~ends;
-    for (const run of RUNS) {
-      if ((ends & bitOf(run)) !== 0) this.#runs[run].count = 0;
-    }
+  #endRuns(ends: readonly Run[]): void {
+    for (const run of ends) this.#runs[run].count = 0;
   }
 
   #noteFailedCompletion(unfinished: Promise<void>, nowMs: number): void {
@@ -206,7 +201,7 @@ export class HealthCounts {
       if (this.#options.completionsPending() > 0) return;
       this.#times.pending = Number.NaN;
       // The store has taken them all.
-      this.#endRuns(STORE);
+      this.#runs.store.count = 0;
     });
   }
 }

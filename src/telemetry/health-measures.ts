@@ -37,8 +37,8 @@ const SHARES = {
   stale: { part: ["stale"], whole: AUTHENTIC, run: "stale" },
   body_consumed: { part: ["body_consumed"], whole: ["body_consumed", ...VERIFIED], run: "body" },
   secret_unavailable: {
-    part: ["secret_unavailable"],
-    whole: ["secret_unavailable", ...VERIFIED],
+    part: ["secretUnavailable"],
+    whole: ["secretUnavailable", ...VERIFIED],
     run: "secret",
   },
   store_failing: {

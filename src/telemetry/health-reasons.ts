@@ -40,14 +40,14 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     status: "failing",
     min: 5,
     advice:
-      "Run webhooks check. If the gateway's own deliveries fail, compare the secret here with the one there, and look for a proxy or parser that changes the body or a header. Otherwise a stranger sends these requests.",
+      "Run webhooks check. If the gateway's own deliveries fail, compare the secret here with the one there, and look for a redirect in front, and for a proxy or parser that changes the body or a header. Otherwise a stranger sends these requests.",
   },
   mismatch_ratio: {
     status: "degraded",
     min: 5,
     share: 0.2,
     advice:
-      "If the gateway sends these requests, its secret was changed or removed: set secret to [new, old], the new one first; otherwise someone sends forgeries, which are refused.",
+      "If the gateway sends these requests, its secret was changed or removed: set secret to [new, old], the new one first; or something in front redirects or changes them, as the log says; otherwise someone sends forgeries, which are refused.",
   },
   stale: {
     status: "failing",
@@ -109,7 +109,7 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     min: 5,
     share: 0.05,
     advice:
-      "Make the handler faster, raise maxConcurrentDeliveries (or the pool of a transactional store), or use an inbox.",
+      "Make the handler faster, raise maxConcurrentDeliveries (or the pool of a transactional store), or use an inbox. If senders hang up while deliveries wait, look at the time-out of the proxy in front.",
   },
   duplicates: {
     status: "degraded",

@@ -1,8 +1,9 @@
 import type { Log } from "../answer/logger.js";
 import type { WebhookType } from "../delivery/headers.js";
+import { ATTEMPT_LABELS } from "../records/delivery-lag.js";
 import { DriftWatch } from "./drift-watch.js";
 import type { ExpectedEvery } from "./expect-every.js";
-import { HealthCounts } from "./health-counts.js";
+import { HealthCounts, type HealthCountsOptions } from "./health-counts.js";
 import { measure, ratioOf, type HealthFacts } from "./health-measures.js";
 import {
   HEALTH_REASON_CODES,
@@ -10,7 +11,8 @@ import {
   type HealthReasonCode,
   type HealthStatus,
 } from "./health-reasons.js";
-import type { Tally } from "./tally.js";
+import { MinuteRing } from "./minute-ring.js";
+import type { MeasuredReceiver } from "./tally.js";
 
 /** One reason why a receiver is not healthy. Holds nothing of a request. */
 export interface HealthReason {
@@ -61,6 +63,13 @@ export interface ReceiverHealth {
   readonly completionsPending: number;
   /** Requests and handlers that run now. */
   readonly inFlight: number;
+  /** Deliveries that wait for a place now: a connection, or a slot of `maxConcurrentDeliveries`. */
+  readonly waiting: number;
+  /**
+   * How many deliveries found no place in the last 15 minutes, by the attempt that this probably was: `"1"` to
+   * `"10"`, or `"unknown"`. The gateway sends them again, but not after the tenth.
+   */
+  readonly overloaded: Readonly<Record<string, number>>;
   /** Whether `drain` was called. */
   readonly draining: boolean;
 }
@@ -72,13 +81,9 @@ export interface HealthOptions {
 }
 
 /** What `Health` needs of the receiver. */
-export interface HealthSources {
-  readonly now: () => number;
-  readonly handlerTimeoutMs: number;
+interface HealthSources
+  extends HealthCountsOptions, Pick<MeasuredReceiver, "inFlight" | "waiting"> {
   readonly expectEvery: ExpectedEvery;
-  readonly tally: Tally;
-  readonly completionsPending: () => number;
-  readonly inFlight: () => number;
   readonly isDraining: () => boolean;
 }
 
@@ -88,6 +93,7 @@ export class Health {
   /** Takes each request. */
   readonly counts: HealthCounts;
   readonly #sources: HealthSources;
+  readonly #overloaded: MinuteRing<string>;
   /** Since when each reason applies. */
   readonly #since = new Map<HealthReasonCode, number>();
   #deadJobs = 0;
@@ -95,7 +101,14 @@ export class Health {
   constructor(sources: HealthSources, log: Log) {
     this.#sources = sources;
     this.counts = new HealthCounts(sources);
-    this.counts.onTurn = (nowMs) => this.#judge(nowMs);
+    this.#overloaded = new MinuteRing(
+      ATTEMPT_LABELS,
+      (attempt) => sources.tally.overloaded[attempt] ?? 0,
+    );
+    this.counts.onTurn = (nowMs) => {
+      this.#overloaded.turnTo(nowMs);
+      this.#judge(nowMs);
+    };
     this.counts.onSetBack = (nowMs) => this.#setBack(nowMs);
     this.drift = new DriftWatch(log, () => {
       this.counts.noteDrift();
@@ -108,7 +121,8 @@ export class Health {
     const nowMs = this.counts.readClock();
     this.#deadJobs = wholeNumber(options?.deadJobs);
     const reasons = this.#judge(nowMs);
-    const { completionsPending, inFlight, isDraining } = this.#sources;
+    const { completionsPending, inFlight, waiting, isDraining } = this.#sources;
+    const overloaded = ATTEMPT_LABELS.map((one) => [one, this.#overloaded.sum([one])] as const);
     const { byType } = this.#sources.tally;
     const types = Object.values(byType);
     const store = this.counts.runOf("store");
@@ -134,6 +148,8 @@ export class Health {
       store: { ok: store.count === 0, lastErrorAt: isoOf(store.lastMs) },
       completionsPending: completionsPending(),
       inFlight: inFlight(),
+      waiting: waiting(),
+      overloaded: Object.fromEntries(overloaded.filter(([, count]) => count > 0)),
       draining: isDraining(),
     };
   }

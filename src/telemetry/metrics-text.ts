@@ -2,8 +2,7 @@ import { ConfigurationError } from "../common/errors.js";
 import type { WebhookResponse } from "../answer/answer.js";
 import type { DurationName } from "../answer/observers.js";
 import type { WebhookRequest } from "../delivery/request.js";
-import { BucketHistogram } from "./bucket-histogram.js";
-import { forHistograms } from "./histogram-metrics.js";
+import { forHistograms, type HistogramMetric } from "./histogram-metrics.js";
 import { RECEIVER_METRICS } from "./metrics.js";
 import type { MeasuredReceiver, Tally } from "./tally.js";
 
@@ -14,6 +13,7 @@ interface Receiver {
   readonly internal?: object | undefined;
 }
 
+type BucketHistogram = ReturnType<typeof bucketHistogram>;
 type Histograms = Readonly<Record<DurationName, BucketHistogram>>;
 
 /** Each receiver measures its durations from its first `metricsText` on. */
@@ -63,7 +63,7 @@ function prometheusName(name: string, unit: string): string {
 function histogramsFor(tally: Tally): Histograms {
   const known = histogramsOf.get(tally);
   if (known !== undefined) return known;
-  const made = forHistograms((metric) => new BucketHistogram(metric));
+  const made = forHistograms(bucketHistogram);
   histogramsOf.set(tally, made);
   tally.attach({
     record(name, seconds, attributes) {
@@ -101,4 +101,33 @@ function head(name: string, kind: string, description: string): string[] {
 function line(name: string, attributes: Readonly<Record<string, string>>, value: number): string {
   const labels = Object.entries(attributes).map(([key, text]) => `${key}="${text}"`);
   return `${name}${labels.length === 0 ? "" : `{${labels.join(",")}}`} ${String(value)}`;
+}
+
+/** The counts of a histogram. */
+interface Buckets {
+  /** How many values lie in each bucket; the last one has no bound. */
+  readonly counts: number[];
+  sum: number;
+}
+
+/** A histogram with fixed buckets: one series for each value of an attribute, by the attributes as JSON. */
+function bucketHistogram(metric: HistogramMetric) {
+  const { bounds, series: known = [{}] } = metric;
+  const emptyBuckets = (): Buckets => ({ counts: [...bounds, Infinity].map(() => 0), sum: 0 });
+  const series = new Map(known.map((one) => [JSON.stringify(one), emptyBuckets()]));
+  const only = metric.series === undefined ? series.get("{}") : undefined;
+  return {
+    metric,
+    series,
+    record(seconds: number, attributes?: Readonly<Record<string, string>>): void {
+      const key = only === undefined ? JSON.stringify(attributes) : "";
+      const buckets = only ?? series.get(key) ?? emptyBuckets();
+      if (only === undefined) series.set(key, buckets);
+      const { counts } = buckets;
+      let at = 0;
+      while (at < bounds.length && seconds > (bounds[at] ?? 0)) at += 1;
+      counts[at] = (counts[at] ?? 0) + 1;
+      buckets.sum += seconds;
+    },
+  };
 }

@@ -1,3 +1,4 @@
+import { RETRIES } from "../common/gateway-facts.js";
 import { AUTHENTIC, REFUSALS } from "./outcome-facts.js";
 import { TYPE_LABELS, type MeasuredReceiver, type TypeTally } from "./tally.js";
 
@@ -29,6 +30,11 @@ function seriesByType(read: (tally: TypeTally, type: string) => Iterable<Series>
         value,
       })),
     );
+}
+
+/** The same without the type of requests that are not authentic. */
+function seriesOfAuthentic(read: (tally: TypeTally) => Iterable<Series>) {
+  return seriesByType((tally, type) => (type === "none" ? [] : read(tally)));
 }
 
 function seriesOf(name: string, counts: Readonly<Record<string, number>>): Series[] {
@@ -76,16 +82,14 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     kind: "counter",
     unit: "{delivery}",
     description: "Handlers that ended after their handler_timeout, by how they ended",
-    read: seriesByType(({ late }, type) => (type === "none" ? [] : seriesOf("outcome", late))),
+    read: seriesOfAuthentic(({ late }) => seriesOf("outcome", late)),
   },
   {
     name: "gateway_webhook.handler.failures",
     kind: "counter",
     unit: "{delivery}",
     description: "Deliveries whose handler threw or timed out, by type of the Online Data event",
-    read: seriesByType(({ handlerFailures }, type) =>
-      type === "none" ? [] : seriesOf("event_type", handlerFailures),
-    ),
+    read: seriesOfAuthentic(({ handlerFailures }) => seriesOf("event_type", handlerFailures)),
   },
   {
     name: "gateway_webhook.last_authentic",
@@ -93,9 +97,7 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     unit: "s",
     combine: "max",
     description: "When the last authentic delivery came, in Unix seconds; 0: none since the start",
-    read: seriesByType(({ lastAuthenticMs }, type) =>
-      type === "none" ? [] : single(lastAuthenticMs / 1000),
-    ),
+    read: seriesOfAuthentic(({ lastAuthenticMs }) => single(lastAuthenticMs / 1000)),
   },
   {
     name: "gateway_webhook.last_acknowledged",
@@ -104,9 +106,7 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     combine: "max",
     description:
       "When the last delivery was handled, discarded or a duplicate, in Unix seconds; 0: never",
-    read: seriesByType(({ lastAcknowledgedMs }, type) =>
-      type === "none" ? [] : single(lastAcknowledgedMs / 1000),
-    ),
+    read: seriesOfAuthentic(({ lastAcknowledgedMs }) => single(lastAcknowledgedMs / 1000)),
   },
   {
     name: "gateway_webhook.started",
@@ -122,6 +122,21 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     unit: "{request}",
     description: "Requests being received, and handlers that go on after handler_timeout",
     read: ({ inFlight }) => single(inFlight()),
+  },
+  {
+    name: "gateway_webhook.waiting",
+    kind: "gauge",
+    unit: "{delivery}",
+    description:
+      "Deliveries that wait for a place: a connection, or a slot of maxConcurrentDeliveries",
+    read: ({ waiting }) => single(waiting()),
+  },
+  {
+    name: "gateway_webhook.overloaded",
+    kind: "counter",
+    unit: "{delivery}",
+    description: `Deliveries that found no place in time, by the attempt of ${String(RETRIES.attempts)} that this probably was`,
+    read: ({ tally }) => seriesOf("attempt", tally.overloaded),
   },
   {
     name: "gateway_webhook.completions.pending",
@@ -156,8 +171,8 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     kind: "counter",
     unit: "{request}",
     description: "Authentic requests by the index of the secret that matched, from 0",
-    read: seriesByType(({ secretMatches }, type) =>
-      type === "none" ? [] : seriesOf("secret_index", Object.fromEntries(secretMatches.entries())),
+    read: seriesOfAuthentic(({ secretMatches }) =>
+      seriesOf("secret_index", Object.fromEntries(secretMatches.entries())),
     ),
   },
   {

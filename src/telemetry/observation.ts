@@ -1,29 +1,25 @@
 import type { Log } from "../answer/logger.js";
-import { invalidOption } from "../common/errors.js";
-import { missingMethod } from "../common/option-checks.js";
+import { requireMethods } from "../common/option-checks.js";
 import type { WebhookTelemetry, TelemetryWork } from "./telemetry.js";
-import { openChannel, type Channel } from "./tracing-channel.js";
+
+const METHODS = ["begin", "run", "end"];
 
 type Kind = TelemetryWork["kind"];
 type Report = Parameters<WebhookTelemetry["end"]>[1];
 
-/** Those who see the work of a receiver or a worker: its option `telemetry`, and Node's tracing channel. */
-export class Observers {
+/** The option `telemetry` of a receiver, an inbox or a worker, which sees its work. */
+export class Observer {
   readonly #kind: Kind;
-  /** The option, if it is given. */
-  readonly #telemetry: readonly WebhookTelemetry[];
-  readonly #channel: Channel | undefined;
+  readonly #telemetry: WebhookTelemetry | undefined;
   readonly #onFault: (error: unknown) => void;
 
   /** Throws `ConfigurationError` if `telemetry` is given without one of its methods. */
   constructor(kind: Kind, telemetry: WebhookTelemetry | undefined, log: Log) {
-    const missing = telemetry && missingMethod(telemetry, ["begin", "run", "end"]);
-    if (missing !== undefined) {
-      throw invalidOption(`telemetry must have the method ${missing}`);
+    if (telemetry !== undefined) {
+      requireMethods(telemetry, METHODS, (name) => `telemetry must have the method ${name}`);
     }
     this.#kind = kind;
-    this.#telemetry = telemetry === undefined ? [] : [telemetry];
-    this.#channel = openChannel(kind);
+    this.#telemetry = telemetry;
     let hasWarned = false;
     this.#onFault = (error) => {
       if (hasWarned) return;
@@ -32,64 +28,49 @@ export class Observers {
     };
   }
 
-  /** Begins to observe a piece of work; undefined without an observer. */
+  /** Begins to observe a piece of work. Undefined without the option, or if its `begin` throws. */
   begin(): Observation | undefined {
-    const channel = this.#channel?.channel.hasSubscribers === true ? this.#channel : undefined;
-    const observers = channel === undefined ? this.#telemetry : [...this.#telemetry, channel];
-    if (observers.length === 0) return undefined;
-    return new Observation(this.#kind, observers, this.#onFault);
+    if (this.#telemetry === undefined) return undefined;
+    try {
+      const state = this.#telemetry.begin(this.#kind);
+      return new Observation(this.#telemetry, state, this.#onFault);
+    } catch (error) {
+      this.#onFault(error);
+      return undefined;
+    }
   }
 }
 
-/** One request, write or job as its observers see it. None of them can change what becomes of it. */
+/** One request, write or job as the telemetry sees it. It cannot change what becomes of it. */
 export class Observation {
-  readonly #begun: { readonly telemetry: WebhookTelemetry; readonly state: unknown }[] = [];
+  readonly #telemetry: WebhookTelemetry;
+  readonly #state: unknown;
   readonly #onFault: (error: unknown) => void;
 
-  constructor(
-    kind: Kind,
-    observers: readonly WebhookTelemetry[],
-    onFault: (error: unknown) => void,
-  ) {
+  constructor(telemetry: WebhookTelemetry, state: unknown, onFault: (error: unknown) => void) {
+    this.#telemetry = telemetry;
+    this.#state = state;
     this.#onFault = onFault;
-    for (const telemetry of observers) {
-      try {
-        this.#begun.push({ telemetry, state: telemetry.begin(kind) });
-      } catch (error) {
-        onFault(error);
-      }
-    }
   }
 
   /** Returns what `call` returns. Calls it exactly once. `call` must not throw. */
   run<Result>(work: TelemetryWork, call: () => Result): Result {
-    return this.#runFrom(0, work, call);
-  }
-
-  end(report: Report): void {
-    for (const { telemetry, state } of this.#begun) {
-      try {
-        telemetry.end(state, report);
-      } catch (error) {
-        this.#onFault(error);
-      }
-    }
-  }
-
-  #runFrom<Result>(at: number, work: TelemetryWork, call: () => Result): Result {
-    const begun = this.#begun[at];
-    if (begun === undefined) return call();
     let called: { readonly result: Result } | undefined;
-    // An observer that calls it never, twice or too late must not lose or double a delivery.
-    const once = (): Result => {
-      called ??= { result: this.#runFrom(at + 1, work, call) };
-      return called.result;
-    };
+    // Telemetry that calls it never, twice or too late must not lose or double a delivery.
+    const once = (): Result => (called ??= { result: call() }).result;
     try {
-      begun.telemetry.run(begun.state, work, once);
+      this.#telemetry.run(this.#state, work, once);
     } catch (error) {
       this.#onFault(error);
     }
     return once();
+  }
+
+  end(report: Report): void {
+    try {
+      this.#telemetry.end(this.#state, report);
+    } catch (error) {
+      this.#onFault(error);
+    }
   }
 }

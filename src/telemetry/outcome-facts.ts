@@ -1,5 +1,6 @@
 import { OUTCOMES, type WebhookOutcome } from "../answer/outcome.js";
-import { WEBHOOK_TYPES, type TypeLabel } from "../delivery/headers.js";
+import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
+import type { TypeLabel } from "../delivery/headers.js";
 
 /** Refused requests that may be the gateway's, by the documented type that they claim. */
 export const REFUSALS = [...WEBHOOK_TYPES, "none"] as const;
@@ -18,8 +19,8 @@ export interface OutcomeFacts {
   readonly ranHandler: boolean;
   /** The run that it prolongs. */
   readonly prolongs: Run | undefined;
-  /** The runs that it ends: a bit for each index of `RUNS`. */
-  readonly ends: number;
+  /** The runs that it ends. */
+  readonly ends: readonly Run[];
 }
 
 const VERIFIED: readonly Run[] = ["body", "secret"];
@@ -71,21 +72,12 @@ export const RAN: readonly WebhookOutcome[] = [
   "retry_later",
 ];
 
-function bitsOf(runs: readonly Run[]): number {
-  return runs.reduce((bits, run) => bits | bitOf(run), 0);
-}
-
-/** The bit of a run. */
-export function bitOf(run: Run): number {
-  return 1 << RUNS.indexOf(run);
-}
-
-/** The refusals that an authentic delivery of a type ends, as bits. */
-export const REFUSALS_ENDED: Readonly<Record<TypeLabel, number>> = {
-  new_alarm: bitsOf(["new_alarm", "none"]),
-  delete_my_data_event: bitsOf(["delete_my_data_event", "none"]),
-  other: bitOf("none"),
-  none: 0,
+/** The refusals that an authentic delivery of a type ends. */
+export const REFUSALS_ENDED: Readonly<Record<TypeLabel, readonly Run[]>> = {
+  new_alarm: ["new_alarm", "none"],
+  delete_my_data_event: ["delete_my_data_event", "none"],
+  other: ["none"],
+  none: [],
 };
 
 /** The facts of every outcome. */
@@ -99,7 +91,7 @@ export const OUTCOME_FACTS = Object.fromEntries(
         isDone: DONE.includes(outcome),
         ranHandler: RAN.includes(outcome),
         prolongs,
-        ends: bitsOf(ends),
+        ends,
       },
     ];
   }),

@@ -1,16 +1,19 @@
 import type { DurationRecorder } from "../answer/observers.js";
 import { OUTCOMES, type WebhookOutcome } from "../answer/outcome.js";
 import { hasHungUp, type Trace } from "../answer/trace.js";
-import { typeLabel, WEBHOOK_TYPES, type TypeLabel, type WebhookType } from "../delivery/headers.js";
+import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
+import { typeLabel, type TypeLabel, type WebhookType } from "../delivery/headers.js";
 import type { RefusedType } from "./outcome-facts.js";
-import { lagOf } from "../records/delivery-lag.js";
+import { ATTEMPT_LABELS, lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
+import type { MaybePromise } from "../common/promises.js";
+import { within } from "../common/timers.js";
 
 /** The types, in the order of the exported series. A request that is not authentic has none. */
 export const TYPE_LABELS: readonly TypeLabel[] = [...WEBHOOK_TYPES, "other", "none"];
 
 /** Why a request that may be the gateway's is not authentic. */
-export const NOT_AUTHENTIC = ["unsigned", "signature_mismatch", "malformed_signed"] as const;
+const NOT_AUTHENTIC = ["unsigned", "signature_mismatch", "malformed_signed"] as const;
 
 /** What is counted for each type. */
 export interface TypeTally {
@@ -32,11 +35,13 @@ export interface TypeTally {
 
 /** The methods of a store. */
 export const STORE_CALLS = ["claim", "renew", "complete", "release", "process"] as const;
-export type StoreCall = (typeof STORE_CALLS)[number];
+type StoreCall = (typeof STORE_CALLS)[number];
 
 const EVENTS = [
-  // The sum of what is counted as `notAuthentic` of each type.
+  // The sum of what is counted as `notAuthentic` of each documented type.
   "notAuthentic",
+  // Requests without a usable secret, except those of a type that is not documented.
+  "secretUnavailable",
   // Requests whose sender had hung up before the answer.
   "disconnected",
   // Those of them that the gateway had sent.
@@ -75,6 +80,8 @@ export class Tally {
   durations: DurationRecorder | undefined;
   /** What is counted beside the outcomes. */
   readonly events: Record<TalliedEvent, number> = zeros(EVENTS);
+  /** Deliveries that were refused as `overloaded`, by the attempt that this probably was. */
+  readonly overloaded: Record<string, number> = zeros(ATTEMPT_LABELS);
   /** Store calls that rejected, threw or took too long, by the name of the call. */
   readonly storeFailures: Record<StoreCall, number> = zeros(STORE_CALLS);
 
@@ -115,15 +122,20 @@ export class Tally {
         (type === "delete_my_data_event" ? eventTypeOf(trace.record) : undefined) ?? "none";
       tally.handlerFailures[eventType] = (tally.handlerFailures[eventType] ?? 0) + 1;
     }
+    if (outcome === "overloaded") {
+      const attempt = lagOf(trace.record, trace.timestampMs)?.attempt ?? "unknown";
+      this.overloaded[attempt] = (this.overloaded[attempt] ?? 0) + 1;
+    }
     if (this.durations !== undefined) measure(this.durations, trace);
   }
 
   #countNotAuthentic({ claimed }: Trace, outcome: WebhookOutcome): void {
     const name = outcome === "malformed" ? "malformed_signed" : outcome;
     const reason = NOT_AUTHENTIC.find((one) => one === name);
+    if (claimed !== "other" && outcome === "secret_unavailable") this.events.secretUnavailable += 1;
     if (claimed === undefined || reason === undefined) return;
     this.byType[claimed].notAuthentic[reason] += 1;
-    this.events.notAuthentic += 1;
+    if (claimed !== "other") this.events.notAuthentic += 1;
   }
 
   /** Counts how a handler ended after its `handler_timeout`. */
@@ -165,6 +177,8 @@ export interface MeasuredReceiver {
   readonly refusedMs: (type: RefusedType) => number;
   /** Requests that are being received, and handlers that go on after `handler_timeout`. */
   readonly inFlight: () => number;
+  /** Deliveries that wait for a place. */
+  readonly waiting: () => number;
   /** Completions that the store has not taken yet. */
   readonly completionsPending: () => number;
 }
@@ -198,3 +212,45 @@ function measure(
   const lag = type === "new_alarm" ? lagOf(record, timestampMs) : undefined;
   if (lag !== undefined) durations.record("lag", Math.max(0, lag.lagMs) / 1000);
 }
+
+/**
+ * Bounds the calls of a store, and tells the tally how long they took and which failed. A call that
+ * answers synchronously is not measured: it would cost a tenth of a delivery with the memory store.
+ */
+export class StoreCalls {
+  readonly #tally: Tally;
+
+  constructor(tally: Tally) {
+    this.#tally = tally;
+  }
+
+  /** Counts a call that failed. */
+  failed(call: StoreCall): void {
+    this.#tally.storeFailures[call] += 1;
+  }
+
+  /** Waits for `work` for at most `ms` milliseconds, then rejects with a `DeadlineError`. */
+  within<T>(ms: number, call: StoreCall, work: PromiseLike<T>): Promise<T> {
+    const startedAt = performance.now();
+    const bounded = within(ms, `store.${call}`, work);
+    const record = (): void => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      this.#tally.durations?.record("store", seconds, OPERATION[call]);
+    };
+    bounded.then(record, () => {
+      this.failed(call);
+      record();
+    });
+    return bounded;
+  }
+
+  /** Calls a method that may throw, and waits for it. */
+  async run<T>(ms: number, call: StoreCall, work: () => MaybePromise<T>): Promise<T> {
+    return this.within(ms, call, (async () => work())());
+  }
+}
+
+/** The attributes of each call, made once. */
+const OPERATION = Object.fromEntries(
+  STORE_CALLS.map((operation) => [operation, { operation }]),
+) as Readonly<Record<StoreCall, { readonly operation: StoreCall }>>;

@@ -48,15 +48,18 @@ export interface InternalTelemetry {
   readonly seesDeliveries: boolean;
 }
 
-/** A queue that jobs are written to, as far as metrics read it. Of a number that it does not know it says nothing. */
+/** What a queue says of its jobs. A number that the engine does not know is left out. */
+export interface QueueState {
+  readonly count?: number | undefined;
+  /** How long the oldest job that is due has waited for a worker, in milliseconds; 0 if none waits. */
+  readonly oldestMs?: number | undefined;
+  readonly dead?: number | undefined;
+}
+
+/** A queue that jobs are written to, as far as metrics read it. */
 export interface MeasuredQueue {
   readonly name?: string | undefined;
-  waiting?(): PromiseLike<{
-    readonly count?: number | undefined;
-    /** How long the oldest job that is due has waited for a worker, in milliseconds; 0 if none waits. */
-    readonly oldestMs?: number | undefined;
-    readonly dead?: number | undefined;
-  }>;
+  waiting?(): PromiseLike<QueueState>;
 }
 
 /** What a handler is about to do. Holds nothing of a body. */

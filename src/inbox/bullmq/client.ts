@@ -1,5 +1,5 @@
 import { invalidOption } from "../../common/errors.js";
-import { checkVersion, missingMethod } from "../../common/option-checks.js";
+import { checkVersion, requireMethods } from "../../common/option-checks.js";
 
 // The parts of BullMQ 5 and 6 that the driver uses, as structural types: a wrapped queue or worker fits them too.
 
@@ -37,6 +37,8 @@ export interface BullmqQueue {
   readonly opts?: { readonly prefix?: string | undefined };
   add(name: string, data: object, options: BullmqAddOptions): PromiseLike<unknown>;
   getJob(id: string): PromiseLike<BullmqStoredJob | undefined>;
+  /** Such as `failed`; `unknown` without such a job. */
+  getJobState(id: string): PromiseLike<string>;
   getJobs(
     types: ("waiting" | "failed")[],
     start: number,
@@ -80,14 +82,12 @@ const BULLMQ = "bullmq 5.66 and later";
 
 /** Throws `ConfigurationError` unless `queue` is a BullMQ `Queue` of a supported version. */
 export function checkQueue(queue: unknown): void {
-  const methods = ["add", "getJob", "getJobs", "getJobCounts"];
+  const methods = ["add", "getJob", "getJobState", "getJobs", "getJobCounts"];
   checkVersion("queue", queue, methods, "bullmq", BULLMQ);
-  const missing = missingMethod(queue, methods);
-  if (missing === undefined) return;
   const given = typeof queue === "string" ? " and not a queue's name" : "";
-  throw invalidOption(
-    `queue must be a Queue object of BullMQ${given}: it lacks the method ${missing}`,
-  );
+  const isOther = (name: string): string =>
+    `queue must be a Queue object of BullMQ${given}: it lacks the method ${name}`;
+  requireMethods(queue, methods, isOther);
 }
 
 /** Throws `ConfigurationError` unless `Worker` is the class of a supported version. Makes no worker. */
@@ -97,4 +97,20 @@ export function checkWorkerClass(Worker: unknown): asserts Worker is BullmqWorke
   }
   const methods = ["on", "getNextJob", "startStalledCheckTimer", "close"];
   checkVersion("Worker", Reflect.get(Worker, "prototype"), methods, "bullmq", BULLMQ);
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The job id of a delivery in BullMQ. A delivery id that is a UUID is used as it is. Any other id gets the
+ * prefix `#`, which no delivery id contains: BullMQ refuses whole numbers, and it stores jobs beside the
+ * keys of the queue itself, so a job named `wait` or `meta` would break the queue.
+ */
+export function bullmqJobId(id: string): string {
+  return UUID.test(id) ? id : `#${id}`;
+}
+
+/** The delivery id of a BullMQ job. A job that the inbox did not make keeps its own id. */
+export function deliveryIdOfBullmqJob(jobId: string): string {
+  return jobId.startsWith("#") ? jobId.slice(1) : jobId;
 }

@@ -1,49 +1,41 @@
-import { deadDeliveriesOf, type DeadDeliveries, type DeadDelivery } from "../dead-deliveries.js";
+import {
+  deadDeliveriesOf,
+  deadLettersById,
+  type DeadDeliveries,
+  type DeadDelivery,
+} from "../dead-deliveries.js";
+import { countOf, timeOf } from "../envelope.js";
 import { jobNameOf } from "../inbox-job.js";
-import { bullmqJobId, deliveryIdOfBullmqJob } from "../job-id.js";
+import {
+  bullmqJobId,
+  deliveryIdOfBullmqJob,
+  type BullmqQueue,
+  type BullmqStoredJob,
+} from "./client.js";
 import { wordsOfText } from "../queue-error.js";
-import type { BullmqQueue, BullmqStoredJob } from "./client.js";
 
 /** The failed jobs of a queue. BullMQ keeps them, with their bodies, until they are replayed or discarded. */
 export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
   // A job that the inbox did not make is listed under its own id.
   const jobOf = async (id: string): Promise<BullmqStoredJob | undefined> =>
     (await queue.getJob(bullmqJobId(id))) ?? (await queue.getJob(id));
-  const forEach = async (
-    ids: readonly string[],
+  const take = async (
+    id: string,
     act: (job: BullmqStoredJob) => PromiseLike<unknown>,
-  ): Promise<ReadonlySet<string>> => {
-    const found = new Set<string>();
-    for (const id of ids) {
-      const job = await jobOf(id);
-      if (job !== undefined && (await job.isFailed()) && (await isDone(job, act))) found.add(id);
-    }
-    return found;
+  ): Promise<boolean> => {
+    const job = await jobOf(id);
+    return job !== undefined && (await job.isFailed()) && isDone(job, act);
   };
-
-  const replay = (ids: readonly string[]) =>
-    forEach(ids, (job) => job.retry("failed", { resetAttemptsMade: true }));
-  const unhandled = async (ids: readonly string[]) => {
-    const found = new Map<string, "open" | "failed">();
-    for (const id of ids) {
-      const job = await jobOf(id);
-      if (job === undefined) continue;
-      const hasFailed = job.attemptsMade > 0 || (await job.isFailed());
-      found.set(id, hasFailed ? "failed" : "open");
-    }
-    return found;
-  };
-
-  return deadDeliveriesOf("BullMQ", {
+  const letters = deadLettersById({
     async list(limit, offset) {
       const jobs = await queue.getJobs(["failed"], offset, offset + limit - 1, true);
       // A job that was removed after its id was read is undefined.
       return jobs.filter((job) => job !== undefined).map(deadDeliveryOf);
     },
-    replay,
-    discard: (ids) => forEach(ids, (job) => job.remove()),
-    watch: () => ({ replay, unhandled }),
+    replay: (id) => take(id, (job) => job.retry("failed", { resetAttemptsMade: true })),
+    discard: (id) => take(id, (job) => job.remove()),
   });
+  return deadDeliveriesOf("BullMQ", letters);
 }
 
 /** False if another call was faster, so that the job is no longer among the failed ones. */
@@ -61,12 +53,14 @@ async function isDone(
 }
 
 function deadDeliveryOf(job: BullmqStoredJob): DeadDelivery {
-  const { id = deliveryIdOfBullmqJob(job.id ?? ""), type } = jobNameOf(job.data);
+  const { id, type } = jobNameOf(job.data);
+  const jobId = job.id ?? "";
   return {
-    id,
+    // The queue knows a job by its own id alone.
+    id: id !== undefined && bullmqJobId(id) === jobId ? id : deliveryIdOfBullmqJob(jobId),
     type,
-    attempts: job.attemptsMade,
-    failedAt: new Date(job.finishedOn ?? 0),
+    attempts: countOf(job.attemptsMade),
+    failedAt: new Date(timeOf(job.finishedOn) ?? 0),
     error: wordsOfText(job.failedReason),
   };
 }

@@ -1,12 +1,12 @@
-import { InFlightCount } from "../../common/in-flight-count.js";
+import { backend } from "#crypto";
 import { pause, within } from "../../common/timers.js";
-import { deliveryIdOfBullmqJob } from "../job-id.js";
+import { attemptOf, timeOf } from "../envelope.js";
+import { deliveryIdOfBullmqJob, type BullmqJob, type BullmqWorker } from "./client.js";
+import { pollMessages } from "../polling.js";
 import type { QueueMessage, QueueSettlement, ReceiveOptions, Receiving } from "../queue-driver.js";
-import type { BullmqJob, BullmqWorker } from "./client.js";
 
 /** How long the fetch rests after it found no job, so that a rate limit does not make it spin. */
 const IDLE_MS = 20;
-const FETCH_RETRY_MS = 1_000;
 /** How long a fetch on its way may take when the worker stops. A job that it has locked would stall. */
 const LAST_FETCH_MS = 100;
 const CLOSE_TIMEOUT_MS = 10_000;
@@ -21,13 +21,9 @@ export function receiveJobs(
   run: (message: QueueMessage) => Promise<void>,
   options: ReceiveOptions,
 ): Receiving {
-  const stopping = new AbortController();
-  const running = new InFlightCount();
-  let freeSlot: (() => void) | undefined;
-  const isStopped = () => stopping.signal.aborted;
   const onError = (error: unknown): void => options.onError(error);
 
-  const runJob = async (job: BullmqJob, token: string): Promise<void> => {
+  const runJob = async ({ job, token }: FetchedJob): Promise<void> => {
     const [lost, ended] = [new AbortController(), new AbortController()];
     const message = messageOf(job, token, lost.signal);
     const { deferredFailure } = job;
@@ -40,51 +36,44 @@ export function receiveJobs(
       }
       void keepLock(job, token, lockMs, lost, ended.signal, onError);
       await run(message);
-    } catch (error) {
-      onError(error);
     } finally {
       ended.abort();
     }
   };
 
-  const fetchJobs = async (): Promise<void> => {
-    while (!isStopped()) {
-      if (running.count() >= options.concurrency) {
-        await new Promise<void>((resolve) => (freeSlot = resolve));
-        continue;
-      }
-      const token = crypto.randomUUID();
-      try {
-        const job = await worker.getNextJob(token);
-        if (job === undefined) await pause(IDLE_MS, stopping.signal);
-        else if (isStopped()) await job.moveToWait(token);
-        else {
-          running.enter();
-          void runJob(job, token).then(() => {
-            running.leave();
-            freeSlot?.();
-          });
-        }
-      } catch (error) {
-        onError(error);
-        await pause(FETCH_RETRY_MS, stopping.signal);
-      }
-    }
-  };
-
   worker.on("error", onError);
   void Promise.resolve(worker.startStalledCheckTimer()).catch(onError);
-  const fetching = fetchJobs();
+  const take = (_most: number, signal: AbortSignal) => fetchJob(worker, signal);
+  const receiving = pollMessages({ take, run: runJob, idleMs: IDLE_MS }, options);
   return {
-    async stop({ timeoutMs = Infinity } = {}) {
-      stopping.abort();
-      freeSlot?.();
-      await running.waitUntilIdle(timeoutMs);
-      await Promise.race([fetching, pause(LAST_FETCH_MS)]);
+    async stop(given) {
+      await receiving.stop(given);
       // By force, or it waits for the command with which the idle fetch blocks.
       await within(CLOSE_TIMEOUT_MS, "the end of BullMQ's worker", worker.close(true));
     },
   };
+}
+
+interface FetchedJob {
+  readonly job: BullmqJob;
+  readonly token: string;
+}
+
+/** Resolves to the next job; to none if there is none for a while, or the worker stops. */
+async function fetchJob(worker: BullmqWorker, signal: AbortSignal): Promise<FetchedJob[]> {
+  const token = backend.randomUuid();
+  const fetch = async (): Promise<FetchedJob[]> => {
+    const job = await worker.getNextJob(token);
+    if (job === undefined) return [];
+    if (!signal.aborted) return [{ job, token }];
+    await job.moveToWait(token);
+    return [];
+  };
+  return new Promise((resolve, reject) => {
+    fetch().then(resolve, reject);
+    const end = (): void => void pause(LAST_FETCH_MS).then(() => resolve([]));
+    signal.addEventListener("abort", end, { once: true });
+  });
 }
 
 /** Renews the lock of a job until its run has ended. Aborts `lost` when another worker may have the job. */
@@ -114,11 +103,12 @@ async function keepLock(
 }
 
 function messageOf(job: BullmqJob, token: string, lost: AbortSignal): QueueMessage {
+  const putAt = timeOf(job.timestamp);
   return {
     id: deliveryIdOfBullmqJob(job.id ?? ""),
     data: job.data,
-    attempt: job.attemptsMade + 1,
-    enqueuedAt: new Date(job.timestamp),
+    attempt: attemptOf(job.attemptsMade + 1),
+    enqueuedAt: putAt === undefined ? undefined : new Date(putAt),
     lost,
     async settle(settlement) {
       try {

@@ -1,12 +1,12 @@
-import { invalidOption } from "../../common/errors.js";
-import { missingMethod, ownOptions } from "../../common/option-checks.js";
+import { requireMethods, ownOptions } from "../../common/option-checks.js";
+import { countOf, timeOf } from "../envelope.js";
 import type {
   QueueConsumer,
   QueueMessage,
   QueueProducer,
   QueueSettlement,
 } from "../queue-driver.js";
-import { checkQueueName, DEFAULT_QUEUE_NAME } from "../queue-options.js";
+import { queueNameOption } from "../queue-options.js";
 
 /** The part of a binding of Queues that the driver uses. `Queue` of `wrangler types` has it. */
 export interface QueueBinding {
@@ -84,9 +84,9 @@ export function cloudflareQueue(
   options: CloudflareProducerOptions & Partial<CloudflareQueueOptions>,
 ): QueueProducer<unknown> {
   const own = ownOptions("cloudflareQueue", options, ["queue", "deadQueue", "queueName"]);
-  const { queue, deadQueue, queueName: name = DEFAULT_QUEUE_NAME } = own;
+  const { queue, deadQueue } = own;
   checkBinding("queue", queue);
-  checkQueueName("queueName", name);
+  const name = queueNameOption(own.queueName);
   const producer: QueueProducer<unknown> = {
     name,
     maxJobBytes: MAX_JOB_BYTES,
@@ -105,21 +105,23 @@ export function cloudflareQueue(
 }
 
 function checkBinding(option: string, binding: unknown): void {
-  if (missingMethod(binding, ["send"]) === undefined) return;
-  throw invalidOption(
-    `${option} must be the binding of a queue such as env.QUEUE, with send: is it named in ` +
+  requireMethods(
+    binding,
+    ["send"],
+    () =>
+      `${option} must be the binding of a queue such as env.QUEUE, with send: is it named in ` +
       "queues.producers of the Wrangler file?",
   );
 }
 
 /** The body of a job that is sent anew or is dead. A new job is the body itself. */
-interface Resent {
+interface Resent<Value = number> {
   readonly job: unknown;
-  readonly failedRuns?: number;
-  readonly putAt?: number;
+  readonly failedRuns?: Value;
+  readonly putAt?: Value;
 }
 
-function resentOf(body: unknown): Resent {
+function resentOf(body: unknown): Resent<unknown> {
   const isResent = typeof body === "object" && body !== null && "job" in body;
   return isResent ? body : { job: body };
 }
@@ -130,8 +132,9 @@ function messageOf(
   message: CloudflareMessage,
 ): QueueMessage {
   const { id, body, attempts, timestamp } = message;
-  const { job, failedRuns = 0, putAt = timestamp.getTime() } = resentOf(body);
-  const attempt = failedRuns + attempts;
+  const { job, ...given } = resentOf(body);
+  const putAt = timeOf(given.putAt) ?? timestamp.getTime();
+  const attempt = countOf(given.failedRuns) + attempts;
 
   const send = async (settlement: QueueSettlement): Promise<void> => {
     switch (settlement.result) {

@@ -1,5 +1,4 @@
-import { invalidOption } from "../../common/errors.js";
-import { checkVersion, missingMethod } from "../../common/option-checks.js";
+import { checkVersion, requireMethods } from "../../common/option-checks.js";
 
 // The parts of the NATS clients 3 that the driver uses, as structural types: wrapped ones fit them too.
 
@@ -10,12 +9,22 @@ export interface NatsConnection {
   flush(): PromiseLike<void>;
 }
 
+/** NATS's default, for a connection that does not tell. */
+const MAX_PAYLOAD = 1_048_576;
+/** For the headers of a message, which count as payload. */
+const HEADER_BYTES = 1_024;
+
+/** The most bytes of a message beside its headers. */
+export function maxMessageBytesOf({ info }: NatsConnection): number {
+  return (info?.max_payload ?? MAX_PAYLOAD) - HEADER_BYTES;
+}
+
 /** The members of a `JetStreamClient` that the driver uses. */
 export interface NatsJetStream {
   readonly consumers: { get(stream: string, name: string): PromiseLike<NatsConsumer> };
   publish(
     subject: string,
-    data: string,
+    data: string | Uint8Array,
     options: { readonly msgID: string },
   ): PromiseLike<{ readonly seq: number; readonly duplicate: boolean }>;
   jetstreamManager(): PromiseLike<NatsManager>;
@@ -95,13 +104,7 @@ const NATS = "@nats-io/jetstream 3 with a connection of @nats-io/transport-node 
 export function checkClients(connection: unknown, jetstream: unknown): void {
   const methods = ["publish", "jetstreamManager"];
   checkVersion("jetstream", jetstream, methods, "@nats-io/jetstream", NATS);
-  const missing = missingMethod(jetstream, methods);
-  if (missing !== undefined) {
-    throw invalidOption(`jetstream must be jetstream(connection): it lacks the method ${missing}`);
-  }
-  if (missingMethod(connection, ["flush"]) !== undefined) {
-    throw invalidOption(
-      "connection must be the connection of jetstream: it lacks the method flush",
-    );
-  }
+  const isOther = (what: string) => (name: string) => `${what}: it lacks the method ${name}`;
+  requireMethods(jetstream, methods, isOther("jetstream must be jetstream(connection)"));
+  requireMethods(connection, ["flush"], isOther("connection must be the connection of jetstream"));
 }

@@ -1,10 +1,16 @@
+import type { QueueState } from "../../telemetry/telemetry.js";
 import { invalidOption } from "../../common/errors.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { deadDeliveriesOf, type DeadDeliveries } from "../dead-deliveries.js";
 import { DEAD_RECORD_BYTES } from "../dead-record.js";
-import type { QueueDriver, QueueState } from "../queue-driver.js";
-import { checkQueueName, DEFAULT_QUEUE_NAME } from "../queue-options.js";
-import { checkClients, type NatsConnection, type NatsJetStream } from "./client.js";
+import type { QueueDriver } from "../queue-driver.js";
+import { queueNameOption } from "../queue-options.js";
+import {
+  checkClients,
+  maxMessageBytesOf,
+  type NatsConnection,
+  type NatsJetStream,
+} from "./client.js";
 import { deadLettersOf, tokenOf } from "./dead-letters.js";
 import { receiveMessages } from "./receive.js";
 import { CONSUMER, NatsStreams } from "./streams.js";
@@ -30,10 +36,6 @@ export interface NatsQueueOptions {
 }
 
 const OPTION_NAMES = ["connection", "jetstream", "queueName", "replicas"];
-/** NATS's default, for a connection that does not tell. */
-const MAX_PAYLOAD = 1_048_576;
-/** For the headers of a message, which count as payload. */
-const HEADER_BYTES = 1_024;
 
 /**
  * The queue driver for NATS JetStream, from server 2.9 on.
@@ -58,26 +60,30 @@ const HEADER_BYTES = 1_024;
  */
 export function natsQueue(options: NatsQueueOptions): QueueDriver<unknown> & DeadDeliveries {
   const own = ownOptions("natsQueue", options, OPTION_NAMES);
-  const { connection, jetstream, queueName: name = DEFAULT_QUEUE_NAME } = own;
+  const { connection, jetstream } = own;
   checkClients(connection, jetstream);
-  checkQueueName("queueName", name);
+  const name = queueNameOption(own.queueName);
   if (name.includes(".")) throw invalidOption("queueName must have no dot: it names a stream");
   const replicas = integerOption("replicas", own.replicas, { fallback: 1, min: 1, max: 5 });
   const streams = new NatsStreams(jetstream, name, replicas);
-  const { max_payload: maxPayload = MAX_PAYLOAD } = connection.info ?? {};
+  const dead = deadDeliveriesOf("NATS", deadLettersOf(streams));
   return {
     name,
-    maxJobBytes: maxPayload - HEADER_BYTES - DEAD_RECORD_BYTES,
+    maxJobBytes: maxMessageBytesOf(connection) - DEAD_RECORD_BYTES,
     extends: "message",
     async put(job) {
       await streams.open();
       // The id of the message: within two minutes NATS drops a second job of the same delivery.
       const subject = `${name}.${tokenOf(job.id)}.job`;
-      await jetstream.publish(subject, JSON.stringify(job), { msgID: job.id });
+      const { duplicate } = await jetstream.publish(subject, JSON.stringify(job), {
+        msgID: job.id,
+      });
+      // The first job waits, runs, is handled or dead. A 200 for a dead one would lose the delivery.
+      if (duplicate) await dead.replay([job.id]);
     },
     waiting: () => stateOf(streams),
     receive: (run, receiveOptions) => receiveMessages(streams, connection, run, receiveOptions),
-    ...deadDeliveriesOf("NATS", deadLettersOf(streams)),
+    ...dead,
   };
 }
 

@@ -1,88 +1,71 @@
-import { InFlightCount } from "../../common/in-flight-count.js";
-import { pause } from "../../common/timers.js";
+import { startBackgroundTimer } from "../../common/timers.js";
 import { deadRecordOf, jsonOf } from "../dead-record.js";
 import { jobNameOf } from "../inbox-job.js";
+import { pollMessages } from "../polling.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";
-import { MAX_CRASHES } from "../queue-options.js";
-import type { NatsConnection, NatsConsumer, NatsMessage, NatsPull } from "./client.js";
+import {
+  maxMessageBytesOf,
+  type NatsConnection,
+  type NatsConsumer,
+  type NatsMessage,
+  type NatsPull,
+} from "./client.js";
 import { copyIdOf, placeOf, tokenOf } from "./dead-letters.js";
 import { CONSUMER, type NatsStreams } from "./streams.js";
 
-/** How long the server may take to answer that there is no message. */
-const PULL_MS = 30_000;
-const RETRY_MS = 1_000;
+/** How long a pull waits for a message. A stop waits as long. */
+const PULL_MS = 2_000;
+/** After this time from a stop, no pull is open at the server. */
+const LAST_PULL_MS = 2 * PULL_MS;
 const NANOS_PER_MS = 1_000_000;
 
-/** Takes messages one by one, in as many loops as messages may run at once. */
+/** Pulls as many messages as may run, and runs each as it comes. */
 export function receiveMessages(
   streams: NatsStreams,
   connection: NatsConnection,
   run: (message: QueueMessage) => Promise<void>,
   options: ReceiveOptions,
 ): Receiving {
-  const { concurrency, leaseMs } = options;
-  /** The pulls that wait for a message. */
-  const pulls = new Set<NatsPull>();
-  const stopping = new AbortController();
-  const isStopped = () => stopping.signal.aborted;
+  const { leaseMs } = options;
+  let isStopped = false;
+  /** The last one: it may wait for messages. */
+  let pull: NatsPull | undefined;
   let opening: Promise<NatsConsumer> | undefined;
 
   const runMessage = async (received: NatsMessage): Promise<void> => {
     const { delayMs } = placeOf(received.subject);
-    const { deliveryCount } = received.info;
-    if (delayMs > 0 && deliveryCount === 1) {
+    if (delayMs > 0 && received.info.deliveryCount === 1) {
       received.nak(delayMs);
       return;
     }
     const message = messageOf(received, { streams, connection, leaseMs });
-    if (deliveryCount - (delayMs > 0 ? 2 : 1) <= MAX_CRASHES) {
-      await run(message);
-      return;
-    }
-    const reason = "its workers crashed too often";
-    // Reported before it is written: after a crash in between, the next worker reports it again.
-    options.onBuried(message, reason);
-    await message.settle({ result: "dead", error: new Error(reason) });
+    if (!isStopped) await run(message);
+    // Not given back as it is: the server would count that like a crash.
+    else await message.settle({ result: "retry", afterMs: 0, isLeased: true });
   };
 
-  /** The next message; undefined if there is none for a while, or the worker stops. */
-  const nextOf = async (consumer: NatsConsumer): Promise<NatsMessage | undefined> => {
-    const pull = await consumer.fetch({ max_messages: 1, expires: PULL_MS });
-    pulls.add(pull);
+  async function* take(most: number, signal: AbortSignal): AsyncGenerator<NatsMessage> {
     try {
-      // Not awaited: it ends when the loop below has.
-      if (isStopped()) void pull.close();
-      for await (const message of pull) return message;
-      return undefined;
-    } finally {
-      pulls.delete(pull);
+      opening ??= openConsumer(streams, leaseMs);
+      const consumer = await opening;
+      if (signal.aborted) return;
+      pull = await consumer.fetch({ max_messages: most, expires: PULL_MS });
+      yield* pull;
+    } catch (error) {
+      opening = undefined;
+      streams.reset();
+      throw error;
     }
-  };
+  }
 
-  const takeMessages = async (): Promise<void> => {
-    while (!isStopped()) {
-      try {
-        opening ??= openConsumer(streams, leaseMs);
-        const received = await nextOf(await opening);
-        if (received === undefined) continue;
-        if (isStopped()) received.nak();
-        else await runMessage(received);
-      } catch (error) {
-        options.onError(error);
-        opening = undefined;
-        streams.reset();
-        await pause(RETRY_MS);
-      }
-    }
-  };
-
-  const loops = new InFlightCount();
-  for (let slot = 0; slot < concurrency; slot += 1) loops.track(takeMessages());
+  const receiving = pollMessages({ take, run: runMessage, idleMs: 0 }, options);
   return {
-    async stop({ timeoutMs = Infinity } = {}) {
-      stopping.abort();
-      for (const pull of pulls) void pull.close();
-      await loops.waitUntilIdle(timeoutMs);
+    async stop(given) {
+      isStopped = true;
+      // A message on its way to a pull that is closed would count like a crash. So the server ends the pull, unless it
+      // is away.
+      startBackgroundTimer(LAST_PULL_MS, () => void pull?.close());
+      await receiving.stop(given);
     },
   };
 }
@@ -119,10 +102,13 @@ function messageOf(
   const { streams, connection, leaseMs } = given;
   const { name, deadName, jetstream } = streams;
   const data = jsonOf(received.data);
-  const id = String(received.seq);
   const place = placeOf(received.subject);
-  const { attempt } = place;
-  const token = place.token ?? tokenOf(jobNameOf(data).id ?? id);
+  const { strange = `#${String(received.seq)}`, attempt, delayMs: waitedMs } = place;
+  // The first receipt of a copy with a delay gives it back.
+  const crashes = place.crashes + received.info.deliveryCount - (waitedMs > 0 ? 2 : 1);
+  // Of the job and not of the subject: no one else's junk may replace the dead job of a delivery.
+  const { id = strange } = jobNameOf(data);
+  const token = tokenOf(id);
   // The server takes any worker's acknowledgement of a message, so each must know when it has lost it. The server began
   // to count before the message was here, and does not say when: a busy process leaves a quarter for the way.
   let heldUntil = performance.now() + 0.75 * leaseMs;
@@ -131,6 +117,7 @@ function messageOf(
     id,
     data,
     attempt,
+    crashes,
     enqueuedAt: received.time,
     async extend() {
       if (isLost()) return false;
@@ -148,11 +135,13 @@ function messageOf(
         if (isRetry) {
           const next = attempt + (settlement.error === undefined ? 0 : 1);
           const delayMs = String(Math.ceil(settlement.afterMs));
-          const subject = `${name}.${token}.again.${String(next)}.${delayMs}`;
-          await jetstream.publish(subject, JSON.stringify(data), { msgID });
+          const kept = String(settlement.isLeased === true ? crashes : 0);
+          const subject = `${name}.${token}.again.${String(next)}.${delayMs}.${kept}`;
+          await jetstream.publish(subject, received.data, { msgID });
         } else {
-          const record = deadRecordOf(message, settlement.error);
-          await jetstream.publish(`${deadName}.${token}`, JSON.stringify(record), { msgID });
+          const mostBytes = maxMessageBytesOf(connection);
+          const record = deadRecordOf(message, settlement.error, received.data, mostBytes);
+          await jetstream.publish(`${deadName}.${token}`, record, { msgID });
         }
       }
       return received.ackAck();

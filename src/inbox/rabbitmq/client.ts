@@ -1,10 +1,17 @@
+import { backend } from "#crypto";
+
 // The parts of amqplib's promise API that the driver uses, as structural types: wrapped ones fit them too.
 
-declare const Buffer: { from(text: string): Uint8Array };
+declare const Buffer: { from(content: string | Uint8Array): Uint8Array };
 
 /** The content of a message. amqplib takes nothing but a `Buffer`. */
 export function contentOf(value: unknown): Uint8Array {
-  return Buffer.from(JSON.stringify(value));
+  return Buffer.from(value instanceof Uint8Array ? value : JSON.stringify(value));
+}
+
+/** The name of a job that the inbox did not make: it has no id that stays the same. */
+export async function contentNameOf(content: Uint8Array): Promise<string> {
+  return backend.sha256(new TextDecoder().decode(content));
 }
 
 /** The members of a connection that the driver uses. */
@@ -14,18 +21,15 @@ export interface AmqpConnection {
   on(event: "error" | "close", listener: (error?: Error) => void): unknown;
 }
 
+/** The default of RabbitMQ 4 for the size of a message is 16 MiB. */
+export const MAX_JOB_BYTES = 16_000_000;
+
 /** What a message is published with. */
-export interface AmqpPublishOptions extends Partial<AmqpReplyAddress> {
+interface AmqpPublishOptions {
   readonly persistent?: true;
   readonly mandatory?: true;
   readonly messageId?: string;
   readonly headers?: object;
-}
-
-/** Where to report how the run of a message ended. */
-export interface AmqpReplyAddress {
-  readonly replyTo: string;
-  readonly correlationId: string;
 }
 
 /** The members of a confirm channel that the driver uses. */
@@ -34,7 +38,7 @@ export interface AmqpChannel {
     queue: string,
     options:
       | { readonly durable: true; readonly arguments: object }
-      | { readonly exclusive: true; readonly autoDelete: true },
+      | { readonly durable: false; readonly exclusive: true },
   ): PromiseLike<unknown>;
   checkQueue(queue: string): PromiseLike<{ readonly messageCount: number }>;
   prefetch(count: number): PromiseLike<unknown>;
@@ -48,12 +52,10 @@ export interface AmqpChannel {
   consume(
     queue: string,
     onMessage: (message: AmqpMessage | null) => void,
-    options?: { readonly noAck: true },
   ): PromiseLike<{ readonly consumerTag: string }>;
   cancel(consumerTag: string): PromiseLike<unknown>;
   get(queue: string): PromiseLike<AmqpMessage | false>;
   ack(message: AmqpMessage): void;
-  nack(message: AmqpMessage, allUpTo: boolean, requeue: boolean): void;
   nackAll(requeue: boolean): void;
   close(): PromiseLike<void>;
   on(event: "error" | "close", listener: (error?: Error) => void): unknown;
@@ -63,11 +65,8 @@ export interface AmqpChannel {
 /** A message that a channel has received. */
 export interface AmqpMessage {
   readonly content: Uint8Array;
-  readonly fields: { readonly deliveryTag: number };
   readonly properties: {
     readonly messageId?: unknown;
-    readonly replyTo?: unknown;
-    readonly correlationId?: unknown;
     readonly headers?: Readonly<Record<string, unknown>> | undefined;
   };
 }

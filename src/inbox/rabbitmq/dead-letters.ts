@@ -1,100 +1,102 @@
+import { pause } from "../../common/timers.js";
 import type { DeadDelivery, DeadLetters } from "../dead-deliveries.js";
-import { jsonOf, readDeadRecord } from "../dead-record.js";
-import type { WatchedReplay } from "../growing-replay.js";
-import type { AmqpChannel, AmqpMessage } from "./client.js";
+import { readDeadRecord } from "../dead-record.js";
+import { QueueError } from "../queue-error.js";
+import { contentNameOf, type AmqpChannel } from "./client.js";
 import type { RabbitLink } from "./link.js";
 
-/** RabbitMQ can only take messages and give them back, so each call reads the dead queue from its start. */
-export function deadLettersOf(link: RabbitLink): DeadLetters {
-  /** Calls `visit` with each dead job until it returns false, and gives back all that it did not acknowledge. */
-  const visitAll = async (
-    visit: (
-      record: ReturnType<typeof readDeadRecord>,
-      message: AmqpMessage,
-      channel: AmqpChannel,
-    ) => boolean | Promise<boolean>,
+/** How many jobs are read before they are waited for. */
+const LOT_SIZE = 100;
+const LOCK_RETRY_MS = 200;
+const LOCK_TIMEOUT_MS = 60_000;
+/** RESOURCE_LOCKED: the queue belongs to another connection. */
+const LOCKED = 405;
+
+/**
+ * RabbitMQ can only take messages and give them back, so each call reads the dead queue from its start, and has it
+ * for itself: a job that another call holds would not be found.
+ */
+export function deadLettersOf(newLink: () => RabbitLink): DeadLetters {
+  /** Gives back what `read` did not acknowledge. */
+  const reading = async (
+    read: (link: RabbitLink, channel: AmqpChannel) => Promise<void>,
   ): Promise<void> => {
-    const { connection } = await link.open();
-    const channel = await connection.createConfirmChannel();
-    // Its errors reject the calls below.
-    channel.on("error", () => undefined);
+    const link = await lockedLink(newLink);
     try {
-      let message = await channel.get(link.deadName);
-      while (message !== false) {
-        const { messageId } = message.properties;
-        const record = readDeadRecord(message.content, String(messageId));
-        if (!(await visit(record, message, channel))) break;
-        message = await channel.get(link.deadName);
-      }
+      const { channel } = await link.open();
+      await read(link, channel);
+      // The close does it too, but the next call may come before that.
       channel.nackAll(true);
-      await channel.close();
-    } catch (error) {
-      // Gives back what was taken: no one would see it as long as the channel is open.
-      await channel.close().then(undefined, () => undefined);
-      throw error;
+    } finally {
+      await link.close();
     }
-  };
-  const takeAll = async (
-    ids: readonly string[],
-    take: (data: unknown, id: string) => Promise<void>,
-  ): Promise<ReadonlySet<string>> => {
-    const found = new Set<string>();
-    await visitAll(async ({ delivery: { id }, data }, message, channel) => {
-      if (!ids.includes(id)) return true;
-      // A delivery that died twice is replayed once.
-      if (!found.has(id)) await take(data, id);
-      channel.ack(message);
-      found.add(id);
-      return true;
-    });
-    return found;
   };
 
   return {
     async list(limit, offset) {
       const listed: DeadDelivery[] = [];
-      await visitAll(({ delivery }) => listed.push(delivery) < offset + limit);
-      return listed.slice(offset);
+      await reading(async (link, channel) => {
+        for (let read = 0; read < offset + limit; read += 1) {
+          const dead = await nextOf(link, channel);
+          if (dead === undefined) return;
+          if (read >= offset) listed.push(dead.delivery);
+        }
+      });
+      return listed;
     },
-    replay: (ids) => takeAll(ids, (data) => link.put(data)),
-    discard: (ids) => takeAll(ids, () => Promise.resolve()),
-    watch: () => watchedReplay(link, takeAll),
+    async take(ids, max, then) {
+      const found = new Set<string>();
+      const isWanted = (id: string) => ids === "all" || ids.includes(id);
+      await reading(async (link, channel) => {
+        const { messageCount } = await channel.checkQueue(link.deadName);
+        const isDone = (read: number) =>
+          found.size >= max ||
+          (read >= messageCount && (ids === "all" || found.size >= ids.length));
+        let taking: Promise<void>[] = [];
+        for (let read = 0; !isDone(read); read += 1) {
+          const dead = await nextOf(link, channel);
+          if (dead === undefined) break;
+          const { message, content, delivery } = dead;
+          // Beyond those that were dead at the start, one that was found has died again. A delivery that died twice
+          // before is one, but each of its jobs is put: only its worker knows which of them is handled.
+          const isNew = read < messageCount || !found.has(delivery.id);
+          if (!isWanted(delivery.id) || !isNew) continue;
+          found.add(delivery.id);
+          const put = then === "replay" ? link.put(content) : Promise.resolve();
+          taking.push(put.then(() => channel.ack(message)));
+          if (taking.length < LOT_SIZE) continue;
+          await Promise.all(taking);
+          taking = [];
+        }
+        await Promise.all(taking);
+      });
+      return found;
+    },
   };
 }
 
-/** RabbitMQ cannot look a job up, so the worker replies to a queue of this replay how the run ended. */
-async function watchedReplay(
-  link: RabbitLink,
-  takeAll: (
-    ids: readonly string[],
-    take: (data: unknown, id: string) => Promise<void>,
-  ) => Promise<ReadonlySet<string>>,
-): Promise<WatchedReplay> {
-  const states = new Map<string, "open" | "failed">();
-  const replyTo = `${link.name}.replay.${crypto.randomUUID()}`;
-  const { connection, closed } = await link.open();
-  const channel = await connection.createConfirmChannel();
-  channel.on("error", () => undefined);
-  await channel.assertQueue(replyTo, { exclusive: true, autoDelete: true });
-  const onReply = (reply: AmqpMessage | null): void => {
-    const id = String(reply?.properties.correlationId);
-    if (reply !== null && jsonOf(reply.content) === true) states.set(id, "failed");
-    else states.delete(id);
-  };
-  await channel.consume(replyTo, onReply, { noAck: true });
-  return {
-    replay: (ids) =>
-      takeAll(ids, (data, id) => {
-        states.set(id, "open");
-        return link.put(data, { replyTo, correlationId: id });
-      }),
-    unhandled(ids) {
-      // Its replies are lost.
-      if (closed.aborted) return Promise.reject(closed.reason as Error);
-      return Promise.resolve(new Map([...states].filter(([id]) => ids.includes(id))));
-    },
-    async end() {
-      await channel.close().then(undefined, () => undefined);
-    },
-  };
+/** The next dead job. Undefined: there is none. */
+async function nextOf({ deadName }: RabbitLink, channel: AmqpChannel) {
+  const message = await channel.get(deadName);
+  if (message === false) return undefined;
+  const { content } = message;
+  return { message, ...readDeadRecord(content, await contentNameOf(content)) };
+}
+
+/** A connection that has the dead queue for itself, by a queue that only one connection can have. */
+async function lockedLink(newLink: () => RabbitLink): Promise<RabbitLink> {
+  for (let waitedMs = 0; waitedMs < LOCK_TIMEOUT_MS; waitedMs += LOCK_RETRY_MS) {
+    const link = newLink();
+    const { channel } = await link.open();
+    try {
+      await channel.assertQueue(`${link.deadName}.lock`, { durable: false, exclusive: true });
+      return link;
+    } catch (error) {
+      await link.close();
+      const { code } = Object(error) as { readonly code?: unknown };
+      if (code !== LOCKED) throw error;
+    }
+    await pause(LOCK_RETRY_MS);
+  }
+  throw new QueueError("another call reads the dead jobs: wait for its end");
 }

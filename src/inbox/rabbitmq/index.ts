@@ -2,8 +2,8 @@ import { invalidOption } from "../../common/errors.js";
 import { ownOptions } from "../../common/option-checks.js";
 import { deadDeliveriesOf, type DeadDeliveries } from "../dead-deliveries.js";
 import type { QueueDriver } from "../queue-driver.js";
-import { checkQueueName, DEFAULT_QUEUE_NAME } from "../queue-options.js";
-import type { AmqpConnection } from "./client.js";
+import { queueNameOption } from "../queue-options.js";
+import { MAX_JOB_BYTES, type AmqpConnection } from "./client.js";
 import { deadLettersOf } from "./dead-letters.js";
 import { RabbitLink } from "./link.js";
 import { receiveMessages } from "./receive.js";
@@ -14,7 +14,7 @@ export type { DeadDeliveries, DeadDelivery, Discarded, Replayed } from "../dead-
 export interface RabbitmqQueueOptions {
   /**
    * Connects by amqplib: `() => amqplib.connect(url)`. It is called when a connection is first needed and after it
-   * was lost: one for `put` and the dead jobs, and one for each worker.
+   * was lost: one for `put`, one for each worker, and one for each call about the dead jobs.
    */
   connect: () => PromiseLike<AmqpConnection>;
   /**
@@ -26,12 +26,10 @@ export interface RabbitmqQueueOptions {
 
 /** A driver that owns its connections. */
 export interface RabbitmqQueue extends QueueDriver<unknown>, DeadDeliveries {
-  /** Closes the connection of `put` and of the dead jobs. Never rejects. Stop the workers before it. */
+  /** Closes the connection of `put`. Never rejects. Stop the workers before it. */
   close(): Promise<void>;
 }
 
-/** The default of RabbitMQ 4 for the size of a message is 16 MiB. */
-const MAX_JOB_BYTES = 16_000_000;
 /** RabbitMQ closes the channel of a message that is not acknowledged for 30 minutes, by default. */
 const MAX_RUN_MS = 29 * 60_000;
 
@@ -55,12 +53,13 @@ const MAX_RUN_MS = 29 * 60_000;
  */
 export function rabbitmqQueue(options: RabbitmqQueueOptions): RabbitmqQueue {
   const own = ownOptions("rabbitmqQueue", options, ["connect", "queueName"]);
-  const { connect, queueName: name = DEFAULT_QUEUE_NAME } = own;
+  const { connect } = own;
   if (typeof connect !== "function") {
     throw invalidOption("connect must be a function: () => amqplib.connect(url)");
   }
-  checkQueueName("queueName", name);
-  const link = new RabbitLink(connect, name);
+  const name = queueNameOption(own.queueName);
+  const newLink = () => new RabbitLink(connect, name);
+  const link = newLink();
   return {
     name,
     maxJobBytes: MAX_JOB_BYTES,
@@ -72,8 +71,8 @@ export function rabbitmqQueue(options: RabbitmqQueueOptions): RabbitmqQueue {
       const { messageCount: dead } = await channel.checkQueue(link.deadName);
       return { count: (await channel.checkQueue(name)).messageCount, dead };
     },
-    receive: (run, given) => receiveMessages(new RabbitLink(connect, name), run, given),
-    ...deadDeliveriesOf("RabbitMQ", deadLettersOf(link)),
+    receive: (run, given) => receiveMessages(newLink(), run, given),
+    ...deadDeliveriesOf("RabbitMQ", deadLettersOf(newLink)),
     close: () => link.close(),
   };
 }

@@ -1,12 +1,7 @@
+import { backend } from "#crypto";
 import { pause, within } from "../../common/timers.js";
 import { QueueError, queueErrorOf } from "../queue-error.js";
-import {
-  contentOf,
-  type AmqpChannel,
-  type AmqpConnection,
-  type AmqpMessage,
-  type AmqpReplyAddress,
-} from "./client.js";
+import { contentOf, type AmqpChannel, type AmqpConnection, type AmqpMessage } from "./client.js";
 
 /** What a job of ours has beside its content. */
 export interface JobHeaders {
@@ -14,16 +9,15 @@ export interface JobHeaders {
   readonly attempt: number;
   /** When it was first put: Unix milliseconds. */
   readonly enqueuedAt: number;
+  /** How often its workers crashed before this message was made. */
+  readonly crashes: number;
 }
 
 const CONNECT_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 5_000;
-const SECOND_MS = 1_000;
 /** RabbitMQ refuses messages for a moment after two clients have declared a quorum queue at once. */
 const REFUSED_MS = 200;
 const MOST_REFUSALS = 5;
-/** A quorum queue that never drops a message: it moves it on only when the next queue has it. */
-const QUORUM = { "x-queue-type": "quorum", "x-overflow": "reject-publish" };
 /**
  * RabbitMQ 4 drops a message after 20 receipts by default. The driver buries a job after fewer crashes, and reads
  * dead jobs as often as someone looks.
@@ -67,16 +61,21 @@ export class RabbitLink {
     this.#opening = undefined;
     const link = await opening?.catch(() => undefined);
     if (link === undefined || link.closed.aborted) return;
+    const { channel, connection } = link;
+    const close = async (): Promise<void> => {
+      // The connection alone may close before the last acknowledgements of its channel are sent.
+      await channel.close();
+      await connection.close();
+    };
     // A connection that died unnoticed does not answer.
-    const closing = within(CLOSE_TIMEOUT_MS, "close", link.connection.close());
-    await closing.catch(() => undefined);
+    await within(CLOSE_TIMEOUT_MS, "close", close()).catch(() => undefined);
   }
 
   /** Publishes a job for its first attempt. */
-  async put(job: unknown, reply?: AmqpReplyAddress): Promise<void> {
-    const headers = { attempt: 1, enqueuedAt: Date.now() };
+  async put(job: unknown): Promise<void> {
+    const headers = { attempt: 1, enqueuedAt: Date.now(), crashes: 0 };
     const open = await this.open();
-    await this.#publish(open, MOST_REFUSALS, this.name, contentOf(job), headers, reply);
+    await this.#publish(open, MOST_REFUSALS, this.name, contentOf(job), headers);
   }
 
   /**
@@ -93,16 +92,15 @@ export class RabbitLink {
     content: Uint8Array,
     headers: JobHeaders,
     afterMs: number,
-    reply: AmqpReplyAddress | undefined,
   ): Promise<void> {
     const { channel, delays } = open;
-    const delayMs = roundedUp(afterMs);
+    const delayMs = delayOfQueue(afterMs);
     const queue = `${this.name}.retry.${String(delayMs)}`;
     if (!delays.has(queue)) {
       await declare(channel, queue, { "x-message-ttl": delayMs, ...deadLettersTo(this.name) });
       delays.add(queue);
     }
-    await this.publish(open, queue, content, headers, reply);
+    await this.publish(open, queue, content, headers);
   }
 
   /** Resolves when the queue has the message on a majority of its servers. If it refuses the message, tries again. */
@@ -164,20 +162,15 @@ export class RabbitLink {
   }
 }
 
-type Message = readonly [
-  queue: string,
-  content: Uint8Array,
-  headers: JobHeaders,
-  reply?: AmqpReplyAddress | undefined,
-];
+type Message = readonly [queue: string, content: Uint8Array, headers: JobHeaders];
 
 /** Publishes a message once. Resolves to the error if the queue or a closed channel has not taken it. */
 async function refusalOf(
   { channel, returned }: OpenLink,
-  ...[queue, content, headers, reply]: Message
+  ...[queue, content, headers]: Message
 ): Promise<unknown> {
-  const messageId = crypto.randomUUID();
-  const options = { persistent: true, mandatory: true, messageId, headers, ...reply } as const;
+  const messageId = backend.randomUuid();
+  const options = { persistent: true, mandatory: true, messageId, headers } as const;
   return new Promise((resolve) => {
     channel.publish("", queue, content, options, (error) => {
       // The return comes before the confirmation.
@@ -186,6 +179,10 @@ async function refusalOf(
     });
   });
 }
+
+const SECOND_MS = 1_000;
+/** A quorum queue that never drops a message: it moves it on only when the next queue has it. */
+const QUORUM = { "x-queue-type": "quorum", "x-overflow": "reject-publish" };
 
 function deadLettersTo(queue: string): object {
   return {
@@ -209,7 +206,7 @@ async function declare(channel: AmqpChannel, queue: string, own: object): Promis
 }
 
 /** Four delays for each doubling, so that there are few queues: 1 s, 1.25 s, … 8 s, 10 s, 12 s, 14 s, 16 s, 20 s. */
-function roundedUp(ms: number): number {
+function delayOfQueue(ms: number): number {
   const atLeast = Math.max(ms, SECOND_MS);
   const step = (SECOND_MS / 4) * 2 ** Math.floor(Math.log2(atLeast / SECOND_MS));
   return Math.ceil(atLeast / step) * step;

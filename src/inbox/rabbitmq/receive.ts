@@ -1,9 +1,11 @@
 import { InFlightCount } from "../../common/in-flight-count.js";
 import { MAX_TIMER_MS, pause, within } from "../../common/timers.js";
-import { deadRecordOf, jsonOf } from "../dead-record.js";
+import { DEAD_RECORD_BYTES, deadRecordOf, jsonOf } from "../dead-record.js";
+import { attemptOf, countOf, timeOf } from "../envelope.js";
+import { jobNameOf } from "../inbox-job.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";
-import { MAX_CRASHES, SETTLE_TIMEOUT_MS } from "../queue-options.js";
-import { contentOf, type AmqpMessage, type AmqpReplyAddress } from "./client.js";
+import { SETTLE_TIMEOUT_MS } from "../queue-options.js";
+import { contentNameOf, contentOf, MAX_JOB_BYTES, type AmqpMessage } from "./client.js";
 import type { JobHeaders, OpenLink, RabbitLink } from "./link.js";
 
 const RECONNECT_MS = 1_000;
@@ -22,18 +24,13 @@ export function receiveMessages(
     const lost = new AbortController();
     open.held.add(lost);
     try {
-      const message = messageOf(received, lost.signal, link, open);
-      const crashes = Number(received.properties.headers?.["x-delivery-count"] ?? 0);
-      if (crashes <= MAX_CRASHES) {
-        await run(message);
-        return;
+      const message = await messageOf(received, lost.signal, link, open);
+      if (!isStopped()) await run(message);
+      // Not given back as it is: RabbitMQ would count that like a crash.
+      else {
+        const settling = message.settle({ result: "retry", afterMs: 0, isLeased: true });
+        await within(SETTLE_TIMEOUT_MS, "settle", settling);
       }
-      const reason = "its workers crashed too often";
-      // Reported before it is written: after a crash in between, the next worker reports it again.
-      options.onBuried(message, reason);
-      const settling = message.settle({ result: "dead", error: new Error(reason) });
-      // It goes on as long as the queue refuses it, and must not hold up the end of the worker.
-      await within(SETTLE_TIMEOUT_MS, "settle", settling);
     } catch (error) {
       options.onError(error);
     } finally {
@@ -48,7 +45,6 @@ export function receiveMessages(
     const { consumerTag } = await channel.consume(link.name, (received) => {
       // Null: RabbitMQ has ended the consumer, as when its queue is deleted.
       if (received === null) void link.close();
-      else if (isStopped()) channel.nack(received, false, true);
       else running.track(runMessage(received, open));
     });
     await pause(MAX_TIMER_MS, AbortSignal.any([closed, stopping.signal]));
@@ -80,58 +76,48 @@ export function receiveMessages(
   };
 }
 
-function messageOf(
+async function messageOf(
   received: AmqpMessage,
   lost: AbortSignal,
   link: RabbitLink,
   open: OpenLink,
-): QueueMessage {
+): Promise<QueueMessage> {
   const { channel, closed } = open;
   const isClosed = () => closed.aborted;
-  const { content, properties, fields } = received;
-  const { attempt = 1, enqueuedAt } = (properties.headers ?? {}) as Partial<JobHeaders>;
-  const headers = (next: number): JobHeaders => ({
+  const { content, properties } = received;
+  const data = jsonOf(content);
+  const given: Partial<Record<keyof JobHeaders, unknown>> = properties.headers ?? {};
+  const attempt = attemptOf(given.attempt);
+  const enqueuedAt = timeOf(given.enqueuedAt);
+  const crashes = countOf(given.crashes) + countOf(properties.headers?.["x-delivery-count"]);
+  const headers = (next: number, kept = 0): JobHeaders => ({
     attempt: next,
     enqueuedAt: enqueuedAt ?? Date.now(),
+    crashes: kept,
   });
-  const reply = replyAddressOf(properties);
   const message: QueueMessage = {
-    id:
-      typeof properties.messageId === "string" ? properties.messageId : String(fields.deliveryTag),
-    data: jsonOf(content),
+    id: jobNameOf(data).id ?? (await contentNameOf(content)),
+    data,
     attempt,
+    crashes,
     enqueuedAt: enqueuedAt === undefined ? undefined : new Date(enqueuedAt),
     lost,
     async settle(settlement) {
       if (isClosed()) return false;
-      const isFailed = settlement.result !== "done" && settlement.error !== undefined;
-      const isOpen = settlement.result === "retry" && !isFailed;
       if (settlement.result === "retry") {
-        const next = headers(isFailed ? attempt + 1 : attempt);
-        const { afterMs } = settlement;
-        await link.publishLater(open, content, next, afterMs, isOpen ? reply : undefined);
+        const { afterMs, error, isLeased } = settlement;
+        const kept = isLeased === true ? crashes : 0;
+        const next = headers(error === undefined ? attempt : attempt + 1, kept);
+        await link.publishLater(open, content, next, afterMs);
       } else if (settlement.result === "dead") {
-        const record = contentOf(deadRecordOf(message, settlement.error));
-        await link.publish(open, link.deadName, record, headers(attempt));
+        const mostBytes = MAX_JOB_BYTES + DEAD_RECORD_BYTES;
+        const record = deadRecordOf(message, settlement.error, content, mostBytes);
+        await link.publish(open, link.deadName, contentOf(record), headers(attempt));
       }
       if (isClosed()) return false;
-      if (reply !== undefined && !isOpen) {
-        const { replyTo, correlationId } = reply;
-        // Without confirmation: the replay may have ended, and its queue with it.
-        channel.publish("", replyTo, contentOf(isFailed), { correlationId }, () => undefined);
-      }
       channel.ack(received);
       return true;
     },
   };
   return message;
-}
-
-/** Only a growing replay has one. */
-function replyAddressOf({
-  replyTo,
-  correlationId,
-}: AmqpMessage["properties"]): AmqpReplyAddress | undefined {
-  if (typeof replyTo !== "string" || typeof correlationId !== "string") return undefined;
-  return { replyTo, correlationId };
 }

@@ -1,9 +1,5 @@
 import { invalidOption } from "../../common/errors.js";
-import { missingMethod, unsupportedVersion } from "../../common/option-checks.js";
-
-interface CallOptions {
-  abortSignal: AbortSignal;
-}
+import type { CallOptions } from "../../common/aws-clients.js";
 
 /** A message attribute that is sent. */
 export interface SqsAttribute {
@@ -62,27 +58,14 @@ export interface SqsClient {
   ): Promise<{ Attributes?: Partial<Record<string, string>> | undefined }>;
 }
 
-const METHODS = [
+/** The methods above. */
+export const METHODS = [
   "sendMessage",
   "receiveMessage",
   "changeMessageVisibility",
   "deleteMessage",
   "getQueueAttributes",
 ];
-
-/** Throws `ConfigurationError` unless `client` is an `SQS` of the AWS SDK 3. */
-export function checkClient(client: unknown): void {
-  // `SQS` of the AWS SDK 2 has the methods too, but no `send`, and returns no promises.
-  const missing = missingMethod(client, ["send", ...METHODS]);
-  if (missing === undefined) return;
-  if (missing === "send" && missingMethod(client, METHODS) === undefined) {
-    throw unsupportedVersion("client", "aws-sdk 2", "@aws-sdk/client-sqs 3 and later");
-  }
-  throw invalidOption(
-    `client must be an SQS of @aws-sdk/client-sqs 3; this one has no method ${missing}. ` +
-      "Write new SQS(config) in place of new SQSClient(config), which takes the same config",
-  );
-}
 
 const QUEUE_URL = /^https?:\/\/[^\s?#]+\/([\w-]{1,80}(?:\.fifo)?)$/;
 

@@ -1,4 +1,6 @@
+import { backend } from "#crypto";
 import { jsonOf } from "../dead-record.js";
+import { attemptOf, countOf, delayOf, timeOf } from "../envelope.js";
 import type { QueueMessage, QueueSettlement } from "../queue-driver.js";
 import { bounded, type SqsAttribute, type SqsClient } from "./client.js";
 
@@ -44,7 +46,7 @@ export async function send(
   const message = { QueueUrl: queueUrl, MessageBody: body, MessageAttributes: attributes };
   // A group and a deduplication id of its own: no message waits for one of another delivery, and none is dropped
   // because SQS has seen its delivery within five minutes.
-  const fifo = { MessageGroupId: group, MessageDeduplicationId: crypto.randomUUID() };
+  const fifo = { MessageGroupId: group, MessageDeduplicationId: backend.randomUuid() };
   await client.sendMessage(
     queueUrl.endsWith(".fifo") ? { ...message, ...fifo } : message,
     bounded(),
@@ -74,14 +76,14 @@ export class SqsHeld {
   /** `holdMs`: for how long SQS holds it now. */
   constructor(queues: SqsQueues, received: SqsReceived, holdMs: number) {
     const { system } = received;
-    const numberIn = (name: string) => Number(received.attribute(name) ?? 0) || 0;
     this.#queues = queues;
     this.#received = received;
     this.#heldUntil = this.#receivedAt + holdMs - READ_WITHIN_MS;
-    this.#receipts = Number(system["ApproximateReceiveCount"]) || 1;
-    this.#delayMs = numberIn("DelayMs");
-    this.#failedRuns = numberIn("FailedRuns") - (this.#delayMs > 0 ? 1 : 0);
-    this.#putAt = numberIn("PutAt") || Number(system["SentTimestamp"]) || Date.now();
+    this.#receipts = attemptOf(system["ApproximateReceiveCount"]);
+    this.#delayMs = delayOf(received.attribute("DelayMs"));
+    this.#failedRuns = countOf(received.attribute("FailedRuns")) - (this.#delayMs > 0 ? 1 : 0);
+    this.#putAt =
+      timeOf(received.attribute("PutAt")) ?? timeOf(system["SentTimestamp"]) ?? Date.now();
   }
 
   /** Hides a job that was sent anew until it is due. Resolves to false if it is due. */

@@ -1,12 +1,27 @@
+import { checkAwsClient } from "../../common/aws-clients.js";
 import { invalidOption } from "../../common/errors.js";
 import { integerOptions, ownOptions } from "../../common/option-checks.js";
-import type { QueueDriver, QueueProducer } from "../queue-driver.js";
-import { bounded, checkClient, queueNameOf, type SqsClient } from "./client.js";
-import { MAX_HOLD_MS, send, textOf, type SqsQueues } from "./messages.js";
-import { receiveMessages } from "./receive.js";
+import type {
+  QueueDriver,
+  QueueProducer,
+  QueueMessage,
+  ReceiveOptions,
+  Receiving,
+} from "../queue-driver.js";
+import {
+  bounded,
+  METHODS,
+  queueNameOf,
+  type SqsClient,
+  CALL_TIMEOUT_MS,
+  type SqsMessage,
+} from "./client.js";
+import { MAX_HOLD_MS, send, textOf, type SqsQueues, SqsHeld } from "./messages.js";
+import { within } from "../../common/timers.js";
+import { pollMessages } from "../polling.js";
 
 /** The half of the options of `sqsQueue` with which `inbox` writes jobs. */
-export interface SqsProducerOptions {
+interface SqsProducerOptions {
   /** An `SQS` of `@aws-sdk/client-sqs` 3: `new SQS(config)`. */
   client: SqsClient;
   /** The URL of the queue, Standard or FIFO. */
@@ -87,7 +102,7 @@ export function sqsQueue(
 ): QueueProducer<unknown> {
   const own = ownOptions("sqsQueue", options, OPTION_NAMES);
   const { client, queueUrl, deadQueueUrl } = own;
-  checkClient(client);
+  checkAwsClient(client, "SQS", METHODS);
   const name = queueNameOf("queueUrl", queueUrl);
   const { maxMessageBytes, maxReceiveCount } = integerOptions(own, INTEGER_OPTIONS);
   const countOf = async (url: string): Promise<number> => {
@@ -120,4 +135,48 @@ export function sqsQueue(
     receive: (run, receiving) => receiveMessages(queues, run, receiving),
   };
   return driver;
+}
+
+/** The most that SQS waits for a message, and returns at once. */
+const WAIT_SECONDS = 20;
+const MOST_MESSAGES = 10;
+
+/** Takes messages by long polling. SQS holds them for us for the lease at first. */
+function receiveMessages(
+  queues: SqsQueues,
+  run: (message: QueueMessage) => Promise<void>,
+  options: ReceiveOptions,
+): Receiving {
+  const holdSeconds = Math.ceil(Math.min(options.leaseMs, MAX_HOLD_MS) / 1000);
+
+  const runMessage = async (message: SqsMessage): Promise<void> => {
+    const { MessageId: id = "", ReceiptHandle: receiptHandle = "", Body: body = "" } = message;
+    const { Attributes: system = {}, MessageAttributes: attributes } = message;
+    const attribute = (name: string) => attributes?.[name]?.StringValue;
+    const received = { id, receiptHandle, body, system, attribute };
+    const held = new SqsHeld(queues, received, holdSeconds * 1000);
+    if (await held.hideIfEarly()) return;
+    await run({ ...held.message(), extend: (ms) => held.extend(ms) });
+  };
+  const take = async (most: number, signal: AbortSignal): Promise<readonly SqsMessage[]> => {
+    const input = {
+      QueueUrl: queues.queueUrl,
+      MaxNumberOfMessages: Math.min(MOST_MESSAGES, most),
+      WaitTimeSeconds: WAIT_SECONDS,
+      VisibilityTimeout: holdSeconds,
+      AttributeNames: ["All" as const],
+      MessageAttributeNames: ["All"],
+    };
+    const call = new AbortController();
+    const abort = () => call.abort();
+    signal.addEventListener("abort", abort);
+    try {
+      const receiving = queues.client.receiveMessage(input, { abortSignal: call.signal });
+      const { Messages = [] } = await within(CALL_TIMEOUT_MS, "SQS's ReceiveMessage", receiving);
+      return Messages;
+    } finally {
+      abort();
+    }
+  };
+  return pollMessages({ take, run: runMessage, idleMs: 0 }, options);
 }

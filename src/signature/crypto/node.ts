@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import * as nodeCrypto from "node:crypto";
-import type { MacBackend } from "./backend.js";
+import type { CryptoBackend } from "./backend.js";
 import {
   createOneShotHmac,
   type OneShotHash,
@@ -28,10 +28,10 @@ const { written: PREFIX_BYTES } = encoder.encodeInto("v1=", expected);
 const expectedDigits = expected.subarray(PREFIX_BYTES);
 
 /**
- * HMAC-SHA256 by `node:crypto`: synchronous, and several times faster than WebCrypto. Messages of up to
+ * Cryptography by `node:crypto`: synchronous, and several times faster than WebCrypto. Messages of up to
  * 32 KiB go through `hash`, where the runtime has it, larger ones through `createHmac`.
  */
-export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<NodeKey> {
+export function createNodeBackend(hash: OneShotHash | undefined): CryptoBackend<NodeKey> {
   const oneShot = hash && tryOneShot(hash);
 
   const macOf = ({ object, padded }: NodeKey, head: SignedHead, body: Uint8Array): string => {
@@ -55,6 +55,8 @@ export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<Nod
       const lower = signature.slice(0, PREFIX_BYTES) + digits.toLowerCase();
       return lower !== signature && isExpected(lower);
     },
+    sha256: (text) => nodeCrypto.createHash("sha256").update(text, "utf8").digest("hex"),
+    randomUuid: nodeCrypto.randomUUID,
   };
 }
 

@@ -1,3 +1,5 @@
+import { MAX_TIMESTAMP_LENGTH, MAX_TOKEN_LENGTH } from "../../delivery/headers.js";
+
 /** The headers that are signed before the body. */
 export interface SignedHead {
   /** X-Webhook-Timestamp. */
@@ -7,9 +9,8 @@ export interface SignedHead {
 }
 
 /**
- * The signed string up to the body: `v1:` timestamp `:` id `:` (the gateway's document, section "Authentication", rule
- * 7).
- * Both texts must have passed the header grammar, which has no colon.
+ * The signed string up to the body: `v1:` timestamp `:` id `:`. Both texts must have passed the header grammar, which
+ * has no colon.
  */
 export function headText({ timestamp, id }: SignedHead): string {
   return `v1:${timestamp}:${id}:`;
@@ -17,10 +18,8 @@ export function headText({ timestamp, id }: SignedHead): string {
 
 /** `v1` and three colons. */
 const FIXED_BYTES = 5;
-/**
- * Maximum number of bytes that `writeHead` writes: a timestamp of 12 characters and an id of 128.
- */
-export const MAX_HEAD_BYTES = FIXED_BYTES + 12 + 128;
+/** Maximum number of bytes that `writeHead` writes. */
+export const MAX_HEAD_BYTES = FIXED_BYTES + MAX_TIMESTAMP_LENGTH + MAX_TOKEN_LENGTH;
 
 const V = 0x76;
 const ONE = 0x31;

@@ -1,5 +1,5 @@
 import { isSignature } from "../../delivery/headers.js";
-import type { MacBackend } from "./backend.js";
+import type { CryptoBackend } from "./backend.js";
 import { headText, type SignedHead } from "./signed-head.js";
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
@@ -13,8 +13,8 @@ interface WebKey {
 const HMAC_SHA256 = { name: "HMAC", hash: "SHA-256" };
 const encoder = new TextEncoder();
 
-/** HMAC-SHA256 by WebCrypto, for runtimes without `node:crypto`. */
-export const backend: MacBackend<WebKey> = {
+/** Cryptography by WebCrypto, for runtimes without `node:crypto`. */
+export const backend: CryptoBackend<WebKey> = {
   importKey(secret) {
     // The key is made at the first request: receivers are created at the top of a module, where
     // Workers allow no asynchronous work.
@@ -22,7 +22,7 @@ export const backend: MacBackend<WebKey> = {
   },
   async sign(key, head, body) {
     const mac = await crypto.subtle.sign("HMAC", await keyOf(key), join(head, body));
-    return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    return hexOf(mac);
   },
   async verify(key, head, body, signature) {
     if (!isSignature(signature)) return false;
@@ -31,7 +31,13 @@ export const backend: MacBackend<WebKey> = {
     // `verify` compares in constant time; our own comparison of digests would have to do the same.
     return crypto.subtle.verify("HMAC", await keyOf(key), mac, join(head, body));
   },
+  sha256: async (text) => hexOf(await crypto.subtle.digest("SHA-256", encoder.encode(text))),
+  randomUuid: () => crypto.randomUUID(),
 };
+
+function hexOf(digest: ArrayBuffer): string {
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 function keyOf(key: WebKey): Promise<CryptoKey> {
   key.imported ??= crypto.subtle

@@ -1,5 +1,6 @@
+import { deliveryStatements, tableName, NOW, createTableSql } from "../sqlite-table.js";
+import { unexpectedResult, GatewayWebhookError, invalidOption } from "../../common/errors.js";
 import { missingMethod, ownOptions } from "../../common/option-checks.js";
-import { GatewayWebhookError, invalidOption } from "../../common/errors.js";
 import {
   CLAIMED,
   COMPLETED,
@@ -8,14 +9,35 @@ import {
   type ClaimResult,
   type DeliveryStore,
 } from "../delivery-store.js";
-import { batchRowsOf, type PurgeOptions } from "../purge-options.js";
-import { tableName } from "../sqlite-table.js";
-import type { D1Binding } from "./d1-binding.js";
-import { D1Batches } from "./d1-batches.js";
-import { d1Statements } from "./d1-statements.js";
+import { batchRowsOf, type PurgeOptions } from "../table-maintenance.js";
+import { pause } from "../../common/timers.js";
 
+/** A value that the store binds to a statement. */
+type D1Value = string | number;
+
+/** The part of the result of a statement that the store reads. */
+export interface D1Result {
+  readonly results: readonly unknown[];
+}
+
+/** A prepared statement of D1. */
+export interface D1Statement {
+  bind(...values: D1Value[]): D1Statement;
+}
+
+/**
+ * The part of a D1 binding that the store uses. The `D1Database` of `@cloudflare/workers-types` and of
+ * `wrangler types` has it.
+ */
+export interface D1Binding {
+  prepare(sql: string): D1Statement;
+  /** Runs the statements in one transaction. */
+  batch(statements: D1Statement[]): Promise<readonly D1Result[]>;
+  /** A session has it, the binding itself does not. */
+  readonly getBookmark?: undefined;
+}
 /** Options of `d1Store`. */
-export interface D1StoreOptions {
+interface D1StoreOptions {
   /** The D1 binding of the Worker, such as `env.DB`. Not a session of it (`withSession`). */
   readonly database: D1Binding;
   /**
@@ -69,29 +91,29 @@ export interface D1Store extends DeliveryStore {
 export function d1Store(options: D1StoreOptions): D1Store {
   const own = ownOptions("d1Store", options, ["database", "table"]);
   const table = tableName(own.table);
-  const batches = new D1Batches(checkBinding(own.database), table);
+  const database = checkBinding(own.database);
+  const run = (...statements: BoundSql[]) => runBatch(database, table, ...statements);
   const sql = d1Statements(table);
 
   return {
+    scope: table,
+
     async claim(key, owner, { leaseMs, retentionMs }) {
-      const [, row] = await batches.run(
-        [sql.claim, key, owner, leaseMs, retentionMs],
-        [sql.look, key],
-      );
+      const [, row] = await run([sql.claim, key, owner, leaseMs, retentionMs], [sql.look, key]);
       return claimResultOf(row?.[0], owner);
     },
 
     async renew(key, owner, { leaseMs }) {
-      const [renewed] = await batches.run([sql.renew, key, owner, leaseMs]);
+      const [renewed] = await run([sql.renew, leaseMs, leaseMs, key, owner]);
       return renewed?.length === 1;
     },
 
     async complete(key, _owner, { retentionMs }) {
-      await batches.run([sql.complete, key, retentionMs]);
+      await run([sql.complete, key, retentionMs]);
     },
 
     async release(key, owner) {
-      await batches.run([sql.endTakeover, key, owner], [sql.forget, key, owner]);
+      await run([sql.endTakeover, key, owner], [sql.forget, key, owner]);
     },
 
     async purge(given = {}) {
@@ -100,7 +122,7 @@ export function d1Store(options: D1StoreOptions): D1Store {
       let last = "";
       for (;;) {
         // Takes the key to start behind and the number of rows.
-        const [removed = []] = await batches.run([sql.purge, last, batchRows]);
+        const [removed = []] = await run([sql.purge, last, batchRows]);
         purged += removed.length;
         if (removed.length < batchRows) return purged;
         // RETURNING promises no order.
@@ -135,5 +157,101 @@ function claimResultOf(row: unknown, owner: string): ClaimResult {
   if (holder === null) return COMPLETED;
   if (holder === owner) return Number(takeover) === 1 ? TAKEN_OVER : CLAIMED;
   if (typeof holder === "string") return inFlight(Math.max(1, Number(left_ms)));
-  throw new GatewayWebhookError("unexpected_result", "D1 returned no row for a claim");
+  throw unexpectedResult("D1 returned no row for a claim");
+}
+
+/** The text of a statement, and the values of its parameters `?1`, `?2` … */
+type BoundSql = readonly [sql: string, ...values: D1Value[]];
+
+/**
+ * The failures that D1's documentation tells to retry: the network, and a database that moves or restarts.
+ * "D1 DB is overloaded" is not one of them, since every retry would add to the load.
+ */
+const TRANSIENT =
+  /network connection lost|storage caused object to be reset|reset because its code was updated|transient issue on remote node/i;
+
+/**
+ * The pauses before the second and the third attempt, in milliseconds. Each is drawn between its half and
+ * the whole, so that Workers that failed together do not return together.
+ */
+const PAUSES_MS = [100, 400];
+
+/** Runs statements in one transaction, which must be harmless if it runs twice. Resolves to the rows of each. */
+export async function runBatch(
+  database: D1Binding,
+  table: string,
+  ...statements: BoundSql[]
+): Promise<(readonly unknown[])[]> {
+  const bound = statements.map(([sql, ...values]) => database.prepare(sql).bind(...values));
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return (await database.batch(bound)).map(({ results }) => results);
+    } catch (error) {
+      const pauseMs = PAUSES_MS[attempt];
+      // The same call may succeed within a second. It may have been committed: its answer was lost.
+      const mayRetry = pauseMs !== undefined && TRANSIENT.test(String(error));
+      if (!mayRetry) throw namedD1Error(error, table);
+      await pause(pauseMs * (0.5 + Math.random() / 2));
+    }
+  }
+}
+
+/** The error that names what is missing. Any other error is returned unchanged. */
+function namedD1Error(error: unknown, table: string): unknown {
+  if (!String(error).includes(`no such table: ${table}:`)) return error;
+  return new GatewayWebhookError(
+    "missing_table",
+    `the database has no table ${table}: put the SQL of d1Schema() into a migration, and run ` +
+      "`wrangler d1 migrations apply <database> --remote` (`--local` for wrangler dev)",
+    { cause: error },
+  );
+}
+
+/** The statements on the table. Each writes, so D1 never runs a batch of them on a read replica. */
+export function d1Statements(table: string) {
+  const rows = `"${table}"`;
+  const shared = deliveryStatements(rows);
+  return {
+    // Inserts the row, takes it over, or changes nothing. The owner of the lease may claim again.
+    claim: `INSERT INTO ${rows} AS held (key, owner, lease_ends_at, forget_at)
+      VALUES (?1, ?2, ${NOW} + ?3, ${NOW} + max(?3, ?4))
+      ON CONFLICT (key) DO UPDATE SET
+        owner = excluded.owner,
+        lease_ends_at = excluded.lease_ends_at,
+        forget_at = excluded.forget_at,
+        takeover = held.forget_at > ${NOW} AND (held.takeover = 1 OR held.lease_ends_at <= ${NOW})
+      WHERE held.forget_at <= ${NOW} OR held.lease_ends_at <= ${NOW} OR held.owner = excluded.owner`,
+
+    // Runs in the transaction of the claim: says who holds the key now.
+    look: `SELECT owner, takeover, lease_ends_at - ${NOW} AS left_ms FROM ${rows} WHERE key = ?1`,
+
+    ...shared,
+    renew: `${shared.renew} RETURNING 1`,
+
+    // There is no index on forget_at: it would cost a written row for each claim and each completion. So
+    // each batch goes on behind the last key of the one before.
+    purge: `DELETE FROM ${rows} WHERE key IN (
+        SELECT key FROM ${rows} WHERE key > ?1 AND forget_at <= ${NOW} ORDER BY key LIMIT ?2
+      ) RETURNING key`,
+  };
+}
+
+/**
+ * The SQL that creates the table of `d1Store`, for a migration of wrangler. The package contains it for
+ * the default table as `sql/d1.sql`. Running it again changes nothing.
+ *
+ * @param table 1 to 64 letters, digits and `_`, with no digit first and no `sqlite_` or `_cf_` in front.
+ * Default `gateway_deliveries`.
+ * @throws ConfigurationError (`invalid_option`) if `table` is not such a name.
+ * @example
+ * writeFileSync("migrations/0001_gateway_deliveries.sql", d1Schema());
+ * @example In a test, where wrangler applies no migration.
+ * await env.DB.prepare(d1Schema()).run();
+ */
+export function d1Schema(table?: string): string {
+  return `-- identity-gateway-webhooks/cloudflare: the deliveries that were handled or are being handled.
+-- Times are Unix milliseconds. A row without an owner is handled. A row counts as absent from its
+-- forget_at on, and purge() removes it.
+${createTableSql(tableName(table))};
+`;
 }

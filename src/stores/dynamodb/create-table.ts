@@ -2,7 +2,7 @@ import { invalidOption } from "../../common/errors.js";
 import { ownOptions } from "../../common/option-checks.js";
 import { DeadlineError, pause } from "../../common/timers.js";
 import { KEY_ATTRIBUTE, TTL_ATTRIBUTE } from "./delivery-item.js";
-import { checkClient, tableName, type DynamoTableClient } from "./dynamo-client.js";
+import { checkDynamoClient, tableName, type DynamoTableClient } from "./dynamo-client.js";
 
 /** Options of `createDynamoTable`. */
 export interface CreateTableOptions {
@@ -32,7 +32,12 @@ export async function createDynamoTable(options: CreateTableOptions): Promise<vo
   const own = ownOptions("createDynamoTable", options, ["client", "table"]);
   const { client } = own;
   const table = tableName(own.table);
-  checkClient(client, ["createTable", "describeTable", "describeTimeToLive", "updateTimeToLive"]);
+  checkDynamoClient(client, [
+    "createTable",
+    "describeTable",
+    "describeTimeToLive",
+    "updateTimeToLive",
+  ]);
   try {
     await client.createTable({
       TableName: table,

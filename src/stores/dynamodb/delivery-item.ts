@@ -1,4 +1,7 @@
-import { GatewayWebhookError } from "../../common/errors.js";
+import { unexpectedResult } from "../../common/errors.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight, type ClaimResult } from "../delivery-store.js";
+import type { AttributeValue, Attributes } from "./dynamo-client.js";
+
 // One item a delivery. Layout version 1:
 //   id              S     partition key: the version, a colon, and the delivery id
 //   heldBy          S     the owner of the lease; absent once the delivery is completed
@@ -8,8 +11,6 @@ import { GatewayWebhookError } from "../../common/errors.js";
 //   expiresAt       N     when DynamoDB may delete the item (TTL), in Unix seconds
 // Each write changes the state of an item as a whole. A release that changes this layout must change
 // `LAYOUT_VERSION`.
-import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight, type ClaimResult } from "../delivery-store.js";
-import type { AttributeValue, Attributes } from "./dynamo-client.js";
 
 /**
  * Version of the layout above, a part of each key: a release reads only items whose attributes it knows,
@@ -67,8 +68,7 @@ export function readItem(item: Record<string, unknown>): DeliveryState {
   const heldBy = attribute("heldBy").S;
   const leaseEndsAt = Number(attribute("leaseEndsAt").N);
   if (typeof heldBy !== "string" || !Number.isFinite(leaseEndsAt)) {
-    throw new GatewayWebhookError(
-      "unexpected_result",
+    throw unexpectedResult(
       "an item of the DynamoDB table was not written by this store: give the store a table of its own",
     );
   }

@@ -1,5 +1,5 @@
 import { invalidOption } from "../../common/errors.js";
-import { missingMethod, unsupportedVersion } from "../../common/option-checks.js";
+import { checkAwsClient, type CallOptions } from "../../common/aws-clients.js";
 
 /** A value of an item, in the format of DynamoDB. */
 export type AttributeValue =
@@ -15,10 +15,6 @@ export interface ConditionalWrite {
   ExpressionAttributeValues?: Attributes;
   /** An older SDK or server ignores it. */
   ReturnValuesOnConditionCheckFailure: "ALL_OLD";
-}
-
-interface CallOptions {
-  abortSignal: AbortSignal;
 }
 
 /**
@@ -74,18 +70,9 @@ const DEFAULT_TABLE = "gateway_deliveries";
 const TABLE_NAME = /^(?:[A-Za-z0-9_.-]{3,255}|arn:[A-Za-z0-9_:./-]{1,1020})$/;
 
 /** Throws `ConfigurationError` unless `client` is a `DynamoDB` of the AWS SDK 3 with all of `methods`. */
-export function checkClient(client: unknown, methods: readonly string[]): void {
-  // `DynamoDB` of the AWS SDK 2 has the methods too, but no `send`, and returns no promises.
-  const missing = missingMethod(client, ["send", ...methods]);
-  if (missing === undefined) return;
-  if (missing === "send" && missingMethod(client, methods) === undefined) {
-    throw unsupportedVersion("client", "aws-sdk 2", "@aws-sdk/client-dynamodb 3 and later");
-  }
-  throw invalidOption(
-    `client must be a DynamoDB of @aws-sdk/client-dynamodb 3; this one has no method ${missing}. ` +
-      "Write new DynamoDB(config) in place of new DynamoDBClient(config), which takes the same config, " +
-      "or in place of a DocumentClient of @aws-sdk/lib-dynamodb",
-  );
+export function checkDynamoClient(client: unknown, methods: readonly string[]): void {
+  const instead = ", or in place of a DocumentClient of @aws-sdk/lib-dynamodb";
+  checkAwsClient(client, "DynamoDB", methods, instead);
 }
 
 /** The name of the table, or the default. Throws `ConfigurationError` for a name that DynamoDB refuses. */

@@ -1,8 +1,11 @@
-import { GatewayWebhookError, invalidOption } from "../../common/errors.js";
-import { integerOption, ownOptions } from "../../common/option-checks.js";
-import type { DeliveryStore } from "../delivery-store.js";
-import { ConditionalWrites, type Condition } from "./conditional-writes.js";
 import {
+  type Attributes,
+  checkDynamoClient,
+  tableName,
+  type DynamoClient,
+} from "./dynamo-client.js";
+import {
+  itemKey,
   KEY_ATTRIBUTE,
   TTL_ATTRIBUTE,
   claimResult,
@@ -10,7 +13,11 @@ import {
   number,
   type DeliveryState,
 } from "./delivery-item.js";
-import { checkClient, tableName, type DynamoClient } from "./dynamo-client.js";
+import { CallLimits } from "../call-limits.js";
+import { unexpectedResult, invalidOption } from "../../common/errors.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
+import type { DeliveryStore } from "../delivery-store.js";
+import { conditionalWrites, type Condition } from "./conditional-writes.js";
 
 /** Options of `dynamoStore`. */
 export interface DynamoStoreOptions {
@@ -61,14 +68,25 @@ const MAX_CLAIM_ATTEMPTS = 20;
 export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
   const own = ownOptions("dynamoStore", options, ["client", "table", "clockSkewMs", "now"]);
   const { client, now = Date.now } = own;
-  checkClient(client, ["getItem", "putItem", "updateItem", "deleteItem"]);
+  checkDynamoClient(client, ["getItem", "putItem", "updateItem", "deleteItem"]);
   const clockSkewMs = integerOption("clockSkewMs", own.clockSkewMs, CLOCK_SKEW);
   if (typeof now !== "function") {
     throw invalidOption("now must be a function that returns milliseconds");
   }
-  const writes = new ConditionalWrites(client, tableName(own.table));
+  const table = tableName(own.table);
+  const limits = new CallLimits();
+  const write = conditionalWrites(client, table, limits);
+  const put = (id: string, item: Attributes, condition: Condition) =>
+    write(id, condition, (given, options) => client.putItem({ ...given, Item: item }, options));
+  /** Changes attributes of an item. `condition` also has the values of `change`. */
+  const update = (id: string, change: string, condition: Condition) =>
+    write(id, condition, (given, options) =>
+      client.updateItem({ ...given, Key: itemKey(id), UpdateExpression: change }, options),
+    );
 
   return {
+    scope: table,
+
     async claim(key, owner, { leaseMs, retentionMs }) {
       // Read once: the receiver counts its lease from the call, and not from its last attempt.
       const calledAt = now();
@@ -81,32 +99,25 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
         if (isLease(held, owner) && held.leaseEndsAt === leaseEndsAt) return result;
         const lease = { heldBy: owner, leaseEndsAt, takeover: result.takeover };
         const item = itemOf(key, lease, leaseEndsAt + retentionMs);
-        const wrote = await writes.put(key, item, unchanged(held));
+        const wrote = await put(key, item, unchanged(held));
         if (wrote.written) return result;
         held = wrote.state;
       }
-      throw new GatewayWebhookError(
-        "unexpected_result",
-        "DynamoDB refused each attempt of a claim",
-      );
+      throw unexpectedResult("DynamoDB refused each attempt of a claim");
     },
 
     async renew(key, owner, { leaseMs }) {
       const calledAt = now();
       // Never to an earlier time: an attempt of an earlier renewal may arrive after a later one.
-      const renewed = await writes.update(
-        key,
-        `SET leaseEndsAt = :end ADD ${TTL_ATTRIBUTE} :seconds`,
-        {
-          expression: "heldBy = :owner AND leaseEndsAt > :now AND leaseEndsAt < :end",
-          values: {
-            ":owner": { S: owner },
-            ":now": number(calledAt),
-            ":end": number(calledAt + leaseMs),
-            ":seconds": number(Math.ceil(leaseMs / 1000)),
-          },
+      const renewed = await update(key, `SET leaseEndsAt = :end ADD ${TTL_ATTRIBUTE} :seconds`, {
+        expression: "heldBy = :owner AND leaseEndsAt > :now AND leaseEndsAt < :end",
+        values: {
+          ":owner": { S: owner },
+          ":now": number(calledAt),
+          ":end": number(calledAt + leaseMs),
+          ":seconds": number(Math.ceil(leaseMs / 1000)),
         },
-      );
+      });
       if (renewed.written) return true;
       return isLease(renewed.state, owner) && renewed.state.leaseEndsAt > calledAt;
     },
@@ -115,27 +126,32 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
       const calledAt = now();
       const completedUntil = calledAt + retentionMs;
       // A completion within its retention is never written again.
-      await writes.put(key, itemOf(key, { completedUntil }, completedUntil), {
+      const item = itemOf(key, { completedUntil }, completedUntil);
+      const isOpen = {
         expression: "attribute_not_exists(completedUntil) OR completedUntil <= :expired",
         values: { ":expired": number(calledAt - clockSkewMs) },
-      });
+      };
+      await put(key, item, isOpen);
     },
 
     async release(key, owner) {
       const values = { ":owner": { S: owner } };
-      const released = await writes.delete(key, {
+      const isFirst = {
         expression: "heldBy = :owner AND attribute_not_exists(takeover)",
         values,
-      });
+      };
+      const released = await write(key, isFirst, (given, options) =>
+        client.deleteItem({ ...given, Key: itemKey(key) }, options),
+      );
       if (released.written || !isLease(released.state, owner)) return;
       // A takeover stays, and any host may take it over at once.
-      await writes.update(key, "SET leaseEndsAt = :released", {
+      await update(key, "SET leaseEndsAt = :released", {
         expression: "heldBy = :owner",
         values: { ...values, ":released": number(0) },
       });
     },
 
-    connectReceiver: ({ dependencyTimeoutMs }) => writes.limits.allow(dependencyTimeoutMs),
+    connectReceiver: ({ dependencyTimeoutMs }) => limits.allow(dependencyTimeoutMs),
   };
 }
 

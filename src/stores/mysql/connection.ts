@@ -1,5 +1,5 @@
+import { CallLimits, type Deadline } from "../call-limits.js";
 import { DeadlineError, within } from "../../common/timers.js";
-import type { Deadline } from "../call-limits.js";
 import type { MysqlConnection, MysqlPromisePool, MysqlQuery } from "./mysql-pool.js";
 
 /** How long the server has to end a connection that was closed in the middle of a statement. */
@@ -76,6 +76,22 @@ export async function connect<Client extends MysqlConnection>(
       if (error instanceof DeadlineError) await kill(pool, client.threadId);
     },
   };
+}
+
+/** Runs `work` on a connection, which is closed if it fails. */
+export async function onConnection<T>(
+  pool: MysqlPromisePool,
+  work: (query: Connection<MysqlConnection>["query"]) => Promise<T>,
+): Promise<T> {
+  const { query, release, close } = await connect(pool, new CallLimits().deadline());
+  try {
+    const result = await work(query);
+    release();
+    return result;
+  } catch (error) {
+    await close(error);
+    throw error;
+  }
 }
 
 /** `sql` with the options that a pool can set differently and that the store relies on. */

@@ -1,9 +1,9 @@
-import { transactionMisuse, LATE } from "../transaction-errors.js";
+import { failsCallback, transactionMisuse, LATE } from "../transaction-errors.js";
 import { isConflict } from "./errors.js";
-import { statementHead } from "./statement-head.js";
+import { endOf, firstWords } from "../first-words.js";
 
 /** A connection that a handler may use until it has settled. */
-export interface GuardedConnection<Client> {
+interface GuardedConnection<Client> {
   readonly tx: Client;
   /** `tx` refuses every later call that would reach the server, where the next delivery may be running. */
   readonly close: () => void;
@@ -164,13 +164,34 @@ function refuse(
   objection: string,
 ): unknown {
   const error = transactionMisuse(objection);
-  const callback = args.at(-1);
-  if (kind === "callbacks" && typeof callback === "function") {
-    queueMicrotask(() => {
-      Reflect.apply(callback, undefined, [error]);
-    });
-    return undefined;
-  }
+  if (kind === "callbacks" && failsCallback(args, error)) return undefined;
   if (kind === "callbacks" || SYNCHRONOUS.test(String(property))) throw error;
   return Promise.reject(error);
+}
+
+/** `CREATE OR REPLACE TEMPORARY` needs the most words to be told apart. */
+const WORDS = 4;
+
+// The patterns are sticky, so that each is tried once at a position and the time grows in proportion to
+// the text. `/*! … */` and `/*M! … */` are no comments: the server executes what is in them.
+const BLANK =
+  /[\s\0]+|#[^\n]*|--(?=[\s\0-\x1f]|$)[^\n]*|\/\*M?!\d*|\/\*(?!M?!)(?:[^*]|\*(?!\/))*\*\/|\*\//y;
+/** A keyword, or a name with its dots. */
+const WORD = /[\w$.@\u0080-\uffff]+/y;
+
+/**
+ * The first words, at most four, of the first statement in `text` that is not empty. They keep their
+ * case, are separated by one space, and leave out comments. The head ends before anything but a word.
+ */
+function statementHead(text: string): string {
+  let at = skip(text, 0);
+  while (text[at] === ";") at = skip(text, at + 1);
+  return firstWords(text, at, WORDS, WORD, skip);
+}
+
+/** The position after white space and comments. */
+function skip(text: string, from: number): number {
+  let at = from;
+  for (let end = endOf(BLANK, text, at); end > at; end = endOf(BLANK, text, at)) at = end;
+  return at;
 }

@@ -1,3 +1,6 @@
+import { requireMethods, ownOptions } from "../../common/option-checks.js";
+import { quotedTableName } from "../quoted-table.js";
+
 /** One statement without parameters, and the options of mysql2 that decide what it returns. */
 export interface MysqlQuery {
   readonly sql: string;
@@ -34,7 +37,7 @@ export interface MysqlPromisePool {
 }
 
 /** What the stores need of a pool of `mysql2` with callbacks. */
-export interface MysqlCallbackPool {
+interface MysqlCallbackPool {
   /** The same pool with promises. */
   promise(): MysqlPromisePool;
 }
@@ -61,4 +64,43 @@ export function connectionLimitOf(pool: MysqlPool): unknown {
   }
   const { pool: core = pool } = pool as { readonly pool?: Core };
   return (core as Core).config?.connectionLimit;
+}
+
+/** Options of `mysqlStore` and `mysqlTransactions`. */
+export interface MysqlStoreOptions<Pool extends MysqlPool = MysqlPool> {
+  /**
+   * A pool of mysql2 3, of `mysql2/promise` or with callbacks. Anything else with the same `getConnection`
+   * works too. With `mysqlTransactions` each delivery that is being handled takes one connection.
+   */
+  readonly pool: Pool;
+  /**
+   * `table` or `database.table`, each part 1 to 64 letters, digits and `_` with no digit first. Default
+   * `gateway_deliveries`. Give each application its own table.
+   */
+  readonly table?: string | undefined;
+}
+
+/**
+ * The own options of `maker`.
+ *
+ * @throws ConfigurationError for an unknown option, and for a `pool` that is none.
+ */
+export function poolOptions<Options extends { readonly pool: MysqlPool }>(
+  maker: string,
+  options: Options,
+): Options {
+  const own = ownOptions(maker, options, ["pool", "table"]);
+  const isOther = (name: string): string =>
+    `pool must be a pool of mysql2, with the method ${name}`;
+  requireMethods(own.pool, ["getConnection"], isOther);
+  return own;
+}
+
+/**
+ * `name` for use in SQL: each part in backticks, so that a reserved word works too.
+ *
+ * @throws ConfigurationError if it is neither `table` nor `database.table`.
+ */
+export function quotedTable(name?: string): string {
+  return quotedTableName({ quote: "`", owner: "database", maxLength: 64 }, name);
 }

@@ -1,6 +1,6 @@
 import { invalidOption } from "../../common/errors.js";
 import type { MysqlResult } from "./connection.js";
-import { quotedTable } from "./mysql-options.js";
+import { quotedTable } from "./mysql-pool.js";
 import { TEXT_BYTES } from "./sql-text.js";
 
 /**
@@ -43,97 +43,70 @@ CREATE TABLE IF NOT EXISTS ${quotedTable(table)} (
 `;
 }
 
-const TEXT = {
-  type: `varbinary(${String(TEXT_BYTES)})`,
-  fits: `LOWER(data_type) = 'varbinary' AND character_maximum_length >= ${String(TEXT_BYTES)}`,
-};
-const integer = (type: string, storedAs = type) => ({
-  type,
-  fits: `LOWER(data_type) = '${storedAs}' AND column_type NOT LIKE '%unsigned%'`,
-});
-/** The columns of the store: the type of each, and SQL that is true for a column of that type. */
-const NEEDED = {
-  key: TEXT,
-  owner: TEXT,
-  lease_until: integer("bigint"),
-  expires_at: integer("bigint"),
-  takeover: integer("boolean", "tinyint"),
-};
+const NO_TABLE = 1146;
+/**
+ * What the server says of a table that does not fit: a column that is missing, must be filled or takes no such value,
+ * a view that takes no rows. Other errors say nothing of the table: a lost connection, a missing right.
+ */
+const MISFITS = [1048, 1054, 1264, 1288, 1292, 1364, 1366, 1394, 1406, 1471];
+/** Milliseconds that only a signed column of 64 bits takes. */
+const TIME = "-9007199254740991";
 
 /**
- * Whether the table exists; `table` is the quoted name. Reads only the catalogue, so it needs no right to
- * change anything.
+ * Whether the table exists; `table` is the quoted name. Inserts three rows as the stores do, in a transaction that is
+ * rolled back, so it needs the same rights.
  *
  * @throws ConfigurationError if the stores cannot use it: every delivery would be answered 503.
  */
 export async function isTableThere(
-  read: (sql: string) => Promise<MysqlResult>,
+  send: (sql: string) => Promise<MysqlResult>,
   table: string,
 ): Promise<boolean> {
-  const [name, database] = table.replaceAll("`", "").split(".").reverse();
-  const where = [
-    `table_schema = ${database === undefined ? "DATABASE()" : `'${database}'`}`,
-    `table_name = '${String(name)}'`,
-  ].join(" AND ");
-  const { rows } = await read(
-    `SELECT table_type AS type, engine AS engine, table_comment AS comment
-      FROM information_schema.tables WHERE ${where}`,
-  );
-  const [found] = rows as readonly Record<string, unknown>[];
-  if (found === undefined) return false;
-  const problem =
-    found["type"] !== "BASE TABLE"
-      ? "is not a table"
-      : String(found["engine"]).toLowerCase() !== "innodb"
-        ? "is not a table of InnoDB"
-        : ((await columnProblem(read, where)) ?? (await keyProblem(read, where)));
-  if (problem === undefined) return true;
-  const layout = new RegExp(`${LAYOUT}(\\d{1,9})`).exec(String(found["comment"]))?.[1];
-  throw invalidOption(
-    `table ${table} exists and ${problem}${layout === undefined ? "" : ` (its layout is ${layout})`}: ` +
-      "name another table, or add what is missing (mysqlSchema)",
-  );
-}
-
-async function columnProblem(
-  read: (sql: string) => Promise<MysqlResult>,
-  where: string,
-): Promise<string | undefined> {
-  const fits = Object.entries(NEEDED).map(([name, column]) => `WHEN '${name}' THEN ${column.fits}`);
-  const { rows } = await read(
-    // Other columns are allowed if an INSERT may leave them out.
-    `SELECT LOWER(column_name) AS name,
-        CASE LOWER(column_name) ${fits.join(" ")} END AS fits,
-        is_nullable = 'NO' AND CASE
-          WHEN LOWER(column_name) IN ('key', 'expires_at') THEN FALSE
-          WHEN LOWER(column_name) IN ('owner', 'lease_until') THEN TRUE
-          ELSE column_default IS NULL AND extra NOT LIKE '%auto_increment%'
-            AND extra NOT LIKE '%GENERATED%'
-        END AS is_required
-      FROM information_schema.columns WHERE ${where} ORDER BY ordinal_position`,
-  );
-  const columns = rows as readonly { name: unknown; fits: unknown; is_required: unknown }[];
-  const fitting = columns.filter((column) => Number(column.fits) === 1);
-  const found = new Set(fitting.map(({ name }) => String(name)));
-  const missing = Object.entries(NEEDED).filter(([name]) => !found.has(name));
-  if (missing.length > 0) {
-    const needed = missing.map(([name, { type }]) => `${name} ${type}`);
-    return `lacks columns of the store: ${needed.join(", ")}`;
+  let problem: string | undefined;
+  try {
+    problem = await trialProblem(send, table);
+  } catch (error) {
+    const { errno, message } = Object(error) as { errno?: unknown; message?: unknown };
+    if (errno === NO_TABLE) return false;
+    if (!MISFITS.includes(Number(errno))) throw error;
+    problem = String(message);
   }
-  const required = columns.filter((column) => Number(column.is_required) === 1);
-  if (required.length === 0) return undefined;
-  const names = required.map(({ name }) => String(name)).join(", ");
-  return `has columns that the store does not fill, NOT NULL without a default: ${names}`;
+  if (problem === undefined) return true;
+  throw invalidOption(
+    `table ${table} exists and cannot be used (${problem}): name another table, or add what is missing (mysqlSchema)`,
+  );
 }
 
-async function keyProblem(
-  read: (sql: string) => Promise<MysqlResult>,
-  where: string,
+async function trialProblem(
+  send: (sql: string) => Promise<MysqlResult>,
+  table: string,
 ): Promise<string | undefined> {
-  const { rows } = await read(
-    `SELECT index_name FROM information_schema.statistics WHERE ${where} AND non_unique = 0
-      GROUP BY index_name
-      HAVING COUNT(*) = 1 AND MAX(column_name) = 'key' AND MAX(sub_part) IS NULL`,
+  await send(`SELECT \`key\`, owner, lease_until, expires_at, takeover FROM ${table} LIMIT 0`);
+  // As long as the longest key. No delivery has a # in its id, and no other process has this key.
+  const long = `probe#${globalThis.crypto.randomUUID()}`.padEnd(TEXT_BYTES - 1, "-");
+  const [key, otherCase] = [`'${long}k'`, `'${long}K'`];
+  await send("START TRANSACTION");
+  // A table that is not unique by the key alone gets all three rows. One that folds letter case, or is unique by a part
+  // of the key, gets one.
+  await send(`INSERT INTO ${table} (\`key\`, owner, lease_until, expires_at, takeover) VALUES
+      (${key}, 'a', ${TIME}, ${TIME}, true),
+      (${key}, 'b', ${TIME}, ${TIME}, true),
+      (${otherCase}, NULL, NULL, ${TIME}, false)
+    ON DUPLICATE KEY UPDATE takeover = takeover`);
+  const { rows } = await send(
+    // A server that is not strict stores another value than it was given.
+    `SELECT COUNT(*) AS stored, COUNT(CASE WHEN expires_at = ${TIME} AND CASE owner
+        WHEN 'a' THEN lease_until = ${TIME} AND takeover ELSE lease_until IS NULL AND NOT takeover
+      END THEN 1 END) AS fitting
+      FROM ${table} WHERE \`key\` IN (${key}, ${otherCase})`,
   );
-  return rows.length > 0 ? undefined : "has no unique index on key alone";
+  await send("ROLLBACK AND NO CHAIN NO RELEASE");
+  const { affectedRows } = await send(
+    `DELETE FROM ${table} WHERE \`key\` IN (${key}, ${otherCase})`,
+  );
+  if (affectedRows > 0) return "its engine has no transactions: it needs InnoDB";
+  const { stored, fitting } = Object(rows[0]) as { stored?: unknown; fitting?: unknown };
+  if (Number(stored) > 2) return "it has no unique index on key alone";
+  if (Number(stored) === 1) return "its keys fold letter case, or only a part of a key is unique";
+  return Number(fitting) === 2 ? undefined : "it does not store what it is given";
 }

@@ -1,15 +1,28 @@
-import { CallGroups, latestDeadline, type KeyedCall, type LockWait } from "../call-groups.js";
+import { type MysqlStoreOptions, promisePool, poolOptions, quotedTable } from "./mysql-pool.js";
+import type { TableMaintenance } from "../table-maintenance.js";
+import {
+  type ClaimCall,
+  type CompleteCall,
+  CallGroups,
+  latestDeadline,
+  type KeyedCall,
+  type LockWait,
+} from "../call-groups.js";
 import { CallLimits } from "../call-limits.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { runCall, runOnce, type Run } from "./autocommit.js";
-import { claimOne, claimTogether, type Claim } from "./grouped-claims.js";
-import { completeOne, completeTogether, type Completion } from "./completions.js";
-import { DurabilityCheck } from "./durability-check.js";
+import {
+  claimOne,
+  claimTogether,
+  completeOne,
+  completeTogether,
+  lookStatement,
+  readKnown,
+} from "./lease-statements.js";
+import { durabilityCheck } from "./durability-check.js";
 import { isLockWaitOver } from "./errors.js";
-import { lookStatement, readKnown } from "./known-delivery.js";
-import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
-import { promisePool, type MysqlPool } from "./mysql-pool.js";
-import { poolOptions, quotedTable } from "./mysql-options.js";
+import { maintenanceOf } from "./maintenance.js";
+import { DEFAULT_TABLE } from "../quoted-table.js";
 import { NOW_MS, fromNow, literal } from "./sql-text.js";
 
 /**
@@ -18,22 +31,8 @@ import { NOW_MS, fromNow, literal } from "./sql-text.js";
  */
 const GROUP_LOCK_MS = 1_000;
 
-/** Options of `mysqlStore`. */
-export interface MysqlStoreOptions {
-  /**
-   * A pool of mysql2 3, of `mysql2/promise` or with callbacks. Anything else with the same `getConnection`
-   * works too.
-   */
-  readonly pool: MysqlPool;
-  /**
-   * `table` or `database.table`, each part 1 to 64 letters, digits and `_` with no digit first. Default
-   * `gateway_deliveries`. Give each application its own table.
-   */
-  readonly table?: string | undefined;
-}
-
 /** A `DeliveryStore` on a table of MySQL or MariaDB. */
-export interface MysqlStore extends DeliveryStore, MysqlMaintenance {}
+export interface MysqlStore extends DeliveryStore, TableMaintenance {}
 
 /**
  * A store on a table of MySQL or MariaDB, for several processes and hosts. The server's clock decides when
@@ -63,7 +62,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   const pool = promisePool(own.pool);
   const table = quotedTable(own.table);
   const limits = new CallLimits();
-  const durability = new DurabilityCheck(pool);
+  const durability = durabilityCheck(pool);
   const call = <T>(work: (run: Run) => Promise<T | undefined>): Promise<T> =>
     runCall(pool, { deadline: limits.deadline() }, work);
 
@@ -105,10 +104,12 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
       isLocked: isLockWaitOver,
     });
 
-  const claims = grouped<Claim, ClaimResult>(claimOne, claimTogether);
-  const completions = grouped<Completion, true>(completeOne, completeTogether);
+  const claims = grouped<ClaimCall, ClaimResult>(claimOne, claimTogether);
+  const completions = grouped<CompleteCall, true>(completeOne, completeTogether);
 
   return {
+    scope: own.table ?? DEFAULT_TABLE,
+
     async claim(key, owner, { leaseMs, retentionMs }) {
       const deadline = limits.deadline();
       const result = await claims.send({ key, owner, leaseMs, retentionMs, deadline });

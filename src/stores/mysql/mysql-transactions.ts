@@ -1,3 +1,14 @@
+import {
+  type MysqlStoreOptions,
+  connectionLimitOf,
+  promisePool,
+  type MysqlConnection,
+  type MysqlConnectionOf,
+  type MysqlPool,
+  poolOptions,
+  quotedTable,
+} from "./mysql-pool.js";
+import type { TableMaintenance } from "../table-maintenance.js";
 import { CallLimits } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
 import {
@@ -5,36 +16,14 @@ import {
   type TransactionalStore,
   type WorkFacts,
 } from "../transactional-store.js";
-import { DurabilityCheck } from "./durability-check.js";
+import { durabilityCheck } from "./durability-check.js";
 import { isConflict } from "./errors.js";
-import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
-import {
-  connectionLimitOf,
-  promisePool,
-  type MysqlConnection,
-  type MysqlConnectionOf,
-  type MysqlPool,
-} from "./mysql-pool.js";
-import { poolOptions, quotedTable } from "./mysql-options.js";
+import { maintenanceOf } from "./maintenance.js";
 import { Transaction } from "./transaction.js";
 import { TransactionRow, type Refusal } from "./transaction-row.js";
 
-/** Options of `mysqlTransactions`. */
-export interface MysqlTransactionsOptions<Pool extends MysqlPool> {
-  /**
-   * A pool of mysql2 3, of `mysql2/promise` or with callbacks. Anything else with the same `getConnection`
-   * works too. Each delivery that is being handled takes one connection.
-   */
-  readonly pool: Pool;
-  /**
-   * `table` or `database.table`, each part 1 to 64 letters, digits and `_` with no digit first. Default
-   * `gateway_deliveries`. Give each application its own table.
-   */
-  readonly table?: string | undefined;
-}
-
 /** A `TransactionalStore` on a table of MySQL or MariaDB. `Tx` is the type of the pool's connections. */
-export interface MysqlTransactions<Tx> extends TransactionalStore<Tx>, MysqlMaintenance {}
+export interface MysqlTransactions<Tx> extends TransactionalStore<Tx>, TableMaintenance {}
 
 /**
  * A store that remembers a delivery in the same transaction as the handler's own writes: the handler
@@ -72,14 +61,14 @@ export interface MysqlTransactions<Tx> extends TransactionalStore<Tx>, MysqlMain
  * });
  */
 export function mysqlTransactions<Pool extends MysqlPool>(
-  options: MysqlTransactionsOptions<Pool>,
+  options: MysqlStoreOptions<Pool>,
 ): MysqlTransactions<MysqlConnectionOf<Pool>> {
   const own = poolOptions("mysqlTransactions", options);
   // TypeScript cannot resolve `MysqlConnectionOf` for a type parameter.
   const pool = promisePool(own.pool) as unknown as ConnectionPool<MysqlConnectionOf<Pool>>;
   const table = quotedTable(own.table);
   const limits = new CallLimits();
-  const durability = new DurabilityCheck(pool);
+  const durability = durabilityCheck(pool);
 
   const begin = (row: TransactionRow) => {
     const deadline = limits.deadline();

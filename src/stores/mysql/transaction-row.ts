@@ -2,7 +2,7 @@ import { inFlight, type ClaimResult } from "../delivery-store.js";
 import type { WorkFacts } from "../transactional-store.js";
 import type { MysqlResult } from "./connection.js";
 import { ERRNO, errnoOf, isWaitOver } from "./errors.js";
-import { lookStatement, readKnown } from "./known-delivery.js";
+import { lookStatement, readKnown } from "./lease-statements.js";
 import { NOW_MS, fromNow, literal } from "./sql-text.js";
 
 /** When to retry a redelivery while a transaction of unknown length handles the delivery. */

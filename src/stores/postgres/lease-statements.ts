@@ -1,103 +1,70 @@
-import { GatewayWebhookError } from "../../common/errors.js";
-import type { KeyedCall } from "../call-groups.js";
-import {
-  CLAIMED,
-  COMPLETED,
-  TAKEN_OVER,
-  inFlight,
-  type ClaimOptions,
-  type ClaimResult,
-  type CompleteOptions,
-} from "../delivery-store.js";
-import { LEASE_LEFT_MS, SYNCHRONOUS_COMMIT, fromNow } from "./sql-text.js";
+import { lookOf, SYNCHRONOUS_COMMIT, fromNow } from "./sql-text.js";
+import type { ClaimCall, CompleteCall } from "../call-groups.js";
+import { unexpectedResult } from "../../common/errors.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight, type ClaimResult } from "../delivery-store.js";
 
 /** When to retry a redelivery while a transaction of unknown length handles the delivery. */
 const RETRY_AFTER_MS = 10_000;
-
-/** A claim of `postgresStore`. */
-export interface Claim extends KeyedCall, ClaimOptions {
-  readonly owner: string;
-}
-
-/** A completion of `postgresStore`. */
-export interface Completion extends KeyedCall, CompleteOptions {}
 
 /** A statement and its parameters. */
 type Statement = readonly [text: string, values: unknown[]];
 
 /** The statements of `postgresStore` on `table`, which is a quoted name. */
-export class LeaseStatements {
-  readonly #claim: string;
-  readonly #claimGroup: string;
-  readonly #complete: string;
-  readonly #completeGroup: string;
-  /**
-   * Says why keys were not claimed; `$1` is an array of them. No row means that the reason has just ended:
-   * the claim is tried again. As a part of the claim's statement it would make every claim a quarter slower.
-   */
-  readonly look: string;
-  /** Parameters: key, owner, lease. */
-  readonly renew: string;
-  /** Parameters: key, owner. */
-  readonly release: string;
-
-  constructor(table: string) {
-    this.#claim = claimStatement(
-      table,
-      `VALUES ($1, $2, ${fromNow("$3")}, ${fromNow("greatest($3::float8, $4::float8)")})`,
-      // Not that of the inserted row, which may have waited for the row that is there.
-      fromNow("$3"),
-    );
-    this.#claimGroup = claimStatement(
-      table,
-      `SELECT key, owner, ${fromNow("lease_ms")}, ${fromNow("greatest(lease_ms, retention_ms)")}
+export function leaseStatements(table: string) {
+  const claimOne = claimStatement(
+    table,
+    `VALUES ($1, $2, ${fromNow("$3")}, ${fromNow("greatest($3::float8, $4::float8)")})`,
+    // Not that of the inserted row, which may have waited for the row that is there.
+    fromNow("$3"),
+  );
+  const claimGroup = claimStatement(
+    table,
+    `SELECT key, owner, ${fromNow("lease_ms")}, ${fromNow("greatest(lease_ms, retention_ms)")}
       FROM unnest($1::text[], $2::text[], $3::float8[], $4::float8[])
         AS claims (key, owner, lease_ms, retention_ms)`,
-      "excluded.lease_until",
-    );
-    this.look = `SELECT
-        key,
-        CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END AS state,
-        ${LEASE_LEFT_MS} AS retry_after_ms
-      FROM ${table}
-      WHERE key = ANY ($1::text[]) AND expires_at > clock_timestamp()
-        AND (owner IS NULL OR lease_until > clock_timestamp())`;
-    this.renew = `UPDATE ${table} SET
+    "excluded.lease_until",
+  );
+  const completeOne = completeStatement(table, `SELECT $1, ${fromNow("$2")}`);
+  const completeGroup = completeStatement(
+    table,
+    `SELECT key, ${fromNow("retention_ms")}
+      FROM unnest($1::text[], $2::float8[]) AS completions (key, retention_ms)`,
+  );
+  return {
+    /** Claims in one statement. It returns a row for each that is granted. */
+    claim: (claims: readonly ClaimCall[]): Statement =>
+      statementFor(
+        claimOne,
+        claimGroup,
+        claims.map(({ key, owner, leaseMs, retentionMs }) => [key, owner, leaseMs, retentionMs]),
+      ),
+    /** Completions in one statement. */
+    complete: (completions: readonly CompleteCall[]): Statement =>
+      statementFor(
+        completeOne,
+        completeGroup,
+        completions.map(({ key, retentionMs }) => [key, retentionMs]),
+      ),
+    /**
+     * Says why keys were not claimed; `$1` is an array of them. No row means that the reason has just ended:
+     * the claim is tried again. As a part of the claim's statement it would make every claim a quarter slower.
+     */
+    look: `SELECT key, ${lookOf(table, "key = ANY ($1::text[])")}`,
+    /** Parameters: key, owner, lease. */
+    renew: `UPDATE ${table} SET
         lease_until = ${fromNow("$3")},
         expires_at = greatest(expires_at, ${fromNow("$3")})
-      WHERE key = $1 AND owner = $2 AND lease_until > clock_timestamp()`;
-    this.#complete = completeStatement(table, `SELECT $1, ${fromNow("$2")}`);
-    this.#completeGroup = completeStatement(
-      table,
-      `SELECT key, ${fromNow("retention_ms")}
-      FROM unnest($1::text[], $2::float8[]) AS completions (key, retention_ms)`,
-    );
-    // A takeover keeps its row and only its lease ends, so that the next claim is a takeover too: an
-    // earlier run may have had its effect, however many later runs failed.
-    this.release = `WITH ended AS (
+      WHERE key = $1 AND owner = $2 AND lease_until > clock_timestamp()`,
+    /**
+     * Parameters: key, owner. A takeover keeps its row and only its lease ends, so that the next claim is a takeover
+     * too: an earlier run may have had its effect, however many later runs failed.
+     */
+    release: `WITH ended AS (
         UPDATE ${table} SET lease_until = clock_timestamp()
         WHERE key = $1 AND owner = $2 AND takeover
       )
-      DELETE FROM ${table} WHERE key = $1 AND owner = $2 AND takeover IS NOT TRUE`;
-  }
-
-  /** Claims in one statement. It returns a row for each that is granted. */
-  claim(claims: readonly Claim[]): Statement {
-    return statementFor(
-      this.#claim,
-      this.#claimGroup,
-      claims.map(({ key, owner, leaseMs, retentionMs }) => [key, owner, leaseMs, retentionMs]),
-    );
-  }
-
-  /** Completions in one statement. */
-  complete(completions: readonly Completion[]): Statement {
-    return statementFor(
-      this.#complete,
-      this.#completeGroup,
-      completions.map(({ key, retentionMs }) => [key, retentionMs]),
-    );
-  }
+      DELETE FROM ${table} WHERE key = $1 AND owner = $2 AND takeover IS NOT TRUE`,
+  };
 }
 
 /** `one` with the parameters of the only call, or `group` with an array for each parameter. */
@@ -156,10 +123,7 @@ export function readClaimRow(rows: readonly unknown[]): ClaimResult | undefined 
     case "in_flight":
       return inFlight(Number(row.retry_after_ms ?? RETRY_AFTER_MS));
     default:
-      throw new GatewayWebhookError(
-        "unexpected_result",
-        "pool.query returned a row of another statement",
-      );
+      throw unexpectedResult("pool.query returned a row of another statement");
   }
 }
 

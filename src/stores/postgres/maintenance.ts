@@ -1,40 +1,11 @@
 import { retryConflicts } from "../conflict-retry.js";
-import { batchRowsOf, type PurgeOptions } from "../purge-options.js";
+import { batchRowsOf, type TableMaintenance } from "../table-maintenance.js";
 import { isSerializationFailure } from "./errors.js";
-import type { PostgresPool } from "./postgres-pool.js";
+import { type PostgresPool, quotedTable } from "./postgres-pool.js";
 import { isTableThere, postgresSchema } from "./postgres-schema.js";
-import { quotedTable } from "./postgres-options.js";
-
-/** Creating and emptying the table. `postgresStore` and `postgresTransactions` both have these methods. */
-export interface PostgresMaintenance {
-  /**
-   * Creates the table if it is missing (the SQL of `postgresSchema`). Any number of processes may call it
-   * at the same time. The role needs the right to CREATE in the schema only if the table is missing.
-   *
-   * Rejects with a `ConfigurationError` (`invalid_option`) if a table of that name exists and the store
-   * cannot use it; the message names the columns. A table may have more columns than this release knows,
-   * if they are nullable or have a default. So an older release works after a rollback.
-   *
-   * @example
-   * await store.migrate(); // at the start of the application
-   */
-  migrate(): Promise<void>;
-  /**
-   * Deletes the rows whose retention has ended, in batches, and resolves to the number of deleted rows.
-   * It skips locked rows, so it may run beside traffic and beside itself. Call it once an hour or once a
-   * day: such rows already count as absent, and only take space.
-   *
-   * Rejects with a `ConfigurationError` for an unknown option or a `batchRows` out of its bounds, and
-   * with the error of the database.
-   *
-   * @example
-   * setInterval(() => store.purge({ batchRows: 5_000 }).catch(console.error), 3_600_000);
-   */
-  purge(options?: PurgeOptions): Promise<number>;
-}
 
 /** The maintenance of one table. */
-export function maintenanceOf(pool: PostgresPool, table: string | undefined): PostgresMaintenance {
+export function maintenanceOf(pool: PostgresPool, table: string | undefined): TableMaintenance {
   const name = quotedTable(table);
   return {
     async migrate() {

@@ -1,3 +1,6 @@
+import { checkVersion, requireMethods, ownOptions } from "../../common/option-checks.js";
+import { quotedTableName } from "../quoted-table.js";
+
 /** The part of a query's result that the stores read. */
 export interface PostgresResult {
   readonly rows: readonly unknown[];
@@ -51,3 +54,30 @@ export type PostgresClientOf<Pool> = Pool extends {
   : Pool extends { connect(): Promise<infer Client> }
     ? Client
     : never;
+
+/**
+ * The own options of `maker`, which are `pool`, `table` and `more`.
+ *
+ * @throws ConfigurationError for an unknown option, and for a `pool` that lacks one of `methods`.
+ */
+export function poolOptions<Options extends { readonly pool: unknown }>(
+  maker: string,
+  options: Options,
+  methods: readonly string[],
+  more: readonly string[] = [],
+): Options {
+  const own = ownOptions(maker, options, ["pool", "table", ...more]);
+  checkVersion("pool", own.pool, methods, "pg", "pg 8 and later");
+  requireMethods(own.pool, methods, (name) => `pool must be a Pool of pg, with the method ${name}`);
+  return own;
+}
+
+/**
+ * `name` for use in SQL: each part in double quotes, so that a reserved word works too.
+ *
+ * @throws ConfigurationError if it is neither `table` nor `schema.table`.
+ */
+export function quotedTable(name?: string): string {
+  // PostgreSQL truncates a longer name, so two tables could become one.
+  return quotedTableName({ quote: '"', owner: "schema", maxLength: 63 }, name);
+}

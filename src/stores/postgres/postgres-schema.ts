@@ -1,6 +1,5 @@
 import { invalidOption } from "../../common/errors.js";
-import type { PostgresPool } from "./postgres-pool.js";
-import { quotedTable } from "./postgres-options.js";
+import { type PostgresPool, type PostgresResult, quotedTable } from "./postgres-pool.js";
 
 /**
  * The name of the table's CHECK constraint ends with the number of its layout. A later release adds
@@ -44,71 +43,70 @@ CREATE TABLE IF NOT EXISTS ${quotedTable(table)} (
 `;
 }
 
-// Other columns are allowed if an INSERT may leave them out.
-const INSPECT = `
-  SELECT relkind IN ('r', 'p') AS is_table,
-    (
-      SELECT string_agg(name || ' ' || type, ', ')
-      FROM (VALUES ('expires_at', 'timestamptz'), ('key', 'text'), ('lease_until', 'timestamptz'),
-        ('owner', 'text'), ('takeover', 'boolean')) AS needed (name, type)
-      WHERE NOT EXISTS (
-        SELECT FROM pg_attribute
-        WHERE attrelid = pg_class.oid AND NOT attisdropped AND attname = name
-          AND atttypid = type::regtype
-      )
-    ) AS missing,
-    (
-      SELECT string_agg(attname, ', ' ORDER BY attnum) FROM pg_attribute
-      WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped AND attnotnull AND CASE
-        WHEN attname IN ('key', 'expires_at') THEN false
-        WHEN attname IN ('owner', 'lease_until') THEN true
-        ELSE NOT atthasdef AND attidentity = ''
-      END
-    ) AS required,
-    EXISTS (
-      SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
-      WHERE indrelid = pg_class.oid AND attname = 'key' AND indnkeyatts = 1
-        AND indisunique AND indisvalid AND indimmediate AND indpred IS NULL
-    ) AS is_key_unique,
-    (
-      SELECT max(substring(conname FROM '^${LAYOUT}([0-9]{1,9})$')::int)
-      FROM pg_constraint WHERE conrelid = pg_class.oid
-    ) AS layout
-  FROM pg_class WHERE oid = to_regclass($1)`;
-
-interface Inspected {
-  readonly is_table: boolean;
-  /** The needed columns that are missing or have another type. */
-  readonly missing: string | null;
-  /** The columns that an INSERT of the store would have to fill. */
-  readonly required: string | null;
-  readonly is_key_unique: boolean;
-  readonly layout: number | null;
-}
+/** The columns that the stores use, and their types in the words of `pg_typeof`. */
+const TYPES = {
+  key: "text",
+  owner: "text",
+  lease_until: "timestamp with time zone",
+  expires_at: "timestamp with time zone",
+  takeover: "boolean",
+};
+const COLUMNS = Object.keys(TYPES);
+const NO_TABLE = "42P01";
+/**
+ * What the server says of a table that does not fit: no such column or unique index, a value that is refused, a view.
+ * Other errors say nothing of the table: a lost connection, a missing right, a server that only reads.
+ */
+const MISFIT = /^(?!42501)(?:22|23|42|0A|55000)/;
 
 /**
- * Whether the table exists; `table` is the quoted name. Reads only the catalogue, so it needs no right
- * and waits for no lock.
+ * Whether the table exists; `table` is the quoted name. Inserts three rows as the stores do, in a transaction that is
+ * rolled back, so it needs the same rights.
  *
  * @throws ConfigurationError if the stores cannot use it: every delivery would be answered 503.
  */
 export async function isTableThere(pool: PostgresPool, table: string): Promise<boolean> {
-  const { rows } = await pool.query(INSPECT, [table]);
-  const [row] = rows as readonly Inspected[];
-  if (row === undefined) return false;
-  const problem = problemOf(row);
+  let problem: string | undefined;
+  try {
+    problem = (await typeProblem(pool, table)) ?? (await keyProblem(pool, table));
+  } catch (error) {
+    const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+    if (code === NO_TABLE) return false;
+    if (typeof code !== "string" || !MISFIT.test(code)) throw error;
+    problem = String(message);
+  }
   if (problem === undefined) return true;
-  const layout = row.layout === null ? "" : ` (its layout is ${String(row.layout)})`;
   throw invalidOption(
-    `table ${table} exists and ${problem}${layout}: name another table, or add what is missing (postgresSchema)`,
+    `table ${table} exists and cannot be used (${problem}): name another table, or add what is missing (postgresSchema)`,
   );
 }
 
-function problemOf(found: Inspected): string | undefined {
-  if (!found.is_table) return "is not a table";
-  if (found.missing !== null) return `lacks columns of the store: ${found.missing}`;
-  if (found.required !== null) {
-    return `has columns that the store does not fill, NOT NULL without a default: ${found.required}`;
-  }
-  return found.is_key_unique ? undefined : "has no unique index on key alone";
+/** Asks for the type of each column without reading a row. */
+async function typeProblem(pool: PostgresPool, table: string): Promise<string | undefined> {
+  const types = COLUMNS.map((column) => `pg_typeof(t.${column})::text AS ${column}`);
+  const { rows } = await pool.query(
+    `SELECT ${types.join(", ")} FROM (VALUES (1)) AS one LEFT JOIN ${table} AS t ON false`,
+  );
+  const found = Object(rows[0]) as Readonly<Record<string, unknown>>;
+  const wrong = Object.entries(TYPES).filter(([column, type]) => found[column] !== type);
+  if (wrong.length === 0) return undefined;
+  return wrong.map(([column, type]) => `${column} is not ${type}`).join(", ");
+}
+
+/** A key, the same key and the key in the other letter case: the table must take the first and the last. */
+async function keyProblem(pool: PostgresPool, table: string): Promise<string | undefined> {
+  // No delivery has a # in its id, and no other process has this key.
+  const key = `probe#${globalThis.crypto.randomUUID()}`;
+  // A text without parameters is one transaction. If a statement fails, the server rolls it back by itself.
+  const results: unknown = await pool.query(`
+    INSERT INTO ${table} (${COLUMNS.join(", ")}) VALUES
+      ('${key}', 'a', clock_timestamp(), clock_timestamp(), true),
+      ('${key}', 'b', clock_timestamp(), clock_timestamp(), true),
+      ('${key.toUpperCase()}', NULL, NULL, clock_timestamp(), false)
+    ON CONFLICT (key) DO NOTHING;
+    ROLLBACK`);
+  const [inserted] = results as readonly PostgresResult[];
+  return Number(inserted?.rowCount) === 2
+    ? undefined
+    : "it takes two keys for one that differ in letter case";
 }

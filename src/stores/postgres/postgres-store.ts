@@ -1,12 +1,22 @@
-import { CallGroups, latestDeadline, type KeyedCall, type LockWait } from "../call-groups.js";
+import type { TableMaintenance } from "../table-maintenance.js";
+import {
+  type ClaimCall,
+  type CompleteCall,
+  CallGroups,
+  latestDeadline,
+  type KeyedCall,
+  type LockWait,
+} from "../call-groups.js";
+import { booleanOption } from "../../common/option-checks.js";
+import { ErrorListenerCheck } from "../../common/error-listeners.js";
 import type { Deadline } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
-import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
+import { maintenanceOf } from "./maintenance.js";
 import { SQLSTATE, sqlStateOf } from "./errors.js";
-import { LeaseStatements, readClaimRows, type Claim, type Completion } from "./lease-statements.js";
-import { poolOptions, prepareOption, quotedTable } from "./postgres-options.js";
-import type { PostgresPool } from "./postgres-pool.js";
+import { leaseStatements, readClaimRows } from "./lease-statements.js";
+import { DEFAULT_TABLE } from "../quoted-table.js";
+import { poolOptions, quotedTable, type PostgresPool } from "./postgres-pool.js";
 import { PreparedStatements } from "./prepared-statements.js";
 import { isPool, query } from "./query.js";
 import { StatementLimits } from "./statement-limits.js";
@@ -33,15 +43,15 @@ export interface PostgresStoreOptions {
    */
   readonly table?: string | undefined;
   /**
-   * Whether connections prepare the statements of claims and completions, so that the server parses and
-   * plans them once and not at every call. Default false: behind a pooler in transaction mode (PgBouncer)
-   * it makes calls slower, although not wrong.
+   * Whether connections prepare the statements of claims and completions, or the one that each transaction begins with,
+   * so that the server parses and plans them once and not at every call. Default false: behind a pooler in transaction
+   * mode (PgBouncer) it makes calls slower, although not wrong.
    */
   readonly prepare?: boolean | undefined;
 }
 
 /** A `DeliveryStore` on a table of PostgreSQL. */
-export interface PostgresStore extends DeliveryStore, PostgresMaintenance {}
+export interface PostgresStore extends DeliveryStore, TableMaintenance {}
 
 /**
  * A store on a table of PostgreSQL, for several processes and hosts. The server's clock decides when
@@ -69,9 +79,12 @@ export interface PostgresStore extends DeliveryStore, PostgresMaintenance {}
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const own = poolOptions("postgresStore", options, ["query"], ["prepare"]);
   const { pool, table } = own;
-  const statements = new LeaseStatements(quotedTable(table));
+  const statements = leaseStatements(quotedTable(table));
   const limits = new StatementLimits();
-  const prepared = prepareOption(own.prepare) ? new PreparedStatements() : undefined;
+  const errorListener = new ErrorListenerCheck("the pool of pg", pool);
+  const prepared = booleanOption("prepare", own.prepare, false)
+    ? new PreparedStatements()
+    : undefined;
 
   const run = (deadline: Deadline, statement: string, values: unknown[], lockMs?: number) =>
     query(pool, limits, { deadline, lockMs, prepared }, statement, values);
@@ -94,7 +107,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     return (call) => groups.send(call);
   };
 
-  const claim = grouped<Claim, ClaimResult>(async (calls, lockMs) => {
+  const claim = grouped<ClaimCall, ClaimResult>(async (calls, lockMs) => {
     const deadline = latestDeadline(calls);
     const keys = calls.map(({ key }) => key);
     const { rows } = await run(deadline, ...statements.claim(calls), lockMs);
@@ -111,14 +124,18 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     return keys.map((key) => results.get(key));
   });
 
-  const complete = grouped<Completion, true>(async (calls, lockMs) => {
+  const complete = grouped<CompleteCall, true>(async (calls, lockMs) => {
     await run(latestDeadline(calls), ...statements.complete(calls), lockMs);
     return calls.map(() => true);
   });
 
   return {
-    claim: (key, owner, { leaseMs, retentionMs }) =>
-      claim({ key, owner, leaseMs, retentionMs, deadline: limits.deadline() }),
+    scope: table ?? DEFAULT_TABLE,
+
+    claim(key, owner, { leaseMs, retentionMs }) {
+      errorListener.check?.();
+      return claim({ key, owner, leaseMs, retentionMs, deadline: limits.deadline() });
+    },
 
     async renew(key, owner, { leaseMs }) {
       const deadline = limits.deadline();
@@ -126,8 +143,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return (await retried(renewing)).rowCount === 1;
     },
 
-    async complete(key, _owner, { retentionMs }) {
-      await complete({ key, retentionMs, deadline: limits.deadline() });
+    async complete(key, owner, { retentionMs }) {
+      await complete({ key, owner, retentionMs, deadline: limits.deadline() });
     },
 
     async release(key, owner) {
@@ -135,7 +152,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       await retried(() => run(deadline, statements.release, [key, owner]));
     },
 
-    connectReceiver: ({ dependencyTimeoutMs }) => limits.allow(dependencyTimeoutMs),
+    connectReceiver(receiver) {
+      errorListener.connect(receiver);
+      limits.allow(receiver.dependencyTimeoutMs);
+    },
 
     ...maintenanceOf(pool, table),
   };

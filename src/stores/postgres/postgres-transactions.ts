@@ -1,3 +1,7 @@
+import type { PostgresStoreOptions } from "./postgres-store.js";
+import type { TableMaintenance } from "../table-maintenance.js";
+import { booleanOption } from "../../common/option-checks.js";
+import { ErrorListenerCheck } from "../../common/error-listeners.js";
 import type { ClaimResult } from "../delivery-store.js";
 import { retryConflicts } from "../conflict-retry.js";
 import {
@@ -6,38 +10,34 @@ import {
   type WorkFacts,
 } from "../transactional-store.js";
 import { readClaimRow, readVersion } from "./lease-statements.js";
-import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
-import { poolOptions, prepareOption, quotedTable } from "./postgres-options.js";
-import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
+import { maintenanceOf } from "./maintenance.js";
+import {
+  poolOptions,
+  quotedTable,
+  type PostgresClient,
+  type PostgresClientOf,
+  type PostgresTransactionPool,
+} from "./postgres-pool.js";
 import { PreparedStatements } from "./prepared-statements.js";
 import { query } from "./query.js";
 import { StatementLimits } from "./statement-limits.js";
 import { openTransaction, type Transaction } from "./transaction.js";
-import { beginStatement, forgetStatement, lookStatement } from "./transaction-statements.js";
+import { lookOf, fromNow } from "./sql-text.js";
 
-/** Options of `postgresTransactions`. */
-export interface PostgresTransactionsOptions<Pool extends PostgresTransactionPool> {
-  /**
-   * A `Pool` of pg 8, or anything with the same `connect` and `query`. Each delivery that is being handled
-   * takes one client. Add a listener for its `error`: without one, an idle connection that breaks ends the
-   * process.
-   */
+/**
+ * Options of `postgresTransactions`, which are those of `postgresStore`. Each delivery that is being handled takes one
+ * client of the pool.
+ */
+type PostgresTransactionsOptions<Pool extends PostgresTransactionPool> = Omit<
+  PostgresStoreOptions,
+  "pool"
+> & {
+  /** A `Pool` of pg 8, or anything with the same `connect` and `query`. Add a listener for its `error`. */
   readonly pool: Pool;
-  /**
-   * `table` or `schema.table`, case-sensitive, each part 1 to 63 letters, digits and `_` with no digit
-   * first. Default `gateway_deliveries`. Give each application its own table.
-   */
-  readonly table?: string | undefined;
-  /**
-   * Whether connections prepare the statement that each transaction begins with, so that the server parses
-   * and plans it once and not for every delivery. Default false: behind a pooler in transaction mode
-   * (PgBouncer) it makes deliveries slower, although not wrong.
-   */
-  readonly prepare?: boolean | undefined;
-}
+};
 
 /** A `TransactionalStore` on a table of PostgreSQL. `Tx` is the type of the pool's clients. */
-export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, PostgresMaintenance {}
+export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, TableMaintenance {}
 
 /**
  * A store that remembers a delivery in the same transaction as the handler's own writes: the handler
@@ -77,12 +77,15 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
 ): PostgresTransactions<PostgresClientOf<Pool>> {
   const own = poolOptions("postgresTransactions", options, ["query", "connect"], ["prepare"]);
   // TypeScript cannot resolve `PostgresClientOf` for a type parameter.
+  const errorListener = new ErrorListenerCheck("the pool of pg", own.pool);
   const pool = own.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
   const table = quotedTable(own.table);
   const [beginning, looking] = [beginStatement(table), lookStatement(table)];
   const forgetting = forgetStatement(table);
   const limits = new StatementLimits();
-  const prepared = prepareOption(own.prepare) ? new PreparedStatements() : undefined;
+  const prepared = booleanOption("prepare", own.prepare, false)
+    ? new PreparedStatements()
+    : undefined;
 
   const open = (key: string, retentionMs: number) => {
     const deadline = limits.deadline();
@@ -108,6 +111,7 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
     ...concurrencyOfPool(pool.options?.max),
 
     async process(key, work, { retentionMs }) {
+      errorListener.check?.();
       const begun = await open(key, retentionMs);
       if ("state" in begun) return begun;
       const { transaction, version, facts } = begun;
@@ -122,7 +126,10 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
       return { state: "processed" };
     },
 
-    connectReceiver: ({ dependencyTimeoutMs }) => limits.allow(dependencyTimeoutMs),
+    connectReceiver(receiver) {
+      errorListener.connect(receiver);
+      limits.allow(receiver.dependencyTimeoutMs);
+    },
 
     ...maintenanceOf(own.pool, own.table),
   };
@@ -177,4 +184,48 @@ async function complete<Client>(
     throw error;
   }
   await transaction.commit();
+}
+
+// The statements of `postgresTransactions` on `table`, which is a quoted name. Parameters: key, retention.
+
+/**
+ * Inserts the row or takes it over, or changes nothing and returns no row. A row that is within its
+ * retention and can be taken is an ended lease, so taking it is a takeover.
+ *
+ * An INSERT waits for the end of another transaction that has inserted the same key. So an advisory lock
+ * is tried first, and a redelivery is answered at once. The lock ends with the transaction, as poolers in
+ * transaction mode require. It only saves time: without it a redelivery would wait, but because of the row
+ * it would not be processed twice.
+ */
+function beginStatement(table: string): string {
+  return `INSERT INTO ${table} AS held (key, expires_at)
+      SELECT $1, ${fromNow("$2")} WHERE ${lockOf(table)}
+      ON CONFLICT (key) DO UPDATE SET
+        owner = NULL,
+        lease_until = NULL,
+        expires_at = excluded.expires_at,
+        takeover = held.expires_at > clock_timestamp()
+      WHERE held.expires_at <= clock_timestamp() OR held.lease_until <= clock_timestamp()
+      RETURNING CASE WHEN takeover THEN 'takeover' ELSE 'claimed' END AS state, xmin::text AS version`;
+}
+
+/**
+ * Says why the row could not be taken. No row means that the reason has just ended. As a part of the first
+ * statement it would make the server work half as long again for every delivery.
+ */
+function lookStatement(table: string): string {
+  return `SELECT ${lookOf(table, "key = $1")}
+    UNION ALL
+    SELECT 'in_flight', NULL WHERE NOT ${lockOf(table)}`;
+}
+
+/** Deletes only that version of the row: another process may have handled the delivery since. */
+function forgetStatement(table: string): string {
+  return `DELETE FROM ${table} WHERE key = $1 AND xmin = $2::xid`;
+}
+
+/** Only one transaction at a time has the lock of a key. `$1` is the key. */
+function lockOf(table: string): string {
+  return `pg_try_advisory_xact_lock(
+      hashtextextended($1::text COLLATE "C", '${table}'::regclass::oid::bigint))`;
 }

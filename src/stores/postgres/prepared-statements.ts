@@ -1,3 +1,4 @@
+import { backend } from "#crypto";
 import { SQLSTATE, sqlStateOf } from "./errors.js";
 import { literal } from "./sql-text.js";
 
@@ -45,7 +46,7 @@ export class PreparedStatements {
   #nameOf(statement: string): string {
     let name = this.#names.get(statement);
     if (name === undefined) {
-      name = `identity_gateway_webhooks_${crypto.randomUUID().replaceAll("-", "")}`;
+      name = `identity_gateway_webhooks_${backend.randomUuid().replaceAll("-", "")}`;
       this.#names.set(statement, name);
     }
     return name;

@@ -8,8 +8,17 @@ export function fromNow(parameter: string): string {
 }
 
 /** SQL for the milliseconds until `lease_until`; at least 1. */
-export const LEASE_LEFT_MS =
+const LEASE_LEFT_MS =
   "greatest(1, ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000))::float8";
+
+/** The rest of a SELECT that says what holds the rows that `where` names: columns, table and condition. */
+export function lookOf(table: string, where: string): string {
+  return `CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END AS state,
+        ${LEASE_LEFT_MS} AS retry_after_ms
+      FROM ${table}
+      WHERE ${where} AND expires_at > clock_timestamp()
+        AND (owner IS NULL OR lease_until > clock_timestamp())`;
+}
 
 /**
  * SQL that makes COMMIT wait until the transaction is on disk, even if the server, the role or the handler

@@ -35,52 +35,42 @@ const UNKNOWN =
  * Reads the server's eviction policy once and warns if it can evict handled ids. Runs in the background
  * and fails no delivery. After a broken connection the next call tries again.
  */
-export class EvictionCheck {
-  #isDue = true;
-  #evicts = false;
+export function evictionCheck(scripts: ScriptRunner, logger: RedisStoreLogger | false) {
+  let isDue = true;
+  let evicts = false;
   /** The receivers that wait for the result; undefined once it is known. */
-  #waiting: StoreConnection[] | undefined = [];
-  readonly #scripts: ScriptRunner;
-  readonly #logger: RedisStoreLogger | false;
-
-  constructor(scripts: ScriptRunner, logger: RedisStoreLogger | false) {
-    this.#scripts = scripts;
-    this.#logger = logger;
-  }
-
-  /** Tells this receiver too if the server can evict handled ids. */
-  connect(receiver: StoreConnection): void {
-    if (this.#evicts) receiver.noteForgets();
-    else this.#waiting?.push(receiver);
-  }
-
-  /** Starts the check if it has not run yet. `key`: any key of the store. */
-  start(key: string): void {
-    if (!this.#isDue || this.#logger === false) return;
-    this.#isDue = false;
-    this.#scripts.run(EVICTION_POLICY, key, []).then(
-      (policy) => {
-        const waiting = this.#waiting;
-        this.#waiting = undefined;
-        if (policy === POLICY_CODES.evicts) {
-          this.#evicts = true;
-          waiting?.forEach((receiver) => receiver.noteForgets());
-          this.#warn(EVICTS);
-        } else if (policy !== POLICY_CODES.keeps) this.#warn(UNKNOWN);
-      },
-      (error: unknown) => {
-        if (serverErrorCode(error) === undefined) {
-          this.#isDue = true;
-          return;
-        }
-        this.#waiting = undefined;
-        this.#warn(UNKNOWN, { error });
-      },
-    );
-  }
-
-  #warn(message: string, ...details: readonly unknown[]): void {
-    const logger = this.#logger;
+  let waiting: StoreConnection[] | undefined = [];
+  const warn = (message: string, ...details: readonly unknown[]): void => {
     if (logger !== false) void ignoreFailure(() => logger.warn(message, ...details));
-  }
+  };
+  return {
+    /** Tells this receiver too if the server can evict handled ids. */
+    connect(receiver: StoreConnection): void {
+      if (evicts) receiver.noteForgets();
+      else waiting?.push(receiver);
+    },
+
+    /** Starts the check if it has not run yet. `key`: any key of the store. */
+    start(key: string): void {
+      if (!isDue || logger === false) return;
+      isDue = false;
+      scripts.run(EVICTION_POLICY, key, []).then(
+        (policy) => {
+          const receivers = waiting;
+          waiting = undefined;
+          if (policy === POLICY_CODES.evicts) {
+            evicts = true;
+            receivers?.forEach((receiver) => receiver.noteForgets());
+            warn(EVICTS);
+          } else if (policy !== POLICY_CODES.keeps) warn(UNKNOWN);
+        },
+        (error: unknown) => {
+          isDue = serverErrorCode(error) === undefined;
+          if (isDue) return;
+          waiting = undefined;
+          warn(UNKNOWN, { error });
+        },
+      );
+    },
+  };
 }

@@ -1,2 +1,2 @@
 export { redisStore, type RedisStoreOptions } from "./redis-store.js";
-export type { RedisClient } from "./redis-client.js";
+export type { RedisClient } from "./redis-connection.js";

@@ -1,3 +1,4 @@
+import { ErrorListenerCheck } from "../../common/error-listeners.js";
 import { invalidOption } from "../../common/errors.js";
 import { ownOptions } from "../../common/option-checks.js";
 import {
@@ -8,9 +9,8 @@ import {
   type ClaimResult,
   type DeliveryStore,
 } from "../delivery-store.js";
-import { EvictionCheck, type RedisStoreLogger } from "./eviction-check.js";
-import type { RedisClient } from "./redis-client.js";
-import { connectionOf } from "./redis-connection.js";
+import { evictionCheck, type RedisStoreLogger } from "./eviction-check.js";
+import { type RedisClient, connectionOf } from "./redis-connection.js";
 import {
   CLAIM,
   CLAIM_CODES,
@@ -86,18 +86,26 @@ export function redisStore(options: RedisStoreOptions): DeliveryStore {
     throw invalidOption("logger must have a method warn, or be false");
   }
   const scripts = new ScriptRunner(connectionOf(client));
-  const evictionCheck = new EvictionCheck(scripts, logger);
+  // ioredis writes an error that no one listens for to the console.
+  const errorListener = new ErrorListenerCheck("the client of node-redis", client);
+  const isNodeRedis = "evalSha" in client;
+  const eviction = evictionCheck(scripts, logger);
 
   const run = async (script: RedisScript, id: string, ...args: string[]): Promise<number> => {
+    if (isNodeRedis) errorListener.check?.();
     const key = redisKey(keyPrefix, id);
     const code = await scripts.run(script, key, args);
     // After the first answer, because the server may be away until then.
-    evictionCheck.start(key);
+    eviction.start(key);
     return code;
   };
 
   return {
-    connectReceiver: (receiver) => evictionCheck.connect(receiver),
+    scope: keyPrefix,
+    connectReceiver(receiver) {
+      errorListener.connect(receiver);
+      eviction.connect(receiver);
+    },
     claim: async (key, owner, { leaseMs, retentionMs }) =>
       readClaim(await run(CLAIM, key, owner, String(leaseMs), toRetention(retentionMs))),
     async renew(key, owner, { leaseMs }) {

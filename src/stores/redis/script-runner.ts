@@ -1,4 +1,4 @@
-import { GatewayWebhookError } from "../../common/errors.js";
+import { unexpectedResult, GatewayWebhookError } from "../../common/errors.js";
 import { startBackgroundTimer } from "../../common/timers.js";
 import type { RedisConnection } from "./redis-connection.js";
 import { CALL_FACTOR, type RedisScript } from "./redis-scripts.js";
@@ -127,10 +127,7 @@ function toInteger(reply: unknown): number {
   const integer =
     typeof reply === "string" || typeof reply === "bigint" ? Number(reply) : (reply as number);
   if (Number.isInteger(integer)) return integer;
-  throw new GatewayWebhookError(
-    "unexpected_result",
-    "the Redis client did not return an integer for a script",
-  );
+  throw unexpectedResult("the Redis client did not return an integer for a script");
 }
 
 /**

@@ -1,4 +1,4 @@
-export type { SqliteDatabase } from "./sqlite-database.js";
+export type { SqliteDatabase } from "./sqlite-options.js";
 export type { SqliteOptions } from "./sqlite-options.js";
 export { sqliteStore } from "./sqlite-store.js";
 export { sqliteTransactions } from "./sqlite-transactions.js";

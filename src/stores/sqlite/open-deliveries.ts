@@ -1,9 +1,8 @@
 import { invalidOption, type ConfigurationError } from "../../common/errors.js";
 import { TABLE_COLUMNS, createTableSql, layoutOf } from "../sqlite-table.js";
-import { isBusy, retryWhileBusySync } from "./busy-retry.js";
-import { DeliveriesTable } from "./deliveries-table.js";
-import type { SqliteDatabase } from "./sqlite-database.js";
-import { checkStatements } from "./sqlite-options.js";
+import { isBusy, retryWhileBusySync } from "./errors.js";
+import { deliveriesTable, type DeliveriesTable } from "./deliveries-table.js";
+import { type SqliteDatabase, checkStatements } from "./sqlite-options.js";
 import { WriteQueue } from "./write-queue.js";
 
 /** The table of a prepared file, and the queue for writes to it. */
@@ -116,7 +115,7 @@ function isUsableTable(database: SqliteDatabase, table: string): boolean {
 
 function prepareStatements(database: SqliteDatabase, table: string): DeliveriesTable {
   try {
-    return new DeliveriesTable(database, table);
+    return deliveriesTable(database, table);
   } catch (error) {
     if (!/ON CONFLICT clause|is a view/.test(String(error))) throw error;
     throw unusable(table, "is not a table with a unique index on key alone", undefined);

@@ -8,8 +8,26 @@ import {
   unsupportedVersion,
 } from "../../common/option-checks.js";
 import { tableName } from "../sqlite-table.js";
-import type { SqliteDatabase } from "./sqlite-database.js";
 
+/** A value that the stores bind to a statement. */
+export type SqliteValue = string | number | null;
+
+/** A prepared statement of better-sqlite3, libsql, `node:sqlite` or `bun:sqlite`. */
+export interface SqliteStatement {
+  run(...values: SqliteValue[]): { readonly changes: number | bigint };
+  get(...values: SqliteValue[]): unknown;
+}
+
+/**
+ * The part of a SQLite handle that the stores use. A `Database` of better-sqlite3, libsql or `bun:sqlite` and
+ * a `DatabaseSync` of `node:sqlite`, on Node, Bun or Deno, have it.
+ */
+export interface SqliteDatabase {
+  /** Runs one or more statements that return no rows. */
+  exec(sql: string): unknown;
+  /** Prepares one statement. Its methods return values, not promises. */
+  prepare(sql: string): SqliteStatement;
+}
 /** Options of `sqliteStore` and `sqliteTransactions`. */
 export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase> {
   /**
@@ -33,7 +51,7 @@ export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase>
 }
 
 /** The options, with defaults for those left out. */
-export type SqliteSettings = Readonly<Required<SqliteOptions>> & {
+type SqliteSettings = Readonly<Required<SqliteOptions>> & {
   readonly table: string;
   readonly waitTimeoutMs: number;
 };

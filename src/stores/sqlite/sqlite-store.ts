@@ -36,6 +36,8 @@ export function sqliteStore(options: SqliteOptions): DeliveryStore {
   const { table, writes } = openDeliveries(database, name);
 
   return {
+    scope: name,
+
     claim: (key, owner, times) =>
       writes.run("new", key, waitTimeoutMs, () => {
         const known = table.find(key);

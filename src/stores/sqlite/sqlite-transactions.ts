@@ -4,8 +4,7 @@ import type { KnownDelivery } from "./deliveries-table.js";
 import { namedHandleError } from "./errors.js";
 import { guardHandle } from "./guarded-handle.js";
 import { openDeliveries } from "./open-deliveries.js";
-import type { SqliteDatabase } from "./sqlite-database.js";
-import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
+import { type SqliteDatabase, checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
 import type { HeldTransaction } from "./write-transactions.js";
 import { COMPLETED, inFlight } from "../delivery-store.js";
 
@@ -29,10 +28,11 @@ const IN_FLIGHT: ProcessResult = Object.freeze(inFlight(1_000));
  * everything else that is written through the handle is committed or rolled back with its delivery: give
  * the store a handle of its own. A transaction holds the write lock of the file: keep handlers short.
  *
- * A redelivery of a delivery that this process is handling is `in_flight` at once. Other deliveries wait
- * in the queue of the handle, without blocking the process. After `waitTimeoutMs` they reject: with
- * SQLITE_BUSY if another process holds the lock, and with an error with the code `wait_timeout` if another delivery of this
- * process does.
+ * The store names 1 as its `maxConcurrentDeliveries`, so deliveries wait in the receiver. A delivery whose
+ * turn has come waits for other users of the file in the queue of the handle, without blocking the process.
+ * After `waitTimeoutMs` it rejects: with SQLITE_BUSY if another process holds the lock, and with an error with
+ * the code `wait_timeout` if another writer of this handle does. A key that this handle is processing is
+ * `in_flight` at once.
  *
  * `tx.transaction()` of better-sqlite3 is a savepoint. That of libsql sends BEGIN and so throws: use
  * `tx.exec("SAVEPOINT …")` there.
@@ -125,6 +125,8 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   };
 
   return {
+    // Deliveries wait in the receiver, which knows for how long they may.
+    maxConcurrentDeliveries: 1,
     async process(key, work, times) {
       const known = running.has(key) ? IN_FLIGHT : resultOf(find(key));
       if (known !== undefined) return known;

@@ -1,10 +1,9 @@
+import { LockPauses } from "./lock-pauses.js";
+import { atTurnEnd, Turns } from "./turns.js";
 import { GatewayWebhookError } from "../../common/errors.js";
 import type { MaybePromise } from "../../common/promises.js";
-import { isBusy, retryDelayMs } from "./busy-retry.js";
-import { LockPauses } from "./lock-pauses.js";
-import type { SqliteDatabase } from "./sqlite-database.js";
-import { atTurnEnd, Turns } from "./turns.js";
-import { WaitingCalls, type Rank, type WaitingCall } from "./waiting-calls.js";
+import { isBusy, retryDelayMs } from "./errors.js";
+import type { SqliteDatabase } from "./sqlite-options.js";
 import { WriteTransactions, type HeldTransaction } from "./write-transactions.js";
 
 /** The work of a call. */
@@ -13,6 +12,26 @@ interface Work<T> {
   readonly start: () => T;
   /** Writes in the open transaction of a group. Undefined for a call that cannot share one. */
   readonly join?: () => T;
+}
+
+/**
+ * Which waiting calls go first: `running` calls renew or end a delivery that is being handled. If new
+ * claims went first, running handlers could lose their leases.
+ */
+type Rank = "running" | "new";
+
+/** A call that waits. */
+interface WaitingCall {
+  /**
+   * Runs it in a transaction of its own. Throws, with no effect, while the file is locked. Otherwise it
+   * settles the call.
+   */
+  readonly attempt: () => void;
+  /**
+   * Runs it in the open transaction of a group. Returns the function that settles it after the commit.
+   * Undefined for a call that needs a transaction of its own.
+   */
+  join: (() => () => void) | undefined;
 }
 
 /** How long the calls that wait may keep the event loop from other work. */
@@ -31,7 +50,8 @@ const SERVE_MS = 5;
  */
 export class WriteQueue {
   readonly #transactions: WriteTransactions;
-  readonly #waiting = new WaitingCalls();
+  /** First in, first out within a rank, and those of the first rank first. */
+  readonly #waiting: Record<Rank, Set<WaitingCall>> = { running: new Set(), new: new Set() };
   readonly #turns = new Turns();
   readonly #pauses = new LockPauses();
   #isHeld = false;
@@ -63,7 +83,8 @@ export class WriteQueue {
   }
 
   #startOrWait<T>(rank: Rank, timeoutMs: number, work: Work<T>): MaybePromise<T> {
-    const isFirst = this.#waiting.isEmpty && this.#pauses.remainingMs === 0;
+    const isFirst =
+      this.#waiting.running.size + this.#waiting.new.size === 0 && this.#pauses.remainingMs === 0;
     if (!this.#isHeld && (isFirst || timeoutMs <= 0)) {
       try {
         return this.#take(work.start);
@@ -116,7 +137,7 @@ export class WriteQueue {
     // After this time the event loop runs the other work of the process.
     const stopAt = performance.now() + SERVE_MS;
     while (!this.#isHeld) {
-      const calls = this.#waiting.next();
+      const calls = this.#next();
       const [first] = calls;
       if (first === undefined) return;
       const pauseMs = this.#pauses.remainingMs;
@@ -134,6 +155,18 @@ export class WriteQueue {
         return;
       }
     }
+  }
+
+  /** The calls at the head of the queue that can be one group, or the one that goes on its own. */
+  #next(): readonly WaitingCall[] {
+    const group: WaitingCall[] = [];
+    for (const calls of [this.#waiting.running, this.#waiting.new]) {
+      for (const call of calls) {
+        if (call.join === undefined) return group.length === 0 ? [call] : group;
+        group.push(call);
+      }
+    }
+    return group;
   }
 
   /** Runs as many of the calls as the time allows, and settles them after the commit. */
@@ -174,7 +207,7 @@ export class WriteQueue {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         clearTimeout(timeout);
-        this.#waiting.delete(rank, call);
+        this.#waiting[rank].delete(call);
       };
       const timeout = setTimeout(() => {
         leave();
@@ -201,7 +234,7 @@ export class WriteQueue {
             };
           }),
       };
-      this.#waiting.add(rank, call);
+      this.#waiting[rank].add(call);
       if (!this.#isHeld) this.#serveLater(this.#busy === undefined ? 0 : retryDelayMs());
     });
   }

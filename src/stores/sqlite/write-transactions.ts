@@ -1,5 +1,5 @@
 import { namedHandleError } from "./errors.js";
-import type { SqliteDatabase } from "./sqlite-database.js";
+import type { SqliteDatabase } from "./sqlite-options.js";
 
 /** A transaction that stays open until the caller ends it, which it must do exactly once. */
 export interface HeldTransaction {

@@ -1,10 +1,11 @@
+import type { QueueState, JobReport, MeasuredQueue } from "../telemetry.js";
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
-import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import { forHistograms } from "../histogram-metrics.js";
 import { RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
 import type { MeasuredReceiver } from "../tally.js";
 import type { DurationRecorder } from "../../answer/observers.js";
-import { JOB_METRICS, JobTally, QUEUE_METRICS, QueueStates } from "./job-metrics.js";
+import { within } from "../../common/timers.js";
+import { typeLabel } from "../../delivery/headers.js";
 
 /** The name of our meter and our tracer. */
 export const SCOPE = "identity-gateway-webhooks";
@@ -16,7 +17,7 @@ export const SCOPE = "identity-gateway-webhooks";
 export class Instruments {
   readonly #receivers: MeasuredReceiver[] = [];
   readonly #jobs = new JobTally();
-  readonly #queues = new QueueStates();
+  readonly #queues = new Map<string, MeasuredQueue>();
   readonly #durations: DurationRecorder;
 
   constructor(provider: MeterProvider) {
@@ -51,7 +52,7 @@ export class Instruments {
     }));
     meter.addBatchObservableCallback(
       async (result) => {
-        for (const [queue, state] of await this.#queues.read()) {
+        for (const [queue, state] of await statesOf(this.#queues)) {
           for (const { instrument, read } of queued) {
             for (const { attributes, value } of read(state)) {
               result.observe(instrument, value, { queue, ...attributes });
@@ -69,9 +70,9 @@ export class Instruments {
     receiver.tally.attach(this.#durations);
   }
 
-  /** Exports the state of a queue from now on. */
+  /** Exports the state of a queue that can tell it. Of two queues with one name the later is asked. */
   connectQueue(queue: MeasuredQueue): void {
-    this.#queues.add(queue);
+    if (queue.waiting !== undefined) this.#queues.set(queue.name ?? "queue", queue);
   }
 
   countJob(report: JobReport): void {
@@ -111,4 +112,85 @@ function combined(
     });
   }
   return byKey.values();
+}
+
+const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
+const JOB_TYPES = ["new_alarm", "delete_my_data_event", "other"] as const;
+
+/** Runs of jobs, by type and outcome. */
+export class JobTally {
+  readonly series = JOB_TYPES.flatMap((type) =>
+    JOB_OUTCOMES.map((outcome) => ({ attributes: { outcome, type }, value: 0 })),
+  );
+
+  count({ outcome, type = "other" }: Pick<JobReport, "outcome" | "type">): void {
+    const label = typeLabel(type);
+    const counted = this.series.find(
+      ({ attributes }) => attributes.outcome === outcome && attributes.type === label,
+    );
+    if (counted !== undefined) counted.value += 1;
+  }
+}
+
+/** The metrics of workers. */
+export const JOB_METRICS = [
+  {
+    name: "gateway_webhook.jobs",
+    unit: "{run}",
+    description: "Runs of jobs by outcome and webhook type",
+    read: (jobs: JobTally): readonly Series[] => jobs.series,
+  },
+  {
+    name: "gateway_webhook.jobs.dead",
+    unit: "{job}",
+    description: "Jobs that the queue engine does not run again",
+    read: (jobs: JobTally): readonly Series[] =>
+      jobs.series
+        .filter(({ attributes }) => attributes.outcome === "dead")
+        .map(({ attributes: { type }, value }) => ({ attributes: { type }, value })),
+  },
+];
+
+/** The metrics of the queues that inboxes write to. A number that an engine does not know has no series. */
+export const QUEUE_METRICS = [
+  {
+    name: "gateway_webhook.jobs.oldest_age",
+    unit: "s",
+    attributes: ["queue"],
+    description: "How long the oldest due job has waited for a worker; 0: none waits",
+    read: ({ oldestMs }: QueueState): Series[] =>
+      oldestMs === undefined ? [] : [{ attributes: {}, value: oldestMs / 1000 }],
+  },
+  {
+    name: "gateway_webhook.jobs.queued",
+    unit: "{job}",
+    attributes: ["queue", "state"],
+    description: "Jobs in the queue that wait for a worker, or that are dead",
+    read: ({ count, dead }: QueueState): Series[] =>
+      Object.entries({ waiting: count, dead }).flatMap(([state, value]) =>
+        value === undefined ? [] : [{ attributes: { state }, value }],
+      ),
+  },
+];
+
+/** An export must not wait longer for an engine that is down. */
+const QUERY_TIMEOUT_MS = 5_000;
+
+/**
+ * The state of each queue, by its name: the engines are asked once for all metrics. A queue whose engine does not answer
+ * is left out. Never rejects.
+ */
+async function statesOf(
+  queues: ReadonlyMap<string, MeasuredQueue>,
+): Promise<readonly (readonly [string, QueueState])[]> {
+  const asked = [...queues].map(async ([queue, measured]) => {
+    try {
+      const query = (async () => measured.waiting?.())();
+      const state = await within(QUERY_TIMEOUT_MS, "the state of the queue", query);
+      return state === undefined ? [] : [[queue, state] as const];
+    } catch {
+      return [];
+    }
+  });
+  return (await Promise.all(asked)).flat();
 }

@@ -1,4 +1,11 @@
 import {
+  booleanOption,
+  requireMethods,
+  missingMethod,
+  ownOptions,
+  unsupportedVersion,
+} from "../../common/option-checks.js";
+import {
   context,
   metrics,
   trace,
@@ -7,12 +14,9 @@ import {
 } from "@opentelemetry/api";
 import type { Log } from "../../answer/logger.js";
 import { invalidOption } from "../../common/errors.js";
-import { missingMethod, ownOptions, unsupportedVersion } from "../../common/option-checks.js";
 import { startBackgroundTimer } from "../../common/timers.js";
-import type { MeasuredReceiver } from "../tally.js";
 import type { InternalTelemetry, WebhookTelemetry } from "../telemetry.js";
 import { Instruments, SCOPE } from "./instruments.js";
-import { hasMeterProvider, hasTracerProvider, secondCopyWarning } from "./registered-api.js";
 import { Spans, type SpanState } from "./spans.js";
 
 /** Options of `openTelemetry`. */
@@ -78,8 +82,7 @@ const instrumentsOf = new WeakMap<MeterProvider, Instruments>();
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): WebhookTelemetry {
   const own = ownOptions("openTelemetry", options, OPTION_NAMES);
-  const { tracerProvider, meterProvider, spans = true } = own;
-  const { linkJobs = "link", recordHandlerErrors = false } = own;
+  const { tracerProvider, meterProvider, linkJobs = "link" } = own;
   for (const [part, methods] of API_METHODS) {
     const missing = missingMethod(part, methods);
     if (missing === undefined) continue;
@@ -88,107 +91,134 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): WebhookTeleme
   }
   check("tracerProvider", "getTracer", tracerProvider);
   check("meterProvider", "getMeter", meterProvider);
-  for (const [name, value] of Object.entries({ spans, recordHandlerErrors })) {
-    if (typeof value !== "boolean") throw invalidOption(`${name} must be true or false`);
-  }
+  const spans = booleanOption("spans", own.spans, true);
+  const recordHandlerErrors = booleanOption("recordHandlerErrors", own.recordHandlerErrors, false);
   if (!["link", "parent"].includes(linkJobs))
     throw invalidOption('linkJobs must be "link" or "parent"');
-  return new OpenTelemetry(own, spans ? { linkJobs, recordHandlerErrors } : undefined);
+  return telemetryOf(own, spans ? { linkJobs, recordHandlerErrors } : undefined);
 }
 
-class OpenTelemetry implements WebhookTelemetry<SpanState | undefined> {
-  readonly internal: InternalTelemetry;
-  readonly #spans: Spans | undefined;
-  /** Whether the spans are those of the registered SDK. */
-  readonly #isGlobal: boolean;
-  readonly #meterProvider: MeterProvider | undefined;
+function telemetryOf(
+  { tracerProvider, meterProvider }: OpenTelemetryOptions,
+  choices: ConstructorParameters<typeof Spans>[1] | undefined,
+): WebhookTelemetry<SpanState | undefined> {
+  // The global tracer provider is a proxy, so an SDK may come later.
+  const tracer = (tracerProvider ?? trace).getTracer(SCOPE);
+  const spans = choices === undefined ? undefined : new Spans(tracer, choices);
   /** Undefined until there is a meter provider. */
-  #instruments: Instruments | undefined;
+  let instruments: Instruments | undefined;
   /** Receivers and queues that came before the meter provider. */
-  readonly #waiting: ((instruments: Instruments) => void)[] = [];
-  #hasWarned = false;
+  const waiting: ((found: Instruments) => void)[] = [];
+  let hasWarned = false;
 
-  constructor(
-    { tracerProvider, meterProvider }: OpenTelemetryOptions,
-    choices: ConstructorParameters<typeof Spans>[1] | undefined,
-  ) {
-    this.#meterProvider = meterProvider;
-    this.#isGlobal = tracerProvider === undefined;
-    // The global tracer provider is a proxy, so an SDK may come later.
-    const tracer = (tracerProvider ?? trace).getTracer(SCOPE);
-    this.#spans = choices === undefined ? undefined : new Spans(tracer, choices);
-    this.internal = {
-      connectReceiver: (receiver, log) => this.#connect(receiver, log),
-      connectQueue: (queue) => {
-        this.#withInstruments((instruments) => instruments.connectQueue(queue));
-      },
-      seesDeliveries: choices !== undefined,
-    };
-    this.#findInstruments();
-  }
-
-  begin(kind: SpanState["kind"]): SpanState | undefined {
-    // Spans of no SDK would take as long as all of a delivery.
-    if (this.#isGlobal && !hasTracerProvider()) return undefined;
-    return this.#spans?.begin(kind);
-  }
-
-  run<Result>(
-    state: SpanState | undefined,
-    work: Parameters<WebhookTelemetry["run"]>[1],
-    call: () => Result,
-  ): Result {
-    return state === undefined || this.#spans === undefined
-      ? call()
-      : this.#spans.run(state, work, call);
-  }
-
-  end(state: SpanState | undefined, report: Parameters<WebhookTelemetry["end"]>[1]): void {
-    if ("lastAttempt" in report) {
-      this.#findInstruments();
-      this.#instruments?.countJob(report);
-    }
-    if (state !== undefined) this.#spans?.end(state, report);
-  }
-
-  #connect(receiver: MeasuredReceiver, log: Log): void {
-    this.#withInstruments((instruments) => instruments.connect(receiver));
-    this.#warnOfSecondCopy(log);
-    if (this.#instruments !== undefined) return;
-    for (const ms of LOOK_AGAIN_MS) {
-      startBackgroundTimer(ms, () => {
-        this.#findInstruments();
-        this.#warnOfSecondCopy(log);
-      });
-    }
-  }
-
+  const findInstruments = (): void => {
+    if (instruments !== undefined) return;
+    if (meterProvider === undefined && !hasMeterProvider()) return;
+    const provider = meterProvider ?? metrics.getMeterProvider();
+    const found = instrumentsOf.get(provider) ?? new Instruments(provider);
+    instrumentsOf.set(provider, found);
+    instruments = found;
+    for (const connect of waiting.splice(0)) connect(found);
+  };
   /** Calls `connect` now, or as soon as there is a meter provider. */
-  #withInstruments(connect: (instruments: Instruments) => void): void {
-    this.#findInstruments();
-    if (this.#instruments === undefined) this.#waiting.push(connect);
-    else connect(this.#instruments);
-  }
-
-  #findInstruments(): void {
-    if (this.#instruments !== undefined) return;
-    if (this.#meterProvider === undefined && !hasMeterProvider()) return;
-    const provider = this.#meterProvider ?? metrics.getMeterProvider();
-    const instruments = instrumentsOf.get(provider) ?? new Instruments(provider);
-    instrumentsOf.set(provider, instruments);
-    this.#instruments = instruments;
-    for (const connect of this.#waiting.splice(0)) connect(instruments);
-  }
-
-  #warnOfSecondCopy(log: Log): void {
-    const warning = this.#hasWarned ? undefined : secondCopyWarning();
+  const withInstruments = (connect: (found: Instruments) => void): void => {
+    findInstruments();
+    if (instruments === undefined) waiting.push(connect);
+    else connect(instruments);
+  };
+  const warnOfSecondCopy = (log: Log): void => {
+    const warning = hasWarned ? undefined : secondCopyWarning();
     if (warning === undefined) return;
-    this.#hasWarned = true;
+    hasWarned = true;
     log.warn(warning);
-  }
+  };
+
+  const internal: InternalTelemetry = {
+    connectReceiver(receiver, log) {
+      withInstruments((found) => found.connect(receiver));
+      warnOfSecondCopy(log);
+      if (instruments !== undefined) return;
+      for (const ms of LOOK_AGAIN_MS) {
+        startBackgroundTimer(ms, () => {
+          findInstruments();
+          warnOfSecondCopy(log);
+        });
+      }
+    },
+    connectQueue: (queue) => withInstruments((found) => found.connectQueue(queue)),
+    seesDeliveries: choices !== undefined,
+  };
+  findInstruments();
+  return {
+    internal,
+    begin(kind) {
+      // Spans of no SDK would take as long as all of a delivery.
+      if (tracerProvider === undefined && !hasTracerProvider()) return undefined;
+      return spans?.begin(kind);
+    },
+    run: (state, work, call) =>
+      state === undefined || spans === undefined ? call() : spans.run(state, work, call),
+    end(state, report) {
+      if ("lastAttempt" in report) {
+        findInstruments();
+        instruments?.countJob(report);
+      }
+      if (state !== undefined) spans?.end(state, report);
+    },
+  };
 }
 
 function check(name: string, method: string, provider: object | undefined): void {
-  if (provider === undefined || missingMethod(provider, [method]) === undefined) return;
-  throw invalidOption(`${name} must have the method ${method}`);
+  if (provider !== undefined) {
+    requireMethods(provider, [method], () => `${name} must have the method ${method}`);
+  }
+}
+
+/** Where each copy of `@opentelemetry/api` puts what an SDK registers, one symbol for each major version. */
+const API_SYMBOL = /^opentelemetry\.js\.api\.(\d+)$/;
+
+interface RegisteredApi {
+  readonly version?: unknown;
+  readonly trace?: unknown;
+  readonly metrics?: unknown;
+}
+
+/** Whether an SDK has registered a meter provider with our copy of the API. */
+function hasMeterProvider(): boolean {
+  return registered().some(
+    ({ metrics: ours }) => ours !== undefined && ours === metrics.getMeterProvider(),
+  );
+}
+
+const OUR_API = Symbol.for("opentelemetry.js.api.1");
+
+/** Whether an SDK has registered a tracer provider. Cheap, since each request asks. */
+function hasTracerProvider(): boolean {
+  const api = (globalThis as { readonly [OUR_API]?: RegisteredApi })[OUR_API];
+  return api?.trace !== undefined;
+}
+
+/**
+ * The warning about an SDK that is registered with a copy of the API other than ours, which then does
+ * nothing without a word; undefined if there is none. A newer minor version of the API does not use what an older one
+ * has registered, and a major version does not know another one.
+ */
+function secondCopyWarning(): string | undefined {
+  const stranger = registered().find(
+    (api) =>
+      (api.trace !== undefined && api.trace !== trace.getTracerProvider()) ||
+      (api.metrics !== undefined && api.metrics !== metrics.getMeterProvider()),
+  );
+  if (stranger === undefined) return undefined;
+  return (
+    `an OpenTelemetry SDK is registered with another copy of @opentelemetry/api (${String(stranger.version)})` +
+    " than identity-gateway-webhooks/opentelemetry loads, so nothing is exported. See `npm ls" +
+    " @opentelemetry/api`: install one version, at most as new as the SDK's, or pass tracerProvider and meterProvider"
+  );
+}
+
+function registered(): readonly RegisteredApi[] {
+  return Object.getOwnPropertySymbols(globalThis)
+    .filter(({ description = "" }) => API_SYMBOL.test(description))
+    .map((symbol) => (globalThis as Record<symbol, RegisteredApi | undefined>)[symbol] ?? {});
 }

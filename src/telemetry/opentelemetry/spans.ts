@@ -10,11 +10,12 @@ import {
   type SpanContext,
   type SpanOptions,
   type Tracer,
+  createTraceState,
+  isSpanContextValid,
 } from "@opentelemetry/api";
 import type { OutcomeReport } from "../../answer/observers.js";
-import type { JobReport, SendReport, TelemetryWork } from "../telemetry.js";
-import { SPAN_ATTRIBUTES as NAMES, typeAttribute } from "./attributes.js";
-import { readTraceParent, writeTraceParent } from "./trace-parent.js";
+import type { JobReport, SendReport, TelemetryWork, TraceCarrier } from "../telemetry.js";
+import { typeLabel } from "../../delivery/headers.js";
 
 /** A piece of work that may get a span. Forged requests end without one. */
 export interface SpanState {
@@ -32,7 +33,7 @@ export interface SpanState {
 type Report = OutcomeReport | SendReport | JobReport;
 
 /** Options of `Spans`. */
-export interface SpanChoices {
+interface SpanChoices {
   readonly linkJobs: "link" | "parent";
   readonly recordHandlerErrors: boolean;
 }
@@ -94,51 +95,41 @@ export class Spans {
   }
 
   #start(state: SpanState, work: TelemetryWork): Span {
-    const { id, recovered } = work;
     const type = typeAttribute(work.type);
-    switch (work.kind) {
-      case "delivery": {
-        const attributes = attributesOf("process", id, type);
-        attributes[NAMES.destination] = type;
-        attributes[NAMES.bytes] = work.bytes;
-        attributes[NAMES.eventType] = work.eventType;
-        attributes[NAMES.recovered] = recovered;
-        attributes[NAMES.takeover] = work.takeover || undefined;
-        return this.#startSpan(state, `process ${type}`, { attributes });
-      }
-      case "send": {
-        const { queueName = "queue", carrier } = work;
-        const attributes = attributesOf("send", id, type);
-        attributes[NAMES.queue] = queueName;
-        attributes[NAMES.recovered] = recovered;
-        const options = { kind: SpanKind.PRODUCER, attributes };
-        const span = this.#startSpan(state, `send ${queueName}`, options);
-        writeTraceParent(carrier, span.spanContext());
-        return span;
-      }
-      case "job": {
-        const attributes = attributesOf("process", id, type);
-        attributes[NAMES.attempt] = work.attempt;
-        attributes[NAMES.takeover] = work.takeover || undefined;
-        attributes[NAMES.recovered] = recovered;
-        attributes[NAMES.queue] = work.queueName;
-        const name = `process ${type}`;
-        const sender = readTraceParent(work.carrier);
-        if (sender !== undefined && this.#choices.linkJobs === "parent") {
-          const parent = trace.setSpanContext(ROOT_CONTEXT, sender);
-          return this.#startSpan({ ...state, parent }, name, { attributes });
-        }
-        const links = sender === undefined ? [] : [{ context: sender }];
-        return this.#startSpan(state, name, { attributes, root: true, links });
-      }
+    const name = `process ${type}`;
+    const attributes = attributesOf(work.kind === "send" ? "send" : "process", work.id, type);
+    attributes[SPAN_ATTRIBUTES.recovered] = work.recovered;
+    if (work.kind === "send") {
+      const { queueName = "queue", carrier } = work;
+      attributes[SPAN_ATTRIBUTES.queue] = queueName;
+      const options = { kind: SpanKind.PRODUCER, attributes };
+      const span = this.#startSpan(state, `send ${queueName}`, options);
+      writeTraceParent(carrier, span.spanContext());
+      return span;
     }
+    attributes[SPAN_ATTRIBUTES.takeover] = work.takeover || undefined;
+    if (work.kind === "delivery") {
+      attributes[SPAN_ATTRIBUTES.destination] = type;
+      attributes[SPAN_ATTRIBUTES.bytes] = work.bytes;
+      attributes[SPAN_ATTRIBUTES.eventType] = work.eventType;
+      return this.#startSpan(state, name, { attributes });
+    }
+    attributes[SPAN_ATTRIBUTES.attempt] = work.attempt;
+    attributes[SPAN_ATTRIBUTES.queue] = work.queueName;
+    const sender = readTraceParent(work.carrier);
+    if (sender !== undefined && this.#choices.linkJobs === "parent") {
+      const parent = trace.setSpanContext(ROOT_CONTEXT, sender);
+      return this.#startSpan({ ...state, parent }, name, { attributes });
+    }
+    const links = sender === undefined ? [] : [{ context: sender }];
+    return this.#startSpan(state, name, { attributes, root: true, links });
   }
 
   /** For work that no handler ran for, such as a duplicate, and for a handler that ended late. */
   #startAtEnd(state: SpanState, report: Report): Span {
     const type = typeAttribute(report.type);
     const attributes = attributesOf("process", report.id, type);
-    if (state.kind === "delivery") attributes[NAMES.destination] = type;
+    if (state.kind === "delivery") attributes[SPAN_ATTRIBUTES.destination] = type;
     const links = state.ended === undefined ? [] : [{ context: state.ended }];
     const root = state.kind === "job";
     return this.#startSpan(state, `process ${type}`, { attributes, root, links });
@@ -158,11 +149,11 @@ function attributesOf(
   type: string,
 ): Attributes {
   return {
-    [NAMES.system]: SYSTEM,
-    [NAMES.operation]: operation,
-    [NAMES.operationName]: operation,
-    [NAMES.id]: id,
-    [NAMES.type]: type,
+    [SPAN_ATTRIBUTES.system]: SYSTEM,
+    [SPAN_ATTRIBUTES.operation]: operation,
+    [SPAN_ATTRIBUTES.operationName]: operation,
+    [SPAN_ATTRIBUTES.id]: id,
+    [SPAN_ATTRIBUTES.type]: type,
   };
 }
 
@@ -174,16 +165,94 @@ type Known = Partial<Pick<OutcomeReport, "bytes" | "eventType" | "lagMs" | "late
 function attributesAtEnd(report: Known & Report, isFailure: boolean): Attributes {
   const { lagMs } = report;
   return {
-    [NAMES.outcome]: report.outcome,
-    [NAMES.status]: report.status,
-    [NAMES.bytes]: report.bytes,
-    [NAMES.eventType]: report.eventType,
-    [NAMES.secretIndex]: report.secretIndex,
-    [NAMES.takeover]: report.takeover,
-    [NAMES.recovered]: report.recovered,
-    [NAMES.late]: report.late,
-    [NAMES.attempt]: report.attempt,
-    [NAMES.lag]: lagMs === undefined ? undefined : lagMs / 1000,
-    [NAMES.error]: isFailure ? report.outcome : undefined,
+    [SPAN_ATTRIBUTES.outcome]: report.outcome,
+    [SPAN_ATTRIBUTES.status]: report.status,
+    [SPAN_ATTRIBUTES.bytes]: report.bytes,
+    [SPAN_ATTRIBUTES.eventType]: report.eventType,
+    [SPAN_ATTRIBUTES.secretIndex]: report.secretIndex,
+    [SPAN_ATTRIBUTES.takeover]: report.takeover,
+    [SPAN_ATTRIBUTES.recovered]: report.recovered,
+    [SPAN_ATTRIBUTES.late]: report.late,
+    [SPAN_ATTRIBUTES.attempt]: report.attempt,
+    [SPAN_ATTRIBUTES.lag]: lagMs === undefined ? undefined : lagMs / 1000,
+    [SPAN_ATTRIBUTES.error]: isFailure ? report.outcome : undefined,
   };
+}
+
+/**
+ * Every attribute that a span may have, with its name in OpenTelemetry. Nothing else is exported: no body,
+ * no account id, no signature, no secret and no other header.
+ */
+export const SPAN_ATTRIBUTES = {
+  /** Always `identity_gateway`. */
+  system: "messaging.system",
+  /** `process` or `send`. */
+  operation: "messaging.operation.type",
+  /** As `messaging.operation.type`. */
+  operationName: "messaging.operation.name",
+  /** The name of the queue of a job; `queue` if it is not known at the write. */
+  queue: "messaging.destination.name",
+  /** The webhook type of a delivery, or `other`. */
+  destination: "messaging.destination.template",
+  /** X-Webhook-Id. On no metric. */
+  id: "messaging.message.id",
+  /** Bytes of the body. */
+  bytes: "messaging.message.body.size",
+  /** What became of the delivery, of the write or of the job. */
+  outcome: "gateway_webhook.outcome",
+  /** The webhook type, or `other`. */
+  type: "gateway_webhook.type",
+  /** The documented type of an Online Data event, or `other`. */
+  eventType: "gateway_webhook.event_type",
+  /** Index of the secret that matched, from 0. */
+  secretIndex: "gateway_webhook.secret_index",
+  /** True if an earlier run may have had its effect. */
+  takeover: "gateway_webhook.takeover",
+  /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
+  recovered: "gateway_webhook.recovered",
+  /** True if the handler ended after `handler_timeout`. */
+  late: "gateway_webhook.late",
+  /** Seconds that the gateway has been trying. */
+  lag: "gateway_webhook.lag",
+  /** Which of the gateway's attempts this probably is, from 1; for a job its own attempt. */
+  attempt: "gateway_webhook.attempt",
+  /** The status that was answered. */
+  status: "http.response.status_code",
+  /** The outcome, if it is no success. */
+  error: "error.type",
+} as const;
+
+/** A type as spans name it: anyone who knows a secret may send any, so only documented ones are named. */
+function typeAttribute(type: string | undefined): string {
+  return type === undefined ? "other" : typeLabel(type);
+}
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/**
+ * Writes the place of a span into a job, as W3C Trace Context. Not by the propagator of the SDK, which may
+ * write another format, or baggage.
+ */
+export function writeTraceParent(carrier: TraceCarrier, context: SpanContext): void {
+  if (!isSpanContextValid(context)) return;
+  const flags = context.traceFlags.toString(16).padStart(2, "0");
+  carrier.traceparent = `00-${context.traceId}-${context.spanId}-${flags}`;
+  const state = context.traceState?.serialize() ?? "";
+  if (state !== "") carrier.tracestate = state;
+}
+
+/** The span that wrote a job; undefined if the job does not tell. */
+export function readTraceParent({
+  traceparent = "",
+  tracestate,
+}: TraceCarrier): SpanContext | undefined {
+  const [, traceId = "", spanId = "", flags = ""] = TRACEPARENT.exec(traceparent) ?? [];
+  const context: SpanContext = {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
+  };
+  return isSpanContextValid(context) ? context : undefined;
 }

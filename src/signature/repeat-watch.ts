@@ -1,0 +1,94 @@
+import { HEADERS } from "../delivery/headers.js";
+import { LRUCache } from "lru-cache";
+import type { Log } from "../answer/logger.js";
+import type { Trace } from "../answer/trace.js";
+import type { WebhookOutcome } from "../answer/outcome.js";
+import type { Decoded } from "../records/decoded.js";
+
+/** The gateway waits 10 s before its first retry; earlier duplicates come from the network. */
+const MIN_GAP_MS = 8_000;
+/** Number of ids remembered of each kind. A gateway that repeats timestamps does so for every id, so few are enough. */
+const MAX_IDS = 1_000;
+/** A longer text is compared by its length, which bounds the memory. */
+const MAX_TEXT_LENGTH = 64;
+
+const SAME_TIMESTAMP =
+  `one delivery came again more than 8 s later with the same ${HEADERS.timestamp.name}: either the gateway repeats` +
+  " the first timestamp at each attempt, or a proxy or someone with a captured delivery sends the same bytes" +
+  " again. If it is the gateway, its later attempts will be refused as stale: raise timestampToleranceMs (with a" +
+  " store that survives restarts, at most to retentionMs)";
+
+const OTHER_RECORD =
+  "the same id came with another record: only one record of an id is handled, so the other one is lost. Either the" +
+  " gateway gave one id twice, or someone who knows a secret signs deliveries of their own: said once";
+
+type DecodedRecord = Extract<Decoded, { readonly record: unknown }>;
+
+/** What is remembered of a delivery. */
+interface Seen {
+  /** NaN if it was handled at once: the gateway sends no such delivery again. */
+  readonly timestampMs: number;
+  readonly arrivedAtMs: number;
+  readonly facts: Trace["facts"];
+}
+
+/**
+ * Warns once if a later attempt repeats the timestamp of an earlier one, and once if it carries another record.
+ * Retries are expected to be signed anew: a gateway that repeats the first timestamp is refused as stale after
+ * `timestampToleranceMs`.
+ */
+export class RepeatWatch {
+  readonly #log: Log;
+  /** Apart, so that the many that are handled do not displace those that come again. */
+  readonly #handled = new LRUCache<string, Seen>({ max: MAX_IDS });
+  readonly #others = new LRUCache<string, Seen>({ max: MAX_IDS });
+  readonly #said = new Set<string>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Called once per request, when it has ended. Never throws. */
+  check(trace: Trace, outcome: WebhookOutcome): void {
+    const { id, timestampMs, arrivedAtMs, facts } = trace;
+    // Without an id the request is not authentic.
+    if (id === undefined || this.#said.size === 2) return;
+    const known = this.#others.get(id) ?? this.#handled.get(id);
+    if (known !== undefined && differ(known.facts, facts)) this.#warnOnce(OTHER_RECORD, id);
+    if (known?.timestampMs === timestampMs) {
+      if (Math.abs(arrivedAtMs - known.arrivedAtMs) > MIN_GAP_MS)
+        this.#warnOnce(SAME_TIMESTAMP, id);
+    } else if (outcome === "handled" && known === undefined) {
+      this.#handled.set(id, { timestampMs: Number.NaN, arrivedAtMs, facts });
+    } else {
+      this.#others.set(id, { timestampMs, arrivedAtMs, facts: facts ?? known?.facts });
+    }
+  }
+
+  #warnOnce(line: string, id: string): void {
+    if (this.#said.has(line)) return;
+    this.#said.add(line);
+    this.#log.warn(line, { id });
+  }
+}
+
+/**
+ * Keeps the record in the trace, and apart from it the facts by which it is known, though another attempt may carry a
+ * body that was built anew. The handler cannot change them.
+ */
+export function noteRecord(trace: Trace, { kind, record }: DecodedRecord): void {
+  trace.record = record;
+  trace.facts =
+    kind === "new_alarm"
+      ? [kind, record.id]
+      : [record.account_id, record.site_id, short(record.type), short(record.occurred_at)];
+}
+
+function short(text: string): string | number {
+  return text.length > MAX_TEXT_LENGTH ? text.length : text;
+}
+
+function differ(a: Trace["facts"], b: Trace["facts"]): boolean {
+  if (a === undefined || b === undefined) return false;
+  return a.length !== b.length || a.some((value, index) => value !== b[index]);
+}
