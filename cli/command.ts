@@ -6,8 +6,8 @@ import type { OptionSpecs, Values } from "./options/option-specs.js";
 
 /** A command as its file defines it. */
 export interface CommandDefinition<Specs extends OptionSpecs> extends CommandHelp<Specs> {
-  /** How many arguments it takes besides its options. */
-  readonly positionals: { readonly min: number; readonly max: number };
+  /** How many arguments it takes besides its options. Default: one. */
+  readonly positionals?: { readonly min: number; readonly max: number };
   /** Resolves to the exit code. Throws `UsageError` for a mistake that only this command can find. */
   readonly run: (
     io: CommandIo,
@@ -31,7 +31,8 @@ export interface Command {
 export function createCommand<Specs extends OptionSpecs>(
   definition: CommandDefinition<Specs>,
 ): Command {
-  const { name, summary, usage, positionals: wanted, options, run } = definition;
+  const { name, summary, usage, options, run } = definition;
+  const { min, max } = definition.positionals ?? { min: 1, max: 1 };
   const help: Command["help"] = (output) => helpOf(definition, output);
   return {
     name,
@@ -45,8 +46,8 @@ export function createCommand<Specs extends OptionSpecs>(
       const { values, positionals } = parseArguments(options, argv);
       // The message counts the arguments and does not repeat them: one may be a secret without its option.
       const count = positionals.length;
-      if (count < wanted.min) throw new UsageError(`missing argument: ${usage}`);
-      if (count > wanted.max) {
+      if (count < min) throw new UsageError(`missing argument: ${usage}`);
+      if (count > max) {
         throw new UsageError(`too many arguments: ${count} given, expected ${usage}`);
       }
       return run(io, values, positionals);

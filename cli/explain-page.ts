@@ -67,6 +67,10 @@ export function statusPageOf(given: string): StatusPage | undefined {
   return outcomes.length === 0 ? undefined : { status: Number(given), outcomes };
 }
 
+/** The only loss without a trace. */
+const NOT_OURS =
+  "A 2xx without an outcome, or one that is in no log of yours, is not the receiver's: a proxy, a firewall or a login page in front gave it, and the delivery is lost. `webhooks reconcile --completed` finds what was lost so.";
+
 /** Shows the outcomes of a status. */
 export function describeStatus(output: Output, { status, outcomes }: StatusPage): void {
   const { style } = output;
@@ -78,6 +82,7 @@ export function describeStatus(output: Output, { status, outcomes }: StatusPage)
       labelled(output, ["  ", name.padEnd(nameWidth), "bold"], meaning, width),
     ),
     "",
+    ...(status === 200 ? hanging("", NOT_OURS, width) : []),
     "The answer and the log name the outcome. To find out more:",
     `  ${style("cyan", "explain <outcome>")}`,
   ];

@@ -1,9 +1,10 @@
 import { whereToRead } from "../src/common/pages.js";
 import type { ReplayResult } from "../kit/fixtures/replay-report.js";
+import { byWhom } from "../kit/sending/answered-by.js";
 import { resultLine, type Output } from "./terminal/command-io.js";
 import { hanging, textWidth } from "./terminal/wrap.js";
 import { READINGS, readingOf } from "./send/exchange.js";
-import { printableLine } from "./terminal/printable.js";
+import { joined, printableLine } from "./terminal/printable.js";
 import { renderTable, type Cell } from "./terminal/table.js";
 import { shownUrl } from "./options/target-url.js";
 
@@ -20,6 +21,7 @@ const MARKS = {
   as_expected: { text: "✓", format: "green" },
   different: { text: "✗", format: "red" },
   not_judged: { text: "–", format: "dim" },
+  unseen: { text: "~", format: "yellow" },
 } as const;
 
 /** What to do about a difference, by the outcome of the answer. */
@@ -47,10 +49,11 @@ export function describeReplay(
   write(`${summaryOf(output, results, total)}\n`);
 }
 
-function cellsOf({ name, status, outcome, error, expected, result, ms }: ReplayResult) {
+function cellsOf(one: ReplayResult) {
+  const { name, status, outcome, error, expected, result, ms } = one;
   const wanted = expected && [expected.status, expected.outcome].join(" ").trimEnd();
   return [
-    MARKS[result],
+    MARKS[isUnseen(one) ? "unseen" : result],
     printableLine(name),
     {
       text: status === undefined ? "–" : String(status),
@@ -60,6 +63,11 @@ function cellsOf({ name, status, outcome, error, expected, result, ms }: ReplayR
     { text: wanted ?? "–", format: result === "different" ? "red" : undefined },
     ms.toFixed(1),
   ] satisfies readonly Cell[];
+}
+
+/** Whether a 2xx is as the fixture expects, but nothing shows who gave it. */
+function isUnseen({ result, answeredBy }: ReplayResult): boolean {
+  return result === "as_expected" && answeredBy === "unknown";
 }
 
 /** Each reason once, with how many fixtures it explains and what to do. */
@@ -91,15 +99,16 @@ function summaryOf(output: Output, results: readonly ReplayResult[], total: numb
   const [error] = errors;
   const different = count("different");
   const missing = total - results.length;
+  const unseen = results.filter(isUnseen).length;
   const parts = [
     `${count("as_expected")} as expected`,
-    ...(different > 0 ? [`${different} different`] : []),
-    ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
-    ...(error === undefined
-      ? []
-      : [`${errors.length} without an answer (${printableLine(error)})`]),
-    ...(missing > 0 ? [`${missing} not sent`] : []),
-    ...(count("not_judged") === total ? ["so nothing was proven"] : []),
+    unseen > 0 && `${unseen} of them answered 2xx${byWhom("unknown")}`,
+    different > 0 && `${different} different`,
+    count("not_judged") > 0 && `${count("not_judged")} not judged`,
+    error !== undefined && `${errors.length} without an answer (${printableLine(error)})`,
+    missing > 0 && `${missing} not sent`,
+    count("not_judged") === total && "so nothing was proven",
   ];
-  return resultLine(output, isProven(results) && missing === 0, parts.join(", "));
+  const passed = isProven(results) && missing === 0;
+  return resultLine(output, passed && unseen > 0 ? "unseen" : passed, joined(parts));
 }

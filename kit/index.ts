@@ -18,7 +18,6 @@ export {
   type FixtureRecorder,
   type RecordFixturesOptions,
 } from "./recorder/record-fixtures.js";
-export { findPersonalData, type PersonalDataKind } from "./recorder/personal-data.js";
 
 export { createGatewayTwin, type GatewayTwin } from "./twin/gateway-twin.js";
 export type { GatewayTwinOptions } from "./twin/twin-options.js";

@@ -59,11 +59,6 @@ export function* jsonParts(text: string): Generator<JsonPart> {
   }
 }
 
-/** The same as a list; undefined if the text is not JSON. */
-export function readJsonParts(text: string): readonly JsonPart[] | undefined {
-  return isJson(text) ? [...jsonParts(text)] : undefined;
-}
-
 /** Whether `JSON.parse` accepts the text. */
 export function isJson(text: string): boolean {
   return jsonOf(text) !== undefined;

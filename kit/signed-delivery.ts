@@ -1,8 +1,10 @@
 import { ConfigurationError } from "../src/common/errors.js";
 import { ownOptions } from "../src/common/option-checks.js";
+import { namedHeaders } from "../src/delivery/header-values.js";
 import type { Alarm } from "../src/records/alarm.js";
 import type { OnlineDataEvent } from "../src/records/online-data-event.js";
 import { signDelivery } from "../src/signature/sign-delivery.js";
+import { textOfUtf8 } from "./json-parts.js";
 import { checkOption } from "./option-checks.js";
 import { madeUpDeliveryId } from "./random.js";
 
@@ -69,7 +71,7 @@ export interface BodyToSign extends Signing {
 export type SignedDeliveryOptions = AlarmToSign | EventToSign | BodyToSign;
 
 /**
- * The headers of a delivery (the gateway's document, section "Events").
+ * The headers of a delivery.
  *
  * @experimental
  */
@@ -99,10 +101,8 @@ export interface SignedDelivery {
 const OPTIONS = ["type", "alarm", "event", "body", "secret", "id", "timestamp"];
 
 /**
- * Makes a request for a delivery, signed as the gateway signs it (the gateway's document, section "Authentication",
- * rule 7). Pass
- * it to `receiver.receive(delivery)` or `fetch(url, delivery)`, or with supertest
- * `.post(path).set(delivery.headers).send(delivery.body)`. With a body that is not valid UTF-8 supertest also
+ * Makes a request for a delivery, signed as the gateway signs it. Pass it to `receiver.receive(delivery)` or
+ * `fetch(url, delivery)`, or with supertest `.post(path).set(delivery.headers).send(delivery.body)`. With a body that is not valid UTF-8 supertest also
  * needs `.serialize((bytes) => bytes)`, since it would send the bytes as JSON.
  *
  * Rejects with a `ConfigurationError` when not exactly one of `alarm`, `event` and `body` is given, when
@@ -122,10 +122,12 @@ export async function signedDelivery(given: SignedDeliveryOptions): Promise<Sign
     method: "POST",
     headers: {
       "Content-Type": "application/json",
-      "X-Webhook-Type": type,
-      "X-Webhook-Id": id,
-      "X-Webhook-Timestamp": String(timestamp),
-      "X-Webhook-Signature": await signDelivery({ secret, id, timestamp, body }),
+      ...namedHeaders({
+        type,
+        id,
+        timestamp: String(timestamp),
+        signature: await signDelivery({ secret, id, timestamp, body }),
+      }),
     },
     body,
   };
@@ -144,14 +146,9 @@ function contentOf(
     return { type: typeOf("delete_my_data_event", type), body: JSON.stringify({ event }) };
   }
   checkOption(typeof (type as unknown) === "string", "type must be given with a body");
-  return { type, body: typeof body === "string" ? body : textOrBytes(body) };
-}
-
-/** Text if it encodes to the same bytes, since supertest sends text unchanged. Otherwise a copy. */
-function textOrBytes(body: Uint8Array): string | OwnBuffer {
-  const bytes = Buffer.from(body);
-  const text = bytes.toString();
-  return Buffer.from(text).equals(bytes) ? text : bytes;
+  // Text if it encodes to the same bytes, since supertest sends text unchanged. Otherwise a copy.
+  const sent = typeof body === "string" ? body : (textOfUtf8(body) ?? Buffer.from(body));
+  return { type, body: sent };
 }
 
 /** The type of a record's delivery. Throws for any other given type. */

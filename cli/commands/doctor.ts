@@ -4,23 +4,18 @@ import {
 } from "../../kit/conformance/run-conformance.js";
 import { createCommand } from "../command.js";
 import { describeObstacle } from "../doctor/closing-report.js";
-import { JunitFile } from "../doctor/doctor-files.js";
-import {
-  DOCTOR_OPTIONS,
-  isFailure,
-  readPlan,
-  type DoctorPlan,
-  type DoctorValues,
-} from "../doctor/doctor-options.js";
+import { DOCTOR_OPTIONS, readPlan, type DoctorPlan } from "../doctor/doctor-options.js";
+import { JunitFile } from "../doctor/junit-report.js";
+import { isFailure } from "../doctor/not-proven.js";
 import { reportRun, type DoctorRun } from "../doctor/report-run.js";
 import { slowRunNote } from "../doctor/run-time.js";
 import { watchEndpoint } from "../doctor/stopped-endpoint.js";
-import { findObstacle, type Obstacle } from "../doctor/preflight.js";
+import { findObstacle } from "../doctor/preflight.js";
 import { probeRepeatedTimestamp, type RepeatedTimestamp } from "../doctor/repeated-timestamp.js";
 import { EXIT, untilAborted } from "../exit.js";
 import { shownUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import { writeJson } from "../terminal/printable.js";
+import { counted, writeJson } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
 
 /** Tests a running endpoint. */
@@ -28,7 +23,6 @@ export const doctor = createCommand({
   name: "doctor",
   summary: "tests a running endpoint, in any language",
   usage: "<url>",
-  positionals: { min: 1, max: 1 },
   about: [
     "Sends made-up deliveries, valid and invalid ones, and checks the answers: what is handled, what is refused, and above all what would make the gateway give up an alarm for good. The endpoint needs the secret that you pass here, and handles the valid deliveries as if they were real.",
     "Without --yes it refuses to send to another machine.",
@@ -50,7 +44,7 @@ export const doctor = createCommand({
     await junit.begin();
     try {
       const plan = await readPlan(io, values, given);
-      const code = await examine(io, values, plan, junit);
+      const code = await examine(io, plan, junit);
       await junit.end();
       return code;
     } catch (error) {
@@ -61,60 +55,40 @@ export const doctor = createCommand({
   },
 });
 
-async function examine(
-  io: CommandIo,
-  values: DoctorValues,
-  plan: DoctorPlan,
-  junit: JunitFile,
-): Promise<number> {
-  const { url, types, accountIds, secret, connection, cases } = plan;
+async function examine(io: CommandIo, plan: DoctorPlan, junit: JunitFile): Promise<number> {
+  const { url, cases, values } = plan;
   const bar = createProgressBar(io.err, cases.length);
   bar.show("a first delivery");
-  const obstacle = await untilAborted(
-    io.signal,
-    findObstacle(url, {
-      ...connection,
-      secret,
-      types,
-      accountIds,
-      handled: values.handled,
-      handledWithinMs: values["handled-within"],
-    }),
-  ).finally(bar.end);
-  if (obstacle !== undefined) return stopBefore(io, values, url, obstacle, junit);
+  const obstacle = await untilAborted(io.signal, findObstacle(plan)).finally(bar.end);
+  if (obstacle !== undefined) {
+    junit.addObstacle(obstacle);
+    const result = { url: shownUrl(url), obstacle, cases: [], passed: false };
+    if (values.json) writeJson(io.out, result);
+    else describeObstacle(io.out, obstacle);
+    return EXIT.failed;
+  }
+  if (values.redirects) io.err.write("The URL does not redirect a POST.\n");
 
   io.err.write(
-    `${cases.length} ${cases.length === 1 ? "case" : "cases"} with made-up deliveries, which the endpoint may handle as real ones.\n`,
+    `${counted(cases.length, "case")} with made-up deliveries, which the endpoint may handle as real ones.\n`,
   );
-  const run = await runCases(io, values, plan, junit);
+  const run = await runCases(io, plan, junit);
   // After Ctrl-C there is little time: the report does not wait for the handler.
   const restored = plan.restoreHandler();
-  reportRun(io.out, values, url, run);
+  reportRun(io.out, plan, run);
   await restored;
   io.signal.throwIfAborted();
   return run.passed ? EXIT.passed : EXIT.failed;
 }
 
 /** Runs the cases and shows progress. After Ctrl-C it resolves to what has ended by then. */
-async function runCases(
-  io: CommandIo,
-  values: DoctorValues,
-  {
-    url,
-    types: [type = "new_alarm"],
-    accountIds,
-    secret,
-    connection,
-    cases,
-    restoreHandler,
-  }: DoctorPlan,
-  junit: JunitFile,
-): Promise<DoctorRun> {
+async function runCases(io: CommandIo, plan: DoctorPlan, junit: JunitFile): Promise<DoctorRun> {
+  const { cases, values } = plan;
   const { signal } = io;
   const ended = new Map<string, ConformanceCaseReport>();
   const running = new Set<string>();
   const bar = createProgressBar(io.err, cases.length);
-  const watched = watchEndpoint(url, cases, connection, signal);
+  const watched = watchEndpoint(plan, signal);
   const progress = (): string => {
     const failed = [...ended.values()].filter(({ result }) => result === "failed").length;
     return `${failed === 0 ? "" : `${failed} failed; `}${[...running].join(", ")}`;
@@ -143,17 +117,11 @@ async function runCases(
     // With --only and --group the report shows nothing but those cases.
     if (values.only.length + values.group.length === 0 && watched.stopped() === undefined) {
       bar.show("retries with the first timestamp");
-      repeated = await probeRepeatedTimestamp(url, {
-        ...connection,
-        secret,
-        type,
-        accountIds,
-        signal,
-      });
+      repeated = await probeRepeatedTimestamp(plan, signal);
     }
   } catch (error) {
     if (!signal.aborted) {
-      await restoreHandler();
+      await plan.restoreHandler();
       throw error;
     }
   } finally {
@@ -167,18 +135,4 @@ async function runCases(
   const isWhole = stopped === undefined && notRun === 0;
   const passed = isProven && isWhole && !ends.some((end) => isFailure(end, values));
   return { ends, passed, stopped, notRun, repeated };
-}
-
-/** Reports the one finding about a URL that cannot be tested. */
-function stopBefore(
-  io: CommandIo,
-  { json }: DoctorValues,
-  url: URL,
-  obstacle: Obstacle,
-  junit: JunitFile,
-): number {
-  junit.addObstacle(obstacle);
-  if (json) writeJson(io.out, { url: shownUrl(url), obstacle, cases: [], passed: false });
-  else describeObstacle(io.out, obstacle);
-  return EXIT.failed;
 }

@@ -27,7 +27,7 @@ export const explain = createCommand({
   usage: "[file | name]",
   positionals: { min: 0, max: 1 },
   about: [
-    "Reads a captured request from a file or from standard input: raw HTTP, with or without the request line; the output of curl -v; a curl command; a fixture; HAR; an event of AWS API Gateway; JSON of ngrok or webhook.site, of a log, or of Postman, Insomnia, Pipedream or Azure; CGI variables; or headers as Node, PHP, Python or PowerShell print them, followed by the body. With --body the file holds only the head.",
+    "Reads a captured request from a file or from standard input: raw HTTP, byte for byte, or any other text that holds the four headers with their values, and the body as text: JSON of a log or a service, HAR, YAML, a command, code, a printed object, a mail or a chat. With --body the file holds only the headers.",
     "Undoes the known mistakes with secrets, headers and bodies until a secret gives this signature. The output holds no secret, no signature and nothing of the body.",
     "For an authentic request it names the receiver's answer. Exits 0 when a receiver with this secret and a handler for the record answers 200, 1 otherwise.",
     "With the name of an outcome, an error code or an error class it prints what the documents say about it, and needs no secret. With an HTTP status it lists the outcomes that answer it. With a name that a message ends with, such as stores, it prints that section of the documents. A file of the same name is read as ./name.",
@@ -81,9 +81,7 @@ export const explain = createCommand({
     const fromFile = file === "-" ? undefined : await readCapture(io, file);
     const secrets = await readSecrets(io, values);
     if (secrets.length === 0) throw noSecret();
-    const given = fromFile ?? (await readInput(io, file));
-    // A file that holds only the head may lack the empty line after it.
-    const capture = body === undefined ? given : Buffer.concat([given, Buffer.from("\r\n\r\n")]);
+    const capture = fromFile ?? (await readInput(io, file));
     const exact = body === undefined ? undefined : await readInput(io, body);
     const diagnosis = await diagnoseSignature({
       ...parseCapturedRequest(capture, exact),

@@ -8,7 +8,7 @@ import type { TwinEvent } from "../../kit/twin/twin-event.js";
 import { createCommand } from "../command.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import { printableLine, writeJsonLine } from "../terminal/printable.js";
+import { printableLine, writeEvent } from "../terminal/printable.js";
 import { ACCOUNT_OPTION, accountIdsOf } from "../options/shared-options.js";
 import { flag, text, whole } from "../options/option-specs.js";
 
@@ -72,9 +72,9 @@ export const gateway = createCommand({
       const { code } = Object(error) as { code?: unknown };
       throw new UsageError(`port ${port} of ${host} is not available: ${String(code)}`);
     });
-    if (json) writeJsonLine(io.out, { event: "listening", url: server.url });
-    else io.out.write(`${io.out.style("bold", `the gateway is at ${server.url}`)}\n`);
-    if (!json) io.out.write(`  export GATEWAY_BASE_URL=${server.url}\n`);
+    const line = io.out.style("bold", `the gateway is at ${server.url}`);
+    const help = `  export GATEWAY_BASE_URL=${server.url}`;
+    writeEvent(io.out, json, { event: "listening", url: server.url }, `${line}\n${help}`);
     await aborted(io.signal);
     await Promise.all([server.close(), api.close()]);
     return EXIT.passed;
@@ -83,13 +83,11 @@ export const gateway = createCommand({
 
 function describe({ out }: CommandIo, delivery: TwinDelivery, json: boolean): void {
   const { id, type, webhook, end, attempts, reason } = delivery;
-  if (json) {
-    writeJsonLine(out, { event: "delivery", id, type, webhook, end, attempts: attempts.length });
-    return;
-  }
   const format = end === "acknowledged" ? "green" : "red";
-  out.write(`${out.style(format, end.padEnd(12))} ${type} ${id}\n`);
-  out.write(`${" ".repeat(13)}webhook ${webhook}: ${printableLine(reason)}\n`);
+  const head = `${out.style(format, end.padEnd(12))} ${type} ${id}`;
+  const line = `${head}\n${" ".repeat(13)}webhook ${webhook}: ${printableLine(reason)}`;
+  const event = { event: "delivery", id, type, webhook, end, attempts: attempts.length };
+  writeEvent(out, json, event, line);
 }
 
 /** Starts a delivery and does not wait for its end, which may be hours away. */

@@ -2,17 +2,17 @@ import { recordFixtures, type RecordFixturesOptions } from "../../kit/recorder/r
 import { answeredDelivery } from "../../kit/listener/delivery-fixture.js";
 import { startApi } from "../../kit/listener/listener-api.js";
 import { Forwarder } from "../../kit/listener/forwarder.js";
-import { bodyFields } from "../../kit/listener/listened-delivery.js";
+import { bodyFields } from "../../kit/fixtures/fixture.js";
 import { Listener } from "../../kit/listener/listener.js";
 import { startServer } from "../../kit/listener/local-server.js";
 import { refusalSentence } from "../../kit/recorder/fixture-refusal.js";
-import { printableLine, writeJsonLine } from "../terminal/printable.js";
+import { printableLine, writeEvent, writeJsonLine } from "../terminal/printable.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { createCommand } from "../command.js";
 import { CONNECTION_OPTIONS, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { listenerPage } from "../listen/listener-page.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
-import { describeEntry } from "../listen/listen-report.js";
+import { describeEntry, INDENT } from "../listen/listen-report.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { keysOf } from "../../src/signature/secrets.js";
@@ -41,7 +41,7 @@ export const listen = createCommand({
     ),
     "keep-keys": list(
       "<path>",
-      "With --record, also keeps the keys of this path, with placeholders as values: alarm.payload.breach.*, alarm.payload.*_date, or alarm.payload.** for all below. May be repeated.",
+      "With --record, keeps the names of the keys of this path, with placeholders as values: alarm.payload.breach.name. A * is any index of a list. May be repeated.",
     ),
     "keep-values": list(
       "<path>",
@@ -64,8 +64,8 @@ export const listen = createCommand({
     "Shows what arrives on port 3000": "listen",
     "In front of your app, and records its deliveries":
       "listen --port 4000 --forward http://127.0.0.1:3000/webhooks/gateway --record recorded",
-    "Fixtures for a parser of the payload: its keys stay":
-      "listen --record recorded --keep-keys 'alarm.payload.**'",
+    "Fixtures for a parser of the payload: these keys stay":
+      "listen --record recorded --keep-keys alarm.payload.breach.name",
     "In a browser, where a delivery can be edited and sent again":
       "listen --page --forward http://127.0.0.1:3000/webhooks/gateway",
     "For a script": "listen --json --port 0 | jq .outcome",
@@ -91,7 +91,7 @@ export const listen = createCommand({
         if (delivery !== undefined) recorder?.(delivery);
       },
       onEntry(entry, { body }) {
-        const shown = { ...entry, ...(values["show-body"] ? bodyFields(body) : {}) };
+        const shown = { ...entry, ...(values["show-body"] && body ? bodyFields(body) : {}) };
         if (json) writeJsonLine(io.out, { event: "delivery", ...shown });
         else describeEntry(io.out, shown);
       },
@@ -101,16 +101,14 @@ export const listen = createCommand({
         throw new UsageError(faultOf(error as NodeJS.ErrnoException, port, host));
       },
     );
-    if (json) writeJsonLine(io.out, { event: "listening", url: server.url });
-    else {
-      const forwarding = url === undefined ? "" : `, forwarding to ${shownUrl(url)}`;
-      io.out.write(`${io.out.style("bold", `listening on ${server.url}`)}${forwarding}\n`);
-    }
+    const forwarding = url === undefined ? "" : `, forwarding to ${shownUrl(url)}`;
+    const shownAddress = io.out.style("bold", `listening on ${server.url}`);
+    const event = { event: "listening", url: server.url };
+    writeEvent(io.out, json, event, `${shownAddress}${forwarding}`);
     const page = values.page ? await startApi(listener, await listenerPage(server.url)) : undefined;
     if (page !== undefined) {
       const address = `${page.url}#${page.token}`;
-      if (json) writeJsonLine(io.out, { event: "page", url: address });
-      else io.out.write(`the page: ${address}\n`);
+      writeEvent(io.out, json, { event: "page", url: address }, `the page: ${address}`);
     }
     if (secrets.length === 0) {
       io.err.write(
@@ -166,14 +164,13 @@ function createRecorder(
   return recordFixtures({
     ...options,
     onRecorded: (file) => {
-      if (json) writeJsonLine(out, { event: "recorded", file });
-      else out.write(`          recorded: ${printableLine(file)}\n`);
+      const line = `recorded: ${printableLine(file)}`;
+      writeEvent(out, json, { event: "recorded", file }, `${INDENT}${line}`);
     },
     onRefused: (refusal) => {
       const reason = refusalSentence(refusal);
-      if (json) writeJsonLine(out, { event: "not_recorded", reason });
-      else
-        out.write(`          ${out.style("red", `not recorded: ${printableLine(reason, 500)}`)}\n`);
+      const line = out.style("red", `not recorded: ${printableLine(reason, 500)}`);
+      writeEvent(out, json, { event: "not_recorded", reason }, `${INDENT}${line}`);
     },
   });
 }

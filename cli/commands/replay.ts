@@ -2,9 +2,10 @@ import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import type { Fixture } from "../../kit/fixtures/fixture.js";
 import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
 import { webhookTypeOf, type ReplayResult } from "../../kit/fixtures/replay-report.js";
-import { isWebhookType, WEBHOOK_TYPES } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
+
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS, JSON_OPTION } from "../options/shared-options.js";
+import { CONNECTION_OPTIONS, JSON_OPTION, typesOf } from "../options/shared-options.js";
 import { EXIT, untilAborted, UsageError } from "../exit.js";
 import { writeJson } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
@@ -24,7 +25,7 @@ export const replay = createCommand({
   positionals: { min: 1, max: 10_000 },
   about: [
     "Sends fixtures one after the other: files, whole folders, or patterns. Each is signed again with your secret, under a new id and with the age that it had when it was received. A bad signature stays bad, since the endpoint must refuse that fixture.",
-    "Compares the status with the fixture's expectation, and the outcome if the answer names one of this library. The answer of another receiver is as expected if the gateway does the same after it. A fixture without an expectation is shown as not judged.",
+    "Compares the status with the fixture's expectation, and the outcome if the answer names one of this library. The answer of another receiver is as expected if the gateway does the same after it; a 2xx of it is shown with ~, since by whom it is answered is not known. A 2xx with an HTML page is never as expected. A fixture without an expectation is shown as not judged.",
     "Exits 0 when every fixture is answered as it expects, 1 otherwise, and also when none says what it expects.",
   ],
   options: {
@@ -104,10 +105,8 @@ export const replay = createCommand({
 /** The fixtures of the given types. Without a type all of them, also those of an unknown type. */
 function ofTypes(fixtures: readonly Fixture[], types: readonly string[]): readonly Fixture[] {
   if (types.length === 0) return fixtures;
-  if (!types.every((type) => isWebhookType(type))) {
-    throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
-  }
-  const left = fixtures.filter((fixture) => types.some((type) => type === webhookTypeOf(fixture)));
+  const wanted: readonly (string | undefined)[] = typesOf(types);
+  const left = fixtures.filter((fixture) => wanted.includes(webhookTypeOf(fixture)));
   if (left.length === 0) throw new UsageError(`no fixture is of the type ${types.join(" or ")}`);
   return left;
 }

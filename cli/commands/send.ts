@@ -1,4 +1,4 @@
-import { isDeliveryId } from "../../src/delivery/headers.js";
+import { HEADERS } from "../../src/delivery/headers.js";
 import { madeUpDeliveryId } from "../../kit/random.js";
 import { createSender } from "../../kit/sending/sender.js";
 import { createCommand } from "../command.js";
@@ -24,10 +24,9 @@ export const send = createCommand({
   name: "send",
   summary: "signs one delivery as the gateway does and sends it",
   usage: "<url>",
-  positionals: { min: 1, max: 1 },
   about: [
     "Sends one signed delivery and shows the request, the status, the outcome and the time. The delivery is made up, unless --fixture or --body names one.",
-    "Exits 0 when the delivery is acknowledged (2xx), and not dropped for want of a handler (unhandled). With --times, one request must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret the endpoint must refuse the delivery: exits 0 when every request is answered without a 2xx, and with --follow-retries when the last attempt is.",
+    "Exits 0 when the delivery is acknowledged (2xx), but not by an HTML page, and not dropped for want of a handler (unhandled). A 2xx that names no outcome of this library passes, but is shown with ~: by whom it is answered is not known. With --times, one request must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret the endpoint must refuse the delivery: exits 0 when every request is answered without a 2xx, and with --follow-retries when the last attempt is.",
   ],
   options: {
     ...DELIVERY_OPTIONS,
@@ -64,11 +63,10 @@ export const send = createCommand({
   },
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
-    const isWrong = values["wrong-secret"];
-    const secret = isWrong ? madeUpSecret() : await readOneSecret(io, values);
+    const secret = values["wrong-secret"] ? madeUpSecret() : await readOneSecret(io, values);
     const content = await readContent(io, values);
     const id = idOf(values.id);
-    const { times, concurrent, timeout, insecure, speed, json } = values;
+    const { times, concurrent, timeout, insecure, json } = values;
     if (values["show-body"] && (json || values["follow-retries"])) {
       throw new UsageError("--show-body cannot be used with --json or --follow-retries");
     }
@@ -78,9 +76,7 @@ export const send = createCommand({
           "--follow-retries signs each attempt again: leave out --tamper and --stale",
         );
       }
-      const delivery = { url, secret, content, id, isWrong };
-      const sending = { times, concurrent, speed, timeoutMs: timeout, insecure };
-      return followRetries(io, { ...delivery, ...sending, json });
+      return followRetries(io, values, url, secret, content, id);
     }
 
     const prepared = await prepareDelivery(content, secret, id, values);
@@ -117,8 +113,8 @@ export const send = createCommand({
 
 function idOf(given: string | undefined): string {
   if (given === undefined) return madeUpDeliveryId();
-  if (isDeliveryId(given)) return given;
-  throw new UsageError("--id must be 1 to 128 characters of [0-9A-Za-z._-]");
+  if (HEADERS.id.fits(given)) return given;
+  throw new UsageError(`--id must be ${HEADERS.id.grammar}`);
 }
 
 function hasPassed({ experiments }: Prepared, answers: readonly Exchange[]): boolean {
@@ -130,6 +126,6 @@ function hasPassed({ experiments }: Prepared, answers: readonly Exchange[]): boo
   }
   const isLost =
     readings.some((reading) => reading === "final" || reading === "unlisted") ||
-    answers.some(({ outcome }) => outcome === DROPPED);
+    answers.some(({ outcome, answeredBy }) => outcome === DROPPED || answeredBy === "page");
   return readings.includes("acknowledged") && !isLost;
 }

@@ -1,10 +1,12 @@
 import { whereToRead } from "../../src/common/pages.js";
+import { FIRST_CAUSES } from "../../kit/conformance/conformance-rule.js";
+import { causeOf } from "../../kit/conformance/receiver-conformance.js";
+import { HEADERS } from "../../src/delivery/headers.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
-import { outcomeOf } from "../../kit/sending/wire.js";
+import { headerOf, outcomeOf } from "../../kit/sending/wire.js";
 import { resultLine, type Output } from "../terminal/command-io.js";
-import { printableLine } from "../terminal/printable.js";
+import { counted, joined, printableLine } from "../terminal/printable.js";
 import { hanging, textWidth } from "../terminal/wrap.js";
-import type { CauseGroup } from "./causes.js";
 import type { Unproven } from "./not-proven.js";
 import type { Obstacle } from "./preflight.js";
 
@@ -25,13 +27,34 @@ export function describeObstacle(
   output.write(`${lines.join("\n")}\n`);
 }
 
+/** Failed cases with one cause. */
+export interface CauseGroup {
+  /** What to change, as a sentence. */
+  readonly change: string;
+  readonly ends: readonly ConformanceCaseReport[];
+}
+
+/** The failed cases by their cause: first what blocks the others, then what must pass, then the most cases. */
+export function causesOf(ends: readonly ConformanceCaseReport[]): readonly CauseGroup[] {
+  const found = new Map<string, ConformanceCaseReport[]>();
+  for (const end of ends.filter(({ result }) => result === "failed")) {
+    const change = causeOf(end);
+    found.set(change, [...(found.get(change) ?? []), end]);
+  }
+  const rank = ({ change, ends: own }: CauseGroup): number =>
+    (FIRST_CAUSES.includes(change) ? 0 : 2) + (own.some(({ level }) => level === "must") ? 0 : 1);
+  return Array.from(found, ([change, own]) => ({ change, ends: own })).sort(
+    (one, other) => rank(one) - rank(other) || other.ends.length - one.ends.length,
+  );
+}
+
 /** Shows what to change, the most important first. Failed cases with one cause are one line. */
 export function describeCauses(output: Output, causes: readonly CauseGroup[]): void {
   if (causes.length === 0) return;
   const { style } = output;
   const lines = causes.flatMap(({ change, ends }, at) => {
     const head = `${at + 1}. `.padStart(5);
-    const text = `${printableLine(change, 400)} (${countedCases(ends.length)})`;
+    const text = `${printableLine(change, 400)} (${counted(ends.length, "case")})`;
     const ids = ends.map(({ id }) => id).join(", ");
     return [
       ...hanging(head, text, textWidth(output)),
@@ -56,8 +79,7 @@ export function droppedIn(ends: readonly ConformanceCaseReport[]): readonly Drop
   const counts = new Map<string, number>();
   for (const { sent, received } of ends.flatMap(({ exchanges }) => exchanges)) {
     if ("error" in received || outcomeOf(received.body) !== "unhandled") continue;
-    const [, type = ""] =
-      sent.headers.find(([name]) => name.toLowerCase() === "x-webhook-type") ?? [];
+    const type = headerOf(sent.headers, HEADERS.type.name) ?? "";
     counts.set(type, (counts.get(type) ?? 0) + 1);
   }
   return Array.from(counts, ([type, count]) => ({ type, count }));
@@ -65,15 +87,31 @@ export function droppedIn(ends: readonly ConformanceCaseReport[]): readonly Drop
 
 /** Shows which deliveries a receiver of this library acknowledged and dropped. */
 export function describeDropped(output: Output, dropped: readonly Dropped[]): void {
-  if (dropped.length === 0) return;
-  const { style } = output;
-  const lines = dropped.flatMap(({ type, count }) => {
+  const texts = dropped.map(({ type, count }) => {
     const what = `${count === 1 ? "1 delivery" : `${count} deliveries`} of ${printableLine(type, 60)}`;
-    const text = `${what} answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.`;
+    return `${what} answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.`;
+  });
+  describeWarnings(output, "dropped", texts);
+}
+
+/** Shows the records that the handler failed to take twice, by their names. */
+export function describeUntaken(output: Output, untaken: readonly string[]): void {
+  if (untaken.length === 0) return;
+  const texts = untaken.map((name) => `${printableLine(name, 100)}: failed when it was sent again`);
+  const [record, it] = untaken.length === 1 ? ["this record", "it"] : ["these records", "them"];
+  const result = `Your handler cannot take ${record}: after ten attempts the gateway gives ${it} up. Characters that a database refuses: ${whereToRead("odd-text")}`;
+  describeWarnings(output, "cannot be taken", [...texts, result]);
+}
+
+/** Shows sentences with a mark before each. Without one it shows nothing. */
+export function describeWarnings(output: Output, title: string, texts: readonly string[]): void {
+  if (texts.length === 0) return;
+  const { style } = output;
+  const lines = texts.flatMap((text) => {
     const [first = "", ...rest] = hanging("    ", text, textWidth(output));
     return [`  ${style("yellow", "!")} ${first.trimStart()}`, ...rest];
   });
-  output.write(`${style("bold", "dropped")}\n${lines.join("\n")}\n\n`);
+  output.write(`${style("bold", title)}\n${lines.join("\n")}\n\n`);
 }
 
 /** Shows the counts in one sentence. */
@@ -87,12 +125,12 @@ export function describeSummary(
     ends.filter((end) => end.result === result && (level ?? end.level) === end.level).length;
   const parts = [
     `${count("passed")} passed`,
-    ...(count("failed", "must") > 0 ? [`${count("failed", "must")} failed that must pass`] : []),
-    ...(count("failed", "should") > 0 ? [`${count("failed", "should")} failed that should`] : []),
-    ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
-    ...(notRun > 0 ? [`cut off before ${countedCases(notRun)} had ended`] : []),
+    count("failed", "must") > 0 && `${count("failed", "must")} failed that must pass`,
+    count("failed", "should") > 0 && `${count("failed", "should")} failed that should`,
+    count("not_judged") > 0 && `${count("not_judged")} not judged`,
+    notRun > 0 && `cut off before ${counted(notRun, "case")} had ended`,
   ];
-  output.write(`${resultLine(output, passed, parts.join(", "))}\n`);
+  output.write(`${resultLine(output, passed, joined(parts))}\n`);
 }
 
 /** Shows what the run did not prove. `trusting` counts passed cases that trust an answer. */
@@ -102,12 +140,12 @@ export function describeUnproven(
   trusting: number,
 ): void {
   const items = unproven.map(({ what, cases, proveBy }) => ({
-    text: `${printableLine(what, 400)}${cases.length === 0 ? "" : ` (${countedCases(cases.length)})`}`,
+    text: `${printableLine(what, 400)}${cases.length === 0 ? "" : ` (${counted(cases.length, "case")})`}`,
     todo: proveBy,
   }));
   if (trusting > 0) {
     items.unshift({
-      text: `that your endpoint did what it answered: ${countedCases(trusting)} passed by the answer alone`,
+      text: `that your endpoint did what it answered: ${counted(trusting, "case")} passed by the answer alone`,
       todo: "pass --handled <url>",
     });
   }
@@ -146,8 +184,4 @@ function describeItems(
     ...hanging("    ", `→ ${todo}`, textWidth(output)).map((line) => style("bold", line)),
   ]);
   output.write(`\n${style("yellow", title)}\n${lines.join("\n")}\n`);
-}
-
-function countedCases(count: number): string {
-  return count === 1 ? "1 case" : `${count} cases`;
 }

@@ -1,4 +1,5 @@
-import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
+import type { WebhookType } from "../../src/delivery/headers.js";
 import {
   CONFORMANCE_GROUPS,
   type ConformanceCase,
@@ -6,10 +7,10 @@ import {
 import {
   CONCURRENCY,
   HANDLED_WITHIN_MS,
+  type ConformanceOptions,
   type OptionNames,
 } from "../../kit/conformance/conformance-options.js";
 import { conformanceCases } from "../../kit/conformance/receiver-conformance.js";
-import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
 import { UsageError } from "../exit.js";
 import { nearestNames } from "../options/nearest-name.js";
@@ -23,13 +24,10 @@ import {
   MAX_BODY_OPTION,
   typesOf,
 } from "../options/shared-options.js";
-import { isLoopback } from "../../src/management/call-settings.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine } from "../terminal/printable.js";
-import { createHandledProbe, isLocalProbe } from "./handled-probe.js";
-import { readHandlerSwitch, type HandlerSwitch } from "./handler-switch.js";
-import { isUnproven } from "./not-proven.js";
+import { createHandledProbe, isLocal, readHandlerSwitch } from "./probes.js";
 
 /** The options of `doctor`. */
 export const DOCTOR_OPTIONS = {
@@ -81,6 +79,9 @@ export const DOCTOR_OPTIONS = {
   "require-judged": flag(
     "Also exits 1 when a case is not judged. For CI, with --handled, --while-failing-… and --while-slow-….",
   ),
+  redirects: flag(
+    "Follows a redirect of the URL as many senders do, with a GET without the body, and says what a delivery is answered then.",
+  ),
   junit: text("<file>", "Also writes a JUnit report, however the run ends."),
   ...CONNECTION_OPTIONS,
   ...SECRET_OPTIONS,
@@ -99,13 +100,18 @@ export const CLI_NAMES: OptionNames = {
   whileSlow: "--while-slow-on and --while-slow-off",
 };
 
-/** What a run of `doctor` does. */
-export interface DoctorPlan {
+/** An endpoint that is tested, and what deliveries to it need. */
+export interface Endpoint {
   readonly url: URL;
   readonly secret: string;
   readonly types: readonly WebhookType[];
   readonly accountIds: readonly number[];
   readonly connection: SenderOptions;
+}
+
+/** What a run of `doctor` does. */
+export interface DoctorPlan extends Endpoint {
+  readonly values: DoctorValues;
   readonly cases: readonly ConformanceCase[];
   /** Lets the handler work again when the run ends early. */
   readonly restoreHandler: () => Promise<void>;
@@ -119,55 +125,42 @@ export async function readPlan(
 ): Promise<DoctorPlan> {
   const url = readTargetUrl(given);
   const connection = { timeoutMs: values.timeout, skipTlsVerification: values.insecure };
-  const { handled } = values;
   const failing = readHandlerSwitch("while-failing", values, connection);
   const slow = readHandlerSwitch("while-slow", values, connection);
-  const switches = [failing, slow].filter((one): one is HandlerSwitch => one !== undefined);
-  const urls = [url, ...switches.flatMap((one) => one.urls)];
-  if (!values.yes && !(urls.every(isLoopback) && isLocalProbe(handled))) {
+  const switches = [failing, slow].flatMap((one) => one ?? []);
+  const urls = [url, ...switches.flatMap((one) => [one.urls.on, one.urls.off])];
+  const { handled } = values;
+  if (!values.yes && !isLocal(urls, handled)) {
     throw new UsageError(
       "this would send made-up deliveries to another machine, which may act on them: add --yes to allow it",
     );
   }
-  const secret = await readOneSecret(io, values);
-  const types = typesOf(values.type);
-  const accountIds = accountIdsOf(values["account-id"]);
-  const cases = conformanceCases(
-    {
-      ...connection,
-      target: url,
-      secret,
-      types,
-      accountIds,
-      handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
-      handledWithinMs: values["handled-within"],
-      whileFailing: failing?.during,
-      whileSlow: slow?.during,
-      maxBodyBytes: values["max-body-bytes"],
-      requestsAtOnce: values.concurrency,
-    },
-    CLI_NAMES,
-  );
+  const endpoint = {
+    secret: await readOneSecret(io, values),
+    types: typesOf(values.type),
+    accountIds: accountIdsOf(values["account-id"]),
+  };
+  const options: ConformanceOptions = {
+    ...endpoint,
+    ...connection,
+    target: url,
+    handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
+    handledWithinMs: values["handled-within"],
+    whileFailing: failing?.during,
+    whileSlow: slow?.during,
+    maxBodyBytes: values["max-body-bytes"],
+    requestsAtOnce: values.concurrency,
+  };
   return {
+    ...endpoint,
     url,
-    secret,
-    types,
-    accountIds,
     connection,
-    cases: chosenCases(cases, values),
+    values,
+    cases: chosenCases(conformanceCases(options, CLI_NAMES), values),
     async restoreHandler() {
       for (const one of switches) await one.restore();
     },
   };
-}
-
-/** Whether a case makes the exit code 1. */
-export function isFailure(
-  end: ConformanceCaseReport,
-  { strict, "require-judged": requireJudged }: Pick<DoctorValues, "strict" | "require-judged">,
-): boolean {
-  if (end.result === "failed") return strict || end.level === "must";
-  return requireJudged && isUnproven(end);
 }
 
 function chosenCases(

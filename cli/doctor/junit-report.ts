@@ -1,9 +1,11 @@
-/** Why a case did not pass. */
-interface Fault {
-  readonly message: string;
-  /** A stable code. */
-  readonly type?: string | undefined;
-}
+import { writeFile } from "node:fs/promises";
+import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import { UsageError } from "../exit.js";
+import { PROGRAM } from "../help-text.js";
+import { fileFault } from "../options/read-input.js";
+import { printableLine } from "../terminal/printable.js";
+import { receivedLine, sentLine } from "./doctor-report.js";
+import type { Obstacle } from "./preflight.js";
 
 /** One case of a JUnit report. */
 export interface JunitCase {
@@ -11,10 +13,13 @@ export interface JunitCase {
   readonly group: string;
   readonly name: string;
   readonly ms: number;
-  readonly result:
-    | { readonly state: "passed" }
-    | (Fault & { readonly state: "failed"; readonly details: string })
-    | (Fault & { readonly state: "skipped" | "error" });
+  readonly result: {
+    readonly state: "passed" | "failed" | "skipped" | "error";
+    /** Why it did not pass, with a stable code as `type`. */
+    readonly message?: string;
+    readonly type?: string | undefined;
+    readonly details?: string;
+  };
 }
 
 /** A JUnit report in the format that CI servers read. */
@@ -38,11 +43,11 @@ export function renderJunit(suite: string, cases: readonly JunitCase[]): string 
 function renderCase({ group, name, ms, result }: JunitCase): string {
   const head = `    <testcase classname="${escapeXml(group)}" name="${escapeXml(name)}" time="${seconds(ms)}"`;
   if (result.state === "passed") return `${head}/>`;
-  const { message, type } = result;
+  const { state, message = "", type, details = "" } = result;
   const attributes = `message="${escapeXml(message)}"${type === undefined ? "" : ` type="${escapeXml(type)}"`}`;
-  return result.state === "failed"
-    ? `${head}><failure ${attributes}>${escapeXml(result.details)}</failure></testcase>`
-    : `${head}><${result.state} ${attributes}/></testcase>`;
+  return state === "failed"
+    ? `${head}><failure ${attributes}>${escapeXml(details)}</failure></testcase>`
+    : `${head}><${state} ${attributes}/></testcase>`;
 }
 
 function seconds(ms: number): string {
@@ -65,4 +70,68 @@ function escapeXml(text: string): string {
     .replace(/[\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g, "")
     .replace(/\p{Surrogate}/gu, "\ufffd");
   return ENTITIES.reduce((escaped, [char, entity]) => escaped.replaceAll(char, entity), writable);
+}
+
+/** The JUnit report of a run. The file exists from the beginning, also when the run ends early. */
+export class JunitFile {
+  readonly #path: string | undefined;
+  readonly #cases: JunitCase[] = [];
+
+  /** @param path Undefined writes nothing. */
+  constructor(path: string | undefined) {
+    this.#path = path;
+  }
+
+  /** Writes the report of a run that has not finished. Throws `UsageError` if the file cannot be written. */
+  begin(): Promise<void> {
+    return this.end("doctor did not run to its end");
+  }
+
+  addCase(end: ConformanceCaseReport, isFailure: boolean): void {
+    const { id, level, group, title } = end;
+    this.#cases.push({
+      group: `${level}.${group}`,
+      name: `${id}: ${title}`,
+      ms: end.ms,
+      result: junitResult(end, isFailure),
+    });
+  }
+
+  addObstacle({ code, message, fix }: Obstacle): void {
+    this.#cases.push({
+      group: "must.preflight",
+      name: `${code}: the endpoint can be tested`,
+      ms: 0,
+      result: { state: "failed", message, type: code, details: `fix: ${fix}` },
+    });
+  }
+
+  /** Writes the report. `fault`: why the run ended before its end. */
+  async end(fault?: string): Promise<void> {
+    if (this.#path === undefined) return;
+    const result = { state: "error", message: printableLine(fault ?? "", 1_000) } as const;
+    const broken: JunitCase = { group: "must.run", name: "doctor runs to its end", ms: 0, result };
+    const cases = fault === undefined ? this.#cases : [...this.#cases, broken];
+    try {
+      await writeFile(this.#path, renderJunit(`${PROGRAM} doctor`, cases));
+    } catch (error) {
+      throw new UsageError(`--junit: ${fileFault(this.#path, error)}`);
+    }
+  }
+}
+
+function junitResult(end: ConformanceCaseReport, isFailure: boolean): JunitCase["result"] {
+  const { why, fix, result, reason = "", code, need, exchanges } = end;
+  if (result === "passed") return { state: "passed" };
+  if (!isFailure) {
+    const message = result === "failed" ? `failed, and should pass: ${reason}` : reason;
+    return { state: "skipped", message, type: code ?? need };
+  }
+  const details = [
+    ...exchanges.flatMap((one) => [`sent: ${sentLine(one)}`, `received: ${receivedLine(one)}`]),
+    `why: ${why}`,
+    `fix: ${fix}`,
+  ];
+  const message = result === "not_judged" ? `not judged: ${reason}` : reason;
+  return { state: "failed", message, type: code ?? need, details: details.join("\n") };
 }

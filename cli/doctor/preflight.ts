@@ -1,10 +1,11 @@
 import { makeDelivery } from "../../kit/conformance/test-deliveries.js";
 import { createSender } from "../../kit/sending/sender.js";
 import { errorText, SendError, type SenderOptions } from "../../kit/sending/target.js";
-import { resultOfStatus } from "../../src/answer/outcome.js";
-import { outcomeOf, type WireAnswer } from "../../kit/sending/wire.js";
-import type { WebhookType } from "../../src/delivery/headers.js";
-import { checkHandledProbe } from "./handled-probe.js";
+import { resultOfStatus, type StatusResult } from "../../src/answer/outcome.js";
+import { isLoopback } from "../../src/management/call-settings.js";
+import { outcomeOf, type WireAnswer, type WireRequest } from "../../kit/sending/wire.js";
+import type { DoctorPlan } from "./doctor-options.js";
+import { checkHandledProbe } from "./probes.js";
 import { sendFault } from "../send/exchange.js";
 import { shownUrl } from "../options/target-url.js";
 import { printableLine } from "../terminal/printable.js";
@@ -19,26 +20,14 @@ export interface Obstacle {
   readonly fix: string;
 }
 
-/** Options of the preflight. */
-export interface PreflightOptions extends SenderOptions {
-  readonly secret: string;
-  readonly types: readonly WebhookType[];
-  readonly accountIds: readonly number[];
-  /** The value of `--handled`. */
-  readonly handled: string | undefined;
-  /** The value of `--handled-within`. */
-  readonly handledWithinMs: number;
-}
-
 /**
  * Sends a genuine delivery of each type. Resolves to the reason why nothing behind the URL can be tested:
  * nothing is there, its certificate is not trusted, the path is wrong, or `--handled` gives no count.
- * Undefined if the cases can begin.
+ * Undefined if the cases can begin. With `--redirects` it follows a redirect, with `--yes` also to another machine.
  */
-export async function findObstacle(
-  url: URL,
-  { secret, types, accountIds, handled, handledWithinMs, ...connection }: PreflightOptions,
-): Promise<Obstacle | undefined> {
+export async function findObstacle(plan: DoctorPlan): Promise<Obstacle | undefined> {
+  const { url, secret, types, accountIds, connection, values } = plan;
+  const { handled, "handled-within": withinMs } = values;
   const sender = createSender(url, connection);
   let first: Obstacle | undefined;
   try {
@@ -46,15 +35,18 @@ export async function findObstacle(
       const delivery = await makeDelivery({ secret, types: [type], accountIds, now: Date.now });
       const answer = await sender.send(delivery);
       const obstacle = obstacleIn(answer, url);
+      if (obstacle?.code === "redirect" && values.redirects) {
+        const followed = await followRedirects(url, answer, delivery, values.yes, connection);
+        return { ...obstacle, message: `${obstacle.message}. ${followed}` };
+      }
       // A status for one type only is a finding of the cases about that type.
       if (obstacle === undefined) {
         // Nothing counts a delivery that no handler got.
         const isCounted =
           resultOfStatus(answer.status) === "acknowledged" &&
           outcomeOf(answer.body) !== "unhandled";
-        return handled !== undefined && isCounted
-          ? await probeObstacle(handled, delivery.id, handledWithinMs, connection)
-          : undefined;
+        if (handled === undefined || !isCounted) return undefined;
+        return await probeObstacle(handled, delivery.id, withinMs, connection);
       }
       first ??= obstacle;
     }
@@ -85,13 +77,15 @@ async function probeObstacle(
 }
 
 /** The statuses that a router or a proxy answers, not a receiver. */
-function obstacleIn({ status, headers }: WireAnswer, url: URL): Obstacle | undefined {
+function obstacleIn(answer: WireAnswer, url: URL): Obstacle | undefined {
+  const { status } = answer;
   if (status >= 300 && status < 400) {
-    const target = redirectTarget(headers["location"], url);
+    const target = redirectTarget(answer, url);
+    const to = target === undefined ? "" : ` to ${printableLine(shownUrl(target))}`;
     return {
       code: "redirect",
-      message: `${shownUrl(url)} answers ${status}, a redirect${target === undefined ? "" : ` to ${target}`}`,
-      fix: "The gateway does not follow redirects. Pass the URL that the endpoint itself has, and register that one.",
+      message: `${shownUrl(url)} answers ${status}, a redirect${to}`,
+      fix: "Pass the URL that the endpoint itself has, and register that one. No document says whether the gateway follows redirects. If it does not, it gets no 2xx. If it does, it may send a GET without the body, as many senders do: --redirects shows what that is answered.",
     };
   }
   if (status === 404 || status === 405 || status === 410) {
@@ -109,11 +103,6 @@ function obstacleIn({ status, headers }: WireAnswer, url: URL): Obstacle | undef
     };
   }
   return undefined;
-}
-
-function redirectTarget(location: string | undefined, base: URL): string | undefined {
-  if (location === undefined || !URL.canParse(location, base.href)) return undefined;
-  return printableLine(shownUrl(new URL(location, base)));
 }
 
 /** What an error of a connection says about the URL. */
@@ -170,4 +159,65 @@ export function errorCodes(error: unknown): readonly string[] {
     ...(typeof code === "string" ? [code] : []),
     ...[error.cause, ...inner].flatMap(errorCodes),
   ];
+}
+
+/** As many as curl's users and most libraries follow. */
+const MAX_REDIRECTS = 10;
+
+const MEANING: Readonly<Record<StatusResult, string>> = {
+  acknowledged: "the gateway takes it for handled",
+  retryable: "the gateway sends it again, and the next attempt ends the same way",
+  final: "the gateway gives it up for good",
+  unlisted: "its document does not say what the gateway does then",
+};
+
+/** The URL that an answer redirects to. Undefined if it does not redirect to one. */
+function redirectTarget({ status, headers }: WireAnswer, base: URL): URL | undefined {
+  const { location } = headers;
+  const isRedirect = status >= 300 && status < 400 && location !== undefined;
+  return isRedirect && URL.canParse(location, base.href) ? new URL(location, base) : undefined;
+}
+
+/**
+ * Follows a redirect as Guzzle, Python's urllib, Node's fetch and `curl -L` do: after 301, 302 and 303 as a GET
+ * without a body, which keeps the webhook headers; after 307 and 308 as the same POST. Resolves to what the delivery
+ * is answered, in words. `mayLeave`: whether it may be sent to another machine.
+ */
+async function followRedirects(
+  url: URL,
+  first: WireAnswer,
+  delivery: WireRequest,
+  mayLeave: boolean,
+  connection: SenderOptions,
+): Promise<string> {
+  let [at, answer, request] = [url, first, delivery];
+  for (let followed = 0; followed < MAX_REDIRECTS; followed += 1) {
+    const target = redirectTarget(answer, at);
+    if (target === undefined) return describe(answer, request);
+    const shown = printableLine(shownUrl(target));
+    if (!/^https?:$/.test(target.protocol)) return `${shown} was not followed: it is no HTTP URL.`;
+    if (!mayLeave && !isLoopback(target)) {
+      return `${shown} was not followed, because it is another machine: add --yes to allow it.`;
+    }
+    if (answer.status < 307) request = { ...request, method: "GET", body: undefined };
+    const sender = createSender(target, connection);
+    try {
+      [at, answer] = [target, await sender.send(request)];
+    } catch (error) {
+      return `A delivery that follows it gets no answer from ${shown}: ${sendFault(error)}.`;
+    } finally {
+      sender.close();
+    }
+  }
+  return `It redirects more than ${MAX_REDIRECTS} times.`;
+}
+
+function describe({ status, body }: WireAnswer, { method }: WireRequest): string {
+  const outcome = outcomeOf(body);
+  const answered = `${status}${outcome === undefined ? "" : ` ${printableLine(outcome, 40)}`}`;
+  const result = resultOfStatus(status);
+  const isGet = method === "GET";
+  const came = isGet ? " as a GET without a body" : "";
+  const lost = isGet && result === "acknowledged" ? ", though it is lost" : "";
+  return `A delivery that follows it arrives${came} and is answered ${answered}: ${MEANING[result]}${lost}.`;
 }

@@ -1,10 +1,9 @@
 import { makeDelivery } from "../../kit/conformance/test-deliveries.js";
-import { inWords } from "../../kit/diagnosis/clock-skew.js";
+import { inWords } from "../../kit/duration-words.js";
 import { createRandom } from "../../kit/random.js";
 import { createSender } from "../../kit/sending/sender.js";
-import type { SenderOptions } from "../../kit/sending/target.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
-import type { WebhookType } from "../../src/delivery/headers.js";
+import type { Endpoint } from "./doctor-options.js";
 import { exchange, readingOf, type Exchange } from "../send/exchange.js";
 
 /**
@@ -20,15 +19,6 @@ export interface RepeatedTimestamp {
   readonly note: string;
 }
 
-/** Options of the probe. */
-export interface ProbeOptions extends SenderOptions {
-  readonly secret: string;
-  /** The type of the deliveries. */
-  readonly type: WebhookType;
-  readonly accountIds: readonly number[];
-  readonly signal: AbortSignal;
-}
-
 const REFUSED =
   "The gateway's document says that each attempt is signed again. Then this result is right. If your log says that the gateway repeats the first timestamp, raise timestampToleranceMs: with a store that survives restarts, up to retentionMs.";
 const TAKEN =
@@ -39,15 +29,14 @@ const TAKEN =
  * refused. Undefined if the endpoint also refuses fresh ones, since its refusals then prove nothing.
  */
 export async function probeRepeatedTimestamp(
-  url: URL,
-  { secret, type, accountIds, signal, ...connection }: ProbeOptions,
+  { url, secret, types: [type = "new_alarm"], accountIds, connection }: Endpoint,
+  signal: AbortSignal,
 ): Promise<RepeatedTimestamp | undefined> {
   const sender = createSender(url, connection);
   try {
-    return await probe((age) =>
-      makeDelivery({ secret, types: [type], accountIds, now: Date.now }, { age }).then((delivery) =>
-        exchange(sender, delivery, signal),
-      ),
+    const settings = { secret, types: [type], accountIds, now: Date.now } as const;
+    return await probe(async (age) =>
+      exchange(sender, await makeDelivery(settings, { age }), signal),
     );
   } finally {
     sender.close();
@@ -58,8 +47,8 @@ async function probe(
   send: (age: number) => Promise<Exchange>,
 ): Promise<RepeatedTimestamp | undefined> {
   const isTaken = async (ageMs: number): Promise<boolean> => {
-    const { status } = await send(Math.round(ageMs / 1_000));
-    return readingOf(status) === "acknowledged";
+    const { status, answeredBy } = await send(Math.round(ageMs / 1_000));
+    return readingOf(status) === "acknowledged" && answeredBy !== "page";
   };
   const schedule = checkRetrySchedule();
   const random = createRandom(0);

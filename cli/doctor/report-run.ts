@@ -2,20 +2,26 @@ import type { ConformanceCaseReport } from "../../kit/conformance/run-conformanc
 import { shownUrl } from "../options/target-url.js";
 import type { Output } from "../terminal/command-io.js";
 import { writeJson } from "../terminal/printable.js";
-import { causesOf } from "./causes.js";
 import {
+  causesOf,
   describeCauses,
   describeDropped,
   droppedIn,
   describeLeftBehind,
+  describeUntaken,
+  describeWarnings,
   describeObstacle,
   describeSummary,
   describeUnproven,
 } from "./closing-report.js";
-import { caseJson } from "./doctor-files.js";
-import type { DoctorValues } from "./doctor-options.js";
-import { describeCases, describeRepeatedTimestamp } from "./doctor-report.js";
-import { countTrusting, unprovenIn } from "./not-proven.js";
+import type { DoctorPlan } from "./doctor-options.js";
+import {
+  describeCases,
+  describeRepeatedTimestamp,
+  receivedLine,
+  sentLine,
+} from "./doctor-report.js";
+import { countTrusting, otherAnswersIn, unprovenIn } from "./not-proven.js";
 import type { Obstacle } from "./preflight.js";
 import type { RepeatedTimestamp } from "./repeated-timestamp.js";
 
@@ -33,12 +39,15 @@ export interface DoctorRun {
 /** Writes the report on a run. */
 export function reportRun(
   out: Output,
-  { json, all, "failed-only": failedOnly }: DoctorValues,
-  url: URL,
+  { url, values }: DoctorPlan,
   { ends, passed, stopped, notRun, repeated }: DoctorRun,
 ): void {
+  const { json, all, handled, "failed-only": failedOnly } = values;
   const [causes, dropped] = [causesOf(ends), droppedIn(ends)];
-  const unproven = stopped === undefined && notRun === 0 ? unprovenIn(ends) : [];
+  const others = otherAnswersIn(ends);
+  const untaken = ends.flatMap((end) => end.untaken ?? []);
+  const isWhole = stopped === undefined && notRun === 0;
+  const unproven = isWhole ? unprovenIn(ends, handled !== undefined) : [];
   if (json) {
     writeJson(out, {
       url: shownUrl(url),
@@ -51,6 +60,8 @@ export function reportRun(
         cases: own.map(({ id }) => id),
       })),
       dropped,
+      untaken,
+      otherAnswers: others,
       notProven: unproven,
       passed,
     });
@@ -65,6 +76,8 @@ export function reportRun(
     out.write(out.style("dim", "Only what failed is shown: --all shows every case.\n\n"));
   if (repeated !== undefined) describeRepeatedTimestamp(out, repeated);
   describeDropped(out, dropped);
+  describeUntaken(out, untaken);
+  describeWarnings(out, "a 2xx with other headers", others);
   describeCauses(out, causes);
   if (stopped !== undefined) {
     describeObstacle(out, stopped, "This case and those after it are not judged.");
@@ -73,4 +86,16 @@ export function reportRun(
   describeSummary(out, ends, passed, notRun);
   if (unproven.length > 0) describeUnproven(out, unproven, countTrusting(ends));
   describeLeftBehind(out, ends);
+}
+
+/** A case in the format of `--json`. */
+function caseJson(end: ConformanceCaseReport) {
+  const { id, level, group, title, result, reason, code, need } = end;
+  const exchanges = end.exchanges.map((one) => ({
+    sent: sentLine(one),
+    received: receivedLine(one),
+  }));
+  const failure = result === "failed" ? { why: end.why, fix: end.fix, exchanges } : {};
+  const ms = Number(end.ms.toFixed(1));
+  return { id, level, group, title, result, reason, code, need, ...failure, ms };
 }

@@ -5,6 +5,7 @@ import {
   type ConformanceExchange,
 } from "../../kit/conformance/conformance-case.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
+import type { DoctorPlan } from "./doctor-options.js";
 import { shownUrl } from "../options/target-url.js";
 import { connectionFault } from "../send/connection-fault.js";
 import { errorCodes, type Obstacle } from "./preflight.js";
@@ -22,9 +23,7 @@ export interface WatchedCases {
 
 /** Watches the endpoint while its cases run. */
 export function watchEndpoint(
-  url: URL,
-  cases: readonly ConformanceCase[],
-  connection: SenderOptions,
+  { url, cases, connection }: DoctorPlan,
   signal: AbortSignal,
 ): WatchedCases {
   let obstacle: Obstacle | undefined;

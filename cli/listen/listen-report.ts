@@ -5,7 +5,7 @@ import { READINGS, readingOf } from "../send/exchange.js";
 import { wrap } from "../terminal/wrap.js";
 import { printableLine, quotedLines } from "../terminal/printable.js";
 
-const INDENT = " ".repeat(10);
+export const INDENT = " ".repeat(10);
 
 /** Shows an entry: one line, and the reasons below it, and the body if it is given. */
 export function describeEntry(

@@ -1,4 +1,5 @@
-import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
+import { isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
 import { UsageError } from "../exit.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
@@ -40,9 +41,8 @@ export const JSON_OPTION = flag(
 
 /** The types that the option names. Throws `UsageError` for another. */
 export function typesOf(given: readonly string[]): readonly WebhookType[] {
-  const known: readonly string[] = WEBHOOK_TYPES;
-  if (!given.every((type) => known.includes(type))) {
+  if (!given.every(isWebhookType)) {
     throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
   }
-  return given.length === 0 ? WEBHOOK_TYPES : ([...new Set(given)] as WebhookType[]);
+  return given.length === 0 ? WEBHOOK_TYPES : [...new Set(given)];
 }

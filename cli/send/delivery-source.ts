@@ -7,7 +7,7 @@ import { webhookTypeOf } from "../../kit/fixtures/replay-report.js";
 import { jsonOf } from "../../kit/json-parts.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
-import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 import { ACCOUNT_OPTION, accountIdsOf } from "../options/shared-options.js";

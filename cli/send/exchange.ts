@@ -1,8 +1,9 @@
 import { resultOfStatus } from "../../src/answer/outcome.js";
 import type { AttemptResult } from "../../kit/twin/attempt-result.js";
 import type { Format } from "../terminal/command-io.js";
+import { answeredFields, type AnsweredBy } from "../../kit/sending/answered-by.js";
 import { faultText, SendError, type Sender } from "../../kit/sending/target.js";
-import { outcomeOf, type WireRequest } from "../../kit/sending/wire.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import { untilAborted } from "../exit.js";
 import { printableLine } from "../terminal/printable.js";
 
@@ -12,6 +13,8 @@ export interface Exchange {
   readonly status?: number;
   /** The outcome that the answer names, if it names one. */
   readonly outcome?: string;
+  /** Who gave a 2xx. */
+  readonly answeredBy?: AnsweredBy;
   /** Milliseconds, to a tenth. */
   readonly ms: number;
   /** Why no answer came. */
@@ -26,13 +29,10 @@ export async function exchange(
 ): Promise<Exchange> {
   const startedAt = performance.now();
   try {
-    const { status, body, ms } = await untilAborted(signal, sender.send(request));
-    const outcome = outcomeOf(body);
-    return {
-      status,
-      ms: tenth(ms),
-      ...(outcome === undefined ? {} : { outcome: printableLine(outcome, 40) }),
-    };
+    const answer = await untilAborted(signal, sender.send(request));
+    const { status, outcome, ...answered } = answeredFields(answer);
+    const shown = outcome === undefined ? {} : { outcome: printableLine(outcome, 40) };
+    return { status, ms: tenth(answer.ms), ...shown, ...answered };
   } catch (error) {
     if (!(error instanceof SendError)) throw error;
     return { error: sendFault(error), ms: tenth(performance.now() - startedAt) };

@@ -1,43 +1,41 @@
-import { inWords } from "../../kit/diagnosis/clock-skew.js";
+import { inWords } from "../../kit/duration-words.js";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import { createScaledClock } from "../../kit/twin/scaled-clock.js";
+import type { AnsweredBy } from "../../kit/sending/answered-by.js";
 import type { TwinAttempt, TwinDelivery } from "../../kit/twin/twin-delivery.js";
 import { resultLine, type CommandIo, type Output } from "../terminal/command-io.js";
 import type { Content } from "./delivery-source.js";
 import { EXIT } from "../exit.js";
+import type { Values } from "../options/option-specs.js";
+import type { CONNECTION_OPTIONS } from "../options/shared-options.js";
 import { READINGS } from "./exchange.js";
-import { DROPPED, DROPPED_SENTENCE } from "./send-report.js";
+import { DROPPED, DROPPED_SENTENCE, LOOK, PAGE_SENTENCE } from "./send-report.js";
 import { writeJson, printableLine } from "../terminal/printable.js";
 import { shownUrl } from "../options/target-url.js";
 
-/** Options of `followRetries`. */
-export interface Following {
-  readonly url: URL;
-  readonly content: Content;
-  readonly secret: string;
-  readonly id: string;
-  /** Whether the secret is made up. An acknowledgement is then the failure. */
-  readonly isWrong: boolean;
-  /** How many times each attempt sends the request. */
+/** The options that `followRetries` uses. An acknowledgement of a wrong secret is the failure. */
+interface FollowValues extends Values<typeof CONNECTION_OPTIONS> {
+  readonly "wrong-secret": boolean;
   readonly times: number;
   readonly concurrent: boolean;
-  /** How many times faster than the gateway it waits. */
   readonly speed: number;
-  readonly timeoutMs: number;
-  readonly insecure: boolean;
   readonly json: boolean;
 }
 
 /** Delivers as the gateway does until it is acknowledged or given up, and shows each attempt. */
-export async function followRetries(io: CommandIo, following: Following): Promise<number> {
-  const { url, content, secret, id, isWrong, times, concurrent, speed, timeoutMs } = following;
-  const { out, signal } = io;
-  const { insecure, json } = following;
+export async function followRetries(
+  { out, signal }: CommandIo,
+  { "wrong-secret": isWrong, times, concurrent, speed, json, timeout, insecure }: FollowValues,
+  url: URL,
+  secret: string,
+  content: Content,
+  id: string,
+): Promise<number> {
   const twin = createGatewayTwin({
     target: url,
     secret,
     skipSslVerification: insecure,
-    timeoutMs,
+    timeoutMs: timeout,
     clock: createScaledClock(speed),
     signal,
     onAttempt: (attempt) => {
@@ -55,8 +53,14 @@ export async function followRetries(io: CommandIo, following: Following): Promis
   const isAcknowledged = delivery.end === "acknowledged";
   const fault = isWrong ? faultOfWrongSecret(delivery) : undefined;
   const isDropped = !isWrong && delivery.attempts.some(({ outcome }) => outcome === DROPPED);
-  const passed = isWrong ? !isAcknowledged && fault === undefined : isAcknowledged && !isDropped;
-  const sentence = isDropped ? DROPPED_SENTENCE : (fault ?? sentenceOn(delivery, isWrong));
+  const by = (one: AnsweredBy): boolean =>
+    !isWrong && delivery.attempts.some(({ answeredBy }) => answeredBy === one);
+  const isLost = isDropped || by("page");
+  const passed = isWrong ? !isAcknowledged && fault === undefined : isAcknowledged && !isLost;
+  const end = fault ?? sentenceOn(delivery, isWrong);
+  const loss = isDropped ? DROPPED_SENTENCE : PAGE_SENTENCE;
+  const mark = passed && by("unknown") ? "unseen" : passed;
+  const sentence = isLost ? loss : `${end}${mark === "unseen" ? `. ${LOOK}` : ""}`;
   if (json) {
     writeJson(out, {
       url: shownUrl(url),
@@ -67,7 +71,7 @@ export async function followRetries(io: CommandIo, following: Following): Promis
       passed,
     });
   } else {
-    out.write(`\n${resultLine(out, passed, sentence)}\n`);
+    out.write(`\n${resultLine(out, mark, sentence)}\n`);
   }
   return passed ? EXIT.passed : EXIT.failed;
 }

@@ -1,5 +1,7 @@
+import { HEADERS } from "../../src/delivery/headers.js";
 import { adviceOn } from "../../kit/conformance/receiver-answer.js";
 import { resultLine, type Output } from "../terminal/command-io.js";
+import { byWhom } from "../../kit/sending/answered-by.js";
 import { READINGS, readingOf, type Exchange } from "./exchange.js";
 import type { Prepared } from "./experiment.js";
 import { printable, quotedLines } from "../terminal/printable.js";
@@ -16,7 +18,7 @@ export function describeRequest(
 ): void {
   write(`${style("bold", `POST ${shownUrl(url)}`)}\n`);
   for (const [name, value] of request.headers) {
-    const shown = name === "X-Webhook-Signature" ? "v1=…" : value;
+    const shown = name === HEADERS.signature.name ? "v1=…" : value;
     write(`  ${style("dim", name.padEnd(20))} ${printable(shown)}\n`);
   }
   write(`  ${style("dim", "body".padEnd(20))} ${request.body.length} bytes\n`);
@@ -44,9 +46,13 @@ export function describeAnswers(
     ...ANSWER_COLUMNS,
   ];
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
-  const sentence = sentenceOn(experiments.length > 0, answers, passed);
-  output.write(`${resultLine(output, passed, sentence)}\n`);
-  const advice = passed ? undefined : answers.map(({ outcome }) => adviceOn(outcome)).find(Boolean);
+  const unseen = passed ? answers.find(({ answeredBy }) => answeredBy === "unknown") : undefined;
+  const sentence = unseen
+    ? `${unseen.status}${byWhom("unknown")}`
+    : sentenceOn(experiments.length > 0, answers, passed);
+  output.write(`${resultLine(output, unseen ? "unseen" : passed, sentence)}\n`);
+  const refusal = answers.map(({ outcome }) => adviceOn(outcome)).find(Boolean);
+  const advice = unseen ? LOOK : passed ? undefined : refusal;
   if (advice !== undefined) {
     output.write(`${hanging("  ", advice, textWidth(output)).join("\n")}\n`);
   }
@@ -77,6 +83,12 @@ export const DROPPED = "unhandled";
 export const DROPPED_SENTENCE =
   "acknowledged and dropped: the receiver has no handler for it, so an alarm like this would be lost";
 
+/** What a 2xx of a page means. */
+export const PAGE_SENTENCE = `acknowledged${byWhom("page")}: the gateway takes an alarm like this as received, and it is lost`;
+/** What to do after a 2xx that someone gave. */
+export const LOOK =
+  "The answer names no outcome of this library: look whether your handler has run.";
+
 function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed: boolean): string {
   const hasNoAnswer = answers.some(({ status }) => status === undefined);
   if (isExperiment) {
@@ -85,6 +97,7 @@ function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed:
   }
   if (passed) return "acknowledged";
   if (answers.some(({ outcome }) => outcome === DROPPED)) return DROPPED_SENTENCE;
+  if (answers.some(({ answeredBy }) => answeredBy === "page")) return PAGE_SENTENCE;
   if (answers.some(({ status }) => readingOf(status) === "final")) {
     return "an alarm like this would be lost for good: this status stops the gateway's retries";
   }

@@ -52,7 +52,11 @@ export function createStyle(isColoured: boolean): Style {
   return (format, text) => styleText(format, text, { validateStream: false });
 }
 
-/** A sentence with a tick or a cross in front. */
-export function resultLine({ style }: Output, passed: boolean, sentence: string): string {
+/** What a command has found. `unseen`: nothing is wrong, but an answer shows no more than that there was one. */
+export type Mark = boolean | "unseen";
+
+/** A sentence with a tick or a cross in front, or with a wave for what was not seen. */
+export function resultLine({ style }: Output, passed: Mark, sentence: string): string {
+  if (passed === "unseen") return style("yellow", `~ ${sentence}`);
   return passed ? style("green", `✓ ${sentence}`) : style("red", `✗ ${sentence}`);
 }

@@ -66,9 +66,25 @@ function broken(line: string, width: number): readonly string[] {
   return [...pieces, piece];
 }
 
+/** A number with its noun: `1 finding`, `2 findings`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** The parts that are given, with commas between them. */
+export function joined(parts: readonly (string | false | undefined)[]): string {
+  return parts.filter((part) => part !== false && part !== undefined).join(", ");
+}
+
 /** Writes a result as one JSON document. Unprintable characters are escaped. */
 export function writeJson({ write }: Output, document: unknown): void {
   write(`${escapeUnprintable(JSON.stringify(document, null, 2))}\n`);
+}
+
+/** Writes one of several results: with `json` as a JSON line, otherwise as a line of text. */
+export function writeEvent(output: Output, json: boolean, event: object, line: string): void {
+  if (json) writeJsonLine(output, event);
+  else output.write(`${line}\n`);
 }
 
 /** Writes one of several results as a JSON line. Unprintable characters are escaped. */

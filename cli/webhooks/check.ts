@@ -6,21 +6,20 @@ import { SECRET_OPTIONS } from "../options/secret-source.js";
 import { JSON_OPTION, typesOf } from "../options/shared-options.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import { writeJson } from "../terminal/printable.js";
+import { counted, writeJson } from "../terminal/printable.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import { readCurrentSecret } from "./private-file.js";
 import { TYPE_OPTION } from "./proof-options.js";
-import { counted, writeFindings, writeResult } from "./report-lines.js";
+import { writeFindings, writeResult } from "./report-lines.js";
 
 /** Checks that deliveries can arrive. */
 export const check = createCommand({
   name: "webhooks check",
   summary: "checks that deliveries can arrive, and changes nothing",
   usage: "<url>",
-  positionals: { min: 1, max: 1 },
   about: [
     "Checks that each type has exactly one active webhook, at your URL, with a secret, TLS verified and history on, and that the receiver answers there and accepts your secret. The probes run nothing at the receiver, which counts one of them as a signature mismatch. Fit for a cron job, each 15 minutes or more.",
-    "Exits 0 when nothing is wrong, 1 if something is. Without a secret it only checks that the receiver answers.",
+    "Exits 0 when nothing is wrong, 1 if something is. Without a secret it only checks that something answers a GET.",
   ],
   options: {
     type: TYPE_OPTION,
@@ -55,7 +54,9 @@ function describe(
 ): void {
   writeFindings(out, findings);
   const passed = findings.length === 0;
-  const about = checkedSecret ? "" : " The secret was not checked: none was given.";
+  const about = checkedSecret
+    ? ""
+    : " The secret was not checked: none was given. So by whom the URL is answered is not known either: a proxy answers a GET too.";
   const result = passed ? "Nothing is wrong." : `${counted(findings.length, "finding")}.`;
-  writeResult(out, passed, `${result}${about}`);
+  writeResult(out, passed && !checkedSecret ? "unseen" : passed, `${result}${about}`);
 }

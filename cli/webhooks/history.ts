@@ -7,10 +7,10 @@ import { EXIT } from "../exit.js";
 import { JSON_OPTION } from "../options/shared-options.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import { printableLine, writeJson } from "../terminal/printable.js";
+import { counted, printableLine, writeJson } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
-import { counted, writeResult } from "./report-lines.js";
+import { writeResult } from "./report-lines.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import { shapeOf, type ShapeLine } from "./record-shape.js";
 import { flag, whole } from "../options/option-specs.js";
@@ -25,7 +25,6 @@ export const history = createCommand({
   name: "webhooks history",
   summary: "shows the attempts that the gateway stores",
   usage: "<url>",
-  positionals: { min: 1, max: 1 },
   about: [
     "Shows the latest attempts of the webhooks at the URL, never their bodies. The gateway does not document the fields of an attempt: --fields says where they are.",
     "--shape shows the keys and types of a real record, its values replaced as in a recorded fixture. Paste it into an issue of this project: that is how undocumented fields become documented. Read it before you do.",
@@ -56,7 +55,7 @@ export const history = createCommand({
       throw new ManagementError("not_found", "no webhook is registered for the URL");
     }
     if (shape || readAttempt === undefined) return showShape(io, client, webhooks, json);
-    return showAttempts(io, client, webhooks, { readAttempt, limit, json });
+    return showAttempts(io, client, webhooks, readAttempt, limit, json);
   },
 });
 
@@ -96,7 +95,9 @@ async function showAttempts(
   { out, signal }: CommandIo,
   client: ManagementClient,
   webhooks: readonly Webhook[],
-  { readAttempt, limit, json }: { readAttempt: AttemptReader; limit: number; json: boolean },
+  readAttempt: AttemptReader,
+  limit: number,
+  json: boolean,
 ): Promise<number> {
   const rows: Row[] = [];
   let unreadable = 0;

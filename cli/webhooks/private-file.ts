@@ -82,16 +82,8 @@ export async function warnIfReadByOthers(
   path: string,
   what = "the secret",
 ): Promise<void> {
-  if (!(await isReadByOthers(path))) return;
-  err.write(`--${option}: other users of this machine can read ${what}: chmod 600 its file\n`);
-}
-
-async function isReadByOthers(path: string): Promise<boolean> {
+  const { mode } = await stat(path).catch(() => ({ mode: 0 }));
   // The modes of Windows say nothing about its users.
-  if (process.platform === "win32") return false;
-  try {
-    return ((await stat(path)).mode & 0o077) !== 0;
-  } catch {
-    return false;
-  }
+  if ((mode & 0o077) === 0 || process.platform === "win32") return;
+  err.write(`--${option}: other users of this machine can read ${what}: chmod 600 its file\n`);
 }

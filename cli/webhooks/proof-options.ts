@@ -1,10 +1,10 @@
-import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
 import type { ProofOptions, SecretProof } from "../../src/management/prove-secret.js";
 import { list, text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 import { typesOf } from "../options/shared-options.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import { printableLine } from "../terminal/printable.js";
+import { joined, printableLine } from "../terminal/printable.js";
 import { writeResult, writeRows } from "./report-lines.js";
 
 /** The option that chooses webhook types. */
@@ -76,14 +76,14 @@ export function describeFailedProof(
 ): void {
   const { result, refusal, probes } = proof;
   writeResult(out, false, `${SENTENCES[result]} ${gateway}`);
-  const seen =
+  const { status, instance } = refusal ?? {};
+  const seen = joined([
     refusal === undefined
       ? "instances were missing in the row"
-      : [
-          refusal.outcome ?? refusal.result,
-          ...(refusal.status === undefined ? [] : [`status ${refusal.status}`]),
-          ...(refusal.instance === undefined ? [] : [`instance ${refusal.instance}`]),
-        ].join(", ");
+      : (refusal.outcome ?? refusal.result),
+    status === undefined ? undefined : `status ${status}`,
+    instance === undefined ? undefined : `instance ${instance}`,
+  ]);
   writeRows(out, [
     ["probes", `${probes}, the last failure: ${printableLine(seen)}`],
     ["fix", FIXES[result](again)],

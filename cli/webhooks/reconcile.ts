@@ -13,10 +13,10 @@ import { readInput } from "../options/read-input.js";
 import { JSON_OPTION } from "../options/shared-options.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
-import { printableLine, writeJson } from "../terminal/printable.js";
+import { counted, joined, printableLine, writeJson } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
-import { counted, writeResult, writeWarning } from "./report-lines.js";
+import { writeResult, writeWarning } from "./report-lines.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import {
   checkRetention,
@@ -33,7 +33,6 @@ export const reconcile = createCommand({
   name: "webhooks reconcile",
   summary: "finds deliveries that were lost, and recovers them",
   usage: "<url>",
-  positionals: { min: 1, max: 1 },
   about: [
     "Lists the deliveries to the URL whose attempts were never answered 2xx, and those that you know as handled are left out: --completed, or the module's isCompleted. With one of these it also lists what was answered 2xx and is not among them: a proxy may have answered. The gateway does not document the fields of an attempt: --fields says where they are.",
     "With --module and --recover, your receiver handles what the gateway gave up and stores the body of: each id once, as any delivery. The module exports `receiver`, and may export `readAttempt` and `isCompleted`; it must not start a server.",
@@ -177,22 +176,21 @@ function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean):
   const lost = missing.filter(({ isGivenUp }) => isGivenUp).length - unknown;
   const parts = [
     `${lost} lost`,
-    ...(acknowledged === undefined
-      ? []
-      : [`acknowledged at the gateway, unknown to your store: ${unknown}`]),
+    acknowledged && `acknowledged at the gateway, unknown to your store: ${unknown}`,
     `${missing.length - lost - unknown} may come again`,
     `${recovered.length} recovered`,
     `${completed} handled before`,
     `${counted(attempts, "attempt")} read`,
-    ...(unreadable === 0
-      ? []
-      : [`${counted(unreadable, "attempt")} cannot be read: correct --fields`]),
-    ...(unreadBodies === 0 ? [] : [`${unreadBodies} without a readable body`]),
+    unreadable > 0 && `${counted(unreadable, "attempt")} cannot be read: correct --fields`,
+    unreadBodies > 0 && `${unreadBodies} without a readable body`,
     ...idsOf(report).map((id) => `webhook ${printableLine(id)} stores no history`),
   ];
-  writeResult(out, passed, parts.join(", "));
+  writeResult(out, passed && acknowledged === undefined ? "unseen" : passed, joined(parts));
   if (acknowledged === undefined) {
-    writeWarning(out, "Deliveries that were answered 2xx are not checked: pass --completed.");
+    writeWarning(
+      out,
+      "Deliveries that were answered 2xx are not checked: pass --completed. The status does not say by whom, and a 2xx of a proxy is a loss without a trace.",
+    );
     return;
   }
   const { compared, unhandled, forgotten, later } = acknowledged;

@@ -1,6 +1,5 @@
-import { findPersonalData } from "../../kit/recorder/personal-data.js";
-import { redactJson } from "../../kit/recorder/redact-json.js";
-import { checkRedactionRules } from "../../kit/recorder/redaction-rules.js";
+import { DistinctPlaceholders } from "../../kit/recorder/distinct-placeholders.js";
+import { redactLeaf } from "../../kit/recorder/redact-body.js";
 
 /** One value of a record: its path, its type, and a placeholder in its place. */
 export interface ShapeLine {
@@ -11,39 +10,36 @@ export interface ShapeLine {
 }
 
 const MAX_DEPTH = 8;
-/** Any key that is a plain name. A key that may be data, such as an address, is left out with its value. */
-const keepKeys = Array.from({ length: MAX_DEPTH }, (_, depth) =>
-  Array(depth + 1)
-    .fill("*")
-    .join("."),
-);
-const ROOT = checkRedactionRules({ keepKeys });
+/** A name of a field. Any other key may be data, such as an address or a number, and is left out with its value. */
+const NAME = /^[A-Za-z_][A-Za-z_-]{0,59}[0-9]{0,3}$/;
 
 /**
- * The keys and types of a record, with each value redacted as in a recorded fixture: a text keeps its form, and nothing
- * that could name a person stays.
+ * The keys and types of a record, with each value redacted as in a recorded fixture: a text keeps its form. No value
+ * stays.
  */
 export function shapeOf(record: unknown): {
   readonly lines: readonly ShapeLine[];
   readonly dropped: number;
 } {
-  const { text, dropped } = redactJson(JSON.stringify(record ?? null), ROOT);
-  const lines = linesOf(JSON.parse(text), "");
-  // What a finder recognizes has no place in an issue, also if it is a key.
-  return { lines: lines.filter(({ path }) => findPersonalData(path).length === 0), dropped };
-}
-
-function linesOf(value: unknown, path: string): readonly ShapeLine[] {
-  if (typeof value !== "object" || value === null) {
-    const type = value === null ? "null" : typeof value;
-    return [{ path, type, placeholder: value }];
-  }
-  const under = path === "" ? "" : `${path}.`;
-  if (Array.isArray(value)) {
-    const [first] = value as unknown[];
-    const self = { path, type: `list of ${value.length}` };
-    return first === undefined ? [self] : [self, ...linesOf(first, `${under}0`)];
-  }
-  const members = Object.entries(value).flatMap(([key, one]) => linesOf(one, under + key));
-  return path === "" ? members : [{ path, type: "object" }, ...members];
+  const made = new DistinctPlaceholders();
+  let dropped = 0;
+  const linesOf = (value: unknown, path: readonly string[]): readonly ShapeLine[] => {
+    const shown = path.join(".");
+    if (typeof value !== "object" || value === null) {
+      const placeholder = JSON.parse(redactLeaf(JSON.stringify(value), [], made)) as unknown;
+      return [{ path: shown, type: value === null ? "null" : typeof value, placeholder }];
+    }
+    if (Array.isArray(value)) {
+      const [first] = value as unknown[];
+      const self = { path: shown, type: `list of ${value.length}` };
+      return first === undefined ? [self] : [self, ...linesOf(first, [...path, "0"])];
+    }
+    const members = Object.entries(value).filter(
+      ([key]) => NAME.test(key) && path.length < MAX_DEPTH,
+    );
+    dropped += Object.keys(value).length - members.length;
+    const lines = members.flatMap(([key, one]) => linesOf(one, [...path, key]));
+    return path.length === 0 ? lines : [{ path: shown, type: "object" }, ...lines];
+  };
+  return { lines: linesOf(record ?? null, []), dropped };
 }

@@ -22,7 +22,6 @@ export const register = createCommand({
   name: "webhooks register",
   summary: "registers a receiver at the gateway, with a new secret",
   usage: "<url>",
-  positionals: { min: 1, max: 1 },
   about: [
     "Makes a secret of 32 random bytes, waits until the receiver at the URL accepts it, and creates one webhook per type: active, signed, TLS verified, history on. Deploy the secret while it waits.",
     "It can be repeated: pass the same --secret-file again. A type that the URL already has is left as it is.",

@@ -1,7 +1,7 @@
 import type { WebhookFinding } from "../../src/management/webhook-findings.js";
 import { labelled, textWidth, wrap } from "../terminal/wrap.js";
-import { resultLine, type Output } from "../terminal/command-io.js";
-import { printableLine } from "../terminal/printable.js";
+import { resultLine, type Output, type Mark } from "../terminal/command-io.js";
+import { joined, printableLine } from "../terminal/printable.js";
 
 const INDENT = "  ";
 const LABEL = 12;
@@ -27,8 +27,8 @@ export function writeWarning(output: Output, sentence: string): void {
   }
 }
 
-/** Writes a result with a tick or a cross in front, wrapped to the width of the terminal. */
-export function writeResult(output: Output, passed: boolean, sentence: string): void {
+/** Writes a result with its mark in front, wrapped to the width of the terminal. */
+export function writeResult(output: Output, passed: Mark, sentence: string): void {
   const width = textWidth(output, 80) - INDENT.length;
   const [first = "", ...rest] = wrap(printableLine(sentence, 2_000), width);
   output.write(`${resultLine(output, passed, first)}\n`);
@@ -38,21 +38,11 @@ export function writeResult(output: Output, passed: boolean, sentence: string): 
 /** Writes what is wrong, its consequence and its fix, each followed by an empty line. */
 export function writeFindings(output: Output, findings: readonly WebhookFinding[]): void {
   for (const { code, type, webhookId, consequence, fix } of findings) {
-    const what = [
-      code,
-      ...(type === undefined ? [] : [type]),
-      ...(webhookId === undefined ? [] : [`webhook ${webhookId}`]),
-    ];
     writeRows(output, [
-      ["finding", what.join(", ")],
+      ["finding", joined([code, type, webhookId && `webhook ${webhookId}`])],
       ["consequence", consequence],
       ["fix", fix],
     ]);
     output.write("\n");
   }
-}
-
-/** A number with its noun: `1 finding`, `2 findings`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -19,7 +19,7 @@ import {
   type FailedProofWords,
 } from "./proof-options.js";
 import { writeResult, writeWarning } from "./report-lines.js";
-import { lockRotation } from "./rotation-lock.js";
+import { lockFileOf, lockRotation } from "./rotation-lock.js";
 import {
   readRotation,
   standingOf,
@@ -36,7 +36,6 @@ export const rotate = createCommand({
   name: "webhooks rotate",
   summary: "gives the gateway a new secret, and loses no delivery",
   usage: "<url>",
-  positionals: { min: 1, max: 1 },
   about: [
     "1. Makes a new secret in --next-file. 2. You deploy [next, current] to every replica. 3. Probes prove that every replica accepts both; they run nothing there. 4. The gateway gets the new secret. 5. With --metrics, watches until the old secret has been quiet for 72 hours, then tells you to remove it.",
     "It can be stopped and started again at any time with the same options. The state is in a file beside --next-file. The next rotation needs another file.",
@@ -173,15 +172,19 @@ export const rotate = createCommand({
       return end(false, { result: ended, watch: watched });
     };
 
-    const unlock = await lockRotation(url.href);
+    const lock = lockFileOf(nextFile, url.href);
+    const unlock = await lockRotation(lock);
     if (unlock === undefined) {
-      conclude(false, "Another `webhooks rotate` of this URL is running: wait for it, or end it.");
+      conclude(
+        false,
+        `Another \`webhooks rotate\` of this URL is running: wait for it, or end it. If none is, delete ${lock}.`,
+      );
       return end(false, { result: "already_running" });
     }
     try {
       return await run();
     } finally {
-      unlock();
+      await unlock();
     }
   },
 });

@@ -1,40 +1,69 @@
-import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { rm } from "node:fs/promises";
-import { createConnection, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { createHash, randomUUID } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { pause } from "../../src/common/timers.js";
+import { UsageError } from "../exit.js";
+import { fileReason } from "../options/read-input.js";
+
+/** Longer than a process takes from a look at a lock to its replacement. */
+const RIVAL_MS = 300;
+/** The locks of this process: after a restart in a container another one may have had its number. */
+const held = new Set<string>();
+
+/** The lock of a URL, beside the state of its rotation. */
+export function lockFileOf(nextFile: string, url: string): string {
+  const name = createHash("sha256").update(url).digest("hex").slice(0, 16);
+  return path.join(path.dirname(nextFile), `rotation-${name}.lock`);
+}
 
 /**
- * Holds the rotation of a URL for this process, on this machine. Resolves to a function that lets it go; undefined if
- * another process holds it. A socket, since that ends with its process, also when it is killed.
+ * Holds the rotation of a URL for this process, by a file that only its owner can read (mode 600). Resolves to a
+ * function that lets it go; undefined if another process holds it. The lock of a killed process is taken over.
  */
-export async function lockRotation(url: string): Promise<(() => void) | undefined> {
-  const name = `gateway-rotation-${createHash("sha256").update(url).digest("hex").slice(0, 16)}`;
-  const outlives = !["linux", "win32"].includes(process.platform);
-  const address = { linux: `\0${name}`, win32: `\\\\.\\pipe\\${name}` }[process.platform as string];
-  const at = address ?? path.join(tmpdir(), name);
-  for (let tries = 1; ; tries++) {
-    const server = createServer((socket) => socket.destroy()).listen(at);
-    try {
-      await once(server, "listening");
-      return () => void server.close();
-    } catch {
-      // Elsewhere the file of the socket is left behind when its process is killed.
-      if (!outlives || tries > 1 || (await isAnswered(at))) return undefined;
-      await rm(at, { force: true });
-    }
+export async function lockRotation(file: string): Promise<(() => Promise<void>) | undefined> {
+  const own = `${process.pid} ${randomUUID()}`;
+  held.add(own);
+  if ((await isMade(file, own)) || (!(await isHeld(file)) && (await takeOver(file, own)))) {
+    return async () => {
+      held.delete(own);
+      if ((await ownerIn(file)) === own) await rm(file, { force: true });
+    };
+  }
+  held.delete(own);
+  return undefined;
+}
+
+async function takeOver(file: string, own: string): Promise<boolean> {
+  await rm(file, { force: true });
+  if (!(await isMade(file, own))) return false;
+  // Another process may have seen the same killed one, and have removed this lock in place of that.
+  await pause(RIVAL_MS);
+  return (await ownerIn(file)) === own;
+}
+
+async function isMade(file: string, owner: string): Promise<boolean> {
+  try {
+    await writeFile(file, owner, { mode: 0o600, flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw new UsageError(`--next-file: ${fileReason(error)}`);
   }
 }
 
-async function isAnswered(at: string): Promise<boolean> {
-  const socket = createConnection(at);
+function ownerIn(file: string): Promise<string> {
+  return readFile(file, "utf8").catch(() => "");
+}
+
+async function isHeld(file: string): Promise<boolean> {
+  // One that is being made is empty for a moment.
+  const owner = (await ownerIn(file)) || (await pause(RIVAL_MS).then(() => ownerIn(file)));
+  const pid = Number.parseInt(owner, 10);
+  if (pid === process.pid) return held.has(owner);
   try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    // A process of another user cannot be signalled.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

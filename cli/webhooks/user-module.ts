@@ -1,3 +1,4 @@
+import { LONGEST_RETRIES_MS } from "../../src/common/gateway-facts.js";
 import { pathToFileURL } from "node:url";
 import type { AttemptReader } from "../../src/management/attempt-reader.js";
 import { internalsOf, type WebhookReceiver } from "../../src/options/webhook-receiver.js";
@@ -29,11 +30,6 @@ export function isReceiver(given: unknown): given is WebhookReceiver {
 }
 
 const HOUR_MS = 3_600_000;
-/**
- * The longest time from the first attempt to the last: 9 gaps of at most 4 hours (the gateway's document, section
- * "Limits").
- */
-const LONGEST_RETRIES_MS = 36 * HOUR_MS;
 
 /**
  * Throws `UsageError` if the receiver's store may have forgotten ids: it would handle their deliveries again. `since` is

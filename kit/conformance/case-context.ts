@@ -1,220 +1,262 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { createSender } from "../sending/sender.js";
-import { errorText, sendErrorOf, type Sender } from "../sending/target.js";
-import type { WireAnswer, WireRequest } from "../sending/wire.js";
+import type { WireRequest } from "../sending/wire.js";
+import { CaseExchanges } from "./case-exchanges.js";
+import { UNMET_NEEDS } from "./conformance-options.js";
 import {
-  ConformanceFailure,
-  type ConformanceDescription,
-  type ConformanceExchange,
-  type ConformanceResult,
-  type FailureCode,
-  type Need,
-} from "./conformance-case.js";
-import { ProbeError, type ConformanceSettings, type HandlerOption } from "./conformance-options.js";
-import type { DeliveryLog } from "./delivery-log.js";
-import { NotJudged, UNMET_NEEDS } from "./needs.js";
-import {
-  adviceOn,
-  answerOf,
-  codeOf,
-  noAnswer,
-  type Expected,
+  isOfHandler,
+  isOfLimiter,
+  isRetried,
+  saysLater,
+  times,
   type ReceiverAnswer,
 } from "./receiver-answer.js";
-import type { SecretWatch } from "./secret-watch.js";
-import { makeDelivery, type MakeDelivery } from "./test-deliveries.js";
+import { ID, TIMESTAMP, type Delivery, type NamedDeliveries } from "./test-deliveries.js";
 
-/** How often a count is read while a case waits for it. A count may be an HTTP request. */
-const FIRST_COUNT_PAUSE_MS = 20;
-const MAX_COUNT_PAUSE_MS = 200;
+/** How often a request is sent that a rate limiter or a proxy answers. */
+const MAX_SENDS = 5;
+/** How often a request gets 429, and a genuine delivery before it is acknowledged, until that is no chance. */
+const SENDS_TO_CHOICE = 3;
+const FIRST_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 1_000;
 
-/** Why a case is not judged, or what it assumed unseen. */
-interface Unseen {
-  readonly need?: Need | undefined;
-  readonly reason: string;
-}
+type Send = () => Promise<ReceiverAnswer>;
 
-/** What the cases of one suite share. */
-export interface SuiteState {
-  /** What all cases have counted. */
-  readonly log: DeliveryLog;
-  /** Sees every answer of the run, not only of one case. */
-  readonly secretWatch: SecretWatch;
-  /** Whether the receiver accepts a plain genuine delivery. If not, its refusals prove nothing. */
-  readonly acceptsGenuine: () => Promise<boolean>;
-}
-
-/** What a case uses while it runs against a receiver. */
-export class CaseContext {
-  readonly deliver: MakeDelivery = (changes) => makeDelivery(this.settings, changes);
-  /** Every request so far. */
-  readonly exchanges: ConformanceExchange[] = [];
-  /** Whether the receiver refuses with 429 by choice, as this case has seen. */
-  refusesWith429 = false;
-  readonly #exchangeOf = new WeakMap<ReceiverAnswer, ConformanceExchange>();
-  readonly #counted = new Set<string>();
-  readonly #description: ConformanceDescription;
-  readonly #sender: Sender;
-  #note: Unseen | undefined;
-  #notJudged: Unseen | undefined;
-
-  constructor(
-    description: ConformanceDescription,
-    readonly settings: ConformanceSettings,
-    readonly suite: SuiteState,
-  ) {
-    this.#description = description;
-    this.#sender = this.#openSender();
+/** What a case uses while it runs against a receiver: requests, ways to send them, and what their answers must be. */
+export class CaseContext extends CaseExchanges {
+  /**
+   * Sends a delivery that must be acknowledged. Sends it again a few times when a rate limiter answers "try
+   * later", which is no refusal. Waits as long as `Retry-After` says, at most one second.
+   */
+  sendGenuine(delivery: Delivery, send: Send = () => this.send(delivery)): Promise<ReceiverAnswer> {
+    return sendWhile(saysLater, send);
   }
 
-  /** Sends a request and records it. Never rejects. */
-  send(request: WireRequest): Promise<ReceiverAnswer> {
-    return this.sendBy(request, () => this.#sender.send(request));
+  /** Sends a delivery like `sendGenuine`. It must be acknowledged and, if that can be seen, handled once. */
+  async accept(name: string, delivery: Delivery, send?: Send): Promise<void> {
+    await this.expectAccepted(name, delivery.id, await this.sendGenuine(delivery, send));
   }
 
-  /** Sends a request on a new connection, so that a stale connection cannot make it go out twice. */
-  async sendAlone(request: WireRequest): Promise<ReceiverAnswer> {
-    const sender = this.#openSender();
-    const answer = await this.sendBy(request, () => sender.send(request));
-    sender.close();
+  /** The same for a delivery that may need retries. */
+  async acceptInTheEnd(
+    name: string,
+    delivery: Delivery,
+    send: Send = () => this.sendAgain(delivery),
+    leaseMs?: number,
+  ): Promise<ReceiverAnswer> {
+    const answer = await this.sendUntilAcknowledged(send, leaseMs);
+    await this.expectAccepted(name, delivery.id, answer);
     return answer;
   }
 
-  /** Sends a request by `call` and records it. Never rejects. */
-  async sendBy(request: WireRequest, call: () => Promise<WireAnswer>): Promise<ReceiverAnswer> {
-    const { method, headers, body } = request;
-    const sent = { method, headers, bytes: body?.length ?? 0 };
-    try {
-      const wire = await call();
-      const exchange = { sent, received: this.suite.secretWatch.record(wire) };
-      this.exchanges.push(exchange);
-      this.suite.secretWatch.look(wire, { caseId: this.#description.id, exchange });
-      const answer = answerOf(wire);
-      this.#exchangeOf.set(answer, exchange);
-      return answer;
-    } catch (error) {
-      const failure = sendErrorOf(error);
-      this.exchanges.push({ sent, received: { error: failure.message } });
-      return noAnswer(failure);
+  /** Sends a request that must neither be acknowledged nor handled. No answer is fine. */
+  async refuse(name: string, request: WireRequest & Pick<Delivery, "id">, send?: Send) {
+    const answer = await this.sendPastLimiter(request, send);
+    await this.expectNotAccepted(name, request.id, answer);
+    return answer;
+  }
+
+  /** Sends a request of any kind. Sends it again when a rate limiter answers instead of the receiver. */
+  async sendPastLimiter(
+    request: WireRequest,
+    send: Send = () => this.send(request),
+  ): Promise<ReceiverAnswer> {
+    const answer = await send();
+    if (!isOfLimiter(answer) || this.refusesWith429) return answer;
+    return (await this.#sendBetweenGenuine(send)) ?? sendWhile(isOfLimiter, send);
+  }
+
+  /**
+   * Sends a request that got 429, each time after a genuine delivery. A limiter answers 429 to anything, but a receiver
+   * that acknowledges each of them refuses the request. Undefined when a genuine delivery gets 429 too.
+   */
+  async #sendBetweenGenuine(send: Send): Promise<ReceiverAnswer | undefined> {
+    for (let sends = 1; ; sends++) {
+      const { result } = await this.send(await this.deliver());
+      if (result !== "acknowledged") return undefined;
+      const answer = await send();
+      if (!isOfLimiter(answer)) return answer;
+      this.refusesWith429 ||= sends === SENDS_TO_CHOICE;
+      if (this.refusesWith429) return answer;
     }
   }
 
-  /** How often a delivery has been handled by now. Undefined without the option `handled`. */
-  async runsOf(id: string): Promise<number | undefined> {
-    if (this.settings.handled === undefined) return undefined;
-    let runs: unknown;
-    try {
-      runs = await this.settings.handled(id);
-    } catch (error) {
-      throw this.probeFailure("handled", error);
-    }
-    if (Number.isInteger(runs) && (runs as number) >= 0) {
-      this.suite.log.counted(id, runs as number);
-      this.#counted.add(id);
-      return runs as number;
-    }
-    throw this.failure("probe_failed", `${this.settings.names.handled} must return a whole number`);
+  /** Sends a delivery as the gateway sends it again: with a new timestamp and signature. */
+  sendAgain(delivery: Delivery): Promise<ReceiverAnswer> {
+    const { secret, now } = this.settings;
+    const timed = delivery.withHeader(TIMESTAMP, String(Math.floor(now() / 1_000)));
+    return this.send(timed.signedWith(secret));
   }
 
-  /** Like `runsOf`, but waits for a handler that finishes after the answer. */
-  async settledRunsOf(id: string): Promise<number | undefined> {
-    const until = performance.now() + this.settings.handledWithinMs;
-    let runs = await this.runsOf(id);
-    for (let pauseMs = FIRST_COUNT_PAUSE_MS; runs === 0; pauseMs *= 1.2) {
-      const leftMs = until - performance.now();
-      if (leftMs <= 0) break;
-      await wait(Math.min(pauseMs, MAX_COUNT_PAUSE_MS, leftMs));
-      runs = await this.runsOf(id);
+  /**
+   * Sends until the answer is not retryable, as the gateway does, but with short gaps. `leaseMs`: how much longer
+   * when the answers name the time in `Retry-After`, as long as the lease of a delivery may still hold.
+   */
+  async sendUntilAcknowledged(send: Send, leaseMs = 0): Promise<ReceiverAnswer> {
+    const until = performance.now() + this.settings.timeoutMs;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      const answer = await send();
+      const namesTime = answer.wire?.headers["retry-after"] !== undefined;
+      const latest = namesTime ? until + leaseMs : until;
+      if (!isRetried(answer) || performance.now() + pauseMs > latest) return answer;
+      await wait(pauseMs);
     }
-    return runs;
   }
 
-  /** Adds a reason to the result of a case that passes. `need`: what would show it. */
-  note(reason: string, need?: Need): void {
-    this.#note = { reason, need };
+  /** Each delivery must be acknowledged and, if that can be seen, handled once. */
+  async expectAllAccepted(deliveries: NamedDeliveries): Promise<void> {
+    await this.inGroups(deliveries, ([name, delivery]) => this.accept(name, delivery));
   }
 
-  /** Notes that the case passes by the outcome in the receiver's answer. */
-  noteTrustedOutcome(): void {
+  /** `answer` must acknowledge the delivery `id`, which was not sent before. */
+  async expectAccepted(name: string, id: string, answer: ReceiverAnswer): Promise<void> {
+    this.expectAcknowledged(name, answer);
+    const runs = await this.settledRunsOf(id);
+    if (runs === undefined || runs === 1) return;
+    const code = runs === 0 ? "not_handled" : "handled_again";
+    throw this.failureAfter(code, name, answer, `but handled ${this.timesIn(runs)}`);
+  }
+
+  /**
+   * Each delivery is genuine, but may be unknown to the receiver. It must be acknowledged and handled, or the
+   * gateway must send it again, and then it must not be handled a second time.
+   */
+  async expectAcceptedOrRetried(deliveries: NamedDeliveries): Promise<void> {
+    let unseen: string | undefined;
+    await this.inGroups(deliveries, async ([name, delivery]) => {
+      const answer = await this.sendPastLimiter(delivery);
+      if (isRetried(answer)) {
+        this.ensureNotOfLimiter(name, answer);
+        await this.#ensureAnswered(name, answer);
+        return this.#expectFailureOfOnce(name, delivery, answer);
+      }
+      this.expect(answer.result === "acknowledged", name, "2xx or a retryable status", answer);
+      if ((await this.#runsOfAcknowledged(name, delivery, answer)) === undefined) unseen ??= name;
+    });
+    if (unseen === undefined) return;
     const { handled } = this.settings.names;
-    const reason = `judged by the outcome in the receiver's answer; to see it, pass ${handled}`;
+    const reason = `${unseen} was acknowledged; to see whether it was also handled, pass ${handled}`;
     this.note(reason, "handled");
   }
 
-  /** Ends the case as `not_judged`, unless it fails later. */
-  leaveUnjudged(need: Need, reason = this.#textOf(need)): void {
-    this.#notJudged ??= { need, reason };
+  /**
+   * Each request may be genuine, but that cannot be verified. The gateway must not give it up, and a request
+   * that is acknowledged must be handled. If that cannot be seen, the case is not judged.
+   */
+  async expectNotGivenUp(requests: NamedDeliveries): Promise<void> {
+    await this.inGroups(requests, async ([name, request]) => {
+      const answer = await this.sendPastLimiter(request);
+      this.ensureNotOfLimiter(name, answer);
+      this.expect(answer.result !== "final", name, "a retryable status", answer);
+      if (answer.result === "acknowledged") {
+        const runs = await this.#runsOfAcknowledged(name, request, answer);
+        if (runs === undefined && answer.outcome !== "handled") {
+          const reason = `${name} was acknowledged; whether it was handled cannot be seen without ${this.settings.names.handled}`;
+          this.leaveUnjudged("handled", reason);
+        }
+      }
+      await this.#ensureAnswered(name, answer);
+    });
   }
 
-  /** The error to throw when it cannot be seen from outside whether the receiver conforms. */
-  notJudged(need: Need, reason = this.#textOf(need)): Error {
-    return new NotJudged(need, reason);
-  }
-
-  /** The error to throw when the receiver fails the case. `answer`: the wrong one, if not the last one. */
-  failure(code: FailureCode, message: string, answer?: ReceiverAnswer): ConformanceFailure {
-    const wrong = answer && this.#exchangeOf.get(answer);
-    const others = this.exchanges.filter((exchange) => exchange !== wrong);
-    const exchanges = wrong === undefined ? others : [...others, wrong];
-    const own = code === "receiver_failed" ? { fix: adviceOn(answer?.outcome) ?? "" } : {};
-    return new ConformanceFailure(code, message, { ...this.#description, ...own }, exchanges);
-  }
-
-  /** The error to throw when the answer to `name` is no excuse for what was seen, which `what` says. */
-  failureAfter(
-    code: FailureCode,
+  /**
+   * Sends a delivery again after a 5xx, as the gateway does up to ten times. A handler that fails after its work, in
+   * the line that writes a log, would do the work each time. A record that it cannot take fails each time.
+   */
+  async #expectFailureOfOnce(
     name: string,
-    answer: ReceiverAnswer,
-    what: string,
-  ): ConformanceFailure {
-    return this.failure(code, `${name}: answered ${answer.text}, ${what}`, answer);
+    delivery: Delivery,
+    first: ReceiverAnswer,
+  ): Promise<void> {
+    const { wire } = first;
+    if (wire !== undefined && wire.status < 500) return;
+    const again = await this.sendPastLimiter(delivery, () => this.sendAgain(delivery));
+    const which = `${name}, sent again after ${wire?.status ?? "no answer"}`;
+    if (isOfHandler(first) && isOfHandler(again)) this.untaken.push(name);
+    const runs =
+      again.result === "acknowledged"
+        ? await this.#runsOfAcknowledged(which, delivery, again)
+        : await this.runsOf(delivery.id);
+    if (runs === undefined || runs <= 1) return;
+    throw this.failureAfter("handled_again", which, again, `and handled ${times(runs)}`);
   }
 
-  /** Throws unless the delivery `name` is acknowledged. */
-  expectAcknowledged(name: string, answer: ReceiverAnswer): void {
-    this.expect(answer.result === "acknowledged", name, "2xx", answer);
+  /** How often an acknowledged delivery was handled: at least once, or undefined if that cannot be seen. */
+  async #runsOfAcknowledged(name: string, request: Delivery, answer: ReceiverAnswer) {
+    // Without the id header the receiver does not know the id, so `handled` cannot count it.
+    const hasId = request.header(ID) !== "";
+    const runs = hasId ? await this.settledRunsOf(request.id) : undefined;
+    if (runs !== 0) return runs;
+    throw this.failureAfter("not_handled", name, answer, `but handled ${this.timesIn(0)}`);
   }
 
-  /** Throws unless the answer to `name` is as it must be. */
-  expect(holds: boolean, ...unexpected: Parameters<CaseContext["unexpected"]>): void {
-    if (!holds) throw this.unexpected(...unexpected);
+  /** No request is the gateway's: each must be refused and not handled. */
+  async expectRefused(requests: NamedDeliveries): Promise<void> {
+    // A receiver that refuses everything would pass.
+    await this.ensureAcceptsGenuine();
+    await this.inGroups(requests, async ([name, request]) => {
+      const answer = await this.refuse(name, request);
+      this.expect(answer.wire !== undefined, name, "a refusal", answer);
+    });
   }
 
-  /** The error to throw when the answer to `name` is not the expected one. */
-  unexpected(name: string, expected: Expected, answer: ReceiverAnswer): ConformanceFailure {
-    const message = `${name}: expected ${expected}, got ${answer.text}`;
-    return this.failure(codeOf(expected, answer), message, answer);
+  /** `answer` must not acknowledge the delivery `id`, which must not be handled. No answer is fine. */
+  async expectNotAccepted(name: string, id: string, answer: ReceiverAnswer): Promise<void> {
+    this.expect(answer.result !== "acknowledged", name, "a refusal", answer);
+    const runs = await this.runsOf(id);
+    if (runs !== undefined && runs > 0) {
+      throw this.failureAfter("wrongly_handled", name, answer, `but handled ${times(runs)}`);
+    }
+    this.ensureNotOfLimiter(name, answer);
+    this.suite.log.refusedForgery(id);
   }
 
-  /** The error to throw when an option of the suite fails. */
-  probeFailure(option: "handled" | HandlerOption, error: unknown): ConformanceFailure {
-    const text = errorText(error);
-    const failed = error instanceof ProbeError ? "" : `${this.settings.names[option]} failed: `;
-    return this.failure("probe_failed", failed + text);
+  /** Ends the case as not judged when a rate limiter keeps answering instead of the receiver. */
+  ensureNotOfLimiter(name: string, answer: ReceiverAnswer): void {
+    if (!isOfLimiter(answer) || this.refusesWith429) return;
+    const reason = UNMET_NEEDS.no_rate_limiter(this.settings.names);
+    throw this.notJudged("no_rate_limiter", `${name}: ${reason}`);
   }
 
-  /** The result of a case that did not fail. */
-  result(): ConformanceResult {
-    const result = this.#notJudged === undefined ? "passed" : "not_judged";
-    return { result, ...(this.#notJudged ?? this.#note), exchanges: this.exchanges };
+  /** Ends the case as not judged when the receiver refuses everything: then a refusal proves nothing. */
+  async ensureAcceptsGenuine(): Promise<void> {
+    if (!(await this.suite.acceptsGenuine())) throw this.notJudged("accepted_delivery");
   }
 
-  /** Leaves what this case has counted out of the last case: after its failure the rest is not counted. */
-  forgetCounts(): void {
-    for (const id of this.#counted) this.suite.log.forget(id);
+  /** The receiver must still accept a genuine delivery. `after` says what was sent before, for a message. */
+  async expectStillAccepts(after: string): Promise<void> {
+    await this.ensureAcceptsGenuine();
+    const answer = await this.sendGenuine(await this.deliver());
+    this.expectAcknowledged(`a genuine delivery after ${after}`, answer);
   }
 
-  /** Closes the connections. */
-  close(): void {
-    this.#sender.close();
+  /**
+   * A missing answer makes the gateway send again, so a closed connection is fine. It is not fine from a
+   * receiver that answers nothing, and neither is a time-out.
+   */
+  async #ensureAnswered(name: string, answer: ReceiverAnswer): Promise<void> {
+    const isMissing =
+      answer.result === "timeout" ||
+      (answer.wire === undefined && !(await this.suite.acceptsGenuine()));
+    this.expect(!isMissing, name, "an answer", answer);
   }
 
-  #textOf(need: Need): string {
-    return UNMET_NEEDS[need](this.settings.names);
+  /** Like `times`, for a count that a case has waited for. Says how to give a slow queue more time. */
+  timesIn(runs: number): string {
+    if (runs > 0) return times(runs);
+    const { handledWithinMs, names } = this.settings;
+    return `never in ${handledWithinMs} ms: a queue that takes longer needs a higher limit in ${names.handledWithinMs}`;
   }
+}
 
-  #openSender(): Sender {
-    const { target, timeoutMs, skipTlsVerification } = this.settings;
-    return createSender(target, { timeoutMs, skipTlsVerification });
+async function sendWhile(
+  mustResend: (answer: ReceiverAnswer) => boolean,
+  send: Send,
+): Promise<ReceiverAnswer> {
+  for (let sends = 1; ; sends++) {
+    const answer = await send();
+    if (sends === MAX_SENDS || !mustResend(answer)) return answer;
+    const seconds = Number(answer.wire?.headers["retry-after"] ?? Number.NaN);
+    const pauseMs = Number.isNaN(seconds) ? FIRST_PAUSE_MS * 2 ** sends : 1_000 * seconds;
+    await wait(Math.min(Math.max(pauseMs, 0), MAX_PAUSE_MS));
   }
 }

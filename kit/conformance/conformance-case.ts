@@ -82,6 +82,7 @@ export type FailureCode =
   | "unlisted_status"
   | "no_answer"
   | "server_error"
+  | "answered_by_other"
   | "acknowledged"
   | "acknowledged_early"
   | "not_handled"
@@ -110,6 +111,8 @@ export interface ConformanceResult {
    * assumed something for want of it.
    */
   readonly need?: Need | undefined;
+  /** Records that the handler failed to take twice. The gateway sends each up to ten times, then it is lost. */
+  readonly untaken?: readonly string[] | undefined;
   /** Every request of the case, in the order of the answers. */
   readonly exchanges: readonly ConformanceExchange[];
 }
@@ -165,6 +168,8 @@ export class ConformanceFailure extends GatewayWebhookError<"conformance_failed"
   readonly failureCode: FailureCode;
   /** `id` of the case. */
   readonly caseId: string;
+  /** How serious it is: the level of the case, or `must` where a `should` is one for receivers of this library. */
+  readonly level: ConformanceLevel;
   /** What goes wrong when the receiver stays as it is. */
   readonly why: string;
   /** How to fix the receiver. */
@@ -175,12 +180,13 @@ export class ConformanceFailure extends GatewayWebhookError<"conformance_failed"
   constructor(
     failureCode: FailureCode,
     message: string,
-    { id, why, fix }: ConformanceDescription,
+    { id, level, why, fix }: ConformanceDescription,
     exchanges: readonly ConformanceExchange[],
   ) {
     super("conformance_failed", message);
     this.failureCode = failureCode;
     this.caseId = id;
+    this.level = level;
     this.why = why;
     this.fix = fix;
     this.exchanges = exchanges;

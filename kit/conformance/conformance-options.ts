@@ -1,13 +1,15 @@
 import { ConfigurationError } from "../../src/common/errors.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import { integerOption, ownOptions } from "../../src/common/option-checks.js";
+import { integerOptions, ownOptions } from "../../src/common/option-checks.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { keyOf } from "../../src/signature/secrets.js";
-import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
+import { isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
 import { checkHooks } from "../option-checks.js";
 import { checkAccountIds } from "../samples/sample-options.js";
 import { createSender } from "../sending/sender.js";
 import type { WebhookTarget } from "../sending/target.js";
+import type { Need } from "./conformance-case.js";
 
 /**
  * Options of `receiverConformance`.
@@ -96,7 +98,12 @@ export const HANDLED_WITHIN_MS = { min: 1, max: 600_000, fallback: 2_000 } as co
 /** Bounds and default of `requestsAtOnce`, and of `concurrency` of `runConformance`. */
 export const CONCURRENCY = { min: 1, max: 100, fallback: 1 } as const;
 
-const TIMEOUT_MS = { min: 1, max: MAX_TIMER_MS, fallback: 30_000 };
+const INTEGERS = {
+  handledWithinMs: HANDLED_WITHIN_MS,
+  timeoutMs: { min: 1, max: MAX_TIMER_MS, fallback: 30_000 },
+  maxBodyBytes: INTEGER_OPTIONS.maxBodyBytes,
+  requestsAtOnce: CONCURRENCY,
+};
 const KNOWN = [
   "target",
   "secret",
@@ -105,10 +112,7 @@ const KNOWN = [
   "handled",
   "whileFailing",
   "whileSlow",
-  "handledWithinMs",
-  "timeoutMs",
-  "maxBodyBytes",
-  "requestsAtOnce",
+  ...Object.keys(INTEGERS),
   "skipTlsVerification",
   "now",
 ];
@@ -142,10 +146,7 @@ export function checkConformanceOptions(given: ConformanceOptions, names: Option
     handled,
     whileFailing,
     whileSlow,
-    handledWithinMs: integerOption("handledWithinMs", options.handledWithinMs, HANDLED_WITHIN_MS),
-    timeoutMs: integerOption("timeoutMs", options.timeoutMs, TIMEOUT_MS),
-    maxBodyBytes: integerOption("maxBodyBytes", options.maxBodyBytes, INTEGER_OPTIONS.maxBodyBytes),
-    requestsAtOnce: integerOption("requestsAtOnce", options.requestsAtOnce, CONCURRENCY),
+    ...integerOptions(options, INTEGERS),
     skipTlsVerification,
     now,
     names,
@@ -154,3 +155,39 @@ export function checkConformanceOptions(given: ConformanceOptions, names: Option
 
 /** The options with their defaults. */
 export type ConformanceSettings = ReturnType<typeof checkConformanceOptions>;
+
+/** What a rule can need before it runs. */
+export type RuleNeed = Extract<
+  Need,
+  "new_alarm" | "delete_my_data_event" | "url" | "handled" | "whileFailing" | "whileSlow"
+>;
+
+/** Thrown when it cannot be seen from outside whether the receiver conforms. */
+export class NotJudged extends Error {
+  readonly need: Need;
+
+  constructor(need: Need, reason: string) {
+    super(reason);
+    this.need = need;
+  }
+}
+
+/** Why a case is not judged without what it needs. `names`: what to call the options. */
+export const UNMET_NEEDS: Readonly<Record<Need, (names: OptionNames) => string>> = {
+  new_alarm: () => "the receiver is not registered for new_alarm",
+  delete_my_data_event: () => "the receiver is not registered for delete_my_data_event",
+  url: () => "this case is about the connection: pass a URL as target",
+  handled: ({ handled }) =>
+    `how often a delivery was handled cannot be seen from outside: pass ${handled}`,
+  whileFailing: ({ whileFailing }) =>
+    `the handler cannot be made to fail from outside: pass ${whileFailing}`,
+  whileSlow: ({ whileSlow }) => `the handler cannot be made slow from outside: pass ${whileSlow}`,
+  slow_then_failing: ({ whileFailing, whileSlow }) =>
+    `the handler failed at once: under ${whileFailing} together with ${whileSlow} it must be slow first`,
+  handled_before_answer: ({ handled }) =>
+    `the delivery was handled only after the answer: that is right if it was in a queue that survives the process; in that case let ${handled} also count the deliveries in the queue`,
+  accepted_delivery: () => "the receiver does not accept a plain genuine delivery: fix that first",
+  longer_secret: () =>
+    "the secret is too short to be told from other text: use one of 16 characters or more",
+  no_rate_limiter: () => "a rate limiter answered 429: lift its limit for this run",
+};

@@ -1,19 +1,16 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { madeUpDeliveryId } from "../random.js";
-import type { WebhookType } from "../../src/delivery/headers.js";
+import type { HeaderLine } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
-import { ensureAcceptsGenuine, times, timesIn } from "./expectations.js";
-import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
-import { textOf } from "./request-changes.js";
-import { deliveriesOfEachKind } from "./record-kinds.js";
-import { sendAgain, sendGenuine, sendUntilAcknowledged } from "./resending.js";
-import { each, inGroups, inPool, type Delivery } from "./test-deliveries.js";
+import { isRetried, isSafe, times, type ReceiverAnswer } from "./receiver-answer.js";
+import { deliveriesOfEachKind } from "./records.js";
+import { each, inPool, type Delivery } from "./test-deliveries.js";
 
 /** How many deliveries are under way at the same time. */
-const AT_A_TIME = 8;
+export const AT_A_TIME = 8;
 /** How many requests with the same id are sent at the same time: of a plain delivery, and of each kind of record. */
-const PLAIN_COPIES = 8;
-const KIND_COPIES = 2;
+export const PLAIN_COPIES = 8;
+export const KIND_COPIES = 2;
 
 /** Sends a delivery and then a duplicate of it. Both must be acknowledged. */
 export async function sendTwice(
@@ -22,17 +19,17 @@ export async function sendTwice(
   duplicate = delivery,
   kind?: string,
 ): Promise<readonly ReceiverAnswer[]> {
-  await ensureAcceptsGenuine(context);
-  const first = await sendGenuine(context, delivery);
+  await context.ensureAcceptsGenuine();
+  const first = await context.sendGenuine(delivery);
   context.expectAcknowledged(ofKind("the first request", kind), first);
-  const second = await sendGenuine(context, duplicate);
+  const second = await context.sendGenuine(duplicate);
   context.expectAcknowledged(ofKind("the duplicate", kind), second);
   return [first, second];
 }
 
 /** A duplicate of each kind of record must not be handled again. */
 export async function expectDuplicatesHandledOnce(context: CaseContext): Promise<void> {
-  await inGroups(context, await deliveriesOfEachKind(context), async ([name, delivery]) => {
+  await context.inGroups(await deliveriesOfEachKind(context), async ([name, delivery]) => {
     const answers = await sendTwice(context, delivery, delivery, name);
     await expectHandledOnce(context, delivery, answers, name);
   });
@@ -56,15 +53,15 @@ export async function sendConcurrently(
   delivery: Delivery,
   copies = PLAIN_COPIES,
 ): Promise<readonly ReceiverAnswer[]> {
-  await ensureAcceptsGenuine(context);
-  const answers = await Promise.all(Array.from({ length: copies }, () => context.send(delivery)));
+  await context.ensureAcceptsGenuine();
+  const send = (): Promise<ReceiverAnswer> => context.send(delivery);
+  const answers = await each(Array.from({ length: copies }), send);
   for (const answer of answers) {
-    const isFine = isRetried(answer) || answer.result === "acknowledged";
-    if (answer.wire === undefined || !isFine) {
+    if (answer.wire === undefined || !isSafe(answer)) {
       throw context.unexpected("a duplicate", "2xx or a retryable status", answer);
     }
   }
-  const last = await sendUntilAcknowledged(context, () => context.send(delivery));
+  const last = await context.sendUntilAcknowledged(send);
   context.expectAcknowledged("the duplicate after them", last);
   return [...answers, last];
 }
@@ -80,12 +77,12 @@ export async function expectHandledOnce(
   kind?: string,
 ): Promise<void> {
   const runs = await context.settledRunsOf(id);
-  if (runs !== undefined && runs !== 1) {
+  if (runs === 1) return;
+  if (runs !== undefined) {
     const code = runs === 0 ? "duplicates_not_handled" : "handled_again";
-    const message = `${ofKind("the delivery", kind)} was handled ${timesIn(context, runs)}`;
+    const message = `${ofKind("the delivery", kind)} was handled ${context.timesIn(runs)}`;
     throw context.failure(code, message, answers.at(-1));
   }
-  if (runs !== undefined) return;
   const outcomes = answers.map(({ outcome }) => outcome);
   const handled = outcomes.filter((outcome) => outcome === "handled").length;
   if (handled > 1) {
@@ -100,32 +97,52 @@ function ofKind(what: string, kind: string | undefined): string {
   return kind === undefined ? what : `${what} (${kind})`;
 }
 
-/** The same id with another body is a duplicate. The same body under another id is not. */
-export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<void> {
-  await inGroups(context, context.settings.types, (type) =>
-    expectDuplicateByIdAlone(context, type),
-  );
+/**
+ * Each delivery must be acknowledged, if need be when it is sent again, and handled once. `which` says for a
+ * message which deliveries these are.
+ */
+export async function expectEachHandledOnce(
+  context: CaseContext,
+  sent: readonly (readonly [Delivery, ReceiverAnswer])[],
+  which: string,
+): Promise<void> {
+  await context.inGroups([...sent.entries()], async ([at, [delivery, first]]) => {
+    const again = (): Promise<ReceiverAnswer> => context.sendAlone(delivery);
+    const answer = isRetried(first) ? await context.sendUntilAcknowledged(again) : first;
+    const name = `delivery ${at + 1} of ${sent.length} ${which}`;
+    await context.expectAccepted(name, delivery.id, answer);
+    if (context.settings.handled !== undefined) return;
+    // A delivery that was refused at first may have been handled all the same.
+    if (answer === first && answer.outcome === "duplicate") {
+      const what = "as a duplicate of another delivery";
+      throw context.failureAfter("taken_for_duplicate", name, answer, what);
+    }
+    context.trustOutcome(answer);
+  });
 }
 
-async function expectDuplicateByIdAlone(context: CaseContext, type: WebhookType): Promise<void> {
-  const delivery = await context.deliver({ type });
-  const body = reordered(textOf(delivery));
-  const duplicate = await context.deliver({ type, id: delivery.id, body });
-  const answers = await sendTwice(context, delivery, duplicate);
+/** The same id with another body is a duplicate. The same body under another id is not. */
+export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<void> {
+  await context.inGroups(context.settings.types, async (type) => {
+    const delivery = await context.deliver({ type });
+    const body = reordered(delivery.text);
+    const duplicate = await context.deliver({ type, id: delivery.id, body });
+    const answers = await sendTwice(context, delivery, duplicate);
 
-  const other = await context.deliver({ type, body: delivery.body });
-  // On its own connection, or a stale connection could send it twice: a duplicate of itself.
-  const answer = await sendGenuine(context, other, () => context.sendAlone(other));
-  const name = "the same body under another id";
-  // A table whose key is the alarm's id refuses an alarm that it knows. Then nothing is lost.
-  if (!isRetried(answer)) context.expectAcknowledged(name, answer);
-  // Its effect is not checked: a handler may also ignore an alarm that it knows.
-  if (answer.outcome === "duplicate") {
-    const what = "as a duplicate of the first delivery";
-    throw context.failureAfter("taken_for_duplicate", name, answer, what);
-  }
-  await expectHandledOnce(context, delivery, answers);
-  await showOtherRecord(context, delivery);
+    const other = await context.deliver({ type, body: delivery.body });
+    // On its own connection, or a stale connection could send it twice: a duplicate of itself.
+    const answer = await context.sendGenuine(other, () => context.sendAlone(other));
+    const name = "the same body under another id";
+    // A table whose key is the alarm's id refuses an alarm that it knows. Then nothing is lost.
+    if (!isRetried(answer)) context.expectAcknowledged(name, answer);
+    // Its effect is not checked: a handler may also ignore an alarm that it knows.
+    if (answer.outcome === "duplicate") {
+      const what = "as a duplicate of the first delivery";
+      throw context.failureAfter("taken_for_duplicate", name, answer, what);
+    }
+    await expectHandledOnce(context, delivery, answers);
+    await showOtherRecord(context, delivery);
+  });
 }
 
 /** Shows that a known id was handled again, with another record. No document says what is right. */
@@ -155,22 +172,19 @@ type SimilarIds = readonly [difference: string, first: string, second: string];
 /** Two deliveries with similar ids must both be handled: neither is a duplicate of the other. */
 export async function expectSimilarIdsToldApart(context: CaseContext): Promise<void> {
   const [uuid, stem] = [madeUpDeliveryId(), madeUpDeliveryId().slice(0, -1)];
+  // Digits that RFC 9562 leaves free, after the first part, which marks the ids as made up.
+  const byPart = [9, 15, 20, 24].map((at): SimilarIds => {
+    const id = madeUpDeliveryId();
+    const other = `${id.slice(0, at)}${id[at] === "0" ? "1" : "0"}${id.slice(at + 1)}`;
+    return [`digit ${at + 1}`, id, other];
+  });
   const pairs: readonly SimilarIds[] = [
     ["the last digit", `${stem}0`, `${stem}1`],
     // Not UUIDs, since a UUID is the same in either letter case.
     ["letter case", `${uuid}.a`, `${uuid}.A`],
+    ...byPart,
   ];
-  const all = [...pairs, ...(await pairsByPart(context))];
-  await inGroups(context, all, (pair) => expectBothHandled(context, pair));
-}
-
-/** Ids that differ in one digit that RFC 9562 leaves free, after the first part, which marks them as made up. */
-async function pairsByPart({ deliver }: CaseContext): Promise<readonly SimilarIds[]> {
-  return each([9, 15, 20, 24], async (at): Promise<SimilarIds> => {
-    const { id } = await deliver();
-    const other = `${id.slice(0, at)}${id[at] === "0" ? "1" : "0"}${id.slice(at + 1)}`;
-    return [`digit ${at + 1}`, id, other];
-  });
+  await context.inGroups(pairs, (pair) => expectBothHandled(context, pair));
 }
 
 async function expectBothHandled(
@@ -180,13 +194,14 @@ async function expectBothHandled(
   for (const id of ids) {
     const delivery = await context.deliver({ id });
     // On its own connection, or a stale connection could send it twice: a duplicate of itself.
-    const answer = await sendGenuine(context, delivery, () => context.sendAlone(delivery));
+    const answer = await context.sendGenuine(delivery, () => context.sendAlone(delivery));
     // The document promises UUIDs: a receiver that refuses other ids cannot mix them up.
     if (answer.result !== "acknowledged") return;
     const runs = await context.settledRunsOf(id);
     if (runs === 0 || (runs === undefined && answer.outcome === "duplicate")) {
       const name = `one of two ids that differ only in ${difference}`;
-      throw context.failureAfter("not_handled", name, answer, `but handled ${timesIn(context, 0)}`);
+      const what = `but handled ${context.timesIn(0)}`;
+      throw context.failureAfter("not_handled", name, answer, what);
     }
     if (runs === undefined && answer.outcome !== "handled") context.leaveUnjudged("handled");
   }
@@ -198,23 +213,57 @@ const REMEMBERED_MS = 1_200;
 
 /** A retry must not be handled again after many other deliveries and more than a second. */
 export async function expectRemembered(context: CaseContext): Promise<void> {
-  await ensureAcceptsGenuine(context);
+  await context.ensureAcceptsGenuine();
   const isOld = wait(REMEMBERED_MS);
-  const { types } = context.settings;
-  const first = await each(types, async (type) => {
+  const first = await each(context.settings.types, async (type) => {
     const delivery = await context.deliver({ type });
-    const answer = await sendGenuine(context, delivery);
+    const answer = await context.sendGenuine(delivery);
     context.expectAcknowledged(ofKind("the first request", type), answer);
     return [type, delivery, answer] as const;
   });
   await inPool(Array.from({ length: OTHERS }), AT_A_TIME, async () => {
-    await sendGenuine(context, await context.deliver());
+    await context.sendGenuine(await context.deliver());
   });
   await isOld;
-  await inGroups(context, first, async ([type, delivery, answer]) => {
-    const again = (): Promise<ReceiverAnswer> => sendAgain(context, delivery);
-    const second = await sendGenuine(context, delivery, again);
+  await context.inGroups(first, async ([type, delivery, answer]) => {
+    const second = await context.sendGenuine(delivery, () => context.sendAgain(delivery));
     context.expectAcknowledged(ofKind("the duplicate", type), second);
     await expectHandledOnce(context, delivery, [answer, second], type);
   });
+}
+
+const FIRST_WAY = ["203.0.113.7", "GuzzleHttp/7", "1"] as const;
+const OTHER_WAY = ["198.51.100.9", "axios/1.7.2", "2"] as const;
+
+/** A retry may differ from the first attempt in all but id and body. None of them may be handled again. */
+export async function expectRetriesRecognised(context: CaseContext): Promise<void> {
+  await context.inGroups(context.settings.types, async (type) => {
+    const delivery = await context.deliver({ type, age: 45 });
+    const { id, body } = delivery;
+    const retry = sentBy(await context.deliver({ type, id, body }), OTHER_WAY);
+    const answers = [...(await sendTwice(context, sentBy(delivery, FIRST_WAY), retry))];
+    // Other cases are about these forms. A receiver that refuses them does not handle the delivery again.
+    const lower = retry.headers.map(([name, value]): HeaderLine => [name.toLowerCase(), value]);
+    const charset = retry.withHeader("Content-Type", "application/json; charset=utf-8");
+    const odd = [retry.with({ headers: lower.reverse() }), charset, retry.with({ chunked: true })];
+    for (const request of odd) {
+      const answer = await context.sendAlone(request);
+      if (answer.result === "acknowledged") answers.push(answer);
+    }
+    await expectHandledOnce(context, delivery, answers);
+  });
+}
+
+function sentBy(
+  delivery: Delivery,
+  [address, agent, attempt]: readonly [address: string, agent: string, attempt: string],
+): Delivery {
+  const added: readonly HeaderLine[] = [
+    ["X-Forwarded-For", address],
+    ["X-Real-IP", address],
+    ["User-Agent", agent],
+    ["X-Request-Id", `request-${attempt}`],
+    ["X-Webhook-Attempt", attempt],
+  ];
+  return delivery.withMore(added);
 }

@@ -12,6 +12,8 @@ export interface ReceiverAnswer {
   readonly wire: WireAnswer | undefined;
   /** The outcome in the answer's JSON. Undefined when it names none. */
   readonly outcome: string | undefined;
+  /** What shows that someone else gave a 2xx. Undefined for any other answer. */
+  readonly stranger?: string | undefined;
   /** For a message: "401, after which the gateway gives up for good". */
   readonly text: string;
 }
@@ -35,11 +37,14 @@ const MEANING: Readonly<Record<AttemptResult, string>> = {
   timeout: "",
 };
 
+const KEEP_OTHERS_OUT =
+  "Let nothing in front of the receiver answer 2xx in its place: a firewall, a maintenance page or a login page must answer 503. The gateway takes each 2xx as received, so such a delivery is lost, and your logs show nothing.";
+
 /** Reads an answer as the gateway does. */
-export function answerOf(wire: WireAnswer): ReceiverAnswer {
+export function answerOf(wire: WireAnswer, stranger?: string): ReceiverAnswer {
   const result = resultOfStatus(wire.status);
   const outcome = outcomeOf(wire.body);
-  return { result, wire, outcome, text: `${wire.status}, ${MEANING[result]}` };
+  return { result, wire, outcome, stranger, text: `${wire.status}, ${MEANING[result]}` };
 }
 
 /** Reads a missing answer as the gateway does. */
@@ -47,6 +52,11 @@ export function noAnswer(error: SendError): ReceiverAnswer {
   const result = error.code === "timeout" ? "timeout" : "network_error";
   const text = `no answer (${error.message})`;
   return { result, wire: undefined, outcome: undefined, text };
+}
+
+/** Whether the delivery is handled, or sent again after this answer. */
+export function isSafe(answer: ReceiverAnswer): boolean {
+  return answer.result === "acknowledged" || isRetried(answer);
 }
 
 /** Whether the gateway sends the delivery again after this answer. */
@@ -69,6 +79,12 @@ export function adviceOn(outcome = ""): string | undefined {
   return `Look into the log of the receiver, which answers ${outcome}. ${causes} ${refused}`.trimEnd();
 }
 
+/** What to change after a failure whose cause is not what the case is about. Undefined for any other. */
+export function fixAfter(code: FailureCode, answer?: ReceiverAnswer): string | undefined {
+  if (code === "answered_by_other") return KEEP_OTHERS_OUT;
+  return code === "receiver_failed" ? adviceOn(answer?.outcome) : undefined;
+}
+
 /** Why an answer is not the expected one. */
 export function codeOf(expected: Expected, { wire, result, outcome }: ReceiverAnswer): FailureCode {
   if (adviceOn(outcome) !== undefined) return "receiver_failed";
@@ -79,4 +95,29 @@ export function codeOf(expected: Expected, { wire, result, outcome }: ReceiverAn
   const mayBeRetried =
     expected === "a retryable status" || expected === "2xx or a retryable status";
   return mayBeRetried && result === "final" ? "given_up" : "not_accepted";
+}
+
+/** Whether the status is 429. From a rate limiter it says nothing about the request. */
+export function isOfLimiter({ wire }: ReceiverAnswer): boolean {
+  return wire?.status === 429;
+}
+
+/** Retryable statuses of the receiver itself. The others come from a rate limiter or a proxy. */
+const RECEIVER_STATUSES: readonly number[] = [409, 500];
+
+/** Whether the answer asks to come back later, as a rate limiter or a busy receiver does. */
+export function saysLater({ result, wire }: ReceiverAnswer): boolean {
+  if (result !== "retryable" || wire === undefined) return false;
+  return "retry-after" in wire.headers || !RECEIVER_STATUSES.includes(wire.status);
+}
+
+/** Whether the handler failed or took the process down. A 503 says that the receiver is not ready for the record yet. */
+export function isOfHandler({ result, wire }: ReceiverAnswer): boolean {
+  return wire === undefined ? result === "network_error" : wire.status === 500;
+}
+
+/** "never", "once" or "3 times", for a message. */
+export function times(runs: number): string {
+  if (runs === 0) return "never";
+  return runs === 1 ? "once" : `${runs} times`;
 }

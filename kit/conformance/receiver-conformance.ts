@@ -1,7 +1,6 @@
-import { answerRules } from "./answer-rules.js";
-import { BaselineCheck } from "./baseline-check.js";
-import type { SuiteState } from "./case-context.js";
-import { concurrentForgeryRules } from "./concurrent-rules.js";
+import { acceptanceRules } from "./acceptance.js";
+import { answerRules } from "./answers.js";
+import type { CaseContext } from "./case-context.js";
 import {
   ConformanceFailure,
   type ConformanceCase,
@@ -11,52 +10,53 @@ import {
 } from "./conformance-case.js";
 import {
   checkConformanceOptions,
-  type ConformanceOptions,
   OPTION_NAMES,
+  UNMET_NEEDS,
+  type ConformanceOptions,
   type ConformanceSettings,
   type OptionNames,
 } from "./conformance-options.js";
-import { unmetNeed, type ConformanceRule, type ConformanceRules } from "./conformance-rule.js";
-import { DeliveryLog } from "./delivery-log.js";
-import { forgeryBanRules, lateEffectsRules, leakedSecretRules } from "./last-rules.js";
-import { forgeryRules } from "./forgery-rules.js";
-import { genuineRecordRules } from "./genuine-record-rules.js";
-import { genuineRequestRules } from "./genuine-request-rules.js";
-import { headerRules } from "./header-rules.js";
-import { http10Rules } from "./raw-request-rules.js";
-import { idempotencyRules } from "./idempotency-rules.js";
-import { UNMET_NEEDS } from "./needs.js";
-import { oddRecordRules } from "./odd-record-rules.js";
-import { rareRecordRules, rareValueRules } from "./rare-record-rules.js";
-import { retryableRefusalRules } from "./retryable-refusal-rules.js";
-import { BASELINE_RULES, checkRule, reasonsOf } from "./rule-kinds.js";
-import { runCheck } from "./run-check.js";
-import { SecretWatch } from "./secret-watch.js";
-import { signatureRules } from "./signature-rules.js";
-import { transportRules } from "./transport-rules.js";
-import { unknownContentRules } from "./unknown-content-rules.js";
+import {
+  CAUSE_OF_CODE,
+  CAUSES,
+  reasonsOf,
+  unmetNeed,
+  type ConformanceRule,
+  type ConformanceRules,
+} from "./conformance-rule.js";
+import { KeptConnection } from "./connections.js";
+import { forgeryRules } from "./forgery.js";
+import { headerRules } from "./headers.js";
+import { idempotencyRules } from "./idempotency.js";
+import { retriesRules } from "./retries.js";
+import type { ConformanceCaseReport } from "./run-conformance.js";
+import { BaselineCheck, runCheck } from "./run-check.js";
+import { AnswerWatch, DeliveryLog, SecretWatch, type SuiteState } from "./suite-state.js";
+import { transportRules } from "./transport.js";
 
 const RULES: Readonly<Record<ConformanceGroup, ConformanceRules>> = {
-  acceptance: { ...genuineRecordRules, ...rareValueRules, ...genuineRequestRules },
-  retries: {
-    ...retryableRefusalRules,
-    ...unknownContentRules,
-    ...oddRecordRules,
-    ...rareRecordRules,
-  },
+  acceptance: acceptanceRules,
+  retries: retriesRules,
   idempotency: idempotencyRules,
-  forgery: { ...signatureRules, ...forgeryRules, ...concurrentForgeryRules },
+  forgery: forgeryRules,
   headers: headerRules,
-  transport: { ...transportRules, ...http10Rules },
+  transport: transportRules,
   answers: answerRules,
 };
 
+/** Rules for a plain delivery. While these fail, the other rules prove nothing. */
+const BASELINE: readonly string[] = ["alarm", "event"];
+
 /** After all others: one counts again what they sent, one may spoil what comes next, one reads all answers. */
-const LAST_RULES: readonly (readonly [ConformanceGroup, ConformanceRules])[] = [
-  ["idempotency", lateEffectsRules],
-  ["acceptance", forgeryBanRules],
-  ["answers", leakedSecretRules],
-];
+const LAST: readonly string[] = ["late_effects", "ban_after_forgeries", "leaked_secret"];
+
+type PlacedRule = readonly [id: string, rule: ConformanceRule, group: ConformanceGroup];
+
+const PLACED = Object.entries(RULES)
+  .flatMap(([group, rules]) =>
+    Object.entries(rules).map(([id, rule]): PlacedRule => [id, rule, group as ConformanceGroup]),
+  )
+  .sort(([one], [other]) => LAST.indexOf(one) - LAST.indexOf(other));
 
 /**
  * Everything that a receiver of the gateway's webhooks must do, as cases for any test runner. The cases see
@@ -84,19 +84,27 @@ export function conformanceCases(
   names: OptionNames,
 ): readonly ConformanceCase[] {
   const settings = checkConformanceOptions(options, names);
-  const seen = { log: new DeliveryLog(), secretWatch: new SecretWatch(settings.secret) };
-  const baseline = new BaselineCheck(settings, seen);
-  const grouped = Object.entries(RULES) as [ConformanceGroup, ConformanceRules][];
-  const state: SuiteState = { ...seen, acceptsGenuine: () => baseline.isAccepted() };
-  return [...grouped, ...LAST_RULES].flatMap(([group, rules]) =>
-    Object.entries(rules).map(([id, rule]) => bind(id, rule, group, settings, state, baseline)),
-  );
+  const state: SuiteState = {
+    log: new DeliveryLog(),
+    secretWatch: new SecretWatch(settings.secret),
+    answerWatch: new AnswerWatch(),
+    acceptsGenuine: () => baseline.isAccepted(),
+  };
+  const baseline = new BaselineCheck(settings, state);
+  return PLACED.map((placed) => bind(placed, settings, state, baseline));
+}
+
+/** What to change first after a failed case: by the code of its failure, by its rule, and at last by its group. */
+export function causeOf({ id, group, code, fix }: ConformanceCaseReport): string {
+  if (code === "receiver_failed") return fix;
+  const [, rule] = PLACED.find(([other]) => other === id) ?? [];
+  const cause = (code && CAUSE_OF_CODE[code]) ?? rule?.cause ?? group;
+  // A group of a later version has none.
+  return cause !== "fix" && Object.hasOwn(CAUSES, cause) ? CAUSES[cause] : fix;
 }
 
 function bind(
-  id: string,
-  rule: ConformanceRule,
-  group: ConformanceGroup,
+  [id, rule, group]: PlacedRule,
   settings: ConformanceSettings,
   state: SuiteState,
   baseline: BaselineCheck,
@@ -117,21 +125,19 @@ function bind(
       throw error;
     }
   };
-  const isLast = LAST_RULES.some(([, rules]) => rules[id] === rule);
-  const changesHandler = rule.needs?.some(
-    (need) => need === "whileFailing" || need === "whileSlow",
-  );
+  const isBaseline = BASELINE.includes(id);
+  const changesHandler = rule.needs?.some((need) => need.startsWith("while")) ?? false;
   const unmet = unmetNeed(rule, settings);
   return {
     ...description,
     unmet,
-    runsAlone: rule.runsAlone ?? (changesHandler === true || isLast || BASELINE_RULES.includes(id)),
+    runsAlone: rule.runsAlone ?? (changesHandler || isBaseline || LAST.includes(id)),
     async run() {
       if (unmet !== undefined) {
         const reason = UNMET_NEEDS[unmet](names);
         return { result: "not_judged", need: unmet, reason, exchanges: [] };
       }
-      if (BASELINE_RULES.includes(id)) return runBaseline();
+      if (isBaseline) return runBaseline();
       const silence = await baseline.silence();
       if (silence !== undefined) {
         const reason = `a plain genuine delivery got no answer (${silence}): fix that first`;
@@ -140,4 +146,26 @@ function bind(
       return run();
     },
   };
+}
+
+/** Checks the rule with this id. */
+async function checkRule(id: string, rule: ConformanceRule, context: CaseContext): Promise<void> {
+  if ("check" in rule) return rule.check(context);
+  if ("refuse" in rule) return context.expectRefused(await rule.refuse(context));
+  if ("retry" in rule) return context.expectNotGivenUp(await rule.retry(context));
+  if ("acceptOrRetry" in rule) {
+    return context.expectAcceptedOrRetried(await rule.acceptOrRetry(context));
+  }
+  if (!BASELINE.includes(id)) await context.ensureAcceptsGenuine();
+  if ("accept" in rule) return context.expectAllAccepted(await rule.accept(context));
+  if ("whenAccepted" in rule) return rule.whenAccepted(context);
+  const { url } = context.settings;
+  if (url === undefined) return;
+  if ("atUrl" in rule) return rule.atUrl(context, url);
+  const connection = new KeptConnection(url, context.settings);
+  try {
+    await rule.onConnection(context, connection);
+  } finally {
+    connection.close();
+  }
 }

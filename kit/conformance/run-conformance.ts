@@ -1,6 +1,5 @@
 import { integerOption } from "../../src/common/option-checks.js";
 import { CONCURRENCY } from "./conformance-options.js";
-import { NEVER_PROVEN, type NeverProven } from "./never-proven.js";
 import {
   CONFORMANCE_GROUPS,
   ConformanceFailure,
@@ -11,6 +10,35 @@ import {
   type FailureCode,
   type Need,
 } from "./conformance-case.js";
+
+/**
+ * Something that no run of the cases can prove.
+ *
+ * @experimental
+ */
+export interface NeverProven {
+  /** What is not proven, as the rest of a sentence. */
+  readonly what: string;
+  /** How to prove it. */
+  readonly proveBy: string;
+}
+
+/** What a run proves of no receiver, whatever the options are: it is short, and sees answers and counts alone. */
+export const NEVER_PROVEN: readonly NeverProven[] = [
+  {
+    what: "that an id is remembered for 72 hours, and however many deliveries come meanwhile",
+    proveBy: "read the retention and the limit of entries in the store's configuration",
+  },
+  {
+    what: "that all processes and replicas share the ids, and that they survive a restart",
+    proveBy:
+      "send a delivery with an id of your own (`send --id`), restart or change the replica, and send it again: it must be a duplicate",
+  },
+  {
+    what: "which record was handled: a count says how often, not with which content",
+    proveBy: "compare a record that your handler stored with the one that was sent",
+  },
+];
 
 /**
  * The report on one case.
@@ -26,6 +54,8 @@ export interface ConformanceCaseReport extends ConformanceDescription {
   readonly code?: FailureCode | undefined;
   /** What the case lacks: with `not_judged` always, with `passed` if it assumed something for want of it. */
   readonly need?: Need | undefined;
+  /** Records that the handler failed to take twice. The gateway sends each up to ten times, then it is lost. */
+  readonly untaken?: readonly string[] | undefined;
   /** Every request of the case, in the order of sending. */
   readonly exchanges: readonly ConformanceExchange[];
   /** How long the case took, in milliseconds. */
@@ -144,9 +174,10 @@ async function runCase(one: ConformanceCase): Promise<ConformanceCaseReport> {
     return { ...description, ...ended, ms: performance.now() - startedAt };
   } catch (error) {
     if (!(error instanceof ConformanceFailure)) throw error;
-    const { message: reason, failureCode: code, fix: ownFix, exchanges } = error;
+    const { message: reason, failureCode: code, exchanges } = error;
+    const own = { level: error.level, fix: error.fix };
     const ms = performance.now() - startedAt;
-    return { ...description, fix: ownFix, result: "failed", reason, code, exchanges, ms };
+    return { ...description, ...own, result: "failed", reason, code, exchanges, ms };
   }
 }
 

@@ -1,18 +1,83 @@
-import type { WebhookType } from "../../src/delivery/headers.js";
+import { createHmac } from "node:crypto";
+import { HEADERS, type WebhookType } from "../../src/delivery/headers.js";
 import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
 import { sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import { freshSeed, isMadeUp } from "../samples/sample-options.js";
 import { signedDelivery } from "../signed-delivery.js";
-import { linesOf, type WireRequest } from "../sending/wire.js";
+import { headerOf, linesOf, type HeaderLine, type WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
 export { freshSeed };
 
-/** A signed delivery, to be sent unchanged or changed. */
-export interface Delivery extends WireRequest {
+interface DeliveryParts extends WireRequest {
   readonly id: string;
   readonly body: Uint8Array;
+}
+
+/** A signed delivery, to be sent unchanged or changed. */
+export class Delivery implements DeliveryParts {
+  readonly id: string;
+  readonly method: string;
+  readonly headers: readonly HeaderLine[];
+  readonly body: Uint8Array;
+  readonly chunked: boolean | undefined;
+
+  constructor({ id, method, headers, body, chunked }: DeliveryParts) {
+    this.id = id;
+    this.method = method;
+    this.headers = headers;
+    this.body = body;
+    this.chunked = chunked;
+  }
+
+  /** The same with some parts changed, and its old signature. */
+  with(changes: Partial<DeliveryParts>): Delivery {
+    const { id, method, headers, body, chunked } = this;
+    return new Delivery({ id, method, headers, body, chunked, ...changes });
+  }
+
+  /** Its headers in a request without a body. */
+  bodyless(method: string): WireRequest & Pick<Delivery, "id"> {
+    return { id: this.id, method, headers: this.headers };
+  }
+
+  /** The same with one header replaced by one line for each value. Without a value it is removed. */
+  withHeader(name: string, ...values: readonly string[]): Delivery {
+    const lower = name.toLowerCase();
+    const others = this.headers.filter(([other]) => other.toLowerCase() !== lower);
+    return this.with({ headers: [...others, ...values.map((value) => [name, value] as const)] });
+  }
+
+  /** The same with more header lines. */
+  withMore(lines: readonly HeaderLine[]): Delivery {
+    return this.with({ headers: [...this.headers, ...lines] });
+  }
+
+  /** The same with another body and its old signature. */
+  withBody(body: string | Uint8Array): Delivery {
+    return this.with({ body: typeof body === "string" ? new TextEncoder().encode(body) : body });
+  }
+
+  /** The same with the signature that a sender with this secret would make. */
+  signedWith(secret: string): Delivery {
+    return this.withHeader(SIGNATURE, `v1=${this.rightMac(secret).toString("hex")}`);
+  }
+
+  /** The signature that the gateway would send with it. */
+  rightMac(secret: string): Buffer {
+    return macOf(secret, `v1:${this.header(TIMESTAMP)}:${this.header(ID)}:`, this.body);
+  }
+
+  /** The value of a header. Empty when it is missing. */
+  header(name: string): string {
+    return headerOf(this.headers, name) ?? "";
+  }
+
+  /** The body as text. */
+  get text(): string {
+    return new TextDecoder().decode(this.body);
+  }
 }
 
 /** How a delivery differs from the default. */
@@ -27,6 +92,12 @@ export interface DeliveryChanges {
   /** How many seconds ago it was signed, by the receiver's clock. Default 0. */
   readonly age?: number | undefined;
 }
+
+/** A request with its name for a message. */
+export type Named<T> = readonly [name: string, request: T];
+
+/** Deliveries, each with its name for messages. */
+export type NamedDeliveries = readonly Named<Delivery>[];
 
 /** Makes a signed delivery. */
 export type MakeDelivery = (changes?: DeliveryChanges) => Promise<Delivery>;
@@ -49,7 +120,7 @@ export async function makeDelivery(
     ...(changes.id === undefined ? {} : { id: changes.id }),
   });
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  return { method, headers: linesOf(headers), body: bytes, id: headers["X-Webhook-Id"] };
+  return new Delivery({ method, headers: linesOf(headers), body: bytes, id: headers[ID] });
 }
 
 /**
@@ -113,15 +184,6 @@ export async function inPool<Item, Made>(
   return made;
 }
 
-/** Makes something of each item, as many at a time as a case may send independent requests. */
-export function inGroups<Item, Made>(
-  { settings }: { readonly settings: Pick<ConformanceSettings, "requestsAtOnce"> },
-  items: readonly Item[],
-  make: (item: Item) => Promise<Made>,
-): Promise<readonly Made[]> {
-  return inPool(items, settings.requestsAtOnce, make);
-}
-
 /** Makes something of each item, all at the same time. */
 export function each<Item, Made>(
   items: readonly Item[],
@@ -129,3 +191,52 @@ export function each<Item, Made>(
 ): Promise<Made[]> {
   return Promise.all(items.map(make));
 }
+
+/** The names of the webhook headers. */
+export const ID = HEADERS.id.name;
+export const TIMESTAMP = HEADERS.timestamp.name;
+export const TYPE = HEADERS.type.name;
+export const SIGNATURE = HEADERS.signature.name;
+
+/** HMAC-SHA256 over `prefix` and `body`. Unlike `signDelivery` it takes any secret and any header text. */
+export function macOf(
+  secret: string,
+  prefix: string,
+  body: Uint8Array = new Uint8Array(0),
+): Buffer {
+  return createHmac("sha256", secret).update(prefix).update(body).digest();
+}
+
+// A receiver cannot tell these requests from forgeries. They are genuine all the same if the receiver's side
+// has made a mistake: a wrong secret, a wrong clock, a proxy that changes requests.
+
+/** Signed with a secret that the receiver does not have. */
+export const wrongSecret = async (deliver: MakeDelivery): Promise<Named<Delivery>> => [
+  "another secret",
+  await deliver({ secret: "whsec_of_another_webhook" }),
+];
+
+/** Without a signature. */
+export const unsignedRequest = async (deliver: MakeDelivery): Promise<Named<Delivery>> => [
+  "no signature",
+  (await deliver()).withHeader(SIGNATURE),
+];
+
+/** As it leaves a proxy that parses JSON and serializes it again. */
+export const reserializedBody = async (deliver: MakeDelivery): Promise<Named<Delivery>> => {
+  const { text } = await deliver();
+  return ["re-serialized JSON", (await deliver({ body: `${text}\n` })).withBody(text)];
+};
+
+/** Signed an hour before and an hour after the receiver's time. */
+export const driftedClock = async (deliver: MakeDelivery): Promise<NamedDeliveries> => [
+  ["an hour old", await deliver({ age: 3_600 })],
+  ["an hour ahead", await deliver({ age: -3_600 })],
+];
+
+/** Each without one of its headers. */
+export const missingHeaders = (deliver: MakeDelivery): Promise<NamedDeliveries> =>
+  each(
+    [ID, TIMESTAMP, TYPE],
+    async (name) => [`no ${name}`, (await deliver()).withHeader(name)] as const,
+  );

@@ -1,7 +1,12 @@
+import type { HeaderLine } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
-import type { Named, NamedDeliveries } from "./expectations.js";
-import { withHeader } from "./request-changes.js";
-import { each, type Delivery, type MakeDelivery } from "./test-deliveries.js";
+import {
+  each,
+  type Delivery,
+  type MakeDelivery,
+  type Named,
+  type NamedDeliveries,
+} from "./test-deliveries.js";
 
 const ADDRESS =
   "X-Forwarded-For X-Real-IP X-Client-IP X-Cluster-Client-IP X-Remote-IP X-Remote-Addr X-Originating-IP True-Client-IP CF-Connecting-IP Fastly-Client-IP";
@@ -53,23 +58,20 @@ export function withTrustedHeaders(
     const [what, request] = await make((changes) =>
       deliver({ type: types[at % types.length], ...changes }),
     );
-    const lines = set.split(" | ").map(readLine);
-    const [name] = set.split(/[ :]/, 1);
-    return [`${what}, with ${name}: ${lines[0]?.value}`, lines.reduce(withHeaders, request)];
+    const lines = linesOf(set);
+    const [first = []] = lines;
+    const sent = lines.reduce((one, [name, value]) => one.withHeader(name, value), request);
+    return [`${what}, with ${first.join(": ")}`, sent];
   });
 }
 
-/** Headers that have the same value. */
-interface Line {
-  readonly names: readonly string[];
-  readonly value: string;
-}
-
-function readLine(line: string): Line {
-  const end = line.indexOf(": ");
-  return { names: line.slice(0, end).split(" "), value: line.slice(end + 2) };
-}
-
-function withHeaders(request: Delivery, { names, value }: Line): Delivery {
-  return names.reduce((sent, name) => withHeader(sent, name, value), request);
+function linesOf(set: string): readonly HeaderLine[] {
+  return set.split(" | ").flatMap((part) => {
+    const end = part.indexOf(": ");
+    const value = part.slice(end + 2);
+    return part
+      .slice(0, end)
+      .split(" ")
+      .map((name): HeaderLine => [name, value]);
+  });
 }

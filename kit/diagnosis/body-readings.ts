@@ -1,11 +1,6 @@
-import { BODY_CHARSETS } from "./body-charsets.js";
-import { BODY_CODINGS } from "./body-codings.js";
-import { BODY_EDITS } from "./body-edits.js";
-import { BODY_LISTINGS } from "./body-listings.js";
-import { BODY_QUOTINGS } from "./body-quotings.js";
-import { BODY_WRAPPINGS } from "./body-wrappings.js";
+import { BODY_CHANGES } from "./body-changes.js";
 import type { CapturedBody } from "./captured-body.js";
-import { undo, type Changes } from "./changes.js";
+import { undo } from "./changes.js";
 import type { Clue } from "./finding.js";
 import { jsonSpellings } from "./json-spellings.js";
 import type { SearchBudget } from "./search-budget.js";
@@ -16,51 +11,43 @@ export interface TriedBody {
   readonly clues: readonly Clue[];
 }
 
-const FAMILIES: readonly Changes<CapturedBody>[] = [
-  BODY_EDITS,
-  BODY_CODINGS,
-  BODY_LISTINGS,
-  BODY_QUOTINGS,
-  BODY_WRAPPINGS,
-  BODY_CHARSETS,
-];
-/** Cost of searching a body for one family of readings, in hashed bytes per byte of the body. */
-const FAMILY_COST = 8;
+/** Costs of undoing all usual changes, and one of a chat, in hashed bytes per byte of the body. */
+const CHANGES_COST = 48;
+const RETYPED_COST = 4;
 
-/** The body as captured. A parsed object has already been serialized again. */
-export function capturedReading({ bytes, isParsed }: CapturedBody): TriedBody {
-  if (!isParsed) return { body: bytes, clues: [] };
-  const message = "The body is the result of a parser; serialized again it gives the signature.";
-  return { body: bytes, clues: [{ code: "body_parsed", message }] };
-}
+/** For an object, which has already been serialized again. */
+export const PARSED: Clue = {
+  code: "body_parsed",
+  message: "The body is the result of a parser; serialized again it gives the signature.",
+};
 
 /** The bodies that may have been signed instead of the captured one, likely ones first. */
 export function* otherBodies(captured: CapturedBody, budget: SearchBudget): Generator<TriedBody> {
-  const { bytes, text } = captured;
-  // An empty body has no other spelling.
-  if (bytes.length === 0) return;
-  for (const family of [extraBytes(captured), ...FAMILIES]) {
-    if (!budget.spend(FAMILY_COST * bytes.length)) return;
-    for (const { bytes: body, code, what: message } of undo(family, captured)) {
-      yield { body, clues: [{ code, message, ...differenceOf(bytes, body) }] };
-    }
-  }
-  if (text === undefined) return;
-  for (const { text: spelled, clue } of jsonSpellings(text.replace(/^\uFEFF/, ""), budget)) {
-    const body = Buffer.from(spelled, "utf8");
-    yield { body, clues: [{ ...clue, ...differenceOf(bytes, body) }] };
-  }
-}
-
-/** The message names the length, so it is made for each body. */
-function extraBytes({ contentLength = 0 }: CapturedBody): Changes<CapturedBody> {
-  const message = `The captured body continues after the ${contentLength} bytes that Content-Length declares and that were signed.`;
-  return {
-    body_extra_bytes: {
-      [message]: ({ bytes, contentLength: declared = bytes.length }) =>
-        declared < bytes.length ? bytes.subarray(0, declared) : undefined,
-    },
+  const { bytes, text = "", contentLength = bytes.length } = captured;
+  const tried = (signed: string | Uint8Array, code: Clue["code"], message: string): TriedBody => {
+    const body = typeof signed === "string" ? Buffer.from(signed, "utf8") : signed;
+    return { body, clues: [{ code, message, ...differenceOf(bytes, body) }] };
   };
+  if (contentLength < bytes.length) {
+    const message = `The captured body continues after the ${contentLength} bytes that Content-Length declares and that were signed.`;
+    yield tried(bytes.subarray(0, contentLength), "body_extra_bytes", message);
+  }
+  if (!budget.spend(CHANGES_COST * bytes.length)) return;
+  for (const { bytes: body, code, what } of undo(BODY_CHANGES, captured)) {
+    if (Buffer.compare(body, bytes) !== 0) yield tried(body, code, what);
+  }
+  for (const retyped of retypedTexts(text)) {
+    if (!budget.spend(RETYPED_COST * bytes.length)) return;
+    const message =
+      "A chat, a mail or an editor changed the text: its quotes, dashes, dots, spaces, line ends, escapes or links.";
+    yield tried(retyped, "body_retyped", message);
+  }
+  for (const { text: spelled, code, message } of jsonSpellings(
+    text.replace(/^\uFEFF/, ""),
+    budget,
+  )) {
+    yield tried(spelled, code, message);
+  }
 }
 
 /** Where two bodies differ: the offset of the first difference, how many captured bytes differ, and both lengths. */
@@ -76,4 +63,36 @@ export function differenceOf(captured: Uint8Array, signed: Uint8Array) {
     capturedBytes: captured.length,
     expectedBytes: signed.length,
   };
+}
+
+/** What chats, mails and editors write in place of a text, and the text. */
+const RETYPED: readonly (readonly [written: RegExp, text: string])[] = [
+  [/[“”„‟]/gu, '"'],
+  [/[‘’‚‛]/gu, "'"],
+  [/[—–]/gu, "--"],
+  [/–/gu, "-"],
+  [/[‐‑]/gu, "-"],
+  [/…/gu, "..."],
+  [/[\u00a0\u202f]/gu, " "],
+  [/[\u200b-\u200d\u2060\ufeff]/gu, ""],
+  // An address or a link of Slack, Outlook and Markdown.
+  [/<(?:mailto:)?((?:https?:\/\/|[^\s<>|"@]{1,80}@)[^\s<>|"]{1,200})(?:\|[^<>"]{0,200})?>/g, "$1"],
+  [/([^\s"<>]{1,200})<(?:mailto:)?\1>/g, "$1"],
+  [/\[([^\]"]{1,200})\]\((?:mailto:)?[^)"]{1,200}\)/g, "$1"],
+  [/\\([_*~`#>|()[\]{}.!+-])/g, "$1"],
+  // Each match begins where its white space does: from every blank of a long run, the time would be its square.
+  [/(?<!\s)\s*\n\s*/g, " "],
+  [/(?<![ \t])[ \t]*\r?\n/g, ""],
+];
+/** Changes that are undone with each other in every way: with 7 there are 127 ways. */
+const MAX_CHANGES = 7;
+
+/** The texts that a chat, a mail or an editor may have changed to the captured one. */
+function* retypedTexts(text: string): Generator<string> {
+  const found = RETYPED.filter(([written]) => text.search(written) !== -1).slice(0, MAX_CHANGES);
+  for (let ways = 2 ** found.length - 1; ways > 0; ways--) {
+    yield found
+      .filter((_, at) => (ways & (1 << at)) !== 0)
+      .reduce((changed, [written, plain]) => changed.replace(written, plain), text);
+  }
 }

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { jsonOf, textOfUtf8 } from "../json-parts.js";
-import type { HeaderLine } from "../sending/wire.js";
+import type { GivenLine } from "./header-lines.js";
 
 /** The body of a capture, with the facts that a search needs. */
 export interface CapturedBody {
@@ -17,60 +17,36 @@ export interface CapturedBody {
   readonly contentEncoding: string | undefined;
 }
 
-const EMPTY = new Uint8Array(0);
-
-/** Reads any value that was given as the body of a capture. Never throws. */
-export function readCapturedBody(body: unknown, lines: readonly HeaderLine[]): CapturedBody {
-  const raw = rawBytesOf(body);
-  const bytes = raw ?? bytesOfParsed(body);
+/** Reads any value that was given as the body of a capture. One that cannot be read is empty. */
+export function readCapturedBody(body: unknown, lines: readonly GivenLine[]): CapturedBody {
+  const given = body ?? "";
+  // Not `instanceof`: it reads the prototype, and a Proxy may throw there.
+  const isBytes = ArrayBuffer.isView(given) || types.isAnyArrayBuffer(given);
+  const bytes = bytesOf(given);
   const text = textOfUtf8(bytes);
+  const headers = new Map(lines.map(([name, value]) => [name.toLowerCase(), String(value).trim()]));
+  const length = headers.get("content-length") ?? "";
   return {
     bytes,
     text,
     json: text === undefined ? undefined : jsonOf(text.replace(/^\uFEFF/, "")),
-    isParsed: raw === undefined,
-    contentLength: numberOf(valueOf(lines, "content-length")),
-    contentEncoding: valueOf(lines, "content-encoding")?.trim().toLowerCase(),
+    isParsed: !isBytes && typeof given !== "string",
+    contentLength: /^[0-9]{1,12}$/.test(length) ? Number(length) : undefined,
+    contentEncoding: headers.get("content-encoding")?.toLowerCase(),
   };
 }
 
-/** The bytes of a value that holds bytes; undefined for the result of a parser. */
-function rawBytesOf(body: unknown): Uint8Array | undefined {
-  if (body === undefined || body === null) return EMPTY;
-  if (typeof body === "string") return Buffer.from(body, "utf8");
-  // Not `instanceof`: it reads the prototype, and a Proxy may throw there.
-  return ArrayBuffer.isView(body) || types.isAnyArrayBuffer(body) ? copyOf(body) : undefined;
-}
-
-/**
- * A copy, because the search pauses and the buffer may be transferred in the meantime. A buffer that is
- * already transferred is empty.
- */
-function copyOf(given: ArrayBufferView | ArrayBufferLike): Uint8Array {
+/** A copy, because the search pauses and the buffer may be transferred in the meantime. */
+function bytesOf(given: unknown): Uint8Array {
   try {
-    const bytes = ArrayBuffer.isView(given)
-      ? new Uint8Array(given.buffer, given.byteOffset, given.byteLength)
-      : new Uint8Array(given);
-    return new Uint8Array(bytes);
-  } catch {
-    return EMPTY;
-  }
-}
-
-function bytesOfParsed(body: unknown): Uint8Array {
-  try {
+    if (ArrayBuffer.isView(given)) {
+      return Uint8Array.from(new Uint8Array(given.buffer, given.byteOffset, given.byteLength));
+    }
+    if (types.isAnyArrayBuffer(given)) return Uint8Array.from(new Uint8Array(given));
     // JSON.stringify returns undefined for a function or a symbol, although its type says string.
-    const text = JSON.stringify(body) as string | undefined;
+    const text = typeof given === "string" ? given : (JSON.stringify(given) as string | undefined);
     return Buffer.from(text ?? "", "utf8");
   } catch {
-    return EMPTY;
+    return new Uint8Array(0);
   }
-}
-
-function valueOf(lines: readonly HeaderLine[], wanted: string): string | undefined {
-  return lines.find(([name]) => name.toLowerCase() === wanted)?.[1];
-}
-
-function numberOf(text: string | undefined): number | undefined {
-  return text !== undefined && /^\s*[0-9]{1,12}\s*$/.test(text) ? Number(text) : undefined;
 }

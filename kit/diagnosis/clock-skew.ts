@@ -1,13 +1,7 @@
-import { readTimestamp } from "../../src/delivery/headers.js";
+import { HEADERS, readTimestamp } from "../../src/delivery/headers.js";
+import { inWords } from "../duration-words.js";
 import type { Clue } from "./finding.js";
 
-/** Units of time: length in seconds, and how many make one of the next larger unit. */
-const UNITS: readonly (readonly [one: string, many: string, seconds: number, limit: number])[] = [
-  ["day", "days", 86_400, Number.POSITIVE_INFINITY],
-  ["h", "h", 3_600, 24],
-  ["min", "min", 60, 60],
-  ["s", "s", 1, 60],
-];
 const HALF_HOUR_MS = 1_800_000;
 /** A skew this close to a multiple of half an hour looks like a time zone; no zone goes further than this. */
 const ZONE_SLACK_MS = 120_000;
@@ -30,23 +24,11 @@ export function skewClues(timestamp: string, nowMs: number, toleranceMs: number)
   return [
     {
       code: skewMs < 0 ? "timestamp_behind" : "timestamp_ahead",
-      header: "X-Webhook-Timestamp",
+      header: HEADERS.timestamp.name,
       skewMs,
       message: `The timestamp is ${inWords(skewMs)} ${direction} the clock, and ${inWords(toleranceMs)} are allowed.${zone}`,
     },
   ];
-}
-
-/** A duration in its two largest units, without its sign: "12 min 40 s". */
-export function inWords(durationMs: number): string {
-  const seconds = Math.round(Math.abs(durationMs) / 1_000);
-  if (seconds === 0) return `${Math.round(Math.abs(durationMs))} ms`;
-  const largest = UNITS.findIndex(([, , size]) => seconds >= size);
-  const parts = UNITS.slice(largest, largest + 2).map(([one, many, size, limit]) => {
-    const count = Math.floor(seconds / size) % limit;
-    return count === 0 ? "" : `${count} ${count === 1 ? one : many}`;
-  });
-  return parts.filter((part) => part !== "").join(" ");
 }
 
 function looksLikeZone(skewMs: number): boolean {

@@ -4,28 +4,29 @@ import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { skewClues } from "./clock-skew.js";
-import { expectedAnswer, type ExpectedAnswer } from "./expected-answer.js";
+import { expectedAnswer, withRecord, type ExpectedAnswer } from "./expected-answer.js";
 import { findingsOf, type Clue, type SignatureFinding } from "./finding.js";
-import { givenSecrets, secretList, type DiagnosedSecret } from "./given-secrets.js";
-import { givenLinesOf, textLines } from "./header-lines.js";
-import { givenKeys, otherKeys } from "./key-readings.js";
-import { longSecrets, refusedSecrets } from "./secret-clues.js";
-import { movedPrefixes } from "./moved-timestamps.js";
-import { readMacs } from "./mac-readings.js";
-import { refusedHeaders, refusedRequest } from "./receiver-refusals.js";
+import { givenLinesOf } from "./header-lines.js";
+import { exactTexts, readWebhookHeaders, refusedHeaders } from "./header-readings.js";
+import { lostBody, rewrittenBody, unexplained } from "./lost-body.js";
+import {
+  givenSecrets,
+  keysOf,
+  refusedSecrets,
+  secretList,
+  type DiagnosedSecret,
+} from "./secret-keys.js";
 import { searchSignature, type SearchCounts } from "./signature-search.js";
-import { documentedPrefixes, otherPrefixes } from "./signed-prefixes.js";
-import { rewrittenBody, spoiledBody } from "./body-damage.js";
-import { withRecord } from "./signed-record.js";
-import { unexplained } from "./unexplained.js";
-import { exactTexts, readWebhookHeaders } from "./webhook-header-texts.js";
 
 /**
  * Options of `diagnoseSignature`: a captured request, such as `parseCapturedRequest` returns, and a secret.
  *
  * @experimental
  */
-export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method" | "receivedAt"> {
+export interface DiagnoseSignatureOptions extends Pick<
+  CapturedRequest,
+  "method" | "otherBodies" | "receivedAt"
+> {
   /**
    * Headers in any captured form: `Headers`, a record in any letter case, pairs, entries
    * `{ name, value }`, or Node's `rawHeaders`.
@@ -79,6 +80,7 @@ const OPTION_NAMES = [
   "method",
   "headers",
   "body",
+  "otherBodies",
   "receivedAt",
   "secret",
   "otherSecrets",
@@ -86,12 +88,13 @@ const OPTION_NAMES = [
   "timestampToleranceMs",
   "maxBodyBytes",
 ];
+/** As many as a capture has. */
+const MAX_OTHER_BODIES = 24;
 const TOLERANCE = { fallback: 300_000, min: 0, max: 604_800_000 };
 
 /**
- * Explains why the signature of a captured delivery does not match (the gateway's document, section "Authentication",
- * rule 7), or
- * why a receiver refuses the delivery although it matches. It undoes the usual damage to secrets, headers and
+ * Explains why the signature of a captured delivery does not match, or why a receiver refuses the delivery although it
+ * matches. It undoes the usual damage to secrets, headers and
  * bodies, one or two changes at a time, until a secret gives exactly the signature. So a proven finding is not
  * a guess. The work is bounded: a body of 1 MB gets some hundred attempts, a small one thousands. A secret of
  * more than 65 536 characters is only tried unchanged.
@@ -111,99 +114,79 @@ export async function diagnoseSignature(
   given: DiagnoseSignatureOptions,
 ): Promise<SignatureDiagnosis> {
   const options = ownOptions("diagnoseSignature", given, OPTION_NAMES);
-  const others = secretList("otherSecrets", options.otherSecrets ?? []);
-  const nowMs = millisecondsOfNow(options.now ?? options.receivedAt ?? Date.now());
+  const { method } = options;
+  const isMethod = method === undefined || typeof method === "string";
+  checkOption(isMethod, "method must be a string, such as POST");
+  const otherSecrets = secretList("otherSecrets", options.otherSecrets ?? []);
+  const nowMs = Number(options.now ?? options.receivedAt ?? Date.now());
+  checkOption(Number.isFinite(nowMs), "now must be a date or Unix time in milliseconds");
   const bounds = { timestampToleranceMs: TOLERANCE, maxBodyBytes: INTEGER_OPTIONS.maxBodyBytes };
   const bounded = (name: keyof typeof bounds): number =>
     integerOption(name, options[name], bounds[name]);
-  const toleranceMs = bounded("timestampToleranceMs");
+  const timestampToleranceMs = bounded("timestampToleranceMs");
   const maxBodyBytes = bounded("maxBodyBytes");
-  const method = checkMethod(options.method);
 
   const lines = givenLinesOf(options.headers);
   const headers = readWebhookHeaders(lines);
-  const type = headers["X-Webhook-Type"].at(-1)?.text;
-  const { own: secrets, ofOtherTypes } = givenSecrets(options.secret, type);
-  const body = readCapturedBody(options.body, textLines(lines));
+  const type = headers.type.at(-1)?.text;
+  const secrets = givenSecrets(options.secret, type);
+  const body = readCapturedBody(options.body, lines);
   const { match, counts } = await searchSignature({
-    macs: readMacs(headers["X-Webhook-Signature"]),
-    keys: { given: givenKeys(secrets), other: otherKeys(secrets, others, ofOtherTypes) },
-    prefixes: {
-      given: documentedPrefixes(headers),
-      other: otherPrefixes(headers),
-      moved: movedPrefixes(headers),
-    },
+    headers,
+    keys: keysOf(secrets, otherSecrets),
     body,
+    otherBodies: [options.otherBodies ?? []]
+      .flat()
+      .filter((one: unknown) => one instanceof Uint8Array)
+      .slice(0, MAX_OTHER_BODIES),
   });
 
+  const timestamp = match?.timestamp ?? headers.timestamp.at(-1)?.text ?? "";
+  const skewed = skewClues(timestamp, nowMs, timestampToleranceMs);
+  const refused: Clue[] = [];
+  if ((method ?? "POST").toUpperCase() !== "POST") {
+    refused.push({ code: "method_not_post", message: "The method of the request is not POST." });
+  }
   // The captured body may be longer than the real one, for example in base64.
-  const bodyBytes = (match?.body ?? body.bytes).length;
-  const refused = [
-    ...refusedRequest(method, bodyBytes, maxBodyBytes),
-    ...refusedHeaders(headers),
-    ...refusedSecrets(secrets),
+  const { length: capturedBytes } = match?.body ?? body.bytes;
+  if (capturedBytes > maxBodyBytes) {
+    const message = `The body has ${capturedBytes} bytes, and the receiver accepts at most ${maxBodyBytes}.`;
+    refused.push({ code: "body_too_large", capturedBytes, message });
+  }
+  refused.push(...refusedHeaders(headers), ...refusedSecrets(secrets.own));
+  if (match === undefined) {
+    const findings = [
+      ...findingsOf([...refused, ...lostBody(body)], "seen"),
+      ...findingsOf(rewrittenBody(body), "possible"),
+      ...unexplained(headers, body, counts),
+      ...findingsOf(skewed, "possible"),
+    ];
+    return { result: "bad", findings, tried: counts };
+  }
+  const { proven, seen } = withRecord(match, type);
+  // The public test secret comes last: it proves who signed, and each other finding says what to fix.
+  const rankOf = ({ code }: SignatureFinding): number => Number(code === "test_secret");
+  const factsOf = ({ code, header, secretIndex }: Clue) => [
+    code,
+    header ?? code,
+    secretIndex ?? code,
   ];
-  const timestamp = match?.timestamp ?? headers["X-Webhook-Timestamp"].at(-1)?.text ?? "";
-  const skewed = skewClues(timestamp, nowMs, toleranceMs);
-  const { proven, seen } = await withRecord(match, type);
-  const findings =
-    match === undefined
-      ? [
-          ...findingsOf([...refused, ...spoiledBody(body)], "seen"),
-          ...findingsOf([...rewrittenBody(body), ...longSecrets(secrets)], "possible"),
-          ...unexplained(headers, body, counts),
-          ...findingsOf(skewed, "possible"),
-        ]
-      : inOrder([
-          ...findingsOf(proven, "proven"),
-          ...findingsOf([...unnamed(refused, match.clues), ...skewed, ...seen], "seen"),
-        ]);
-  const answer =
-    match?.clues.length === 0 && refusedHeaders(headers).length === 0
-      ? await expectedAnswer({
-          request: { method, headers: exactTexts(headers), body: match.body },
-          secrets,
-          nowMs,
-          timestampToleranceMs: toleranceMs,
-          maxBodyBytes,
-        })
-      : undefined;
+  const named = new Set(match.clues.flatMap(factsOf));
+  const unnamed = refused.filter((clue) => !factsOf(clue).some((fact) => named.has(fact)));
+  const findings = [
+    ...findingsOf(proven, "proven"),
+    ...findingsOf([...unnamed, ...skewed, ...seen], "seen"),
+  ].sort((one, other) => rankOf(one) - rankOf(other));
+  const { clues, secretIndex } = match;
+  const isAsCaptured = clues.length === 0 && refusedHeaders(headers).length === 0;
+  const request = { method, headers: exactTexts(headers), body: match.body };
+  const receiver = { secret: [...secrets.own], timestampToleranceMs, maxBodyBytes };
+  const answer = isAsCaptured ? await expectedAnswer(request, nowMs, receiver) : undefined;
   return {
-    result: match !== undefined && findings.length === 0 ? "good" : "bad",
+    result: findings.length === 0 ? "good" : "bad",
     findings,
-    ...(answer === undefined ? {} : { answer }),
-    ...(match?.secretIndex === undefined ? {} : { secretIndex: match.secretIndex }),
+    ...(answer && { answer }),
+    ...(secretIndex === undefined ? {} : { secretIndex }),
     tried: counts,
   };
-}
-
-/** The public test secret comes last: it proves who signed, and each other finding says what to fix. */
-function inOrder(findings: readonly SignatureFinding[]): readonly SignatureFinding[] {
-  const isLast = ({ code }: SignatureFinding): boolean => code === "test_secret";
-  return [...findings.filter((one) => !isLast(one)), ...findings.filter(isLast)];
-}
-
-/** The clues about facts that the match has not named already. */
-function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Clue[] {
-  const isNamed = ({ code, header, secretIndex }: Clue): boolean =>
-    named.some(
-      (other) =>
-        (header !== undefined && other.header === header) ||
-        (secretIndex !== undefined && other.secretIndex === secretIndex) ||
-        other.code === code,
-    );
-  return clues.filter((clue) => !isNamed(clue));
-}
-
-function checkMethod(method: unknown): string | undefined {
-  const isMethod = method === undefined || typeof method === "string";
-  checkOption(isMethod, "method must be a string, such as POST");
-  return method;
-}
-
-function millisecondsOfNow(now: unknown): number {
-  const ms = now instanceof Date ? now.getTime() : now;
-  const isTime = typeof ms === "number" && Number.isFinite(ms);
-  checkOption(isTime, "now must be a date or Unix time in milliseconds");
-  return ms;
 }

@@ -1,9 +1,11 @@
 import { ConfigurationError } from "../../src/common/errors.js";
 import type { WebhookRequest } from "../../src/delivery/request.js";
-import type { WebhookHandlers } from "../../src/handling/handlers.js";
-import { recordOf } from "../../src/records/decode.js";
+import { decode, recordOf } from "../../src/records/decode.js";
+import { placesOf } from "../../src/records/decoded.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
 import { answerOf, type OutcomeAndStatus } from "../plain-receiver.js";
+import { headerClue, type Clue } from "./finding.js";
+import type { SignatureMatch } from "./signature-search.js";
 
 /**
  * What a receiver answers to a delivery.
@@ -18,23 +20,19 @@ export interface ExpectedAnswer extends OutcomeAndStatus {
   readonly withoutHandler?: OutcomeAndStatus;
 }
 
-/** A delivery, and the options of the receiver that gets it. */
-interface Expected {
-  readonly request: WebhookRequest & { readonly body: Uint8Array };
-  readonly secrets: readonly string[];
-  readonly nowMs: number;
-  readonly timestampToleranceMs: number;
-  readonly maxBodyBytes: number;
-}
-
-/** Asks a receiver. Undefined if the options are not those of a receiver. */
-export async function expectedAnswer(expected: Expected): Promise<ExpectedAnswer | undefined> {
-  const { request, nowMs, secrets, ...limits } = expected;
-  const options = { secret: [...secrets], ...limits };
+/** Asks a receiver with these options. Undefined if no receiver can have them. */
+export async function expectedAnswer(
+  request: WebhookRequest & { readonly body: Uint8Array },
+  nowMs: number,
+  options: Parameters<typeof answerOf>[2],
+): Promise<ExpectedAnswer | undefined> {
   try {
     const answer = await answerOf(request, nowMs, options);
     if (answer.outcome !== "handled") return answer;
-    const handlers = otherHandlers(request.body);
+    // Handlers by type, without one for the record of this body.
+    const { type } = recordOf(request.body) as { type?: unknown };
+    const [other = "DATA_DELETED"] = ONLINE_DATA_EVENT_TYPES.filter((one) => one !== type);
+    const handlers = { delete_my_data_event: { [other]: () => undefined } };
     return { ...answer, withoutHandler: await answerOf(request, nowMs, { ...options, handlers }) };
   } catch (error) {
     if (error instanceof ConfigurationError) return undefined;
@@ -42,9 +40,29 @@ export async function expectedAnswer(expected: Expected): Promise<ExpectedAnswer
   }
 }
 
-/** Handlers by type, without one for the record of this body. */
-function otherHandlers(body: Uint8Array): WebhookHandlers {
-  const { type } = recordOf(body) as { type?: unknown };
-  const [otherType = "DATA_DELETED"] = ONLINE_DATA_EVENT_TYPES.filter((one) => one !== type);
-  return { delete_my_data_event: { [otherType]: () => undefined } };
+/**
+ * The clues that the match proves, and what the receiver's own decoding finds in the signed body. If the secret
+ * is the one of the type in the body, a type header that disagrees with it is the cause.
+ */
+export function withRecord(
+  { clues, body }: SignatureMatch,
+  type: string | undefined,
+): { proven: readonly Clue[]; seen: readonly Clue[] } {
+  const decoded = type === undefined ? undefined : decode(body, type);
+  // A body that was changed has its own findings.
+  const isBodyChanged = clues.some(({ code }) => code.startsWith("body_"));
+  if (decoded?.kind === "unrecognized" && !isBodyChanged) {
+    const message = `The signed body is not a documented delivery: ${placesOf(decoded.issues)}.`;
+    return { proven: clues, seen: [{ code: "body_unrecognized", message }] };
+  }
+  if (decoded?.kind !== "type_mismatch") return { proven: clues, seen: [] };
+  const mistyped = headerClue(
+    "type_mismatch",
+    "type",
+    "names another type than the signed body has",
+  );
+  const others = clues.filter(({ secretType }) => secretType === undefined);
+  return others.length < clues.length
+    ? { proven: [...others, mistyped], seen: [] }
+    : { proven: clues, seen: [mistyped] };
 }

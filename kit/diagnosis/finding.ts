@@ -1,4 +1,9 @@
-import type { WebhookType } from "../../src/delivery/headers.js";
+import {
+  HEADERS,
+  type HeaderKey,
+  type HeaderName,
+  type WebhookType,
+} from "../../src/delivery/headers.js";
 import { SIGNATURE_FINDINGS, type SignatureFindingCode } from "./finding-codes.js";
 
 /**
@@ -17,7 +22,7 @@ export type FindingCertainty = "proven" | "seen" | "possible";
  */
 export interface FindingDetails {
   /** The header that the finding is about. */
-  readonly header?: DeliveryHeaderName;
+  readonly header?: HeaderName;
   /** Index in `secret`, or in the list of the delivery's type. */
   readonly secretIndex?: number;
   /** Index in `otherSecrets`. */
@@ -35,14 +40,6 @@ export interface FindingDetails {
   /** Timestamp minus clock, in milliseconds: negative means that the timestamp is in the past. */
   readonly skewMs?: number;
 }
-
-/**
- * The headers of a delivery (the gateway's document, section "Events").
- *
- * @experimental
- */
-export type DeliveryHeaderName =
-  "X-Webhook-Id" | "X-Webhook-Timestamp" | "X-Webhook-Type" | "X-Webhook-Signature";
 
 /**
  * One cause, in words that quote nothing of the request.
@@ -70,20 +67,11 @@ export function findingsOf(
   clues: readonly Clue[],
   certainty: FindingCertainty,
 ): readonly SignatureFinding[] {
-  return clues.map(({ code, message, ...details }) => ({
-    code,
-    certainty,
-    message,
-    fix: SIGNATURE_FINDINGS[code],
-    ...details,
-  }));
+  return clues.map((clue) => ({ ...clue, certainty, fix: SIGNATURE_FINDINGS[clue.code] }));
 }
 
 /** A clue about a header. `what` continues the sentence that begins with its name. */
-export function headerClue(
-  code: SignatureFindingCode,
-  header: DeliveryHeaderName,
-  what: string,
-): Clue {
+export function headerClue(code: SignatureFindingCode, key: HeaderKey, what: string): Clue {
+  const header = HEADERS[key].name;
   return { code, header, message: `${header} ${what}.` };
 }

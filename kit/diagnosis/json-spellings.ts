@@ -1,141 +1,103 @@
-import { readJsonParts, type JsonPart } from "../json-parts.js";
+import { jsonOf, jsonParts } from "../json-parts.js";
+import { DOCUMENTED_FIELDS } from "../recorder/documented-fields.js";
 import type { Clue } from "./finding.js";
-import { JSON_ESCAPES, type JsonEscapes } from "./json-escapes.js";
-import { JSON_KEY_ORDERS, orderKeys, type JsonKeyOrder } from "./json-key-orders.js";
-import { JSON_LAYOUTS, writeJson, type JsonLayout } from "./json-layouts.js";
 import type { SearchBudget } from "./search-budget.js";
 
 /** Another spelling of the same JSON, with the clue that it assumes. */
-export interface JsonSpelling {
+export interface JsonSpelling extends Clue {
   readonly text: string;
-  readonly clue: Clue;
 }
+
+/** The names of layouts, escapes and the order continue "The same JSON was signed in another spelling: …". */
+const LAYOUTS: Readonly<Record<string, (value: unknown) => string>> = {
+  "without spaces": (value) => JSON.stringify(value),
+  "with spaces after , and :": (value) =>
+    JSON.stringify(value, null, 1).replace(/,\n */g, ", ").replace(/\n */g, ""),
+  "indented by 2": (value) => JSON.stringify(value, null, 2),
+  "indented by 4": (value) => JSON.stringify(value, null, 4),
+  "indented by tabs": (value) => JSON.stringify(value, null, "\t"),
+};
+
+const units = (text: string, found: RegExp): string =>
+  text.replace(found, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const ascii = (text: string): string => units(text, /[\u007f-\uffff]/g);
+/** How a program writes strings, from what JSON.stringify writes, which escapes only what JSON requires. */
+const ESCAPES: Readonly<Record<string, (text: string) => string>> = {
+  "its strings not escaped, as JavaScript, Ruby and Java write them": (text) => text,
+  "its strings escaped to ASCII, as Python's json.dumps does": ascii,
+  "its strings with \\/ and in ASCII, as PHP's json_encode does": (text) =>
+    ascii(text).replaceAll("/", "\\/"),
+  "its strings with <, > and & escaped, as Go and Rails do": (text) =>
+    units(text, /[<>&\u2028\u2029]/g),
+  "its strings with \\/, as PHP with JSON_UNESCAPED_UNICODE does": (text) =>
+    units(text, /[\u2028\u2029]/g).replaceAll("/", "\\/"),
+};
+
+const ORDER = "its keys in the order of the gateway's document";
 
 /** Writing one byte takes about as long as hashing this many. */
 const WRITING_COST = 16;
-/** Maximum length of a spelling, as a multiple of the captured text. */
-const MAX_GROWTH = 8;
-const MAX_MORE = 65_536;
-/** Key orders are rarer than layouts and escapes, so they are tried later. */
-const KEY_ORDER_RANK = 2;
-
-/** The strings of a spelling by part. Contains only those that differ from the captured text. */
-type Rewritten = ReadonlyMap<JsonPart, string>;
-
-interface Plan {
-  readonly layout: JsonLayout | undefined;
-  readonly escapes: JsonEscapes | undefined;
-  readonly order: JsonKeyOrder | undefined;
-}
+/** No record is nested so deep, and indents grow with the depth. */
+const MAX_DEPTH = 24;
+/** Marks a text that is written as it stands in the capture: a number, since a parser rounds, or a string. */
+const MARK = "\u0001";
+const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*/g;
+const MARKED = /"\\u0001(?:([^"\\]*)|((?:[^"\\]|\\.)*))"/g;
 
 /**
- * The spellings that common programs give a JSON text, likely ones first, until the budget is used up.
- * Numbers stay as written: digits that a parser rounded away are lost.
+ * The spellings that common programs give a JSON text, likely ones first, until the budget is used up. Numbers stay as
+ * written: digits that a parser rounded away are lost.
  */
 export function* jsonSpellings(text: string, budget: SearchBudget): Generator<JsonSpelling> {
   const cost = WRITING_COST * text.length;
-  if (!budget.spend(cost)) return;
-  const parts = readJsonParts(text);
-  if (parts === undefined) return;
-  const maxLength = MAX_GROWTH * text.length + MAX_MORE;
-  const inCapture: Rewritten = new Map();
-  const known = [inCapture];
-  /** Undefined if the strings are equal to the capture or to another style. */
-  const rewritten = onceEach((escapes: JsonEscapes | undefined) => {
-    if (escapes === undefined) return inCapture;
-    const changes = rewrite(parts, escapes);
-    if (known.some((one) => isSame(one, changes))) return undefined;
-    known.push(changes);
-    return changes;
-  });
-  const reordered = onceEach((order: JsonKeyOrder | undefined) =>
-    order === undefined ? parts : orderKeys(parts, order),
+  if (!budget.spend(cost) || jsonOf(text) === undefined) return;
+  for (const { depth } of jsonParts(text)) if (depth > MAX_DEPTH) return;
+  const marked = text.replace(TOKEN, (token: string, key?: string, colon?: string) =>
+    colon ? JSON.stringify(MARK + String(key)) + colon : JSON.stringify(MARK + token),
   );
-
-  for (const plan of PLANS) {
-    const { layout, escapes, order } = plan;
-    if (!budget.spend(cost)) return;
-    const changes = rewritten(escapes);
-    const inOrder = reordered(order);
-    if (changes === undefined || inOrder === undefined) continue;
-    const quoted = (part: JsonPart): string => changes.get(part) ?? part.text;
-    const spelled =
-      layout === undefined
-        ? rewriteInPlace(text, changes)
-        : writeJson(inOrder, quoted, layout, maxLength);
-    const more = (spelled?.length ?? maxLength) - text.length;
-    if (more > 0 && !budget.spend(WRITING_COST * more)) return;
-    if (spelled === undefined || spelled === text) continue;
-    yield { text: spelled, clue: clueOf(plan) };
-    // Go's encoder, println and echo end their output with a newline.
-    yield { text: `${spelled}\n`, clue: clueOf(plan, ", and with a newline at its end") };
+  const value = jsonOf(marked);
+  const seen = new Set([text]);
+  const layouts = Object.entries(LAYOUTS);
+  for (const order of [undefined, ORDER]) {
+    const ordered = order === undefined ? value : inOrder(value);
+    for (const [escapes, escape] of [[], ...Object.entries(ESCAPES)]) {
+      for (const [layout, write] of layouts) {
+        if (!budget.spend(cost)) return;
+        const spelled = written(write(ordered), escape);
+        if (seen.has(spelled)) continue;
+        seen.add(spelled);
+        const code = order === undefined ? "body_reserialised" : "body_key_order";
+        const how = [layout, escapes, order].filter((part) => part !== undefined).join("; ");
+        const message = `The same JSON was signed in another spelling: ${how}`;
+        yield { text: spelled, code, message: `${message}.` };
+        // Go's encoder, println and echo end their output with a newline.
+        const more = ", and with a newline at its end.";
+        yield { text: `${spelled}\n`, code, message: message + more };
+      }
+    }
   }
 }
 
-/** Every combination of layout, escapes and key order, the most common first. */
-const PLANS: readonly Plan[] = [undefined, ...JSON_LAYOUTS]
-  .flatMap((layout, layoutRank) =>
-    [undefined, ...JSON_ESCAPES].flatMap((escapes, escapesRank) => {
-      // The captured layout is only white space between these parts. It cannot be used for another key order.
-      const orders = layout === undefined ? [undefined] : [undefined, ...JSON_KEY_ORDERS];
-      return orders.map((order, orderRank) => {
-        const later = order === undefined ? 0 : KEY_ORDER_RANK + orderRank;
-        const rank = layoutRank + escapesRank + later;
-        return { rank, layout, escapes, order };
-      });
-    }),
-  )
-  .filter(({ layout, escapes }) => layout !== undefined || escapes !== undefined)
-  .toSorted((one, other) => one.rank - other.rank);
-
-/** A function that calls `make` once for each key. */
-function onceEach<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
-  const made = new Map<Key, { readonly value: Value }>();
-  return (key) => {
-    const known = made.get(key) ?? { value: make(key) };
-    made.set(key, known);
-    return known.value;
-  };
+/** The text with its tokens as they stand in the capture, or with the strings that a program writes. */
+function written(text: string, escape?: (text: string) => string): string {
+  return text.replace(MARKED, (_, number?: string, marked?: string) => {
+    if (number !== undefined) return number;
+    const string = JSON.parse(`"${marked}"`) as string;
+    return escape === undefined ? string : escape(JSON.stringify(JSON.parse(string)));
+  });
 }
 
-function rewrite(parts: readonly JsonPart[], { quote }: JsonEscapes): Rewritten {
-  const changes = new Map<JsonPart, string>();
-  for (const part of parts) {
-    if (part.kind !== "string") continue;
-    const quoted = quote(valueOf(part));
-    if (quoted !== part.text) changes.set(part, quoted);
-  }
-  return changes;
-}
-
-function isSame(one: Rewritten, other: Rewritten): boolean {
-  if (one.size !== other.size) return false;
-  for (const [part, quoted] of one) if (other.get(part) !== quoted) return false;
-  return true;
-}
-
-function valueOf({ text }: JsonPart): string {
-  return text.includes("\\") ? String(JSON.parse(text)) : text.slice(1, -1);
-}
-
-/** The captured text with its white space and with other strings. */
-function rewriteInPlace(text: string, changes: Rewritten): string {
-  let out = "";
-  let end = 0;
-  for (const [part, quoted] of changes) {
-    out += text.slice(end, part.start) + quoted;
-    end = part.end;
-  }
-  return out + text.slice(end);
-}
-
-function clueOf({ layout, escapes, order }: Plan, more = ""): Clue {
-  const parts = [
-    layout?.how,
-    escapes && `its strings ${escapes.how}`,
-    order && `keys ${order.how}`,
-  ];
-  const how = parts.filter((part) => part !== undefined).join("; ");
-  const code = order ? "body_key_order" : layout ? "body_reserialised" : "body_escapes";
-  return { code, message: `The same JSON was signed in another spelling: ${how}${more}.` };
+/** The body with the fields of its record in the order of the document, and those that it does not list behind them. */
+function inOrder(body: unknown): unknown {
+  const members = Object.entries(Object(body) as object).map(
+    ([name, record]: [string, unknown]) => {
+      if (typeof record !== "object" || record === null) return [name, record];
+      const { alarm, event } = DOCUMENTED_FIELDS;
+      const fields = Object.keys(name === `${MARK}"event"` ? event : alarm);
+      const given = new Map(Object.entries(record));
+      const known = fields.map((key) => `${MARK}"${key}"`).filter((key) => given.has(key));
+      return [name, Object.assign(Object.fromEntries(known.map((key) => [key, 0])), record)];
+    },
+  );
+  return Object.fromEntries(members);
 }

@@ -1,33 +1,19 @@
 import { createHmac } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { capturedReading, otherBodies, type TriedBody } from "./body-readings.js";
+import { otherBodies, PARSED, type TriedBody } from "./body-readings.js";
 import type { CapturedBody } from "./captured-body.js";
-import type { Clue } from "./finding.js";
-import type { KeyReading } from "./key-readings.js";
-import type { MacReading } from "./mac-readings.js";
-import type { MovedPrefixes } from "./moved-timestamps.js";
+import { headerClue, type Clue } from "./finding.js";
+import { readMacs, type HeaderReadings, type TextReading } from "./header-readings.js";
 import { SearchBudget } from "./search-budget.js";
-import type { SignedPrefix } from "./signed-prefixes.js";
+import type { KeyReading, Keys } from "./secret-keys.js";
 
-/** All candidates for the parts of a signature. `given` are the captured ones, `other` assume one more change. */
+/** What was captured, and the keys to try. */
 export interface SearchSpace {
-  readonly macs: readonly MacReading[];
-  readonly keys: { readonly given: readonly KeyReading[]; readonly other: readonly KeyReading[] };
-  readonly prefixes: {
-    readonly given: readonly SignedPrefix[];
-    readonly other: readonly SignedPrefix[];
-    readonly moved: MovedPrefixes;
-  };
+  readonly headers: HeaderReadings;
+  readonly keys: Keys;
   readonly body: CapturedBody;
-}
-
-/** Keys and prefixes that are tried with a body, each with each. */
-interface Attempt {
-  readonly keys: readonly KeyReading[];
-  readonly prefixes: readonly SignedPrefix[];
-  readonly tried: TriedBody;
-  /** Default: the budget of the search. */
-  readonly spent?: SearchBudget;
+  /** Other readings of it, which assume no change. */
+  readonly otherBodies: readonly Uint8Array[];
 }
 
 /** The parts that give the signature in the header. */
@@ -58,12 +44,15 @@ export interface SearchCounts {
   readonly isComplete: boolean;
 }
 
+/** Keys and prefixes that are tried with a body. */
+type Pairs = readonly (readonly [KeyReading, SignedPrefix])[];
+
+function eachWithEach(keys: readonly KeyReading[], prefixes: readonly SignedPrefix[]): Pairs {
+  return prefixes.flatMap((prefix) => keys.map((key) => [key, prefix] as const));
+}
+
 /** Limit of hashed bytes: at most a second on a slow machine, and enough for all variants of a body of 1 KB. */
 const MAX_HASHED_BYTES = 640 * 1_048_576;
-/** Limit for moved timestamps alone: each costs the whole body again. Enough for all of them and a body of 10 KB. */
-const MAX_HASHED_BYTES_OF_MOVED = 160 * 1_048_576;
-/** Hashes by digest length. A hash is only tried if the header has a digest of its length. */
-const DIGEST_BYTES = { sha1: 20, sha384: 48, sha512: 64 };
 /** Fixed cost of a MAC, in bytes: 2.5 µs. */
 const MAC_COST = 4_096;
 
@@ -75,88 +64,55 @@ const MAC_COST = 4_096;
 export async function searchSignature(
   space: SearchSpace,
 ): Promise<{ match: SignatureMatch | undefined; counts: SearchCounts }> {
-  const { macs, keys } = space;
-  const { moved } = space.prefixes;
-  const fits = ({ hash }: SignedPrefix): boolean =>
-    macs.some(({ mac }) => hash === "sha256" || mac.length === DIGEST_BYTES[hash]);
-  const prefixes = {
-    given: space.prefixes.given,
-    other: space.prefixes.other.filter((prefix) => fits(prefix)),
-  };
+  const { headers, keys } = space;
+  const macs = readMacs(headers.signature);
+  const prefixes = prefixesOf(headers.timestamp, headers.id);
+  const changedPrefixes = prefixesOf(headers.timestamp.flatMap(timestampsBefore), headers.id);
   const budget = new SearchBudget(MAX_HASHED_BYTES);
-  const movedBudget = new SearchBudget(MAX_HASHED_BYTES_OF_MOVED);
-  const captured = capturedReading(space.body);
+  const captured = [
+    { body: space.body.bytes, clues: space.body.isParsed ? [PARSED] : [] },
+    ...space.otherBodies.map((body) => ({ body, clues: [] })),
+  ];
   let signatures = 0;
-  let bodies = 1;
-  let movedPrefixes = 0;
+  let bodies = 0;
 
-  function* oneAssumed(): Generator<Attempt> {
-    yield { keys: keys.other, prefixes: prefixes.given, tried: captured };
-    yield { keys: keys.given, prefixes: prefixes.other, tried: captured };
-    for (const tried of otherBodies(space.body, budget)) {
-      bodies++;
-      yield { keys: keys.given, prefixes: prefixes.given, tried };
-    }
-  }
+  const asCaptured = () => captured;
+  // Generated for each step that tries them: keeping all of them would fill the memory.
+  const changed = () => otherBodies(space.body, budget);
+  const asGiven = eachWithEach(keys.given, prefixes);
+  const oneChanged = [
+    ...eachWithEach(keys.other, prefixes),
+    ...eachWithEach(keys.given, changedPrefixes),
+  ];
+  const steps: readonly (readonly [bodies: () => Iterable<TriedBody>, pairs: Pairs])[] = [
+    [asCaptured, asGiven],
+    [asCaptured, oneChanged],
+    [changed, asGiven],
+    [asCaptured, eachWithEach(keys.other, changedPrefixes)],
+    [changed, oneChanged],
+  ];
 
-  function* timestampMoved(): Generator<Attempt> {
-    for (const [someKeys, somePrefixes] of [
-      [keys.given, moved.likely],
-      [keys.given, moved.others()],
-      [keys.other, moved.likely],
-    ] as const) {
-      // One prefix with every key, so that a large body leaves the likely ones for every key.
-      for (const prefix of somePrefixes) {
-        if (movedBudget.isExceeded()) return;
-        if (someKeys === keys.given) movedPrefixes++;
-        yield { keys: someKeys, prefixes: [prefix], tried: captured, spent: movedBudget };
+  function* matchesOf([bodiesOf, pairs]: (typeof steps)[number]): Generator<SignatureMatch> {
+    for (const tried of bodiesOf()) {
+      if (pairs === asGiven) bodies++;
+      for (const [key, prefix] of pairs) {
+        const { body } = tried;
+        const cost = MAC_COST + key.key.length + prefix.text.length + body.length;
+        if (!budget.spend(cost)) continue;
+        signatures++;
+        const digest = createHmac("sha256", key.key).update(prefix.text).update(body).digest();
+        // Not in constant time: no request is accepted because of it.
+        const found = macs.find(({ mac }) => digest.subarray(0, mac.length).equals(mac));
+        if (found === undefined) continue;
+        const clues = [...found.clues, ...prefix.clues, ...key.clues, ...tried.clues];
+        yield { clues, secretIndex: key.secretIndex, timestamp: prefix.timestamp, body };
       }
     }
   }
-
-  function* twoAssumed(): Generator<Attempt> {
-    if (budget.isExceeded()) return;
-    yield { keys: keys.other, prefixes: prefixes.other, tried: captured };
-    // Generated a second time: keeping all of them would fill the memory.
-    for (const tried of otherBodies(space.body, budget)) {
-      yield { keys: keys.other, prefixes: prefixes.given, tried };
-      yield { keys: keys.given, prefixes: prefixes.other, tried };
-    }
-  }
-
-  const tryOne = (
-    key: KeyReading,
-    prefix: SignedPrefix,
-    { tried, spent = budget }: Attempt,
-  ): SignatureMatch | undefined => {
-    const { body } = tried;
-    const cost = MAC_COST + key.key.length + prefix.text.length + body.length;
-    if (!spent.spend(cost)) return undefined;
-    signatures++;
-    const digest = createHmac(prefix.hash, key.key).update(prefix.text).update(body).digest();
-    const found = macs.find(({ mac }) => beginsWith(digest, mac));
-    if (found === undefined) return undefined;
-    const clues = [...found.clues, ...prefix.clues, ...key.clues, ...tried.clues];
-    return { clues, secretIndex: key.secretIndex, timestamp: prefix.timestamp, body };
-  };
-
-  const firstMatch = (attempts: Iterable<Attempt>): SignatureMatch | undefined => {
-    for (const attempt of attempts) {
-      for (const key of attempt.keys) {
-        for (const prefix of attempt.prefixes) {
-          const match = tryOne(key, prefix, attempt);
-          if (match !== undefined) return match;
-        }
-      }
-    }
-    return undefined;
-  };
 
   let match: SignatureMatch | undefined;
-  const asCaptured = () => [{ keys: keys.given, prefixes: prefixes.given, tried: captured }];
-  for (const step of [asCaptured, oneAssumed, timestampMoved, twoAssumed]) {
-    if (macs.length === 0) break;
-    match = firstMatch(step());
+  for (const step of macs.length === 0 ? [] : steps) {
+    [match] = matchesOf(step);
     if (match !== undefined) break;
     // Each step blocks the event loop, so the search yields between steps.
     await setImmediate();
@@ -164,14 +120,54 @@ export async function searchSignature(
   const counts: SearchCounts = {
     signatures,
     keys: keys.given.length + keys.other.length,
-    prefixes: prefixes.given.length + prefixes.other.length + movedPrefixes,
+    prefixes: prefixes.length + changedPrefixes.length,
     bodies,
-    isComplete: !budget.isExceeded() && !movedBudget.isExceeded(),
+    isComplete: !budget.isExceeded,
   };
   return { match, counts };
 }
 
-/** Compares a MAC with the header's prefix. Not in constant time: no request is accepted because of it. */
-function beginsWith(digest: Buffer, mac: Uint8Array): boolean {
-  return digest.subarray(0, mac.length).equals(mac);
+/** The signed text before the body. */
+interface SignedPrefix {
+  readonly text: string;
+  /** The signed timestamp. */
+  readonly timestamp: string;
+  readonly clues: readonly Clue[];
+}
+
+/** The gateway's prefixes for every reading of the two headers. */
+function prefixesOf(
+  timestamps: readonly TextReading[],
+  ids: readonly TextReading[],
+): readonly SignedPrefix[] {
+  return timestamps.flatMap(({ text, clues }) =>
+    ids.map((id) => ({
+      text: `v1:${text}:${id.text}:`,
+      timestamp: text,
+      clues: [...id.clues, ...clues],
+    })),
+  );
+}
+
+/** A number of this size is in milliseconds. */
+const MIN_MILLISECONDS = 1e11;
+
+/** The timestamps that may have been signed in another form. */
+function timestampsBefore(reading: TextReading): readonly TextReading[] {
+  const { text } = reading;
+  const number = text === "" ? Number.NaN : Number(text);
+  // A date without a zone is read as UTC, whatever the zone of this machine.
+  const dates = [`${text}Z`, text].map((one) => Date.parse(one) / 1_000);
+  const date = dates.find((seconds) => !Number.isNaN(seconds));
+  const isMs = number >= MIN_MILLISECONDS;
+  const seconds = Number.isNaN(number) ? date : isMs ? number / 1_000 : number;
+  if (seconds === undefined || !Number.isFinite(seconds)) return [];
+  const isWhole = /^[0-9]+$/.test(text);
+  const what = isWhole
+    ? "is in another unit, seconds or milliseconds, than the signed one"
+    : "is a date or another form of the whole seconds that were signed";
+  const clue = headerClue(isWhole ? "timestamp_unit" : "timestamp_format", "timestamp", what);
+  const clues = [...reading.clues, clue];
+  const signed = new Set([Math.floor(seconds), Math.round(seconds), 1_000 * seconds].map(String));
+  return [...signed].filter((one) => one !== text).map((one) => ({ text: one, clues }));
 }

@@ -1,8 +1,6 @@
 import type { ErrorDetail } from "../../src/management/management-error.js";
 
-/**
- * The answers of the gateway in one of its two formats (the gateway's document, section "Versioning", rules 2 and 3).
- */
+/** The answers of the gateway in one of its two formats. */
 export interface ApiFormat {
   readonly isStandard: boolean;
   readonly boolean: (value: boolean) => boolean | number | string;
@@ -48,10 +46,7 @@ export function jsonAnswer(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { "content-type": "application/json", ...headers },
-  });
+  return Response.json(body, { status, headers });
 }
 
 /** The answer of an error: the one envelope of the standard format, or a legacy shape. */

@@ -1,8 +1,8 @@
-import { keyOf } from "../../src/signature/secrets.js";
-import type { SecretKey } from "../../src/signature/signature.js";
+import { HEADERS } from "../../src/delivery/headers.js";
+import { keyOf, type SecretKey } from "../../src/signature/secrets.js";
 import { createSender } from "../sending/sender.js";
 import { errorText, type Sender } from "../sending/target.js";
-import type { WireAnswer, WireRequest } from "../sending/wire.js";
+import { headerOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
 import type { ActiveWebhook } from "../twin/twin-webhook.js";
 import type { ApiFormat } from "./api-format.js";
 import type { StoredAttempt } from "./api-options.js";
@@ -25,28 +25,21 @@ interface WebhookOptions {
  * the next attempt of deliveries under way.
  */
 export class RegisteredWebhook implements ActiveWebhook {
+  secret: SecretKey | undefined;
   readonly #createdAt: number;
   #updatedAt: number;
-  #fields: WebhookFields;
-  #key: SecretKey | undefined;
   #target: Sender;
-
   readonly #options: WebhookOptions;
 
   constructor(
     readonly id: string,
-    fields: WebhookFields,
+    public fields: WebhookFields,
     options: WebhookOptions,
   ) {
     this.#options = options;
     this.#createdAt = this.#updatedAt = options.now();
-    this.#fields = fields;
-    this.#key = keyIn(fields);
+    this.secret = keyIn(fields);
     this.#target = this.#connect();
-  }
-
-  get fields(): WebhookFields {
-    return this.#fields;
   }
 
   /** The webhook's name in the twin's reports: unlike a title, an id is unique. */
@@ -55,11 +48,7 @@ export class RegisteredWebhook implements ActiveWebhook {
   }
 
   get type(): string {
-    return this.#fields.type;
-  }
-
-  get secret(): SecretKey | undefined {
-    return this.#key;
+    return this.fields.type;
   }
 
   /** Sends to the current URL, and tells of each attempt. */
@@ -72,9 +61,9 @@ export class RegisteredWebhook implements ActiveWebhook {
   }
 
   update(fields: WebhookFields): void {
-    const { url, skip_ssl_verification: skips } = this.#fields;
-    this.#fields = fields;
-    this.#key = keyIn(fields);
+    const { url, skip_ssl_verification: skips } = this.fields;
+    this.fields = fields;
+    this.secret = keyIn(fields);
     this.#updatedAt = this.#options.now();
     if (url === fields.url && skips === fields.skip_ssl_verification) return;
     this.#options.retire(this.#target);
@@ -84,13 +73,13 @@ export class RegisteredWebhook implements ActiveWebhook {
   /** The record without the secret. */
   toRecord({ boolean, date }: ApiFormat): Readonly<Record<string, unknown>> {
     const { title, url, type, is_active, skip_ssl_verification, enable_requests_history } =
-      this.#fields;
+      this.fields;
     return {
       id: Number(this.id),
       title,
       url,
       type,
-      has_secret: boolean(this.#key !== undefined),
+      has_secret: boolean(this.secret !== undefined),
       is_active: boolean(is_active),
       skip_ssl_verification: boolean(skip_ssl_verification),
       enable_requests_history: boolean(enable_requests_history),
@@ -100,13 +89,13 @@ export class RegisteredWebhook implements ActiveWebhook {
   }
 
   #connect(): Sender {
-    const { url, skip_ssl_verification: skipTlsVerification } = this.#fields;
+    const { url, skip_ssl_verification: skipTlsVerification } = this.fields;
     return createSender(url, { timeoutMs: this.#options.timeoutMs, skipTlsVerification });
   }
 
   async #send(target: Sender, request: WireRequest): Promise<WireAnswer> {
     const at = new Date(this.#options.now());
-    const deliveryId = request.headers.find(([name]) => name === "X-Webhook-Id")?.[1] ?? "";
+    const deliveryId = headerOf(request.headers, HEADERS.id.name) ?? "";
     const body = new TextDecoder().decode(request.body);
     const note = (status: number | undefined, error: string | undefined): void =>
       this.#options.onSent(this, { deliveryId, at, status, error, body });

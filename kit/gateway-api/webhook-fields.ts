@@ -1,9 +1,10 @@
-import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
+import { isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
 import type { ErrorDetail } from "../../src/management/management-error.js";
 import { secretFault } from "../../src/signature/secrets.js";
 import { ApiError } from "./api-format.js";
 
-/** The fields that a caller sets (the gateway's document, section "Webhook"). */
+/** The fields that a caller sets. */
 export interface WebhookFields {
   readonly title: string;
   readonly url: string;

@@ -4,7 +4,7 @@ import { usualCauses } from "../../src/answer/outcome-causes.js";
 import { differenceOf } from "../diagnosis/body-readings.js";
 import { diagnoseSignature } from "../diagnosis/diagnose-signature.js";
 import type { SignatureFinding } from "../diagnosis/finding.js";
-import type { Intake } from "./delivery-intake.js";
+import type { Intake, IntakeOptions } from "./delivery-intake.js";
 import type { Forwarded } from "./forwarder.js";
 
 /**
@@ -56,11 +56,7 @@ const DIAGNOSED = new Set(["malformed", "unsigned", "signature_mismatch", "stale
 const GOOD = new Set<string>(["handled", "duplicate", "in_flight"]);
 
 /** Options of `entryOf`. */
-export interface EntryOptions {
-  /** Empty: unsigned deliveries are accepted. */
-  readonly secrets: readonly string[];
-  /** The largest body that is read. */
-  readonly maxBodyBytes: number;
+export interface EntryOptions extends Pick<IntakeOptions, "secrets" | "maxBodyBytes"> {
   /** Whether to search for the cause when a request is not authentic. */
   readonly isDiagnosed: boolean;
 }
@@ -89,11 +85,7 @@ export async function entryOf(
     durationMs: Number(durationMs.toFixed(1)),
     // Only these two fields: an authentic delivery also holds its body.
     ...(authentic === undefined ? {} : { id: authentic.id, type: authentic.type }),
-    reasons: fails
-      ? []
-      : isGoodForApp
-        ? appReasons(forwarded)
-        : await reasonsOf(intake, isSearched),
+    reasons: fails ? [] : isGoodForApp ? appReasons(forwarded) : reasonsOf(intake, isSearched),
     findings: found.map(({ code, certainty, message, fix }) => ({ code, certainty, message, fix })),
     ...(forwarded && { forwarded: forwardedOf(forwarded) }),
   };
@@ -101,12 +93,12 @@ export async function entryOf(
 }
 
 async function findingsOf(
-  { at, lines, body }: Intake,
+  { at, method, lines, body }: Intake,
   secrets: readonly string[],
   maxBodyBytes: number,
 ): Promise<readonly SignatureFinding[]> {
   const now = at.getTime();
-  const request = { headers: lines, body, secret: secrets, maxBodyBytes, now };
+  const request = { method, headers: lines, body, secret: secrets, maxBodyBytes, now };
   return (await diagnoseSignature(request)).findings;
 }
 
@@ -135,17 +127,15 @@ function isOutcome(name: string): name is WebhookOutcome {
 }
 
 /** The reasons, with the usual causes unless the cause itself was searched for. */
-async function reasonsOf(
+function reasonsOf(
   { verification: { response, authentic }, body }: Intake,
   isSearched: boolean,
-): Promise<readonly string[]> {
-  const { outcome } = response;
-  const { status, message } = OUTCOMES[outcome];
-  if (status === 200) return [];
+): readonly string[] {
+  const { outcome, status } = response;
+  if (status < 300) return [];
+  const { message } = (JSON.parse(response.body) as { error: { message: string } }).error;
   const decoded =
-    outcome === "unrecognized" && body && authentic
-      ? await decode(body, authentic.type)
-      : undefined;
+    outcome === "unrecognized" && body && authentic ? decode(body, authentic.type) : undefined;
   const issues = decoded?.kind === "unrecognized" ? decoded.issues : [];
   const causes = isSearched ? "" : usualCauses(outcome);
   return [message, ...issues.map(issueLine), ...(causes === "" ? [] : [causes])];

@@ -1,13 +1,14 @@
 import type { AuthenticDelivery } from "../../src/answer/observers.js";
 import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
+import { HEADERS } from "../../src/delivery/headers.js";
 import { formatFixture } from "../fixtures/fixture.js";
 import { recordedType } from "../recorder/captured-delivery.js";
-import { personalDataIn } from "../recorder/record-fixtures.js";
 import { createRecordedFixture } from "../recorder/recorded-fixture.js";
 import { checkRedactionRules } from "../recorder/redaction-rules.js";
+import { headerOf } from "../sending/wire.js";
 import { TEST_SECRET } from "../signed-delivery.js";
 import type { Intake } from "./delivery-intake.js";
-import { bodyOf, headerOf, type ListenedDelivery } from "./listened-delivery.js";
+import { bodyOf, type ListenedDelivery } from "./listened-delivery.js";
 
 /**
  * The delivery with the answer that the sender got, for the recorder. Undefined if it is not authentic, or failed
@@ -26,18 +27,15 @@ export function answeredDelivery({
   return { ...authentic, outcome: outcomeOfApp(named, status), status };
 }
 
-/** The delivery as a redacted fixture. Undefined if it is not authentic, or still looks personal. */
+/** The delivery as a redacted fixture. Undefined if it is not authentic. */
 export async function fixtureOf(delivery: ListenedDelivery): Promise<string | undefined> {
   const { id, type = "", status, at, forwarded, outcome } = delivery;
   const body = bodyOf(delivery);
   if (id === undefined || body === undefined) return undefined;
-  const rules = checkRedactionRules();
-  const recorded = await createRecordedFixture(
-    TEST_SECRET,
-    rules,
-  )({
+  const recordedFixtureOf = createRecordedFixture(TEST_SECRET, checkRedactionRules());
+  const { fixture } = await recordedFixtureOf({
     id,
-    timestamp: Number(headerOf(delivery.headers, "x-webhook-timestamp")),
+    timestamp: Number(headerOf(delivery.headers, HEADERS.timestamp.name)),
     type: recordedType(type),
     contentType: undefined,
     body,
@@ -45,8 +43,7 @@ export async function fixtureOf(delivery: ListenedDelivery): Promise<string | un
     outcome: outcomeOfApp(forwarded === undefined ? outcome : forwarded.outcome, status),
     status,
   });
-  if (personalDataIn(recorded, rules).length > 0) return undefined;
-  return formatFixture(recorded.fixture);
+  return formatFixture(fixture);
 }
 
 /**

@@ -1,15 +1,34 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { writeAnswer, type WritableAnswer } from "../../adapters/http/node-answer.js";
 import { nodeHandler } from "../../adapters/node.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
+import type { AuthenticDelivery } from "../../src/answer/observers.js";
+import { createWebhookReceiver, type WebhookReceiver } from "../../src/receiver.js";
 import { bytesOfBody, type WebhookRequest, UnreadableBody } from "../../src/delivery/request.js";
 import { recordOf, type HeaderLine } from "../sending/wire.js";
 import type { Forwarded, Forwarder } from "./forwarder.js";
-import type { Verification, VerifyingReceiver } from "./verifying-receiver.js";
+
+/** The receiver's answer to a request, and the delivery if it is authentic. */
+interface Verification {
+  readonly response: WebhookResponse;
+  /** Undefined if the request is not authentic. Holds the request itself: its body is personal data. */
+  readonly authentic: AuthenticDelivery | undefined;
+}
+
+/** Options of `DeliveryIntake`. */
+export interface IntakeOptions {
+  /** Empty: unsigned deliveries are accepted. */
+  readonly secrets: readonly string[];
+  /** The largest body that is read. */
+  readonly maxBodyBytes: number;
+  readonly forwarder: Forwarder | undefined;
+}
 
 /** A request and its result. */
 export interface Intake {
   readonly at: Date;
+  readonly method: string | undefined;
   /** Every header line in its order. */
   readonly lines: readonly HeaderLine[];
   /** Undefined if it could not be read. */
@@ -51,22 +70,37 @@ const FAILED: WritableAnswer = {
 
 /**
  * Takes each request of the server: verifies it and forwards it to the app, also a bad one. The app decides
- * the answer. Without an app the receiver decides it.
+ * the answer. Without an app it is that of a receiver, whose handlers do nothing, or fail on request.
  */
 export class DeliveryIntake {
-  readonly #receiver: VerifyingReceiver;
+  readonly #receiver: WebhookReceiver;
+  readonly #authentic = new WeakMap<WebhookRequest, AuthenticDelivery>();
+  readonly #fails = new AsyncLocalStorage<boolean>();
   readonly #forwarder: Forwarder | undefined;
   readonly #onIntake: (intake: Intake) => unknown;
   #failures: readonly RequestedFailure[] = [];
 
   constructor(
-    receiver: VerifyingReceiver,
-    forwarder: Forwarder | undefined,
+    { secrets, maxBodyBytes, forwarder }: IntakeOptions,
     onIntake: (intake: Intake) => unknown,
   ) {
-    this.#receiver = receiver;
     this.#forwarder = forwarder;
     this.#onIntake = onIntake;
+    const handle = (): void => {
+      if (this.#fails.getStore() === true) throw new Error("fails on request");
+    };
+    const common = {
+      handlers: { new_alarm: handle, delete_my_data_event: handle },
+      logger: false as const,
+      maxBodyBytes,
+      onAuthenticDelivery: (delivery: AuthenticDelivery) =>
+        this.#authentic.set(delivery.request, delivery),
+    };
+    this.#receiver = createWebhookReceiver(
+      secrets.length > 0
+        ? { ...common, secret: [...secrets] }
+        : { ...common, acceptUnsignedDeliveries: true },
+    );
   }
 
   /** The next `count` authentic deliveries fail, and reach no app. Replaces what was requested before. */
@@ -88,7 +122,7 @@ export class DeliveryIntake {
       else if (intake.answer !== response) writeAnswer(req, res, intake.answer);
       return response;
     };
-    nodeHandler({ ...this.#receiver.receiver, receive })(req, res);
+    nodeHandler({ ...this.#receiver, receive })(req, res);
   }
 
   /** Takes a request that is made here as if the gateway had sent it. */
@@ -110,24 +144,27 @@ export class DeliveryIntake {
     const startedAt = performance.now();
     const [failure, ...later] = this.#failures;
     this.#failures = later;
-    const verification = await this.#receiver.verify(request, failure !== undefined);
-    const { response, authentic } = verification;
+    // With a failed handler the id is not remembered as handled.
+    const receive = () => this.#receiver.receive(request);
+    const response = await this.#fails.run(failure !== undefined, receive);
+    const authentic = this.#authentic.get(request);
     const fails = failure !== undefined && authentic !== undefined;
     // What is not authentic would have been refused anyway.
     if (failure !== undefined && !fails) this.#failures = [failure, ...this.#failures];
-    const { outcome } = response;
+    const { method } = request;
     const read = receivedOf(request);
-    const isDelivery = outcome !== "method_not_allowed" && outcome !== "reachable";
-    const body = isDelivery ? read.body : undefined;
+    // The app gets a POST. Any other request is answered here.
+    const body = method === "POST" ? read.body : undefined;
     const forwarded = fails ? undefined : body && (await this.#forwarder?.forward(lines, body));
     const failed = failure === "500" ? FAILED : undefined;
     const answer = fails ? failed : forwarded === undefined ? response : passedOn(forwarded);
     return {
       at,
+      method,
       lines,
       body,
       bytes: read.bytes,
-      verification,
+      verification: { response, authentic },
       forwarded,
       fails,
       answer,

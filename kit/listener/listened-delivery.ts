@@ -1,5 +1,7 @@
-import { jsonOf, textOfUtf8 } from "../json-parts.js";
-import type { HeaderLine } from "../sending/wire.js";
+import { bodyFields } from "../fixtures/fixture.js";
+import { jsonOf } from "../json-parts.js";
+import { headerOf, type HeaderLine } from "../sending/wire.js";
+import { HEADERS } from "../../src/delivery/headers.js";
 import { resultOfStatus } from "../../src/answer/outcome.js";
 import type { AttemptResult } from "../twin/attempt-result.js";
 import { checkRetrySchedule, gapMs } from "../twin/retry-schedule.js";
@@ -49,24 +51,10 @@ const GAPS = Array.from({ length: SCHEDULE.attempts - 1 }, (_, at) =>
   gapMs(SCHEDULE, at + 1, NO_RANDOM),
 );
 
-/** The body as a field of a JSON document. */
-export function bodyFields(
-  body: Uint8Array | undefined,
-): Pick<ListenedDelivery, "body" | "bodyBase64"> {
-  if (body === undefined) return {};
-  const text = textOfUtf8(body);
-  return text === undefined ? { bodyBase64: Buffer.from(body).toString("base64") } : { body: text };
-}
-
 /** The exact bytes of the body. */
 export function bodyOf({ body, bodyBase64 }: ListenedDelivery): Uint8Array | undefined {
   if (bodyBase64 !== undefined) return Buffer.from(bodyBase64, "base64");
   return body === undefined ? undefined : Buffer.from(body);
-}
-
-/** The first value of a header, also of a request that is not authentic. */
-export function headerOf(lines: readonly HeaderLine[], name: string): string | undefined {
-  return lines.find(([one]) => one.toLowerCase() === name)?.[1];
 }
 
 /** Adds to an entry what the request held, and what the gateway does next. */
@@ -76,11 +64,11 @@ export function listenedDelivery(
   differs: DifferingBytes | undefined,
   { seq, earlier }: { readonly seq: number; readonly earlier: readonly ListenedDelivery[] },
 ): ListenedDelivery {
-  const fields = bodyFields(body);
-  const id = headerOf(lines, "x-webhook-id");
+  const fields: Pick<ListenedDelivery, "body" | "bodyBase64"> = body ? bodyFields(body) : {};
+  const id = headerOf(lines, HEADERS.id.name);
   const before = earlier.filter(
     ({ headers, source }) =>
-      source === "gateway" && id !== undefined && headerOf(headers, "x-webhook-id") === id,
+      source === "gateway" && id !== undefined && headerOf(headers, HEADERS.id.name) === id,
   );
   const attempt = before.length + 1;
   const result = entry.status === 0 ? "network_error" : resultOfStatus(entry.status);

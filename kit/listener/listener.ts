@@ -1,27 +1,21 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { HEADERS } from "../../src/delivery/headers.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
 import { sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
-import { linesOf } from "../sending/wire.js";
+import { headerOf, linesOf } from "../sending/wire.js";
 import { signedDelivery, TEST_SECRET } from "../signed-delivery.js";
 import { entryOf, type DeliveryEntry } from "./delivery-entry.js";
-import { DeliveryIntake, type Intake } from "./delivery-intake.js";
+import { DeliveryIntake, type Intake, type IntakeOptions } from "./delivery-intake.js";
 import { DeliveryLog } from "./delivery-log.js";
-import type { Forwarder } from "./forwarder.js";
-import { bodyOf, headerOf, listenedDelivery, type ListenedDelivery } from "./listened-delivery.js";
-import { VerifyingReceiver } from "./verifying-receiver.js";
+import { bodyOf, listenedDelivery, type ListenedDelivery } from "./listened-delivery.js";
 
 /** In a flood of forgeries the causes are not searched for: each search may take a second. */
 const MAX_WAITING = 20;
 
 /** Options of `Listener`. */
-export interface ListenerOptions {
-  /** Empty: unsigned deliveries are accepted. */
-  readonly secrets: readonly string[];
-  /** The largest body that is read. */
-  readonly maxBodyBytes: number;
-  readonly forwarder: Forwarder | undefined;
+export interface ListenerOptions extends IntakeOptions {
   /** Called for each request as soon as it is answered. */
   readonly onIntake?: (intake: Intake) => void;
   /** Called for each request when its cause is known. */
@@ -52,10 +46,7 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { forwarder } = options;
-    this.#intake = new DeliveryIntake(new VerifyingReceiver(options), forwarder, (intake) =>
-      this.#add(intake),
-    );
+    this.#intake = new DeliveryIntake(options, (intake) => this.#add(intake));
   }
 
   answer(req: IncomingMessage, res: ServerResponse): void {
@@ -80,7 +71,7 @@ export class Listener {
     if (given === undefined || original === undefined) return undefined;
     const body = text === undefined ? original : Buffer.from(text);
     if (!sign) return this.#take(given.headers, body, text === undefined ? undefined : original);
-    return this.#sign(body, headerOf(given.headers, "x-webhook-type") ?? "new_alarm");
+    return this.#sign(body, headerOf(given.headers, HEADERS.type.name) ?? "new_alarm");
   }
 
   async #sendSample(name: string): Promise<ListenedDelivery | undefined> {

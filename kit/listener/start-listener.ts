@@ -6,7 +6,7 @@ import { checkOption } from "../option-checks.js";
 import { httpUrl } from "../sending/sender.js";
 import { SendError } from "../sending/target.js";
 import type { RequestedFailure } from "./delivery-intake.js";
-import { matches, type DeliveryFilter } from "./delivery-log.js";
+import { FILTERS, matches, type DeliveryFilter } from "./delivery-log.js";
 import { Forwarder } from "./forwarder.js";
 import { startApi } from "./listener-api.js";
 import { Listener } from "./listener.js";
@@ -61,7 +61,6 @@ export interface WebhookListener {
 
 const OPTIONS = ["secret", "forward", "port", "timeoutMs", "maxBodyBytes"];
 const TIME = { min: 1, max: MAX_TIMER_MS };
-const FILTER_OPTIONS = ["type", "eventType", "accountId", "id", "outcome", "status", "timeoutMs"];
 
 /**
  * Starts a listener on 127.0.0.1, so that a test waits for a delivery instead of sleeping. The same server as the
@@ -97,7 +96,7 @@ export async function startListener(given: StartListenerOptions): Promise<Webhoo
     url: server.url,
     api: { url: api.url, token: api.token },
     async next(wanted = {}) {
-      const { timeoutMs: limit, ...filter } = ownOptions("next", wanted, FILTER_OPTIONS);
+      const { timeoutMs: limit, ...filter } = ownOptions("next", wanted, [...FILTERS, "timeoutMs"]);
       const ms = integerOption("timeoutMs", limit, { fallback: 5_000, ...TIME });
       const fits = (one: ListenedDelivery): boolean =>
         !returned.has(one.seq) && matches(one, filter);

@@ -1,16 +1,40 @@
 import { isDeepStrictEqual } from "node:util";
 import type { InboxJob } from "../../src/inbox/inbox-job.js";
-import { ensure, type QueueClient, type QueueClients, type QueueRule } from "./queue-clients.js";
+import {
+  ensure,
+  FAILURE,
+  type QueueClient,
+  type QueueClients,
+  type QueueRule,
+} from "./queue-clients.js";
 
-const error = new Error("a made-up failure");
 const isJudged: QueueRule["isJudged"] = ({ driver }) =>
   driver.list === undefined ? "the driver lists no dead jobs" : undefined;
 
 /** Puts a job and lets it die. */
 async function buried(clients: QueueClients): Promise<{ job: InboxJob; first: QueueClient }> {
   const { job, first, message } = await clients.take();
-  ensure(await first.settle(message, { result: "dead", error }), "dead must be taken");
+  await first.bury(message);
   return { job, first };
+}
+
+/** Puts jobs and lets them die, one after the other. Resolves to their ids. */
+async function buryEach(clients: QueueClients, first: QueueClient, count: number) {
+  const ids: string[] = [];
+  while (ids.length < count) {
+    ids.push((await clients.put()).id);
+    const message = await first.next("a job that is put must come");
+    await first.settle(message, { result: "dead", error: FAILURE });
+    // Some engines order dead jobs by a clock.
+    await clients.wait(1 / 20);
+  }
+  return ids;
+}
+
+async function finishReplayed(first: QueueClient, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) {
+    await first.settle(await first.next("a replayed job must come"), { result: "done" });
+  }
 }
 
 async function idsOf({ made }: QueueClients): Promise<readonly string[]> {
@@ -24,6 +48,23 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
     async check(clients) {
       const { first } = await buried(clients);
       await clients.quiet(first, 3, "a dead job must not come again");
+    },
+  },
+  "dead-put": {
+    title: "a job of a delivery whose job is dead is put again, or refused",
+    async check(clients) {
+      const { job, first } = await buried(clients);
+      try {
+        await clients.put(job);
+      } catch {
+        return;
+      }
+      const message = await first.next(
+        "put must not resolve for a delivery whose only job is dead",
+      );
+      ensure(isDeepStrictEqual(message.data, job), "a job that is put again must come out whole");
+      ensure(message.attempt === 1, "it has all its attempts", message.attempt);
+      await first.settle(message, { result: "done" });
     },
   },
   "dead-listed": {
@@ -55,36 +96,38 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
       ensure((await idsOf(clients)).length === 0, "a replayed job is not dead any more");
     },
   },
-  "dead-growing": {
-    title: "a growing replay runs 1 job, then 5, and stops at a failure",
+  "dead-max": {
+    title: "a replay of all takes no more than its most, the oldest first, and the rest stay dead",
     isJudged,
     async check(clients) {
       const { driver } = clients.made;
       const first = clients.first();
-      for (let n = 0; n < 8; n += 1) {
-        await clients.put();
-        const message = await first.next("a job that is put must come");
-        await first.settle(message, { result: "dead", error });
-      }
-      const groupTimeoutMs = 10 * clients.holdMs;
-      const replaying = driver.replay?.("all", { growing: true, groupTimeoutMs });
-      replaying?.catch(() => undefined);
-      for (const size of [1, 5]) {
-        const before = first.received.length;
-        const messages = [];
-        for (let n = 0; n < size; n += 1) messages.push(await first.next("a group must come"));
-        await clients.wait(1 / 2);
-        const count = first.received.length - before;
-        ensure(count === size, `a group of ${size} must wait for its end`, count);
-        for (const [n, message] of messages.entries()) {
-          const failed = { result: "retry", afterMs: 600_000, error } as const;
-          await first.settle(message, n === 4 ? failed : { result: "done" });
-        }
-      }
-      const { replayed, stopped } = (await replaying) ?? {};
-      const counts = [replayed?.length, stopped?.ids.length, stopped?.notReplayed.length];
-      const isRight = stopped?.reason === "failed" && isDeepStrictEqual(counts, [6, 1, 2]);
-      ensure(isRight, "a growing replay must stop at the job that failed", [counts, stopped]);
+      const ids = await buryEach(clients, first, 3);
+      const { replayed, notFound } = (await driver.replay?.("all", { max: 2 })) ?? {};
+      const isRight = isDeepStrictEqual([replayed, notFound], [ids.slice(0, 2), []]);
+      ensure(isRight, "the two oldest of three must be replayed", replayed);
+      const rest = await idsOf(clients);
+      ensure(isDeepStrictEqual(rest, ids.slice(2)), "the third must stay dead", rest);
+      await finishReplayed(first, 2);
+    },
+  },
+  "dead-together": {
+    title: "two calls at once replay each job once, and no job that is still dead is not found",
+    isJudged,
+    async check(clients) {
+      const { driver } = clients.made;
+      const first = clients.first();
+      const ids = await buryEach(clients, first, 4);
+      const halves = [ids.slice(0, 2), ids.slice(2)];
+      const both = await Promise.all(halves.map(async (half) => driver.replay?.(half)));
+      const isRight = both.every(
+        (one, n) =>
+          one?.notFound.length === 0 &&
+          isDeepStrictEqual(new Set(one.replayed), new Set(halves[n])),
+      );
+      ensure(isRight, "each call must find the jobs that it names", both);
+      await finishReplayed(first, 4);
+      ensure((await idsOf(clients)).length === 0, "a replayed job is not dead any more");
     },
   },
   "dead-discard": {
@@ -110,7 +153,7 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
       ensure(isUntouched, "a job that runs is not dead", [replay, discard]);
       await clients.hold(message, 1 / 4, "a message is held for a while");
       ensure(first.received.length === 1, "a job that runs must not come again");
-      ensure(await first.settle(message, { result: "done" }), "done must be taken");
+      await first.done(message);
     },
   },
 };

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { ensure, madeJob, type QueueRule, type QueueUnderTest } from "./queue-clients.js";
+import { jobNameOf } from "../../src/inbox/inbox-job.js";
+import { ensure, FAILURE, madeJob, type QueueRule, type QueueUnderTest } from "./queue-clients.js";
 
-const error = new Error("a made-up failure");
 const needsKill = ({ kill }: QueueUnderTest): string | undefined =>
   kill === undefined ? "the queue has no kill" : undefined;
 const needsExtend = ({ driver }: QueueUnderTest): string | undefined =>
   driver.extends === "message" ? undefined : "messages are not extended by calls";
 const DEFAULT_BYTES = 100_000;
+const isCount = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0;
 
 /** What becomes of a job and its message. */
 export const messageRules: Readonly<Record<string, QueueRule>> = {
@@ -18,7 +19,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
       const message = await other.next("a job that is put must come");
       ensure(isDeepStrictEqual(message.data, job), "data must be the job", message.data);
       ensure(message.attempt === 1, "the first attempt is 1", message.attempt);
-      ensure(await other.settle(message, { result: "done" }), "done must be taken");
+      await other.done(message);
     },
   },
   "put-largest": {
@@ -72,7 +73,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
     title: "a message that is done does not come again",
     async check(clients) {
       const { first, message } = await clients.take();
-      ensure(await first.settle(message, { result: "done" }), "done must be taken");
+      await first.done(message);
       await clients.quiet(first, 3, "a message that is done must not come again");
     },
   },
@@ -87,7 +88,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
       const again = messages[2];
       for (const message of messages) {
         const isAgain = message === again;
-        const settlement = { result: "retry", afterMs: 1, error } as const;
+        const settlement = { result: "retry", afterMs: 1, error: FAILURE } as const;
         await first.settle(message, isAgain ? settlement : { result: "done" });
       }
       const message = await first.next("the one message that is to run again must come");
@@ -124,7 +125,7 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
       const other = clients.other();
       await clients.hold(message, 3, "a message can be extended");
       ensure(other.received.length === 0, "an extended message must not come elsewhere");
-      ensure(await first.settle(message, { result: "done" }), "done must be taken");
+      await first.done(message);
       await clients.quiet(other, 2, "a message that is done must not come elsewhere");
     },
   },
@@ -154,12 +155,9 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
       const { message } = await clients.take(1);
       const other = clients.other();
       const taken = await other.next("a message that is not extended must come elsewhere");
-      const isTaken = await message.settle({ result: "dead", error });
+      const isTaken = await message.settle({ result: "dead", error: FAILURE });
       ensure(!isTaken, "the settlement of a lost message must be false");
-      ensure(
-        await other.settle(taken, { result: "done" }),
-        "the holder's settlement must be taken",
-      );
+      await other.done(taken, "the holder's settlement must be taken");
     },
   },
   "retry-waits": {
@@ -168,13 +166,13 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
       const { first, message } = await clients.take();
       const afterMs = 3 * clients.holdMs;
       const since = performance.now();
-      await first.settle(message, { result: "retry", afterMs, error });
+      await first.settle(message, { result: "retry", afterMs, error: FAILURE });
       const again = await first.next("a message that is to run again must come");
       const waitedMs = performance.now() - since;
       // A timer may fire up to a millisecond early.
       ensure(waitedMs >= afterMs - 1, `a retry after ${afterMs} ms must wait as long`, waitedMs);
       ensure(again.attempt === 2, "the second attempt is 2", again.attempt);
-      await first.settle(again, { result: "retry", afterMs: 1, error });
+      await first.settle(again, { result: "retry", afterMs: 1, error: FAILURE });
       const { attempt } = await first.next("a message that is to run again must come");
       ensure(attempt === 3, "the third attempt is 3", attempt);
     },
@@ -191,6 +189,43 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
         ensure(attempt <= maxAttempts, "a postponed message must not be given up");
         await first.settle(message, { result: "retry", afterMs: 1 });
       }
+    },
+  },
+  // A message that another program wrote.
+  strange: {
+    title:
+      "messages with strange numbers and names come with right ones, wait, die, and are replayed",
+    isJudged: ({ putStrange }) =>
+      putStrange === undefined ? "the queue has no putStrange" : undefined,
+    async check(clients) {
+      const { driver, putStrange } = clients.made;
+      // Makes the queue.
+      await clients.put();
+      const first = clients.first();
+      await first.settle(await first.next("a job must come"), { result: "done" });
+      const count = (await putStrange?.()) ?? 0;
+      for (let n = 0; n < count; n += 1) {
+        const message = await first.next("a strange message must come");
+        const { attempt, enqueuedAt } = message;
+        ensure(isCount(attempt - 1), "attempt must be a number from 1", attempt);
+        ensure(!Number.isNaN(enqueuedAt?.getTime()), "enqueuedAt must be a time", enqueuedAt);
+        const retry = { result: "retry", afterMs: 1, error: FAILURE } as const;
+        ensure(await first.settle(message, retry), "a strange message can be retried");
+      }
+      const names = new Set<string>();
+      for (let n = 0; n < count; n += 1) {
+        const message = await first.next("a strange message that is to run again must come");
+        ensure(message.attempt > 1, "a strange message counts its attempts", message.attempt);
+        names.add(jobNameOf(message.data).id ?? message.id);
+        await first.bury(message);
+      }
+      await clients.quiet(first, 2, "a dead message must not come again");
+      if (driver.list === undefined) return;
+      const listed = await driver.list();
+      const isListed = listed.every(({ id, attempts }) => names.has(id) && isCount(attempts));
+      ensure(isListed && listed.length > 0, "dead jobs must be listed as they were named", listed);
+      const { notFound } = (await driver.replay?.([...names])) ?? {};
+      ensure(notFound?.length === 0, "a job must be replayed by its name", notFound);
     },
   },
 };

@@ -1,15 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { GatewayWebhookError } from "../../src/common/errors.js";
 import type { MaybePromise } from "../../src/common/promises.js";
 import { pause } from "../../src/common/timers.js";
 import type { DeadDeliveries } from "../../src/inbox/dead-deliveries.js";
 import type { InboxJob } from "../../src/inbox/inbox-job.js";
-import type {
-  QueueDriver,
-  QueueMessage,
-  QueueSettlement,
-  Receiving,
-} from "../../src/inbox/queue-driver.js";
+import type { QueueDriver, QueueMessage } from "../../src/inbox/queue-driver.js";
+import { ensure, LOOK_MS, QueueClient } from "./queue-client.js";
+
+export { ensure, FAILURE, type QueueClient } from "./queue-client.js";
 
 /**
  * An empty queue, made for one case.
@@ -26,8 +23,27 @@ export interface QueueUnderTest {
    * not judged.
    */
   readonly kill?: (() => MaybePromise<void>) | undefined;
+  /** Makes one more client of the queue, with a crash of its own. Without it two cases of crashes are not judged. */
+  readonly newClient?: (() => MaybePromise<KillableClient>) | undefined;
+  /**
+   * Writes messages of another program past the driver, each with numbers and names that no driver writes: a count
+   * that is negative, no number or beyond all bounds, a time that is none. Resolves to how many. Without it the case
+   * of strange messages is not judged.
+   */
+  readonly putStrange?: (() => MaybePromise<number>) | undefined;
   /** Closes connections and deletes the data. Called once when the case ends, also if it fails. */
   readonly close?: (() => MaybePromise<void>) | undefined;
+}
+
+/**
+ * A client of a queue that can crash.
+ *
+ * @experimental
+ */
+export interface KillableClient {
+  readonly driver: QueueDriver<never>;
+  /** As `kill` of the queue. */
+  readonly kill: () => MaybePromise<void>;
 }
 
 /** A rule of the contract. `isJudged` returns why a queue cannot be judged by it, if so. */
@@ -37,90 +53,11 @@ export interface QueueRule {
   readonly check: (clients: QueueClients) => Promise<void>;
 }
 
-/** How often a wait looks. */
-const LOOK_MS = 10;
-
-/** Throws an error with the code `contract_broken` with `rule` and what was found if `holds` is false. */
-export function ensure(holds: boolean, rule: string, found?: unknown): void {
-  if (holds) return;
-  const got = found === undefined ? "" : `, but got ${JSON.stringify(found)}`;
-  throw new GatewayWebhookError("contract_broken", `${rule}${got}`);
-}
-
 /** A made-up job. */
 export function madeJob(bytes = 100, id: string = randomUUID()): InboxJob {
   const text = 'é\\"'.repeat(10);
   const body = `{"alarm":"${text.padEnd(bytes, "x")}"}`;
   return { version: 1, id, type: "new_alarm", timestamp: 1_760_000_000, encoding: "utf-8", body };
-}
-
-/** One worker of a queue: its messages run until the case settles them. */
-export class QueueClient {
-  readonly received: QueueMessage[] = [];
-  readonly #ends = new Map<QueueMessage, () => void>();
-  readonly #receiving: Receiving | undefined;
-  readonly #patienceMs: number;
-  #taken = 0;
-  running = 0;
-  mostRunning = 0;
-
-  constructor(
-    driver: QueueDriver<never>,
-    patienceMs: number,
-    { concurrency, leaseMs }: { concurrency: number; leaseMs: number },
-  ) {
-    this.#patienceMs = patienceMs;
-    this.#receiving = driver.receive?.((message) => this.#run(message), {
-      concurrency,
-      leaseMs,
-      onError: () => undefined,
-      onBuried: () => undefined,
-    });
-  }
-
-  #run(message: QueueMessage): Promise<void> {
-    this.received.push(message);
-    this.running += 1;
-    this.mostRunning = Math.max(this.mostRunning, this.running);
-    return new Promise((resolve) => {
-      this.#ends.set(message, () => {
-        this.running -= 1;
-        resolve();
-      });
-    });
-  }
-
-  /** The next message that arrives. */
-  async next(rule: string): Promise<QueueMessage> {
-    const at = this.#taken;
-    for (let waitedMs = 0; this.received.length <= at; waitedMs += LOOK_MS) {
-      ensure(waitedMs < this.#patienceMs, `${rule}: no message came`);
-      await pause(LOOK_MS);
-    }
-    this.#taken += 1;
-    return this.received[at] ?? (await this.next(rule));
-  }
-
-  /** Settles a message and ends its run. */
-  async settle(message: QueueMessage, settlement: QueueSettlement): Promise<boolean> {
-    const isTaken = await message.settle(settlement);
-    this.end(message);
-    return isTaken;
-  }
-
-  end(message: QueueMessage): void {
-    this.#ends.get(message)?.();
-    this.#ends.delete(message);
-  }
-
-  /** Ends every run, and stops. */
-  async stop(timeoutMs?: number): Promise<void> {
-    await this.#receiving?.stop({ timeoutMs });
-  }
-
-  endAll(): void {
-    for (const message of [...this.#ends.keys()]) this.end(message);
-  }
 }
 
 /** The clients of one queue. */
@@ -129,6 +66,8 @@ export class QueueClients {
   readonly holdMs: number;
   readonly #patienceMs: number;
   readonly #clients: QueueClient[] = [];
+  /** How many jobs the engine gave up, as any client was told. */
+  buried = 0;
 
   constructor(made: QueueUnderTest, holdMs: number, patienceMs: number) {
     this.made = made;
@@ -159,6 +98,28 @@ export class QueueClients {
     return this.#start(this.made.otherClient, concurrency, leaseMs);
   }
 
+  /** Starts a worker on a client of its own. */
+  async fresh(): Promise<{ client: QueueClient; kill: () => MaybePromise<void> }> {
+    const made = await this.made.newClient?.();
+    const { driver, kill = () => undefined } = made ?? { driver: this.made.driver };
+    return { client: this.#start(driver, 10, this.holdMs), kill };
+  }
+
+  /** The next message that arrives. Undefined: the engine gives the job up. */
+  async nextOrBuried(client: QueueClient, rule: string): Promise<QueueMessage | undefined> {
+    const isOver = new AbortController();
+    const buried = async (): Promise<undefined> => {
+      while (this.buried === 0 && !isOver.signal.aborted) await pause(LOOK_MS);
+    };
+    const next = client.next(rule);
+    next.catch(() => undefined);
+    try {
+      return await Promise.race([next, buried()]);
+    } finally {
+      isOver.abort();
+    }
+  }
+
   /** Waits for a number of holds. */
   wait(holds: number): Promise<void> {
     return pause(holds * this.holdMs);
@@ -186,7 +147,9 @@ export class QueueClients {
   }
 
   #start(driver: QueueDriver<never>, concurrency: number, leaseMs: number): QueueClient {
-    const client = new QueueClient(driver, this.#patienceMs, { concurrency, leaseMs });
+    const client = new QueueClient(driver, this.#patienceMs, { concurrency, leaseMs }, () => {
+      this.buried += 1;
+    });
     this.#clients.push(client);
     return client;
   }

@@ -1,6 +1,19 @@
-import { ensure, type QueueRule } from "./queue-clients.js";
+import type { QueueMessage } from "../../src/inbox/queue-driver.js";
+import { MAX_CRASHES } from "../../src/inbox/queue-options.js";
+import { ensure, type QueueRule, type QueueUnderTest } from "./queue-clients.js";
 
-/** What a worker may rely on. */
+const STOPS = 30;
+/** A message that was on its way to a worker that crashed or stopped may count too. */
+const FEWEST_CRASHES = 10;
+const needsNewClient = ({ newClient }: QueueUnderTest): string | undefined =>
+  newClient === undefined ? "the queue has no newClient" : undefined;
+
+/** Whether `inboxConsume` gives the job up. */
+function isGivenUp({ crashes = 0 }: QueueMessage): boolean {
+  return crashes > MAX_CRASHES;
+}
+
+/** What a worker may rely on, and what becomes of a job whose workers crash or stop. */
 export const workerRules: Readonly<Record<string, QueueRule>> = {
   concurrency: {
     title: "no more than concurrency messages run at once, and all of them run",
@@ -23,7 +36,7 @@ export const workerRules: Readonly<Record<string, QueueRule>> = {
       const stopping = first.stop().then(() => (isStopped = true));
       await clients.wait(1 / 2);
       ensure(!isStopped, "stop must wait for the message that runs");
-      ensure(await first.settle(message, { result: "done" }), "done must be taken while it stops");
+      await first.done(message, "done must be taken while it stops");
       await stopping;
     },
   },
@@ -59,6 +72,47 @@ export const workerRules: Readonly<Record<string, QueueRule>> = {
       ensure(count === 2, "two jobs wait", count);
       const least = clients.holdMs / 4;
       ensure((oldestMs ?? least) >= least, "the oldest job has waited half a hold", oldestMs);
+    },
+  },
+  "crash-leased": {
+    title:
+      "a job is given up after 15 crashes, although its message comes back while the lease holds",
+    isJudged: needsNewClient,
+    async check(clients) {
+      await clients.put();
+      for (let crashes = 0; ; crashes += 1) {
+        const { client, kill } = await clients.fresh();
+        const message = await clients.nextOrBuried(
+          client,
+          "the job of a crashed worker must come again",
+        );
+        if (message === undefined || isGivenUp(message)) {
+          ensure(crashes >= FEWEST_CRASHES, "a job must survive some crashes", crashes);
+          return;
+        }
+        ensure(crashes <= MAX_CRASHES, "a job must be given up after 15 crashes", message.crashes);
+        await kill();
+        const { client: other } = await clients.fresh();
+        const again = await clients.nextOrBuried(
+          other,
+          "the job of a crashed worker must come again",
+        );
+        if (again !== undefined) await other.postpone(again, clients.holdMs);
+      }
+    },
+  },
+  "stop-leased": {
+    title: "a job that is postponed 30 times, with a stop of its worker each time, is not given up",
+    isJudged: needsNewClient,
+    async check(clients) {
+      await clients.put();
+      for (let stops = 0; stops <= STOPS; stops += 1) {
+        const { client } = await clients.fresh();
+        const message = await clients.nextOrBuried(client, "a postponed job must come again");
+        const isKept = message !== undefined && !isGivenUp(message);
+        ensure(isKept, "a stop of a worker is no crash", stops);
+        if (message !== undefined) await client.postpone(message, clients.holdMs);
+      }
     },
   },
 };

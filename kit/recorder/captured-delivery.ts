@@ -1,9 +1,13 @@
 import type { AuthenticDelivery } from "../../src/answer/observers.js";
-import type { WebhookHeaders } from "../../src/delivery/header-values.js";
-import { readSignedHeaders, isWebhookType } from "../../src/delivery/headers.js";
+import {
+  readSignedHeaders,
+  valuesOf,
+  type WebhookHeaders,
+} from "../../src/delivery/header-values.js";
+import { isWebhookType } from "../../src/delivery/headers.js";
 import type { WebhookOutcome } from "../../src/answer/outcome.js";
 import { readBody } from "../../src/delivery/request.js";
-import { isGatewayTime } from "./placeholder-text.js";
+import { isGatewayTime } from "./placeholders.js";
 
 /** The parts of a delivery that the recorder needs later, when the request may have changed. */
 export interface CapturedDelivery {
@@ -54,12 +58,6 @@ function isWritable(date: Date): boolean {
 }
 
 function contentTypeOf(headers: WebhookHeaders): string | undefined {
-  const value = isHeadersObject(headers)
-    ? headers.get("content-type")
-    : Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
+  const [value] = valuesOf(headers, "content-type");
   return typeof value === "string" && DOCUMENTED_CONTENT_TYPE.test(value) ? value : undefined;
-}
-
-function isHeadersObject(headers: WebhookHeaders): headers is { get(name: string): string | null } {
-  return typeof headers.get === "function";
 }

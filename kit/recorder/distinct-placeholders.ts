@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { findPersonalData } from "./personal-data.js";
 
 /** Digits of a text's number, without `x` at their beginning: that is the 0. */
 const LETTERS = "xabcdefghijklmnopqrstuvwyz";
@@ -14,13 +13,20 @@ export class DistinctPlaceholders {
 
   /** The placeholder of `value`. `common` is the one of all values with its shape, and the first of them gets it. */
   of(value: string, common: string): string {
+    return variantOf(common, this.#numberOf(value, common));
+  }
+
+  /** The placeholder of an unknown key: `key0`, `key1`. */
+  ofKey(key: string): string {
+    return `key${this.#numberOf(key, "")}`;
+  }
+
+  #numberOf(value: string, common: string): number {
     const key = hashOf(common, value);
     const known = this.#numbers.get(key);
-    if (known !== undefined) return variantOf(common, known);
+    if (known !== undefined) return known;
     const counter = hashOf(common);
-    let number = this.#numbers.get(counter) ?? 0;
-    // One number in ten of 13 to 19 digits looks like that of a card. Then one of the next does not.
-    for (let tries = 0; tries < 10 && looksPersonal(variantOf(common, number)); tries++) number++;
+    const number = this.#numbers.get(counter) ?? 0;
     // At the end again, since the oldest are forgotten first.
     this.#numbers.delete(counter);
     this.#numbers.set(counter, number + 1).set(key, number);
@@ -28,12 +34,8 @@ export class DistinctPlaceholders {
       if (this.#numbers.size <= MAX_VALUES) break;
       this.#numbers.delete(oldest);
     }
-    return variantOf(common, number);
+    return number;
   }
-}
-
-function looksPersonal(variant: string): boolean {
-  return /\d{13}/.test(variant) && findPersonalData(variant).length > 0;
 }
 
 /** A hash, so that the memory holds no personal data, and little of a long text. */

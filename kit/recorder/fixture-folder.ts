@@ -4,9 +4,7 @@ import { join } from "node:path";
 
 /** A folder that the recorder adds files to. */
 export interface FixtureFolder {
-  /** Creates the folder if it is missing. */
-  readonly open: () => Promise<void>;
-  /** Adds `<number>-<stem>.json` under the next free number. Resolves to its path. */
+  /** Adds `<number>-<stem>.json` under the next free number, and the folder if it is missing. Resolves to its path. */
   readonly add: (stem: string, text: string) => Promise<string>;
 }
 
@@ -23,10 +21,8 @@ export function createFixtureFolder(directory: string, linkFile: LinkFile = link
   let next: number | undefined;
 
   return {
-    open: async () => {
-      await mkdir(directory, { recursive: true });
-    },
     async add(stem, text) {
+      await mkdir(directory, { recursive: true });
       const hidden = join(directory, `.recording-${randomUUID()}.tmp`);
       try {
         await writeFile(hidden, text, { flag: "wx" });

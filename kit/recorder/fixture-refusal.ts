@@ -1,19 +1,3 @@
-import type { PersonalDataKind } from "./personal-data.js";
-
-/**
- * Personal data that redaction left in a fixture.
- *
- * @experimental
- */
-export interface PersonalDataFinding {
-  readonly kind: PersonalDataKind;
-  /**
-   * Path as in `RedactionRules`: `alarm.payload.matched.value`. A key that no rule names is shown as `*`, since the
-   * key itself may be personal. `body` or `fixture` if the data is not inside one value.
-   */
-  readonly path: string;
-}
-
 /**
  * A delivery that was not recorded, and the reason. Contains no part of its body.
  *
@@ -23,11 +7,6 @@ export type FixtureRefusal = {
   /** X-Webhook-Type; `unknown_type` if it is not documented. */
   readonly type: string;
 } & (
-  | {
-      /** The redacted fixture still looks personal: `keepKeys` or `keepValues` allows too much. */
-      readonly reason: "personal_data";
-      readonly findings: readonly PersonalDataFinding[];
-    }
   | {
       /** The file could not be written. No part of it stays behind if the folder is writable. */
       readonly reason: "write_failed";
@@ -59,9 +38,7 @@ export function refusalSentence(refusal: FixtureRefusal): string {
   if (refusal.reason === "write_failed") {
     return `its file could not be written: ${codeOf(refusal.error)}`;
   }
-  if (refusal.reason !== "personal_data") return SENTENCES[refusal.reason];
-  const places = refusal.findings.map(({ kind, path }) => `${kind} at ${path}`);
-  return `the redacted text still looks personal: ${places.join(", ")}`;
+  return SENTENCES[refusal.reason];
 }
 
 function codeOf(error: unknown): string {
@@ -75,10 +52,9 @@ export function createRefusalWarning(): (refusal: FixtureRefusal) => void {
   return (refusal) => {
     if (said.has(refusal.reason)) return;
     said.add(refusal.reason);
-    const advice = refusal.reason === "personal_data" ? " Keep less with redact." : "";
     const target: Pick<Console, "warn"> = console;
     target.warn(
-      `identity-gateway-webhooks: a delivery was not recorded: ${refusalSentence(refusal)}.${advice} ` +
+      `identity-gateway-webhooks: a delivery was not recorded: ${refusalSentence(refusal)}. ` +
         "Each reason is written once; onRefused is called for each delivery.",
     );
   };

@@ -8,10 +8,9 @@ import { TEST_SECRET } from "../signed-delivery.js";
 import { captureDelivery, recordedType, type CapturedDelivery } from "./captured-delivery.js";
 import { createFixtureFolder } from "./fixture-folder.js";
 import { type FixtureRefusal, createRefusalWarning } from "./fixture-refusal.js";
-import { inspectFixture } from "./inspect-fixture.js";
-import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.js";
+import { createRecordedFixture } from "./recorded-fixture.js";
 import { createRecordingQueue } from "./recording-queue.js";
-import { checkRedactionRules, type Place, type RedactionRules } from "./redaction-rules.js";
+import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
 
 /**
  * Options of `recordFixtures`.
@@ -56,12 +55,11 @@ const OPTIONS = ["directory", "redact", "onRefused", "onRecorded", "secret"];
  *   by symbols of as many bytes), numbers and digit strings by as many nines, booleans by `false`, dates by one
  *   fixed day in the same format. The JSON inside a payload is redacted in the same way. Equal texts and numbers stay
  *   equal, and different ones differ in their last letters or digits (9999, 9998).
- * - Keys that the gateway's document does not name are dropped with their values, unless `redact` keeps them. That
- *   includes all keys of a payload. Of a list only the first 1 000 elements stay.
+ * - Keys that the gateway's document does not name become `key0`, `key1` and so on, unless `redact` keeps them. That
+ *   includes all keys of a payload. Equal keys stay equal. Of a list only the first 1 000 elements stay.
  * - A body that is not JSON or not UTF-8 becomes as many bytes of the same kind. An undocumented X-Webhook-Type
  *   becomes `unknown_type`. Of the other headers only a documented Content-Type stays. The id is new; duplicates
  *   share it with the delivery that was handled.
- * - A fixture that still looks personal (`findPersonalData`) is not written.
  *
  * `expect` is set if a plain receiver gives the fixture the same outcome; an outcome of your handler or store is
  * only in the description. Files are numbered in the order of the answers, appear complete or not at all, and
@@ -84,72 +82,44 @@ export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
     void ignoreFailure(() => tellRefusal(refusal));
   };
 
-  const write = async ({ type }: CapturedDelivery, recorded: RecordedFixture): Promise<void> => {
-    const { stem, fixture } = recorded;
-    const findings = personalDataIn(recorded, rules);
-    if (findings.length > 0) {
-      refuse({ type, reason: "personal_data", findings });
-      return;
-    }
+  const record = async (delivery: CapturedDelivery): Promise<void> => {
+    const { type } = delivery;
     try {
-      const file = await folder.add(stem, formatFixture(fixture));
+      const { stem, fixture } = await fixtureOf(delivery);
+      await write(type, stem, formatFixture(fixture));
+    } catch {
+      refuse({ type, reason: "internal_error" });
+    }
+  };
+
+  const write = async (type: string, stem: string, text: string): Promise<void> => {
+    try {
+      const file = await folder.add(stem, text);
       if (onRecorded !== undefined) void ignoreFailure(() => onRecorded(file));
     } catch (error) {
       refuse({ type, reason: "write_failed", error });
     }
   };
 
-  const record = async (delivery: CapturedDelivery): Promise<void> => {
+  const capture = (delivery: AuthenticDelivery): CapturedDelivery | undefined => {
     try {
-      await folder.open();
-    } catch (error) {
-      refuse({ type: delivery.type, reason: "write_failed", error });
-      return;
-    }
-    try {
-      await write(delivery, await fixtureOf(delivery));
+      return captureDelivery(delivery);
     } catch {
-      refuse({ type: delivery.type, reason: "internal_error" });
+      // A header object of the caller may throw.
+      return undefined;
     }
   };
 
-  const take = (delivery: CapturedDelivery): boolean =>
-    queue.add(delivery.body.length, () => record(delivery));
-
   const observe = (delivery: AuthenticDelivery): void => {
-    let captured: CapturedDelivery | undefined;
-    try {
-      captured = captureDelivery(delivery);
-    } catch {
-      // A header object of the caller may throw.
-    }
+    const captured = capture(delivery);
     if (captured === undefined) {
       refuse({ type: recordedType(delivery.type), reason: "unreadable" });
-    } else if (!take(captured)) {
+    } else if (!queue.add(captured.body.length, () => record(captured))) {
       refuse({ type: captured.type, reason: "overloaded" });
     }
   };
 
   return Object.assign(observe, { flush: queue.flush });
-}
-
-/** What still looks personal in a redacted fixture. */
-export function personalDataIn(recorded: RecordedFixture, rules: Place) {
-  return inspectFixture(inspectedText(recorded), recorded.text, rules);
-}
-
-/**
- * The file without the values that the recorder or the clock wrote. The digits of signatures, ids and times are
- * random: one fixture in a hundred would be refused because of an accidental card number.
- */
-function inspectedText({ fixture }: RecordedFixture): string {
-  const foreign = ["Content-Type", "X-Webhook-Type"];
-  const headers = Object.entries(fixture.headers).filter(([name]) => foreign.includes(name));
-  return formatFixture({
-    ...fixture,
-    receivedAt: new Date(0),
-    headers: Object.fromEntries(headers),
-  });
 }
 
 function checkOptions(given: RecordFixturesOptions): RecordFixturesOptions {

@@ -1,7 +1,6 @@
 import type { Alarm, AlarmEventType } from "../../src/records/alarm.js";
 import { createRandom, type Random } from "../random.js";
-import { BREACH_KINDS, type SampleAlarmKind } from "./sample-breach-kinds.js";
-import { BUREAU_KINDS } from "./sample-bureau-kinds.js";
+import { BREACH_KINDS, BUREAU_KINDS, type SampleAlarmKind } from "./sample-alarm-kinds.js";
 import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
 import { sampleSubject } from "./sample-subject.js";
 import { sampleMoment, secondsBefore, writeTime } from "./sample-times.js";
@@ -18,10 +17,9 @@ export const ALARM_EVENT_TYPES: readonly AlarmEventType[] = KINDS.map(
 );
 
 /**
- * A synthetic alarm as the gateway could send it (the gateway's document, section "Alarm"). Text, `payload`,
- * `severity` and
- * `category_id` fit its `event_type`. Each call without a seed gives another `id` and `original_event_id`; so does each
- * seed, with one of the documented event types. A made-up `id` or `account_id` is from 2 000 000 000 to 2 147 483 647.
+ * A synthetic alarm as the gateway could send it. Text, `payload`, `severity` and `category_id` fit its `event_type`.
+ * Each call without a seed gives another `id` and `original_event_id`; so does each seed, with one of the documented
+ * event types. A made-up `id` or `account_id` is from 2 000 000 000 to 2 147 483 647.
  *
  * ```ts
  * sampleAlarm({ event_type: "iban_hacked", account_id: 42 }, { seed: 7 });

@@ -3,9 +3,10 @@ import {
   isOnlineDataEventType,
   ONLINE_DATA_EVENT_TYPES,
   type KnownOnlineDataEvent,
+  type OnlineDataEvent,
   type OnlineDataEventType,
-  type OnlineDataSeverity,
 } from "../../src/records/online-data-event.js";
+import { EVENT, EVENT_TYPES, type Fields } from "../../src/common/gateway-facts.js";
 import { createRandom } from "../random.js";
 import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
 import { sampleMoment, writeTime, writeTimeAt } from "./sample-times.js";
@@ -20,30 +21,21 @@ export type OnlineDataEventOf<T extends OnlineDataEventType> = Extract<
   { type: T }
 >;
 
-/** The severity of each type (the gateway's document, section "delete_my_data_event"). */
-const SEVERITIES: Readonly<Record<OnlineDataEventType, OnlineDataSeverity>> = {
-  DELETION_REQUEST_SENT: "SUCCESS",
-  USER_MANUAL_INSTRUCTIONS_SENT: "INFO",
-  DATA_DELETED: "SUCCESS",
-  DATA_REAPPEARED: "WARNING",
-  PERSONAL_DATA_FOUND: "WARNING",
-  PERSONAL_DATA_NOT_FOUND: "SUCCESS",
-  POWER_OF_ATTORNEY_SIGNED: "SUCCESS",
-};
-
 const SITES = [
   { site_name: "Example People Search", site_base_url: "https://people-search.example" },
   { site_name: "Example Directory", site_base_url: "https://directory.example" },
   { site_name: "Example Records", site_base_url: "https://records.example" },
 ];
-const NO_SITE = { site_id: null, site_name: null, site_base_url: null };
+const NO_SITE = Object.fromEntries(
+  Object.entries<Fields[string]>(EVENT).flatMap(([field, { ofSite }]) =>
+    ofSite ? [[field, null]] : [],
+  ),
+);
 
 /**
- * A synthetic Online Data event as the gateway could send it (the gateway's document, section "Online Data event"),
- * with the severity
- * of its type and with site fields or null, as the type requires. Each seed gives another `account_id`, from
- * 2 000 000 000 to 2 147 483 647. Without a seed each call gives another `occurred_at`. Overrides appear in the record
- * unchanged.
+ * A synthetic Online Data event as the gateway could send it, with the severity of its type and with site fields or
+ * null, as the type requires. Each seed gives another `account_id`, from 2 000 000 000 to 2 147 483 647. Without a
+ * seed each call gives another `occurred_at`. Overrides appear in the record unchanged.
  *
  * ```ts
  * sampleOnlineDataEvent("DATA_REAPPEARED", { account_id: 42 }).site_id; // number
@@ -60,15 +52,16 @@ export function sampleOnlineDataEvent<T extends OnlineDataEventType>(
   checkOption(isOnlineDataEventType(type), rule);
   const { seed, format, id, accountOf } = checkSampleOptions("sampleOnlineDataEvent", options);
   const random = createRandom(seed);
-  const site = { site_id: 1 + random.below(500), ...random.pick(SITES) };
+  const { severity, hasSite } = EVENT_TYPES[type];
   const occurred = sampleMoment(createRandom(id));
-  return {
+  const event: Readonly<Record<keyof OnlineDataEvent, unknown>> = {
     type,
-    severity: SEVERITIES[type],
+    severity,
     account_id: accountOf(seed),
     client_id: "partner-example",
-    ...(type === "POWER_OF_ATTORNEY_SIGNED" ? NO_SITE : site),
+    site_id: 1 + random.below(500),
+    ...random.pick(SITES),
     occurred_at: format === undefined ? writeTimeAt(occurred, 2) : writeTime(occurred, format),
-    ...overrides,
-  } as unknown as OnlineDataEventOf<T>;
+  };
+  return { ...event, ...(hasSite ? {} : NO_SITE), ...overrides } as unknown as OnlineDataEventOf<T>;
 }

@@ -3,9 +3,7 @@ import { checkOption } from "../option-checks.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 
 /**
- * The gateway's format of a time (the gateway's document, section "Versioning", rules 2 and 3): `legacy` is
- * `YYYY-MM-DD HH:MM:SS`,
- * `standardized` is ISO 8601 with `Z`.
+ * The gateway's format of a time: `legacy` is `YYYY-MM-DD HH:MM:SS`, `standardized` is ISO 8601 with `Z`.
  *
  * @experimental
  */

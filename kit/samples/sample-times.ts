@@ -1,13 +1,12 @@
+import { WEBHOOKS_SINCE_MS } from "../../src/common/gateway-facts.js";
 import type { Random } from "../random.js";
 import type { DateFormat } from "./sample-options.js";
 
-/** 2026-07-08: the gateway sends webhooks since that day (the gateway's document, section "Versioning", rule 7). */
-const FIRST_MS = Date.UTC(2026, 6, 8);
 const SECONDS_IN_90_DAYS = 90 * 86_400;
 
 /** A time within 90 days after that day, in whole seconds. */
 export function sampleMoment(random: Random): Date {
-  return new Date(FIRST_MS + 1000 * random.below(SECONDS_IN_90_DAYS));
+  return new Date(WEBHOOKS_SINCE_MS + 1000 * random.below(SECONDS_IN_90_DAYS));
 }
 
 /** The time `seconds` before another time. */

@@ -22,6 +22,12 @@ export interface WireRequest {
   readonly chunked?: boolean | undefined;
 }
 
+/** The first value of a header, in any letter case. */
+export function headerOf(lines: readonly HeaderLine[], name: string): string | undefined {
+  const lower = name.toLowerCase();
+  return lines.find(([one]) => one.toLowerCase() === lower)?.[1];
+}
+
 /** The answer to a request. */
 export interface WireAnswer {
   readonly status: number;
@@ -49,12 +55,11 @@ export function recordOf(lines: readonly HeaderLine[]): Record<string, string | 
     else given.values.push(value);
   }
   return Object.fromEntries(
-    Array.from(found.values(), ({ name, values }) => [name, onlyOf(values) ?? values]),
+    Array.from(found.values(), ({ name, values }) => {
+      const [only = "", ...more] = values;
+      return [name, more.length === 0 ? only : values];
+    }),
   );
-}
-
-function onlyOf(values: readonly string[]): string | undefined {
-  return values.length === 1 ? values[0] : undefined;
 }
 
 /** A record as header lines, one line for each value. */

@@ -1,113 +1,93 @@
-/** A rule of a contract, before it is bound to a store. */
-export interface Rule {
-  /** The rule, as a sentence. */
-  readonly title: string;
-  /** The rule checks something before its time ends, so slow calls can come too late for it. */
-  readonly isTimed?: true;
-  /** The rule moves the clock by minutes or days, which only a store with `advance` can do. */
-  readonly needsDays?: true;
-}
+/** The rules that check something before its time ends, so slow calls can come too late for them. */
+export const TIMED: readonly string[] = [
+  "claim-again-holds",
+  "retry-after",
+  "takeover",
+  "renew",
+  "release-fenced",
+  "lease-length",
+  "retention",
+];
 
-const rule = (title: string): Rule => ({ title });
-const timed = (title: string): Rule => ({ title, isTimed: true });
-const inDays = (title: string): Rule => ({ title, needsDays: true });
+/** Whether a rule moves the clock by minutes or days, which only a store with `advance` can do. */
+export function needsDays(id: string): boolean {
+  return id.endsWith("-days");
+}
 
 /** The rules of `DeliveryStore`, by the id of their case. */
 export const STORE_RULES = {
   // Claims, takeovers and renewals.
-  "claim-exclusive": rule("a claimed key is in flight for every other owner"),
-  "claim-again": rule(
+  "claim-exclusive": "a claimed key is in flight for every other owner",
+  "claim-again":
     "an owner can claim again what it holds, through any client, and no other owner can",
-  ),
-  "claim-again-holds": timed("a repeated claim holds for a whole lease from then on"),
-  "retry-after": timed("retryAfterMs is what is left of the lease, at most rounded up to seconds"),
-  takeover: timed("a claim after the lease has ended by the store's clock is a takeover"),
-  "takeover-by-itself": rule("a claim by the same owner after its lease has ended is a takeover"),
-  "takeover-remembered": rule("a claim long after the lease has ended is still a takeover"),
-  "takeover-again": rule("a repeated claim of a takeover is a takeover too"),
-  renew: timed("a renewed lease holds for its whole length from the renewal"),
-  "renew-elsewhere": rule("an owner can renew and release its lease through any client"),
-  "renew-ended": rule("an ended lease cannot be renewed"),
-  "renew-fenced": rule("an owner cannot renew the lease of another owner"),
-  "renew-nothing": rule("a key that is unclaimed, released or completed cannot be renewed"),
-  release: rule("a released key can be claimed at once by any client, without a takeover"),
-  "release-takeover": rule(
-    "after a takeover is released each claim is a takeover until the completion",
-  ),
-  "release-fenced": timed("an owner cannot release the lease of another owner"),
-  "release-nothing": rule("the release of an unclaimed key does nothing"),
+  "claim-again-holds": "a repeated claim holds for a whole lease from then on",
+  "retry-after": "retryAfterMs is what is left of the lease, at most rounded up to seconds",
+  takeover: "a claim after the lease has ended by the store's clock is a takeover",
+  "takeover-by-itself": "a claim by the same owner after its lease has ended is a takeover",
+  "takeover-remembered": "a claim long after the lease has ended is still a takeover",
+  "takeover-again": "a repeated claim of a takeover is a takeover too",
+  renew: "a renewed lease holds for its whole length from the renewal",
+  "renew-elsewhere": "an owner can renew and release its lease through any client",
+  "renew-ended": "an ended lease cannot be renewed",
+  "renew-fenced": "an owner cannot renew the lease of another owner",
+  "renew-nothing": "a key that is unclaimed, released or completed cannot be renewed",
+  release: "a released key can be claimed at once by any client, without a takeover",
+  "release-takeover": "after a takeover is released each claim is a takeover until the completion",
+  "release-fenced": "an owner cannot release the lease of another owner",
+  "release-nothing": "the release of an unclaimed key does nothing",
   // A completion counts from any owner, and nothing undoes it.
-  complete: rule("a completed key stays completed for every client, also for its owner"),
-  "complete-stays": rule("neither release, renew nor complete undoes a completion"),
-  "complete-late": rule("a completion is accepted after the lease has ended"),
-  "complete-lost": rule("a completion is accepted after another owner took over"),
-  "complete-unclaimed": rule("a completion is accepted for a key that the store does not know"),
+  complete: "a completed key stays completed for every client, also for its owner",
+  "complete-stays": "neither release, renew nor complete undoes a completion",
+  "complete-late": "a completion is accepted after the lease has ended",
+  "complete-lost": "a completion is accepted after another owner took over",
+  "complete-unclaimed": "a completion is accepted for a key that the store does not know",
   // How long leases and retentions last, and that they end.
-  "lease-length": timed(
-    "neither renewals nor repeated claims add up: each counts from its own time",
-  ),
-  "lease-days": inDays(
-    "a lease of 15 minutes, claimed or renewed, holds for 14 minutes and ends after 15",
-  ),
-  retention: timed(
+  "lease-length": "neither renewals nor repeated claims add up: each counts from its own time",
+  "lease-days": "a lease of 15 minutes, claimed or renewed, holds for 14 minutes and ends after 15",
+  retention:
     "a completion is forgotten after its retention, counted from the completion, and not before",
-  ),
-  "retention-long": rule("a retention of 30 days does not end at once"),
-  "retention-days": inDays(
+  "retention-long": "a retention of 30 days does not end at once",
+  "retention-days":
     "a completion is remembered until the last day of its retention, and forgotten then",
-  ),
-  "claims-days": inDays(
+  "claims-days":
     "a claim that was never settled is remembered for its retention from the last claim on",
-  ),
-  "takeover-days": inDays(
-    "a claim that was never settled is remembered until day 30 of its retention",
-  ),
+  "takeover-days": "a claim that was never settled is remembered until day 30 of its retention",
   // Rules for two clients that call at the same time.
-  "claim-atomic": rule("of many simultaneous claims by two clients one is granted"),
-  "takeover-atomic": rule("of many simultaneous takeovers by two clients one is granted"),
-  "claim-again-atomic": rule(
-    "of many simultaneous claims those of the holder are granted and no others",
-  ),
-  "complete-atomic": rule("no claim is granted during a completion"),
-  "release-atomic": rule("at most one claim is granted during a release, and it holds"),
-  "renew-atomic": rule("an ended lease is not renewed during its takeover"),
+  "claim-atomic": "of many simultaneous claims by two clients one is granted",
+  "takeover-atomic": "of many simultaneous takeovers by two clients one is granted",
+  "claim-again-atomic": "of many simultaneous claims those of the holder are granted and no others",
+  "complete-atomic": "no claim is granted during a completion",
+  "release-atomic": "at most one claim is granted during a release, and it holds",
+  "renew-atomic": "an ended lease is not renewed during its takeover",
   // Keys and owners are distinguished, whatever their text and however many there are.
-  "keys-apart": rule("similar and awkward keys are distinguished"),
-  "keys-late": rule(
-    "keys of up to 128 characters that differ in one late character are distinguished",
-  ),
-  "owners-apart": rule("similar and awkward owners are distinguished"),
-  "keys-many": rule("10 000 keys are all remembered"),
-  sequences: rule("every sequence of up to four calls agrees with the reference store"),
+  "keys-apart": "similar and awkward keys are distinguished",
+  "keys-late": "keys of up to 128 characters that differ in one late character are distinguished",
+  "owners-apart": "similar and awkward owners are distinguished",
+  "keys-many": "10 000 keys are all remembered",
+  sequences: "every sequence of up to four calls agrees with the reference store",
 };
 
 /** The rules of `TransactionalStore`, by the id of their case. */
 export const TRANSACTION_RULES = {
   // Rules for deliveries that come one after the other.
-  commit: rule("a delivery is processed once: its row and its key are committed"),
-  "commit-nothing": rule("a delivery whose handler writes nothing is remembered too"),
-  rollback: rule("a delivery whose handler fails leaves neither a row nor its key"),
-  "rollback-error": rule("process rejects with the very error of the handler, whatever its type"),
-  "rollback-again": rule(
+  commit: "a delivery is processed once: its row and its key are committed",
+  "commit-nothing": "a delivery whose handler writes nothing is remembered too",
+  rollback: "a delivery whose handler fails leaves neither a row nor its key",
+  "rollback-error": "process rejects with the very error of the handler, whatever its type",
+  "rollback-again":
     "a delivery can fail and be tried again as often as it takes, without using up connections",
-  ),
-  "no-takeover": rule("neither a first run nor one after a rollback is a takeover"),
-  retention: timed("a key is forgotten after its retention, and not before"),
-  "retention-long": rule("a retention of 30 days does not end at once"),
-  "retention-days": inDays(
-    "a key is remembered until the last day of its retention, and forgotten then",
-  ),
-  "keys-apart": rule("similar and awkward keys are distinguished"),
-  "keys-late": rule(
-    "keys of up to 128 characters that differ in one late character are distinguished",
-  ),
-  "keys-many": rule("1 500 keys are all remembered"),
+  "no-takeover": "neither a first run nor one after a rollback is a takeover",
+  retention: "a key is forgotten after its retention, and not before",
+  "retention-long": "a retention of 30 days does not end at once",
+  "retention-days": "a key is remembered until the last day of its retention, and forgotten then",
+  "keys-apart": "similar and awkward keys are distinguished",
+  "keys-late": "keys of up to 128 characters that differ in one late character are distinguished",
+  "keys-many": "1 500 keys are all remembered",
   // Rules for deliveries that come at the same time.
-  open: rule("while a delivery is processed, the same delivery is in flight or waits"),
-  "open-own": rule(
+  open: "while a delivery is processed, the same delivery is in flight or waits",
+  "open-own":
     "while a delivery is processed, the same delivery is in flight for its own client too",
-  ),
-  "open-fails": rule("a delivery that fails while the same delivery comes again is not remembered"),
-  race: rule("of many simultaneous deliveries with one key by two clients one is processed"),
-  apart: rule("a delivery that fails rolls back its own writes and no others"),
+  "open-fails": "a delivery that fails while the same delivery comes again is not remembered",
+  race: "of many simultaneous deliveries with one key by two clients one is processed",
+  apart: "a delivery that fails rolls back its own writes and no others",
 };

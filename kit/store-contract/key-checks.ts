@@ -1,47 +1,19 @@
 import { ensure, type StoreChecks, type StoreVerbs } from "./store-verbs.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
-/** All match the grammar of X-Webhook-Id. */
+/** They match the grammar of X-Webhook-Id, or contain `#` as the keys of records and jobs do. */
 export const AWKWARD_KEYS = [
-  "__proto__",
-  "constructor",
-  "toString",
-  "hasOwnProperty",
-  "then",
-  "null",
-  "undefined",
-  ".",
-  "..",
-  "-",
-  "_",
-  "a",
-  "A",
-  "a.b",
-  "a-b",
-  "a_b",
-  "axb",
-  "a.",
+  "__proto__ constructor toString hasOwnProperty then null undefined",
+  ". .. - _ a A a.b a-b a_b axb a.",
   "a".repeat(128),
+  "# a# a#b job#a record#a",
   // Equal as numbers, the last two only in floating point.
-  "0",
-  "00",
-  "-0",
-  "1e3",
-  "1000",
-  "0x10",
-  "16",
-  "9007199254740992",
-  "9007199254740993",
+  "0 00 -0 1e3 1000 0x10 16 9007199254740992 9007199254740993",
   // One UUID in forms that a column of type uuid takes as equal.
-  UUID,
-  UUID.toUpperCase(),
-  UUID.replaceAll("-", ""),
+  `${UUID} ${UUID.toUpperCase()} ${UUID.replaceAll("-", "")}`,
   // Equal under the string hashes of Java and of Bernstein.
-  "Aa",
-  "BB",
-  "ab",
-  "bA",
-];
+  "Aa BB ab bA",
+].flatMap((keys) => keys.split(" "));
 const LONGEST_KEY = 128;
 /** Where columns, indexes and hashes cut a text, and on both sides of it. */
 const CUTS = [8, 16, 20, 32, 36, 40, 48, 64, 100, 127, 128];
@@ -53,20 +25,10 @@ export const LONG_KEYS: readonly [string, ...string[]] = [
   ...PLACES.map((place) => `${SAME.slice(0, place - 1)}b${SAME.slice(place)}`),
 ];
 const AWKWARD_OWNERS = [
-  "a",
-  "A",
-  "a1",
-  "a-1",
-  "aa",
-  "__proto__",
-  "constructor",
-  "0",
-  "null",
-  UUID,
-  UUID.replace(/1$/, "2"),
-  "a".repeat(64),
-  `${"a".repeat(63)}b`,
-];
+  "a A a1 a-1 aa __proto__ constructor 0 null",
+  `${UUID} ${UUID.replace(/1$/, "2")}`,
+  `${"a".repeat(64)} ${"a".repeat(63)}b`,
+].flatMap((owners) => owners.split(" "));
 const KEYS = 10_000;
 
 /** Keys and owners are distinguished, whatever their text and however many there are. */

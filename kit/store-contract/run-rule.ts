@@ -3,7 +3,7 @@ import { GatewayWebhookError, hasCode } from "../../src/common/errors.js";
 import { checkOption } from "../option-checks.js";
 import type { MaybePromise } from "../../src/common/promises.js";
 import type { SkippableTest } from "../run-or-skip.js";
-import type { Rule } from "./contract-rules.js";
+import { needsDays, TIMED } from "./contract-rules.js";
 import type { ContractCase, ContractResult } from "./contract-case.js";
 
 /** How rules are checked, by the id of their case. */
@@ -26,7 +26,8 @@ export type OnClock<Under extends Made> = Under & {
 
 /** How the rules of a contract meet a store. */
 export interface Contract<Id extends string, Under extends Made, Verbs> {
-  readonly rules: Readonly<Record<Id, Rule>>;
+  /** Each rule as a sentence, by the id of its case. */
+  readonly rules: Readonly<Record<Id, string>>;
   readonly checks: Checks<Id, Verbs>;
   readonly makeStore: () => MaybePromise<Under>;
   readonly verbsOf: (made: OnClock<Under>, leaseMs: number) => Verbs;
@@ -52,7 +53,7 @@ export function casesOf<Id extends string, Under extends Made, Verbs>(
 ): readonly ContractCase[] {
   return (Object.keys(contract.rules) as Id[]).map((id) => ({
     id,
-    title: contract.rules[id].title,
+    title: contract.rules[id],
     // The default value keeps run.length at 0: a runner may take a parameter for a callback.
     async run(test: SkippableTest = {}) {
       const result = await runRule(id, contract, contract.leaseMs, 1);
@@ -74,7 +75,6 @@ async function runRule<Id extends string, Under extends Made, Verbs>(
   leaseMs: number,
   attempt: number,
 ): Promise<ContractResult> {
-  const rule = contract.rules[id];
   const made = await contract.makeStore();
   const { advance } = made;
   const startedAt = performance.now();
@@ -84,7 +84,7 @@ async function runRule<Id extends string, Under extends Made, Verbs>(
     return wait(ms);
   };
   try {
-    if (rule.needsDays === true && advance === undefined) {
+    if (needsDays(id) && advance === undefined) {
       return { result: "not_judged", reason: NO_CLOCK };
     }
     const movesClock = advance !== undefined;
@@ -95,7 +95,7 @@ async function runRule<Id extends string, Under extends Made, Verbs>(
   } catch (error) {
     const lateMs = performance.now() - startedAt - waitedMs;
     const isTooLate =
-      rule.isTimed === true &&
+      TIMED.includes(id) &&
       advance === undefined &&
       lateMs >= NEAREST_LOOK * leaseMs &&
       hasCode(error, "contract_broken");

@@ -1,20 +1,42 @@
 import type { Random } from "../random.js";
+import { answeredFields } from "../sending/answered-by.js";
 import { SendError, sendErrorOf, type Sender } from "../sending/target.js";
-import { outcomeOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
+import { linesOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
 import { resultOfStatus } from "../../src/answer/outcome.js";
-import type { UnsentDelivery } from "./delivery-request.js";
+import { namedHeaders } from "../../src/delivery/header-values.js";
+import { sign } from "../../src/signature/secrets.js";
 import { drawFaults, type Fault, type FaultRates } from "./faults.js";
 import type { TwinClock } from "./twin-clock.js";
 import type { TwinAttempt } from "./twin-delivery.js";
+import type { EventBody } from "./twin-event.js";
+import type { ActiveWebhook } from "./twin-webhook.js";
 
 /** A delivery with the settings of its attempts. */
-export interface PlannedDelivery extends UnsentDelivery {
+export interface PlannedDelivery extends EventBody {
+  /** X-Webhook-Id. */
+  readonly id: string;
+  readonly webhook: ActiveWebhook;
   /** The delivery's own random source: its faults do not depend on deliveries that run beside it. */
   readonly random: Random;
   /** How many times each attempt sends the request. */
   readonly times: number;
   /** Whether these requests are sent at the same time or one after another. */
   readonly concurrent: boolean;
+}
+
+/** Builds the request of a delivery at `now`. */
+export async function buildRequest(
+  { id, type, body, webhook }: PlannedDelivery,
+  now: number,
+): Promise<WireRequest> {
+  const timestamp = String(Math.floor(now / 1000));
+  const { secret } = webhook;
+  const headers = {
+    "Content-Type": "application/json",
+    ...namedHeaders({ type, id, timestamp }),
+    ...(secret && namedHeaders({ signature: await sign(secret, { id, timestamp }, body) })),
+  };
+  return { method: "POST", headers: linesOf(headers), body };
 }
 
 /** What an attempt needs from the twin. */
@@ -83,7 +105,7 @@ export async function makeAttempt(
   return records;
 }
 
-type Answered = Pick<TwinAttempt, "status" | "outcome" | "error" | "result">;
+type Answered = Pick<TwinAttempt, "status" | "outcome" | "answeredBy" | "error" | "result">;
 
 const INJECTED: Answered = {
   error: "a network error that the twin injected",
@@ -96,14 +118,12 @@ function readAnswer({ answer }: Exchange): Answered {
     const result = answer.code === "timeout" ? "timeout" : "network_error";
     return { error: answer.message, result };
   }
-  const { status, body } = answer;
-  const outcome = outcomeOf(body);
-  return { status, ...(outcome === undefined ? {} : { outcome }), result: resultOfStatus(status) };
+  return { ...answeredFields(answer), result: resultOfStatus(answer.status) };
 }
 
 /** The result of one request: an answer or an error, and how long it took on the clock. */
 export interface Exchange {
-  readonly answer: Pick<WireAnswer, "status" | "body"> | SendError;
+  readonly answer: Pick<WireAnswer, "status" | "headers" | "body"> | SendError;
   readonly ms: number;
 }
 

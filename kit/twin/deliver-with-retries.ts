@@ -1,7 +1,6 @@
 import type { WireRequest } from "../sending/wire.js";
-import { makeAttempt, type AttemptTools, type PlannedDelivery } from "./attempt.js";
+import { buildRequest, makeAttempt, type AttemptTools, type PlannedDelivery } from "./attempt.js";
 import { endAfter, type UnlistedStatusRule } from "./attempt-result.js";
-import { buildRequest } from "./delivery-request.js";
 import { gapMs, type RetrySchedule } from "./retry-schedule.js";
 import type { Semaphore } from "../../src/common/semaphore.js";
 import { reasonOf, type TwinAttempt, type TwinDelivery, type TwinEnd } from "./twin-delivery.js";

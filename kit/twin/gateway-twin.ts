@@ -1,11 +1,10 @@
 import { checkOption } from "../option-checks.js";
 import { ignoreFailure } from "../../src/common/promises.js";
-import { isDeliveryId } from "../../src/delivery/headers.js";
+import { HEADERS } from "../../src/delivery/headers.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
-import { createRandom } from "../random.js";
+import { createRandom, madeUpDeliveryId, type Random } from "../random.js";
 import { sendOnce, type PlannedDelivery } from "./attempt.js";
 import { deliverWithRetries, type DeliveryTools } from "./deliver-with-retries.js";
-import { drawDeliveryId } from "./delivery-request.js";
 import { Semaphore } from "../../src/common/semaphore.js";
 import { Shutdown } from "./shutdown.js";
 import type { TwinAttempt, TwinDelivery } from "./twin-delivery.js";
@@ -58,10 +57,9 @@ export interface GatewayTwin<Delivered = TwinDelivery> {
 }
 
 /**
- * Makes a twin of the gateway's sender. It makes the same requests, sends again or gives up after the same
- * statuses and follows the same schedule as the gateway (the gateway's document, section "Events", rules 1 to 3). It
- * ignores
- * `Retry-After`, since the document does not say that the gateway obeys it.
+ * Makes a twin of the gateway's sender. It makes the same requests, sends again or gives up after the same statuses
+ * and follows the same schedule as the gateway. It ignores `Retry-After`, since the document does not say that the
+ * gateway obeys it.
  *
  * @example
  * const clock = createVirtualClock(); // 36 hours of retries in milliseconds
@@ -170,9 +168,15 @@ export function startTwin(
 
 function checkId(id: string | undefined, webhooks: number): void {
   if (id === undefined) return;
-  checkOption(isDeliveryId(id), "id must be 1 to 128 characters of [0-9A-Za-z._-]");
+  checkOption(HEADERS.id.fits(id), `id must be ${HEADERS.id.grammar}`);
   checkOption(
     webhooks <= 1,
     "id can be given only if one webhook receives the event: leave it out, since each delivery needs its own id",
   );
+}
+
+/** A made-up X-Webhook-Id. The same seed gives the same id. */
+function drawDeliveryId(random: Random): string {
+  const word = (): string => random.below(4_294_967_296).toString(16).padStart(8, "0");
+  return madeUpDeliveryId(Buffer.from(word() + word() + word() + word(), "hex"));
 }

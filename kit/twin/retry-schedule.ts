@@ -1,11 +1,10 @@
+import { RETRIES } from "../../src/common/gateway-facts.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import type { Random } from "../random.js";
 import { checkOption, numberOption } from "../option-checks.js";
 
 /**
- * When a delivery is sent again (the gateway's document, section "Events", rule 3). The document names neither factor
- * nor
- * jitter.
+ * When a delivery is sent again. The document names neither factor nor jitter.
  *
  * @experimental
  */
@@ -41,13 +40,14 @@ const DELAY = { min: 0, max: 604_800_000 };
 export function checkRetrySchedule(given: RetryOptions = {}): RetrySchedule {
   const names = ["attempts", "firstDelayMs", "maxDelayMs", "factor", "jitter"];
   const own = ownOptions("retry", given, names);
-  const first = { fallback: 10_000, ...DELAY };
-  const longest = { fallback: 14_400_000, ...DELAY };
+  const first = { fallback: RETRIES.firstDelayMs, ...DELAY };
+  const longest = { fallback: RETRIES.maxDelayMs, ...DELAY };
+  const attempts = { fallback: RETRIES.attempts, min: 1, max: 1000 };
   const schedule = {
-    attempts: integerOption("attempts", own.attempts, { fallback: 10, min: 1, max: 1000 }),
+    attempts: integerOption("attempts", own.attempts, attempts),
     firstDelayMs: integerOption("firstDelayMs", own.firstDelayMs, first),
     maxDelayMs: integerOption("maxDelayMs", own.maxDelayMs, longest),
-    factor: numberOption("factor", own.factor, { fallback: 2.48, min: 1, max: 1000 }),
+    factor: numberOption("factor", own.factor, { fallback: RETRIES.factor, min: 1, max: 1000 }),
     jitter: numberOption("jitter", own.jitter, { fallback: 0, min: 0, max: 1 }),
   };
   const isOrdered = schedule.firstDelayMs <= schedule.maxDelayMs;

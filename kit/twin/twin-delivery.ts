@@ -1,3 +1,4 @@
+import { byWhom, type AnsweredBy } from "../sending/answered-by.js";
 import type { Fault } from "./faults.js";
 import type { AttemptResult } from "./attempt-result.js";
 
@@ -24,6 +25,8 @@ export interface TwinAttempt {
   readonly status?: number;
   /** The outcome in the answer's JSON, if it names one. */
   readonly outcome?: string;
+  /** Who gave a 2xx. To the gateway all of them are the same. */
+  readonly answeredBy?: AnsweredBy;
   /** Why no answer arrived. */
   readonly error?: string;
   /** A fault that the twin injected. */
@@ -37,7 +40,7 @@ export interface TwinAttempt {
 /**
  * How a delivery ended. May gain members in a minor version.
  *
- * - `acknowledged`: a 2xx was answered.
+ * - `acknowledged`: a 2xx was answered. `answeredBy` of the last attempt says what is known of who gave it.
  * - `given_up`: a final status was answered, or an unlisted one.
  * - `exhausted`: the last attempt failed.
  * - `stopped`: the twin was stopped first.
@@ -71,13 +74,13 @@ export interface TwinDelivery {
 /** One sentence that says why a delivery ended. `last` is the first request of its last attempt. */
 export function reasonOf(end: TwinEnd, last: TwinAttempt | undefined): string {
   if (last === undefined) return "stopped before the first attempt";
-  const { number, status, error, result } = last;
+  const { number, status, error, result, answeredBy } = last;
   const answer =
     status === undefined ? `no answer (${String(error)})` : `answered ${String(status)}`;
   const at = `${answer} at attempt ${String(number)}`;
   switch (end) {
     case "acknowledged":
-      return at;
+      return at + byWhom(answeredBy);
     case "given_up":
       return result === "final"
         ? `${at}: this status stops the gateway's retries`

@@ -8,7 +8,7 @@ import type { UnlistedStatusRule } from "./attempt-result.js";
 
 /** Options of `createGatewayTwin` that do not depend on how its webhooks are given. */
 export interface CommonTwinOptions {
-  /** When a delivery is sent again. Default the schedule of the gateway's document ("Events", rule 3). */
+  /** When a delivery is sent again. Default the schedule of the gateway's document. */
   readonly retry?: RetryOptions | undefined;
   /**
    * How long a request waits for its answer. The gateway's document names no time-out. Milliseconds, from 1
@@ -16,10 +16,8 @@ export interface CommonTwinOptions {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Whether each attempt gets its own timestamp and signature. Default true, since X-Webhook-Timestamp is
-   * "when the request was built" (the gateway's document, section "Events"). With false each attempt repeats the first
-   * request,
-   * which is stale after minutes.
+   * Whether each attempt gets its own timestamp and signature. Default true, since X-Webhook-Timestamp is "when the
+   * request was built". With false each attempt repeats the first request, which is stale after minutes.
    */
   readonly refreshTimestamp?: boolean | undefined;
   /**
@@ -64,9 +62,7 @@ export interface SingleTargetTwinOptions extends CommonTwinOptions {
  * @experimental
  */
 export interface WebhooksTwinOptions extends CommonTwinOptions {
-  /**
-   * Each active webhook of a type receives every event of that type (the gateway's document, section "Events", rule 1).
-   */
+  /** Each active webhook of a type receives every event of that type. */
   readonly webhooks: readonly TwinWebhook[];
 }
 

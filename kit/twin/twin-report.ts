@@ -10,7 +10,7 @@ export interface TwinReport {
   readonly seed: number;
   /** All deliveries, ordered by event and then by webhook. */
   readonly deliveries: readonly TwinDelivery[];
-  /** How many deliveries were acknowledged. */
+  /** How many deliveries were acknowledged: a 2xx was answered, also by a page. */
   readonly acknowledged: number;
   /** How many deliveries were given up after a final or unlisted status. */
   readonly givenUp: number;

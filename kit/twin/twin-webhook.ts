@@ -1,13 +1,13 @@
 import { checkOption } from "../option-checks.js";
 import { ownOptions } from "../../src/common/option-checks.js";
-import { keyOf } from "../../src/signature/secrets.js";
-import type { SecretKey } from "../../src/signature/signature.js";
-import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
+import { keyOf, type SecretKey } from "../../src/signature/secrets.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
+import type { WebhookType } from "../../src/delivery/headers.js";
 import { createSender } from "../sending/sender.js";
 import type { Sender, WebhookTarget } from "../sending/target.js";
 
 /**
- * A webhook as it is registered at the gateway (the gateway's document, section "Webhook").
+ * A webhook as it is registered at the gateway.
  *
  * @experimental
  */

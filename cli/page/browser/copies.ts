@@ -1,3 +1,4 @@
+import { HEADERS } from "../../../src/delivery/headers.js";
 import type { Delivery } from "./listener-client.js";
 
 /** A text as one word of a POSIX shell. */
@@ -43,6 +44,10 @@ export type Runner = keyof typeof RUNNERS;
 /** Outcomes that a receiver with the test secret gives the same bytes, too. */
 const KEPT = ["unrecognized", "type_mismatch"];
 
+const KEPT_HEADERS = ["content-type"].concat(
+  Object.values(HEADERS).map(({ name }) => name.toLowerCase()),
+);
+
 /** A test that gives a receiver the same body, or the same request if it is not authentic. */
 export function asTest(delivery: Delivery, runner: Runner): string {
   const { id, type = "", headers, body, bodyBase64 = "", outcome, at } = delivery;
@@ -51,7 +56,7 @@ export function asTest(delivery: Delivery, runner: Runner): string {
   const { head, check } = RUNNERS[runner];
   const bytes =
     body === undefined ? `Buffer.from("${bodyBase64}", "base64")` : JSON.stringify(body);
-  const kept = headers.filter(([name]) => /^(?:x-webhook-|content-type$)/i.test(name));
+  const kept = headers.filter(([name]) => KEPT_HEADERS.includes(name.toLowerCase()));
   const request = isSigned
     ? `await signedDelivery({ type: ${JSON.stringify(type)}, body, secret })`
     : `{ headers: ${JSON.stringify(Object.fromEntries(kept))}, body }`;

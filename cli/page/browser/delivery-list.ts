@@ -1,3 +1,5 @@
+import { headerOf } from "../../../kit/sending/wire.js";
+import { HEADERS } from "../../../src/delivery/headers.js";
 import { byId, element } from "./dom.js";
 import type { Delivery } from "./listener-client.js";
 
@@ -59,7 +61,7 @@ export class DeliveryList {
     const before = this.chosen?.attempts.at(-1);
     const rows = new Map<string, Row>();
     for (const one of this.#deliveries) {
-      const id = one.headers.find(([name]) => name.toLowerCase() === "x-webhook-id")?.[1];
+      const id = headerOf(one.headers, HEADERS.id.name);
       const key = one.source === "gateway" && id !== undefined ? `id ${id}` : `seq ${one.seq}`;
       const row = rows.get(key) ?? { key, attempts: [] };
       row.attempts.push(one);

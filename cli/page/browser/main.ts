@@ -43,7 +43,7 @@ function edit({ seq, body = "" }: Delivery): void {
 async function save(delivery: Delivery): Promise<void> {
   const fixture = await fixtureOf(delivery);
   if (fixture === undefined) {
-    say("Not saved: it is not authentic, or still looks personal.");
+    say("Not saved: it is not authentic.");
     return;
   }
   const href = URL.createObjectURL(new Blob([fixture], { type: "application/json" }));

@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import { OUTCOMES } from "../../src/answer/outcome.js";
+import type { WireRequest } from "../sending/wire.js";
+import type { CaseContext } from "./case-context.js";
+import type { ConformanceRules } from "./conformance-rule.js";
+import {
+  driftedClock,
+  ID,
+  missingHeaders,
+  reserializedBody,
+  sampleText,
+  SIGNATURE,
+  unsignedRequest,
+  wrongSecret,
+  type NamedDeliveries,
+} from "./test-deliveries.js";
+
+const NOT_REACHABLE =
+  "The gateway creates a webhook only if its URL is reachable, and may look with GET or HEAD: answer them 200. In Express and Hono mount by app.all, not by app.post.";
+
+/** An unauthenticated request must get no server error and no data. Other methods are refused. */
+export const answerRules: ConformanceRules = {
+  no_server_errors: {
+    level: "should",
+    title: "no unauthenticated request gets a 5xx",
+    why: "Anyone who finds the URL can set off your alerting, until no one looks when a genuine alarm fails.",
+    fix: "Answer 409 to a request that cannot be verified: the server is not at fault.",
+    cause: "fix",
+    async check(context) {
+      const { deliver } = context;
+      const requests: NamedDeliveries = [
+        await wrongSecret(deliver),
+        await unsignedRequest(deliver),
+        await reserializedBody(deliver),
+        ...(await missingHeaders(deliver)),
+        ["a signature that is not hexadecimal", (await deliver()).withHeader(SIGNATURE, "v1=é")],
+        ["an id with a colon", (await deliver()).withHeader(ID, "a:b")],
+        ["half of the JSON", (await deliver()).withBody('{"alarm":')],
+        ["no body", (await deliver()).withBody("")],
+        ["no webhook header at all", (await deliver()).with({ headers: [] })],
+      ];
+      await context.inGroups(requests, async ([name, request]) => {
+        const answer = await context.send(request);
+        if (answer.wire !== undefined && answer.wire.status >= 500) {
+          throw context.unexpected(name, "less than 500", answer);
+        }
+        context.expect(answer.wire !== undefined, name, "an answer", answer);
+      });
+    },
+  },
+  other_methods: {
+    level: "should",
+    title: "a delivery with a method other than POST is refused",
+    why: "The gateway sends only POST. Any other method is a scanner or a mistake.",
+    fix: "Answer 405 to other methods, and 200 without a body to GET and HEAD.",
+    cause: "fix",
+    async whenAccepted(context) {
+      await context.inGroups(["GET", "HEAD"], async (method) => {
+        const request = { method, headers: [], body: undefined };
+        const { result, text, wire } = await context.sendPastLimiter(request);
+        // No failure: the gateway's document does not say how it looks whether the URL is reachable.
+        if (result !== "acknowledged")
+          context.note(`${method} was answered ${String(wire?.status ?? text)}. ${NOT_REACHABLE}`);
+      });
+      await context.inGroups(["PUT", "PATCH", "DELETE"], async (method) => {
+        const delivery = await context.deliver();
+        await context.refuse(method, delivery.with({ method }));
+      });
+    },
+  },
+  redirected_delivery: {
+    level: "should",
+    title: "a GET with the headers of a delivery is not acknowledged",
+    why: "A redirect in front (to https, to www, to a path with a slash) makes many senders repeat a POST as a GET without body. Answered 200, every delivery is lost without a trace.",
+    fix: "Answer 409 to a GET or HEAD with X-Webhook-Id, X-Webhook-Timestamp or X-Webhook-Signature, and log it. Answer 200 only to one without them.",
+    cause: "early",
+    async whenAccepted(context) {
+      const { outcome = "" } = await context.sendGenuine(await context.deliver());
+      // A receiver of this library knows the difference.
+      if (Object.hasOwn(OUTCOMES, outcome)) context.description.level = "must";
+      await context.inGroups(["GET", "HEAD"], async (method) => {
+        const delivery = await context.deliver();
+        const name = `${method} with the headers of a delivery`;
+        const answer = await context.refuse(name, delivery.bodyless(method));
+        if (answer.result === "final") context.note(`${name} was answered ${answer.text}`);
+      });
+    },
+  },
+  no_echo: {
+    level: "should",
+    title: "an answer repeats nothing of the request",
+    why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them.",
+    fix: "Answer a fixed text for each outcome, without a parser message or a stack trace.",
+    async check(context) {
+      const { deliver } = context;
+      // Short, since parsers quote only the beginning of what they cannot read.
+      const marker = `m${randomUUID().slice(-12)}`;
+      const body = context.settings.types.includes("new_alarm")
+        ? sampleText("new_alarm", { text: marker })
+        : sampleText("delete_my_data_event", { client_id: marker });
+      const odd = await deliver({ body });
+      const requests: NamedDeliveries = [
+        ["a genuine delivery", await deliver({ body })],
+        ["a forged delivery", await deliver({ body, secret: "whsec_of_another_webhook" })],
+        ["a delivery without a signature", (await deliver({ body })).withHeader(SIGNATURE)],
+        ["a genuine delivery that is not JSON", await deliver({ body: marker })],
+        ["a genuine delivery without an alarm", await deliver({ body: `{"alarm":["${marker}"]}` })],
+        ["a signature header with a marker", odd.withHeader(SIGNATURE, `v1=${marker}`)],
+      ];
+      await context.inGroups(requests, async ([name, request]) => {
+        const answer = await context.send(request);
+        const { wire } = answer;
+        if (wire === undefined) throw context.unexpected(name, "an answer", answer);
+        const said = [wire.body, ...Object.values(wire.headers)].join("\n");
+        const signature = request.header(SIGNATURE).slice("v1=".length);
+        const repeated = [marker, signature].some((part) => part !== "" && said.includes(part));
+        if (repeated) {
+          throw context.failure("echo", `${name}: the answer repeats part of the request`);
+        }
+      });
+    },
+  },
+  leaked_secret: {
+    title: "no answer contains the secret, as it is, in base64 or in hexadecimal",
+    why: "Anyone who reads it can sign any alarm. Error pages and settings pages show it, and proxies log answers.",
+    fix: "Never put settings or an error's details into an answer, and switch off the framework's debug pages. Then change the secret.",
+    cause: "leak",
+    async check(context) {
+      if (context.suite.secretWatch.isBlind) context.leaveUnjudged("longer_secret");
+      failOnLeak(context);
+      await context.ensureAcceptsGenuine();
+      await context.inGroups(await requestsOfAllKinds(context), async (request) => {
+        await context.sendPastLimiter(request);
+        failOnLeak(context);
+      });
+    },
+  },
+};
+
+function failOnLeak(context: CaseContext): void {
+  const leak = context.suite.secretWatch.take();
+  if (leak === undefined) return;
+  const { caseId, exchange } = leak;
+  if (!context.exchanges.includes(exchange)) context.exchanges.push(exchange);
+  const message = `the answer to a ${exchange.sent.method} of the case ${caseId} contains the secret`;
+  throw context.failure("leak", message);
+}
+
+/** Requests that a receiver answers at different steps. */
+async function requestsOfAllKinds({
+  deliver,
+  settings: { maxBodyBytes },
+}: CaseContext): Promise<readonly WireRequest[]> {
+  const delivery = await deliver();
+  const [[, forged], [, unsigned], drifted] = await Promise.all([
+    wrongSecret(deliver),
+    unsignedRequest(deliver),
+    driftedClock(deliver),
+  ]);
+  return [
+    ...["GET", "HEAD"].map((method) => delivery.bodyless(method)),
+    ...["OPTIONS", "PUT", "DELETE"].map((method) => forged.with({ method })),
+    delivery,
+    delivery,
+    forged,
+    unsigned,
+    ...drifted.map(([, request]) => request),
+    delivery.withHeader(ID),
+    delivery.withHeader(ID, "a:b"),
+    delivery.with({ headers: [] }),
+    forged.withBody(new Uint8Array(2 * maxBodyBytes)),
+    ...(await Promise.all(["{", "null", '{"alarm":null}'].map((body) => deliver({ body })))),
+  ];
+}

@@ -1,0 +1,262 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { RETRIES } from "../../src/common/gateway-facts.js";
+import type { CaseContext } from "./case-context.js";
+import { ConformanceFailure } from "./conformance-case.js";
+import type { HandlerOption } from "./conformance-options.js";
+import { AT_A_TIME, KIND_COPIES, PLAIN_COPIES } from "./duplicates.js";
+import { isRetried, isSafe, saysLater, type ReceiverAnswer } from "./receiver-answer.js";
+import { deliveriesOfEachKind } from "./records.js";
+import {
+  each,
+  inPool,
+  type Delivery,
+  type DeliveryChanges,
+  type Named,
+  type NamedDeliveries,
+} from "./test-deliveries.js";
+
+const RETRIED_BY_QUEUE =
+  "the delivery was acknowledged while its handler failed, and handled afterwards: that is right if it was in a queue that survives the process and whose worker tries again";
+
+/** A delivery and the answers to it. */
+type Answered = readonly [named: Named<Delivery>, answers: readonly ReceiverAnswer[]];
+
+/**
+ * Sends copies of a delivery at the same time while its handler fails, of each kind of record. The gateway must
+ * send each of them again, and the next one must be handled. A 2xx to a duplicate in flight would lose the alarm
+ * too.
+ */
+export async function expectFailureRetried(context: CaseContext): Promise<void> {
+  const plain = await plainDeliveries(context);
+  const kinds = await deliveriesOfEachKind(context);
+  const failing = [
+    ...kinds.map((named) => [named, KIND_COPIES] as const),
+    ...plain.map((named) => [named, PLAIN_COPIES] as const),
+  ];
+  await expectRetriedThenHandled(context, () =>
+    inPool(failing, AT_A_TIME, async ([named, copies]): Promise<Answered> => {
+      const copy = (): Promise<ReceiverAnswer> => context.send(named[1]);
+      return [named, await Promise.all(Array.from({ length: copies }, copy))];
+    }),
+  );
+}
+
+/** Sends a delivery of each type as often as the gateway does, one after another, while its handler fails. */
+export async function expectEachFailureRetried(context: CaseContext): Promise<void> {
+  const plain = await plainDeliveries(context);
+  await expectRetriedThenHandled(context, () =>
+    each(plain, async (named): Promise<Answered> => {
+      const answers: ReceiverAnswer[] = [];
+      while (answers.length < RETRIES.attempts) answers.push(await context.sendAgain(named[1]));
+      return [named, answers];
+    }),
+  );
+}
+
+async function expectRetriedThenHandled(
+  context: CaseContext,
+  work: () => Promise<readonly Answered[]>,
+): Promise<void> {
+  const failed = await whileHandler(context, "whileFailing", work);
+  for (const [[name], answers] of failed) {
+    for (const answer of answers) {
+      if (isSafe(answer) && answer.wire !== undefined) continue;
+      throw context.unexpected(whileFailing(name), "a retryable status", answer);
+    }
+  }
+  await inPool(failed, AT_A_TIME, async ([[name, delivery], answers]) => {
+    const early = answers.find(({ result }) => result === "acknowledged");
+    if (early !== undefined) {
+      return expectHandledByQueue(context, whileFailing(name), delivery.id, early);
+    }
+    const next = await context.acceptInTheEnd(`the next retry, ${name}`, delivery);
+    context.trustOutcome(next, "handled");
+  });
+}
+
+const whileFailing = (name: string): string => `while the handler fails, ${name}`;
+
+/**
+ * A queue may acknowledge a delivery whose handler fails, if its worker tries again. Without a retry of the gateway
+ * the delivery must be handled once after the failure has ended.
+ */
+async function expectHandledByQueue(
+  context: CaseContext,
+  name: string,
+  id: string,
+  early: ReceiverAnswer,
+): Promise<void> {
+  if (early.outcome === "handled") throw context.unexpected(name, "a retryable status", early);
+  const runs = await context.settledRunsOf(id);
+  if (runs === undefined) {
+    context.leaveUnjudged("handled");
+    return;
+  }
+  if (runs === 1) {
+    context.leaveUnjudged("handled_before_answer", RETRIED_BY_QUEUE);
+    return;
+  }
+  const code = runs === 0 ? "acknowledged" : "handled_again";
+  const what = `but handled ${context.timesIn(runs)} after the failure has ended`;
+  throw context.failureAfter(code, name, early, what);
+}
+
+function plainDeliveries({ deliver, settings }: CaseContext): Promise<NamedDeliveries> {
+  return each(settings.types, async (type) => [type, await deliver({ type })] as const);
+}
+
+/** Does `work` under an option that the rule needs. Returns its result, even if the option does not. */
+export async function whileHandler<Result>(
+  context: CaseContext,
+  option: HandlerOption,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  let done: { readonly result: Result } | undefined;
+  try {
+    await context.settings[option]?.(async () => {
+      done = { result: await work() };
+    });
+  } catch (error) {
+    if (error instanceof ConformanceFailure) throw error;
+    throw context.probeFailure(option, error);
+  }
+  if (done === undefined) {
+    const name = context.settings.names[option];
+    throw context.failure("probe_failed", `${name} must call and await its argument`);
+  }
+  return done.result;
+}
+
+/** A delivery whose handler has failed. Undefined for a queue, which may handle it by itself. */
+export async function failedDelivery(
+  context: CaseContext,
+  changes?: DeliveryChanges,
+): Promise<Delivery | undefined> {
+  const delivery = await context.deliver(changes);
+  const send = async () => [await context.send(delivery)];
+  const [answer] = await whileHandler(context, "whileFailing", send);
+  if (answer !== undefined && isRetried(answer)) return delivery;
+  context.leaveUnjudged("handled_before_answer");
+  return undefined;
+}
+
+/** When duplicates arrive of the first delivery whose handler is slow, and of each other one. */
+const DUPLICATES_AFTER_MS = [100, 400];
+const DUPLICATE_AFTER_MS = [100];
+/** No time-out of a handler is as short as this. */
+const AT_ONCE_MS = 50;
+/** A platform that freezes the process may leave the lease of a late failure to end by itself. */
+const LEASE_MS = 60_000;
+/** The answer to the first request may come a little later than the one to a duplicate that waited for it. */
+const SAME_TIME_MS = 100;
+
+/**
+ * Sends a delivery of each kind of record whose handler finishes after the answer, and duplicates of it meanwhile.
+ * None of them may be acknowledged before it is handled. Its later retries must be acknowledged, and it must be
+ * handled once.
+ */
+export async function expectLateSuccessCounts(context: CaseContext): Promise<void> {
+  const kinds = await deliveriesOfEachKind(context);
+  const late = await whileHandler(context, "whileSlow", () => sendWhileTheyRun(context, kinds));
+  ensureNoneGivenUp(context, late);
+  await inPool(late, AT_A_TIME, async ([[name, delivery], [first]]) => {
+    const what = `a retry after the slow handler has finished, ${name}`;
+    const retry = await context.acceptInTheEnd(what, delivery);
+    // "handled" proves nothing here: the late handler may have had its effect as well.
+    context.trustOutcome(retry, "duplicate");
+    if (context.settings.handled !== undefined && first?.result === "acknowledged") {
+      context.note(
+        "the receiver waited for the slow handler: make it slower than the receiver's time-out",
+      );
+    }
+  });
+}
+
+/** The same with handlers that fail after the answer. Each delivery must be sent again, and then be handled once. */
+export async function expectLateFailureReleased(context: CaseContext): Promise<void> {
+  const kinds = await deliveriesOfEachKind(context);
+  // The slow handlers end before `whileSlow` does, so that each of them fails.
+  const late = await whileHandler(context, "whileFailing", () =>
+    whileHandler(context, "whileSlow", () => sendWhileTheyRun(context, kinds)),
+  );
+  ensureNoneGivenUp(context, late);
+  for (const [[name, { id }], answers] of late) {
+    const early = answers.find(({ result }) => result === "acknowledged");
+    if (early === undefined) continue;
+    const runs = await context.settledRunsOf(id);
+    if (runs === 0) {
+      const what = `but handled ${context.timesIn(0)}`;
+      const which = `while the handler is slow and then fails, ${name}`;
+      throw context.failureAfter("not_handled", which, early, what);
+    }
+    if (runs === undefined) throw context.notJudged("handled");
+    throw context.notJudged(
+      "slow_then_failing",
+      "the handler succeeded although it was to be slow and then fail: let it fail after it was slow",
+    );
+  }
+  const atOnce = late.filter(([, [first]]) => (first?.wire?.ms ?? Infinity) < AT_ONCE_MS);
+  // A receiver that is busy may put off some of them at once.
+  const isFailure = atOnce.some(([, [first]]) => first !== undefined && !saysLater(first));
+  if (isFailure || atOnce.length === late.length) context.leaveUnjudged("slow_then_failing");
+  await inPool(late, AT_A_TIME, async ([[name, delivery]]) => {
+    const what = `a retry after a late failure, ${name}`;
+    const next = await context.acceptInTheEnd(what, delivery, undefined, LEASE_MS);
+    context.trustOutcome(next, "handled");
+  });
+}
+
+/** All at the same time, since each of them waits for its handler. */
+function sendWhileTheyRun(
+  context: CaseContext,
+  deliveries: NamedDeliveries,
+): Promise<readonly Answered[]> {
+  return inPool(deliveries, deliveries.length, async (named) => {
+    const afterMs = named === deliveries[0] ? DUPLICATES_AFTER_MS : DUPLICATE_AFTER_MS;
+    return [named, await sendWhileItRuns(context, named, afterMs)];
+  });
+}
+
+/**
+ * Sends a delivery whose handler is slow, duplicates while it runs, and a retry after the first answer, when it
+ * may still run. Returns the answers, the one to the first request first.
+ */
+async function sendWhileItRuns(
+  context: CaseContext,
+  [name, delivery]: Named<Delivery>,
+  duplicatesAfterMs: readonly number[],
+): Promise<readonly ReceiverAnswer[]> {
+  const attempt = (): Promise<ReceiverAnswer> => context.sendAgain(delivery);
+  const first = attempt();
+  const ensureNotEarly = async (answer: ReceiverAnswer): Promise<ReceiverAnswer> => {
+    if (answer.result !== "acknowledged") return answer;
+    await Promise.race([first, wait(SAME_TIME_MS)]);
+    if ((await context.runsOf(delivery.id)) !== 0) return answer;
+    // A queue that survives the process acknowledges each of them before it is handled, the first one too.
+    const isQueued =
+      (await first).result === "acknowledged" && (await context.runsOf(delivery.id)) === 0;
+    if (!isQueued) {
+      const which = `a duplicate while the handler is slow, ${name}`;
+      const what = "although it is not handled yet";
+      throw context.failureAfter("acknowledged_early", which, answer, what);
+    }
+    return answer;
+  };
+  const duplicates = duplicatesAfterMs.map(async (afterMs) => {
+    await wait(afterMs);
+    return ensureNotEarly(await attempt());
+  });
+  const answers = await Promise.all([first, ...duplicates]);
+  if (!isRetried(answers[0])) return answers;
+  return [...answers, await ensureNotEarly(await attempt())];
+}
+
+function ensureNoneGivenUp(context: CaseContext, late: readonly Answered[]): void {
+  for (const [[name], answers] of late) {
+    for (const answer of answers) {
+      if (isSafe(answer)) continue;
+      const which = `while the handler is slow, ${name}`;
+      throw context.unexpected(which, "2xx or a retryable status", answer);
+    }
+  }
+}

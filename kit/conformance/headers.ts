@@ -1,0 +1,95 @@
+import type { ConformanceRules } from "./conformance-rule.js";
+import { each, ID, missingHeaders, SIGNATURE, TIMESTAMP, TYPE } from "./test-deliveries.js";
+
+const HEX = "0123456789abcdef".repeat(4);
+
+type Values = readonly (readonly [header: string, ...values: string[]])[];
+
+/** Invalid values of each header. */
+const MALFORMED: Values = [
+  [ID, "", "a:b", "a b", "a,b", "é", "../../etc/passwd", "__proto__"],
+  [ID, "x".repeat(129), "x".repeat(4_000)],
+  [TIMESTAMP, "", "-1760000000", "1.76e9", "0x68e77800", "1760000000000", "NaN"],
+  [TIMESTAMP, "2026-07-08T10:00:00Z"],
+  [SIGNATURE, HEX, `v1=${HEX.slice(1)}`, `v1=${HEX}0`, `v1=${HEX.slice(1)}g`],
+  [SIGNATURE, `v2=${HEX}`, `V1=${HEX}`, `v1= ${HEX}`, "é".repeat(67)],
+];
+
+/** Malformed headers that are close to right ones, in Unix seconds. */
+function malformedAt(seconds: number): Values {
+  const [time, hex] = [String(seconds), seconds.toString(16)];
+  return [
+    [ID, "", "a:b", "x".repeat(4_000)],
+    [TIMESTAMP, "", "NaN", `-${time}`, `+${time}`, `${time}.5`, `${time}abc`, `${time}e0`],
+    [TIMESTAMP, `${time}000`, `0x${hex}`, new Date(seconds * 1_000).toISOString()],
+  ];
+}
+
+function pairsOf(values: Values) {
+  return values.flatMap(([name, ...all]) => all.map((value) => [name, value] as const));
+}
+
+const GRAMMAR_FIX =
+  "Accept only an id of `[0-9A-Za-z._-]`, a timestamp of digits, and a signature of `v1=` and 64 hexadecimal digits.";
+
+/** A request with missing, malformed or ambiguous webhook headers must be refused. */
+export const headerRules: ConformanceRules = {
+  missing_headers: {
+    title: "a delivery without its id or timestamp is refused",
+    why: "Without an id a duplicate cannot be recognised. Both headers are part of what is signed.",
+    fix: "Refuse a request without one of these headers before you do anything else with it.",
+    refuse: async ({ deliver }) =>
+      (await missingHeaders(deliver)).filter(([name]) => !name.endsWith(TYPE)),
+  },
+  missing_type: {
+    level: "should",
+    title: "a delivery without its type is refused",
+    why: "The gateway always sends this header.",
+    fix: "Refuse a request without one of the webhook headers.",
+    refuse: async ({ deliver }) =>
+      (await missingHeaders(deliver)).filter(([name]) => name.endsWith(TYPE)),
+  },
+  malformed_headers: {
+    title: "malformed headers are refused",
+    why: "An unexpected value ends up in the receiver's store, its log or its calculations.",
+    fix: GRAMMAR_FIX,
+    refuse: ({ deliver }) =>
+      each(pairsOf(MALFORMED), async ([name, value]) => {
+        const delivery = await deliver();
+        const id = name === ID ? value : delivery.id;
+        return [labelOf(name, value), delivery.withHeader(name, value).with({ id })] as const;
+      }),
+  },
+  signed_malformed_headers: {
+    level: "should",
+    title: "malformed headers are refused even if the signature covers them",
+    why: "Only the gateway can send them, but a timestamp that is no number may pass every check of its age, and an empty id makes all deliveries duplicates of one.",
+    fix: GRAMMAR_FIX,
+    refuse: ({ deliver, settings: { secret, now } }) =>
+      each(pairsOf(malformedAt(Math.floor(now() / 1_000))), async ([name, value]) => {
+        const signed = (await deliver()).withHeader(name, value).signedWith(secret);
+        return [labelOf(name, value), signed.with({ id: signed.header(ID) })] as const;
+      }),
+  },
+  repeated_headers: {
+    level: "should",
+    title: "a webhook header with two values is refused",
+    why: "A proxy may use one value and the receiver the other.",
+    fix: "Refuse a request with a repeated webhook header, as two lines or joined with a comma.",
+    refuse: async ({ deliver }) => {
+      const pairs = await each([ID, TIMESTAMP, TYPE, SIGNATURE], async (name) => {
+        const delivery = await deliver();
+        const value = delivery.header(name);
+        return [
+          [`${name}, the right one first`, delivery.withHeader(name, value, "other")],
+          [`${name}, the right one last`, delivery.withHeader(name, "other", value)],
+        ] as const;
+      });
+      return pairs.flat();
+    },
+  },
+};
+
+function labelOf(name: string, value: string): string {
+  return `${name}: ${value.length > 80 ? `${value.length} characters` : value}`;
+}

@@ -1,0 +1,152 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { CaseContext } from "./case-context.js";
+import { KeptConnection, sendRawRequest, type RawForm } from "./connections.js";
+import { expectEachHandledOnce } from "./duplicates.js";
+import { isRetried, saysLater, type ReceiverAnswer } from "./receiver-answer.js";
+import { each, ID, SIGNATURE, wrongSecret, type Delivery } from "./test-deliveries.js";
+
+/** How many uploads are under way at the same time. */
+const UPLOADS = 8;
+
+/** Waits in small steps, since the receiver may be in this process and needs its turns. */
+async function whileReceiverReads(): Promise<void> {
+  for (let step = 0; step < 30; step++) await wait(15);
+}
+
+/** Sends the first halves of several bodies, then the second ones in the same order. */
+export async function expectUploadsToldApart(context: CaseContext, url: URL): Promise<void> {
+  const atHalf: (() => void)[] = [];
+  const halfway = (): Promise<void> =>
+    new Promise((resolve) => {
+      atHalf.push(resolve);
+      if (atHalf.length < UPLOADS) return;
+      void whileReceiverReads().then(() => {
+        for (const finish of atHalf) finish();
+      });
+    });
+  const pairs = await each(await context.ofAllTypes(UPLOADS), async (delivery) => {
+    const connection = new KeptConnection(url, context.settings);
+    const send = () => connection.sendInHalves(delivery, halfway);
+    const answer = await context.sendBy(delivery, send);
+    connection.close();
+    return [delivery, answer] as const;
+  });
+  // A receiver that is busy may refuse some of them, but not all.
+  if (pairs.every(([, answer]) => isRetried(answer) && !saysLater(answer))) {
+    const text = pairs[0]?.[1].text ?? "";
+    const message = `none of ${UPLOADS} uploads at the same time was accepted: ${text}`;
+    throw context.failure("not_accepted", message);
+  }
+  await expectEachHandledOnce(context, pairs, "at the same time");
+}
+
+/** No network between two servers pauses longer, as long as it works. */
+const PAUSE_MS = 2_000;
+
+/** Sends a delivery of which half the body comes after a pause, and does something meanwhile. */
+export async function sendWithPause(
+  context: CaseContext,
+  connection: KeptConnection,
+  meanwhile: () => Promise<void> = () => Promise.resolve(),
+): Promise<readonly [Delivery, ReceiverAnswer]> {
+  const delivery = await context.deliver();
+  // Before the stalled request itself runs out of time, which would let the others go on.
+  const limitMs = Math.max(PAUSE_MS, 0.7 * context.settings.timeoutMs);
+  let work: Promise<void> = Promise.resolve();
+  const seen = { isLate: false };
+  const pause = async (): Promise<void> => {
+    work = meanwhile();
+    const isOver = Promise.allSettled([work, wait(PAUSE_MS)]).then(() => false);
+    seen.isLate = await Promise.race([isOver, wait(limitMs, true, { ref: false })]);
+  };
+  const answer = await context.sendBy(delivery, () => connection.sendInHalves(delivery, pause));
+  if (seen.isLate) {
+    const message = `a delivery beside a stalled upload: no answer in ${limitMs} ms`;
+    throw context.failure("no_answer", message);
+  }
+  await work;
+  return [delivery, answer];
+}
+
+/** Parameters that switch checks off in real receivers. */
+const QUERY =
+  "test debug dev dry_run mock skip skip_signature skip_verification no_verify internal admin bypass healthcheck".split(
+    " ",
+  );
+
+export async function expectQueryNotTrusted(context: CaseContext, url: URL): Promise<void> {
+  await context.inGroups(["1", "true"], async (value) => {
+    const changed = new URL(url);
+    for (const name of QUERY) changed.searchParams.set(name, value);
+    const [, forged] = await wrongSecret(context.deliver);
+    const send = () => sendRaw(context, changed, forged);
+    await context.refuse(`the query ${changed.search}`, forged, send);
+  });
+}
+
+/** For another host, or for none, another site on the server may answer, with any status. */
+export async function expectOtherHostNotHandled(
+  context: CaseContext,
+  url: URL,
+  host: string,
+): Promise<void> {
+  const [, forged] = await wrongSecret(context.deliver);
+  const form: RawForm = { host, version: host === "" ? "1.0" : "1.1" };
+  const answer = await context.sendPastLimiter(forged, () => sendRaw(context, url, forged, form));
+  const runs = await context.runsOf(forged.id);
+  if ((runs ?? 0) > 0 || answer.outcome === "handled") {
+    const name = host === "" ? "HTTP/1.0 without a host" : `the host ${host}`;
+    throw context.failureAfter("wrongly_handled", name, answer, "and the forgery was handled");
+  }
+}
+
+/** Sends a delivery byte for byte, with header lines that no HTTP client would write. */
+export function sendRaw(
+  context: CaseContext,
+  url: URL,
+  delivery: Delivery,
+  form?: RawForm,
+): Promise<ReceiverAnswer> {
+  return context.sendBy(
+    delivery,
+    () => sendRawRequest(url, context.settings, delivery, form),
+    true,
+  );
+}
+
+/**
+ * A proxy may pass requests on as HTTP/1.0. A receiver may take an old protocol, or a request without a host, for a
+ * health check from inside.
+ */
+export const HTTP_1_0: RawForm = { version: "1.0" };
+
+/** Header lines that no HTTP client would send must do no harm. */
+export const INVALID_HEADERS: readonly (readonly [
+  name: string,
+  header: string,
+  change: (value: string) => string,
+])[] = [
+  ["a control character in the id", ID, (value) => `${value}\u0001`],
+  ["a byte beyond ASCII in the id", ID, (value) => `${value}\u00e9`],
+  [
+    "a signature folded over two lines",
+    SIGNATURE,
+    (value) => `${value.slice(0, 20)}\r\n ${value.slice(20)}`,
+  ],
+];
+
+/** Some servers end the id at a NUL. That is harmless, since the rest is the id that was signed. */
+export async function expectNulDoesNoHarm(context: CaseContext, url: URL): Promise<void> {
+  const delivery = await context.deliver();
+  await context.accept("a delivery", delivery);
+  const withNul = delivery.withHeader(ID, `${delivery.id}\u0000`);
+  const answer = await context.sendPastLimiter(withNul, () => sendRaw(context, url, withNul));
+  const runs = await context.runsOf(delivery.id);
+  const runsWithNul = await context.runsOf(`${delivery.id}\u0000`);
+  if (runs === undefined || runsWithNul === undefined) {
+    if (answer.result === "acknowledged") context.leaveUnjudged("handled");
+  } else if (runs + runsWithNul !== 1) {
+    const what = "and the delivery was handled again";
+    throw context.failureAfter("id_changed", "a NUL after the id", answer, what);
+  }
+}
