@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { apiReports } from "../api/api-reports.js";
+import { ENTRY_TABLES, readmeWithEntries } from "./entry-tables.js";
 import { listenPage } from "./listen-page.js";
 import { monitoringPage } from "./monitoring-page.js";
 import { outcomesPage } from "./outcomes-page.js";
@@ -28,7 +29,8 @@ const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>>
   "docs/outcomes.md": outcomesPage,
   "docs/monitoring.md": monitoringPage,
   "docs/performance.md": (now) => performancePage(now, results()),
-  "README.md": (now) => readmeWithPerformance(now, results()),
+  ...ENTRY_TABLES,
+  "README.md": (now) => readmeWithEntries(readmeWithPerformance(now, results())),
   "cli/page/page-html.ts": listenPage,
   "docs/doctor.svg": () => doctorPicture(inRepository("dist/cli.js")),
 };

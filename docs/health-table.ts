@@ -19,7 +19,7 @@ const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readon
       what: "types in `expectEvery` without a handled delivery for longer than that, or since the start",
     },
     body_consumed: { what: "`body_consumed`", of: "the requests" },
-    secret_unavailable: { what: "`secret_unavailable`", of: "the requests" },
+    secret_unavailable: { what: "`secret_unavailable` of documented types", of: "the requests" },
     store_failing: {
       what: "failed claims and completions",
       of: "the deliveries that need the store",

@@ -5,8 +5,8 @@ import {
   JOB_METRICS,
   JobTally,
   QUEUE_METRICS,
-} from "../src/telemetry/opentelemetry/job-metrics.js";
-import { SPAN_ATTRIBUTES } from "../src/telemetry/opentelemetry/attributes.js";
+} from "../src/telemetry/opentelemetry/instruments.js";
+import { SPAN_ATTRIBUTES } from "../src/telemetry/opentelemetry/spans.js";
 import { Tally } from "../src/telemetry/tally.js";
 
 interface Row {
@@ -25,6 +25,7 @@ export function metricRows(): readonly Row[] {
     startedAtMs: () => 0,
     refusedMs: () => 0,
     inFlight: () => 0,
+    waiting: () => 0,
     completionsPending: () => 0,
   };
   const namesOf = (series: readonly { readonly attributes: object }[]) =>

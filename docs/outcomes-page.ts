@@ -1,10 +1,15 @@
 import { REQUEST_FILE } from "../cli/explain-page.js";
-import { OUTCOMES, type WebhookOutcome } from "../src/answer/outcome.js";
+import {
+  OUTCOMES,
+  VARIANTS,
+  type OutcomeRule,
+  type WebhookOutcome,
+} from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 
 const INTRODUCTION = `# Outcomes
 
-Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and at the start of the log line. This page has one section for each outcome. It is generated from the tables that the log and the command line use.\n\n\`doctor\` sends about 1 950 requests, and the endpoint handles about 850 made-up deliveries as if they were real: do not run it against production.`;
+Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and at the start of the log line. This page has one section for each outcome. It is generated from the tables that the log and the command line use.\n\nA delivery that the gateway counts as received, and that is in no log of yours, has no outcome: something in front answered it 2xx. [Answers that are not ours](answers.md#answers-that-are-not-ours)\n\n\`doctor\` sends about 1 950 requests, and the endpoint handles about 850 made-up deliveries as if they were real: do not run it against production.`;
 
 /** The text of docs/outcomes.md, generated from the tables of outcomes. */
 export function outcomesPage(): string {
@@ -14,9 +19,12 @@ export function outcomesPage(): string {
 
 function sectionOf(outcome: WebhookOutcome): string {
   const { causes, command } = OUTCOME_CAUSES[outcome];
+  const variants = Object.values(VARIANTS).filter((variant) => variant.outcome === outcome);
   return [
     `## ${outcome}`,
-    `${OUTCOMES[outcome].message} ${answerOf(outcome)} ${logOf(outcome)}`,
+    ...[OUTCOMES[outcome], ...variants].map(
+      (rule) => `${rule.message} ${answerOf(rule)} ${logOf(outcome, rule)}`,
+    ),
     ...(causes.length === 0
       ? []
       : ["Usual causes:", causes.map((cause) => `- ${cause}`).join("\n")]),
@@ -25,16 +33,14 @@ function sectionOf(outcome: WebhookOutcome): string {
   ].join("\n\n");
 }
 
-function answerOf(outcome: WebhookOutcome): string {
-  const { status, rejectStatus, retryAfterMs } = OUTCOMES[outcome];
+function answerOf({ status, rejectStatus, retryAfterMs }: OutcomeRule): string {
   const delay = retryAfterMs === undefined ? "" : " with `Retry-After`";
   const rejected =
     rejectStatus === undefined ? "" : `, or ${rejectStatus} with \`unverifiable: "reject"\``;
   return `Answered ${status}${delay}${rejected}.`;
 }
 
-function logOf(outcome: WebhookOutcome): string {
-  const { log, rateLimit } = OUTCOMES[outcome];
+function logOf(outcome: WebhookOutcome, { log, rateLimit }: OutcomeRule): string {
   if (outcome === "unhandled") return "One warning for each type.";
   if (log === undefined) return "Not logged.";
   const level = log === "warn" ? "a warning" : "an error";

@@ -1,4 +1,5 @@
 import { TARGETS, type Target } from "../bench/src/targets.js";
+import { putBetween } from "./put-between.js";
 
 /** What `npm run bench`, `npm run bench -- stores` and `npm run bench -- queues` have written. */
 export interface BenchResults {
@@ -21,15 +22,15 @@ export function performancePage(page: string, { table, stores, queues }: BenchRe
   const reasons = table
     .split("\n")
     .filter((line) => decides.some(({ label }) => line.startsWith(`- MISSED, ${label}:`)));
-  const rows = [...firstTable(table).filter((line, at) => at < 2 || isShown(line)), ""];
-  const shown = [captionOf(table), "", ...rows, ...(reasons.length === 0 ? [] : [...reasons, ""])];
-  const withRatios = putBetween(page, "bench/results/table.md", shown);
-  const withStores = putBetween(withRatios, "bench/results/stores.md", [
-    ...[captionOf(stores), "", ...firstTable(stores), ""],
-  ]);
-  return putBetween(withStores, "bench/results/queues.md", [
-    ...[captionOf(queues), "", ...firstTable(queues), ""],
-  ]);
+  const rows = firstTable(table).filter((line, at) => at < 2 || isShown(line));
+  const shown = [captionOf(table), rows.join("\n"), reasons.join("\n")].filter(
+    (part) => part !== "",
+  );
+  const whole = (results: string): string =>
+    [captionOf(results), firstTable(results).join("\n")].join("\n\n");
+  const withRatios = putBetween(page, "bench/results/table.md", shown.join("\n\n"));
+  const withStores = putBetween(withRatios, "bench/results/stores.md", whole(stores));
+  return putBetween(withStores, "bench/results/queues.md", whole(queues));
 }
 
 /** The README with its three rows made anew between their marks. */
@@ -37,7 +38,7 @@ export function readmeWithPerformance(readme: string, { stores }: BenchResults):
   const rows = firstTable(stores).filter(
     (line, at) => at < 2 || README_STORES.some((store) => line.startsWith(`| ${store} |`)),
   );
-  return putBetween(readme, "bench/results/stores.md", [...rows, ""]);
+  return putBetween(readme, "bench/results/stores.md", rows.join("\n"));
 }
 
 /** The first line: which Node, which machine, when. */
@@ -50,14 +51,4 @@ function firstTable(results: string): readonly string[] {
   const start = lines.findIndex((line) => line.startsWith("|"));
   const length = lines.slice(start).findIndex((line) => !line.startsWith("|"));
   return lines.slice(start, length === -1 ? undefined : start + length);
-}
-
-/** Replaces what stands between `<!-- name -->` and `<!-- /name -->`. */
-function putBetween(document: string, name: string, lines: readonly string[]): string {
-  const [start, end] = [`<!-- ${name} -->\n`, `<!-- /${name} -->`];
-  const from = document.indexOf(start);
-  const to = document.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`the document lacks ${start.trim()}`);
-  const before = document.slice(0, from + start.length);
-  return `${before}\n${lines.join("\n")}\n${document.slice(to)}`;
 }

@@ -8,7 +8,7 @@ import { nodeHandler } from "identity-gateway-webhooks/node";
 import { pgBossQueue } from "identity-gateway-webhooks/pg-boss";
 import { postgresStore } from "identity-gateway-webhooks/postgres";
 import pg from "pg";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 
 const connectionString = process.env["DATABASE_URL"] ?? "postgres://localhost/postgres";
 const boss = new PgBoss(connectionString);

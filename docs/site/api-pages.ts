@@ -2,17 +2,18 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { Application, type TypeDocOptions } from "typedoc";
 import type { PluginOptions } from "typedoc-plugin-markdown";
-import { TYPED } from "../../tsup.config.js";
-import { apiIndex } from "./api-index.js";
+import { ENTRIES } from "../../release/entries.js";
 import { REPOSITORY } from "./navigation.js";
 import type { StagedPage } from "./stage.js";
 
 const PACKAGE = "identity-gateway-webhooks";
 
-/** The source file of each entry that has types, by its import. */
-function entries(): readonly (readonly [entry: string, file: string])[] {
-  return TYPED.map(([name, file]) => [name === "index" ? PACKAGE : `${PACKAGE}/${name}`, file]);
-}
+/** Each entry by its import, which names its page. */
+const PAGES = ENTRIES.map(({ name, file, what }) => ({
+  ...{ file, what },
+  entry: name === "index" ? PACKAGE : `${PACKAGE}/${name}`,
+  page: name === "index" ? PACKAGE : name,
+}));
 
 /**
  * Writes a page for each entry of the package to `api/` in the folder of the site: an example, then what the
@@ -24,7 +25,7 @@ export async function writeApiPages(folder: string): Promise<readonly StagedPage
   const api = path.join(folder, "api");
   const options: Partial<TypeDocOptions & PluginOptions> = {
     plugin: ["typedoc-plugin-markdown"],
-    entryPoints: entries().map(([, file]) => path.join(REPOSITORY, file)),
+    entryPoints: PAGES.map(({ file }) => path.join(REPOSITORY, file)),
     tsconfig: path.join(REPOSITORY, "api/tsconfig.declarations.json"),
     outputs: [{ name: "markdown", path: api }],
     ...{ excludeExternals: true, excludePrivate: true, excludeInternal: true },
@@ -37,32 +38,29 @@ export async function writeApiPages(folder: string): Promise<readonly StagedPage
   const app = await Application.bootstrapWithPlugins(options);
   const project = await app.convert();
   if (project === undefined) throw new Error("TypeDoc cannot read the sources");
-  for (const [entry, file] of entries()) {
+  for (const { page, file } of PAGES) {
     const source = file.replace(/\.ts$/, "");
     const module = project.children?.find(
       ({ name }) => source === name || source === `${name}/index`,
     );
     if (module === undefined) throw new Error(`TypeDoc has no module for ${file}`);
-    module.name = nameOf(entry);
+    module.name = page;
   }
   await app.generateOutputs(project);
-  writeFileSync(path.join(api, "index.md"), apiIndex(entries().map(([entry]) => nameOf(entry))));
-  return entries().map(([entry]) => {
+  const rows = PAGES.map(({ page, what }) => `| [${page}](${page}.md) | ${what} |`);
+  const index = ["# API", "", "| import | what for |", "| --- | --- |", ...rows, ""];
+  writeFileSync(path.join(api, "index.md"), index.join("\n"));
+  return PAGES.map(({ entry, page }) => {
     const example = exampleOf(entry);
     if (example === undefined) throw new Error(`there is no example of ${entry}`);
-    const file = path.join(api, `${nameOf(entry)}.md`);
+    const file = path.join(api, `${page}.md`);
     const [, ...rest] = readFileSync(file, "utf8").trimStart().split("\n");
     // TypeDoc counts the type XErrorCode as a second XError.code, and links to #xerrorcode-1.
     const body = rest.join("\n").replaceAll(/\(#(\w+errorcode)-1\)/g, "(#$1)");
     const text = `# ${entry}\n\n\`\`\`ts\n${example}\`\`\`\n${body}`;
     writeFileSync(file, text);
-    return { to: `api/${nameOf(entry)}`, title: entry, text };
+    return { to: `api/${page}`, title: entry, text };
   });
-}
-
-/** The last part of an entry's import, which names its page. */
-function nameOf(entry: string): string {
-  return entry.split("/").at(-1) ?? entry;
 }
 
 /**

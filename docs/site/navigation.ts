@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { ENTRIES } from "../../release/entries.js";
 
 /** Path of the checkout. */
 export const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
@@ -24,7 +25,9 @@ interface Part {
 const docs = (...names: readonly string[]): Page[] =>
   names.map((name) => ({ file: `docs/${name}.md`, to: name }));
 
-const STORES = ["sqlite", "redis", "postgresql", "mysql", "dynamodb", "d1"];
+const STORES = ENTRIES.flatMap(({ plugs = [] }) => plugs)
+  .filter(({ kind }) => kind === "lease")
+  .map(({ page }) => page.replace(/^docs\/|\.md$/g, ""));
 
 const PARTS: readonly Part[] = [
   {
@@ -48,10 +51,7 @@ const PARTS: readonly Part[] = [
   },
   {
     title: "Stores and queues",
-    pages: [
-      ...docs("stores", ...STORES.map((store) => `stores/${store}`)),
-      ...docs("inbox", "faults"),
-    ],
+    pages: [...docs("stores", ...STORES), ...docs("inbox", "faults")],
   },
   {
     title: "Understand",

@@ -16,8 +16,11 @@ import { createLedger } from "./ledger.js";
 import { deliverAcrossRestart } from "./restart.js";
 import type { Result } from "./table.js";
 
-/** Longer than a process takes to start, so that the lease of the killed one still holds. */
-const LEASE_MS = 3_000;
+/**
+ * Longer than a process takes to start, so that the lease of the killed one still holds. A claim may take half of it,
+ * and dynalite is slow.
+ */
+const leaseMsOf = ({ store }: StorePlace): number => (store === "dynamodb" ? 12_000 : 3_000);
 
 /** Kills a receiver and starts it again on the same store. The store is new, and removed in the end. */
 export async function showRestart(store: StoreName, url: string | undefined): Promise<Result> {
@@ -46,7 +49,7 @@ export async function showRestart(store: StoreName, url: string | undefined): Pr
 async function show(place: StorePlace, effects: string): Promise<Result> {
   const ledger = createLedger();
   const startedAt = performance.now();
-  const restart = await deliverAcrossRestart({ place, effects, leaseMs: LEASE_MS }, ledger);
+  const restart = await deliverAcrossRestart({ place, effects, leaseMs: leaseMsOf(place) }, ledger);
   return {
     headline: `The gateway delivers to ${restart.url}\nThe receiver remembers in ${nameOf(place)}`,
     sections: restart.sections,
