@@ -1,4 +1,4 @@
-// What an edge function ships: the receiver with its Fetch adapter, zod and lru-cache inside.
+// What an edge function ships: the receiver with its Fetch adapter, and lru-cache inside.
 const bundle = {
   path: ["dist/index.js", "dist/fetch.js"],
   import: {
@@ -34,47 +34,17 @@ const node = (config) => ({
   tsconfigRaw: "{}",
 });
 
-/** @type {import("esbuild").Plugin} */
-const leaveOutLazyParts = {
-  name: "leave-out-lazy-parts",
-  setup(build) {
-    build.onResolve({ filter: /./ }, ({ kind, path }) =>
-      kind === "dynamic-import" ? { path, external: true } : undefined,
-    );
-  },
-};
-
 export default [
   {
     ...bundle,
     name: "createWebhookReceiver + fetchHandler, bundled for the edge",
-    limit: "42 kB",
+    limit: "38 kB",
     modifyEsbuildConfig: edge,
-  },
-  {
-    ...bundle,
-    name: "the part that is loaded before a record needs the schemas",
-    limit: "34 kB",
-    /** @param {import("esbuild").BuildOptions} config */
-    modifyEsbuildConfig: (config) => ({
-      ...edge(config),
-      plugins: [...(config.plugins ?? []), leaveOutLazyParts],
-    }),
   },
   {
     ...lambda,
     name: "lambdaHandler with the memory store, in one file",
-    limit: "42 kB",
+    limit: "38 kB",
     modifyEsbuildConfig: node,
-  },
-  {
-    ...lambda,
-    name: "the part of that file that runs before a record needs the schemas",
-    limit: "34 kB",
-    /** @param {import("esbuild").BuildOptions} config */
-    modifyEsbuildConfig: (config) => ({
-      ...node(config),
-      plugins: [...(config.plugins ?? []), leaveOutLazyParts],
-    }),
   },
 ];

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
+import { transform } from "esbuild";
 import { defineConfig } from "tsup";
 import esm from "./tsup.config.js";
 
@@ -31,9 +32,10 @@ async function keepKitOnce(): Promise<void> {
     if (names.length < 2) throw new Error(`${chunk}.js has no list of exports`);
     const wrapper = `import cjs from "./${chunk}.cjs";\nexport const { ${names.join(", ")} } = cjs;\n`;
     await writeFile(`dist/${chunk}.js`, wrapper);
-    const code = await readFile(`dist/${chunk}.cjs`, "utf8");
-    const linked = code.replaceAll(/require\("\.\/([\w-]+)\.cjs"\)/g, (whole, file: string) =>
-      kitChunks.includes(file) ? whole : `require("#dist/${file}")`,
+    // Not minified: an uncaught error would print the whole file, which is one line.
+    const { code } = await transform(esm, { format: "cjs", target: "node20" });
+    const linked = code.replaceAll(/require\("\.\/([\w-]+)\.js"\)/g, (_whole, file: string) =>
+      kitChunks.includes(file) ? `require("./${file}.cjs")` : `require("#dist/${file}")`,
     );
     await writeFile(`dist/${chunk}.cjs`, linked);
   }
@@ -46,6 +48,7 @@ export default defineConfig({
   // The command line and its page are run and never required.
   entry: files
     .filter((file) => file.endsWith(".js") && !/^(?:cli|page-html-.*)\.js$/.test(file))
+    .filter((file) => !kitChunks.includes(file.slice(0, -".js".length)))
     .map((file) => `dist/${file}`),
   outDir: "dist",
   format: "cjs",
@@ -58,10 +61,6 @@ export default defineConfig({
   external: ["#crypto", /^node:/],
   removeNodeProtocol: false,
   outExtension: () => ({ js: ".cjs" }),
-  esbuildOptions(options) {
-    // Makes `import()` a `require` inside a function: Jest's CommonJS refuses `import()` without a flag.
-    options.supported = { ...options.supported, "dynamic-import": false };
-  },
   esbuildPlugins: [
     {
       name: "keep-files-apart",

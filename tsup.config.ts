@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import { defineConfig } from "tsup";
 import { listenPage } from "./docs/listen-page.js";
+import { ENTRIES } from "./release/entries.js";
 
 /**
  * Packages whose code is inlined, so that a receiver's install stays small. Only the kit and the command line
@@ -76,6 +77,35 @@ async function mergeCore(): Promise<void> {
   }
 }
 
+/**
+ * Names each chunk that several entries share: after its room and last file, such as `chunk-inbox-consume.js`, or
+ * after the folder of its rooms, such as `chunk-kit.js`.
+ */
+async function nameChunks(): Promise<void> {
+  const files = readdirSync("dist", { recursive: true, encoding: "utf8" });
+  const scripts = files.filter((name) => name.endsWith(".js"));
+  const names = new Map<string, string>();
+  for (const chunk of scripts.filter((name) => /^chunk-[A-Z0-9]{8}\.js$/.test(name))) {
+    const code = await readFile(`dist/${chunk}`, "utf8");
+    const sources = Array.from(code.matchAll(/^\/\/ (?:src\/)?(\S+)\.ts$/gm), ([, source = ""]) =>
+      source.split("/"),
+    );
+    const rooms = new Set(sources.map((parts) => parts.slice(0, -1).join("/")));
+    const parts = sources.at(-1) ?? [];
+    const name = `chunk-${(rooms.size > 1 ? parts.slice(0, 1) : parts.slice(-2)).join("-")}.js`;
+    if (parts.length < 2 || [...names.values()].includes(name)) {
+      throw new Error(`${chunk} would be ${name}`);
+    }
+    names.set(chunk, name);
+  }
+  for (const file of scripts) {
+    const code = await readFile(`dist/${file}`, "utf8");
+    const named = code.replaceAll(/chunk-[A-Z0-9]{8}\.js/g, (chunk) => names.get(chunk) ?? chunk);
+    await writeFile(`dist/${names.get(file) ?? file}`, named);
+    if (names.has(file)) rmSync(`dist/${file}`);
+  }
+}
+
 // `npm run generate` makes this file too, but builds first. Knip and tests read this configuration as well: written
 // anew without a change, the file would be younger than the build, and `npm run check` would build once more.
 const PAGE = "cli/page/page-html.ts";
@@ -85,54 +115,15 @@ if ((await readFile(PAGE, "utf8").catch(() => "")) !== page) await writeFile(PAG
 // Messages lead to pages of this site (src/common/pages.ts).
 const { homepage } = JSON.parse(await readFile("package.json", "utf8")) as { homepage?: string };
 
-/** Knip finds the entries by this name. */
-const entries = {
+// The ESM build. Its entries share their chunks, so that every subpath has the same classes.
+// `tsup.cjs.config.ts` makes CommonJS of it.
+export default defineConfig({
   entry: {
-    index: "src/index.ts",
-    schemas: "src/records/standard-schemas.ts",
-    express: "adapters/express.ts",
-    hono: "adapters/hono.ts",
-    node: "adapters/node.ts",
-    fetch: "adapters/fetch.ts",
-    fastify: "adapters/fastify.ts",
-    koa: "adapters/koa.ts",
-    nestjs: "adapters/nestjs/index.ts",
-    "aws-lambda": "adapters/aws-lambda/index.ts",
-    adapter: "adapters/http/index.ts",
-    redis: "src/stores/redis/index.ts",
-    postgres: "src/stores/postgres/index.ts",
-    sqlite: "src/stores/sqlite/index.ts",
-    mysql: "src/stores/mysql/index.ts",
-    dynamodb: "src/stores/dynamodb/index.ts",
-    cloudflare: "src/inbox/cloudflare/index.ts",
-    inbox: "src/inbox/index.ts",
-    "pg-boss": "src/inbox/pg-boss/index.ts",
-    bullmq: "src/inbox/bullmq/index.ts",
-    nats: "src/inbox/nats/index.ts",
-    rabbitmq: "src/inbox/rabbitmq/index.ts",
-    sqs: "src/inbox/sqs/index.ts",
-    opentelemetry: "src/telemetry/opentelemetry/index.ts",
-    management: "src/management/index.ts",
-    shadow: "adapters/shadow/shadow.ts",
-    testing: "kit/index.ts",
-    // A fixed name: decode.ts requires the CommonJS file after a failed import.
-    validation: "src/records/validation.ts",
+    ...Object.fromEntries(ENTRIES.map(({ name, file }) => [name, file])),
     cli: "cli/main.ts",
     "crypto/node": "src/signature/crypto/node.ts",
     "crypto/web": "src/signature/crypto/web.ts",
   },
-};
-const UNTYPED = ["validation", "cli", "crypto/node", "crypto/web"];
-
-/** The source file of each entry that has types, by its name. */
-export const TYPED: readonly (readonly [name: string, file: string])[] = Object.entries(
-  entries.entry,
-).filter(([name]) => !UNTYPED.includes(name));
-
-// The ESM build. Its entries share their chunks, so that every subpath has the same classes.
-// `tsup.cjs.config.ts` makes CommonJS of it.
-export default defineConfig({
-  ...entries,
   format: "esm",
   target: "node20",
   platform: "neutral",
@@ -142,6 +133,7 @@ export default defineConfig({
   define: { HOMEPAGE: JSON.stringify(homepage?.replace(/\/?$/, "/") ?? "") },
   onSuccess: async () => {
     await mergeCore();
+    await nameChunks();
     await writeLicences();
   },
   // Bundled, the choice between the crypto backends would be made here, for every platform.
@@ -150,7 +142,7 @@ export default defineConfig({
   // Of the declarations that `npm run build` makes first: tsup would make each by itself, which takes four times as long.
   dts: {
     entry: Object.fromEntries(
-      TYPED.map(([name, file]) => [name, `reports/types/${file.replace(/\.ts$/, ".d.ts")}`]),
+      ENTRIES.map(({ name, file }) => [name, `reports/types/${file.replace(/\.ts$/, ".d.ts")}`]),
     ),
   },
 });

@@ -20,8 +20,9 @@ const ON_EACH_SERVER = [
   "test/package/fixtures.test.ts",
   "test/kit/conformance-adapters.slow.test.ts",
 ];
-/** They register OpenTelemetry's API and its context, of which a process has one. Each has a process of its own. */
+/** They register OpenTelemetry's API and its context, of which a process has one, or replace a module. */
 const ALONE = [
+  "test/delivery/header-more.test.ts",
   "test/adapters/telemetry.test.ts",
   "test/telemetry/{metrics,open-telemetry-options,spans}.test.ts",
 ];

@@ -11,7 +11,10 @@ const PROCESSES = 5;
 const ROUNDS = 81;
 /** The bounds, as ratios. */
 const MUST: Partial<Record<Variant, number>> = {
-  ...{ before: 1.01, channel: 1.01, text: 1.15, metrics: 1.15, spansToByHand: 1.3 },
+  before: 1.01,
+  text: 1.15,
+  metrics: 1.15,
+  spansToByHand: 1.3,
 };
 
 const { values } = parseArgs({ options: { before: { type: "string" } } });

@@ -19,8 +19,6 @@ const WARM_UP_ROUNDS = 40;
 async function makerOf(name: Variant): Promise<() => WebhookReceiver> {
   switch (name) {
     case "nothing":
-      return () => withoutChannel(() => receiverOf(core));
-    case "channel":
       return () => receiverOf(core);
     case "before": {
       const index = pathToFileURL(`${String(before)}/dist/index.js`).href;
@@ -65,17 +63,6 @@ function receiverOf(
   telemetry?: WebhookTelemetry,
 ): WebhookReceiver {
   return createWebhookReceiver({ secret: SECRET, handlers, telemetry });
-}
-
-/** As on a runtime without tracing channels. */
-function withoutChannel<Result>(make: () => Result): Result {
-  const { getBuiltinModule } = process;
-  Object.assign(process, { getBuiltinModule: undefined });
-  try {
-    return make();
-  } finally {
-    Object.assign(process, { getBuiltinModule });
-  }
 }
 
 /** What the SDK of a user runs: spans in batches, and an exporter that drops them. */
@@ -156,8 +143,7 @@ async function caseOf(name: Variant) {
   );
 }
 
-const BASES: Partial<Record<Variant, Variant>> = { channel: "nothing", spansToByHand: "byHand" };
-const base = BASES[variant] ?? "channel";
+const base = variant === "spansToByHand" ? "byHand" : "nothing";
 const cases = [await caseOf(base), await caseOf(variant)];
 const samples = await measureRounds(cases, { rounds, warmUp: WARM_UP_ROUNDS });
 const result: PairResult = {

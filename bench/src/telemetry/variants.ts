@@ -1,8 +1,7 @@
 /** What is measured, each beside the same receiver without it. */
 export const VARIANTS = {
-  nothing: "no telemetry, no channel",
+  nothing: "no telemetry",
   before: "the tally: this build ÷ the one before",
-  channel: "a channel without listener ÷ no channel",
   text: "metricsText, read once",
   metrics: "openTelemetry({ spans: false }) with an SDK",
   noop: "openTelemetry() without an SDK",

@@ -1,5 +1,5 @@
 import pg from "pg";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import type * as inboxes from "identity-gateway-webhooks/inbox";
 import type * as pgBossInbox from "identity-gateway-webhooks/pg-boss";
 import { POOL_SIZE } from "../engines/engine.js";

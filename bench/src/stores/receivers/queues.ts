@@ -2,7 +2,7 @@ import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import amqplib from "amqplib";
 import { Queue } from "bullmq";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import type * as inboxes from "identity-gateway-webhooks/inbox";
 import type * as nats from "identity-gateway-webhooks/nats";
 import type * as rabbitmq from "identity-gateway-webhooks/rabbitmq";
