@@ -7,7 +7,7 @@ import { runCommands } from "./commands.js";
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 /** What the build is made of. */
 const SOURCES =
-  /^(?:src|adapters|kit|cli)\/.*\.(?:ts|css|html)$|^(?:package(?:-lock)?\.json|ts(?:up|config)[.\w]+)$/;
+  /^(?:src|adapters|kit|cli)\/.*\.(?:ts|css|html)$|^release\/(?:entries|frameworks)\.ts$|^(?:package(?:-lock)?\.json|ts(?:up|config)[.\w]+)$/;
 /** The file that `npm run build` writes last. */
 const LAST_BUILT = "dist/index.d.cts";
 
@@ -16,6 +16,7 @@ const CHECKS = [
   "eslint .",
   "tsc",
   "tsc -p cli/page/browser",
+  "tsx release/check-entries.ts",
   "tsx docs/generate.ts --check",
   "prettier --check .",
   "size-limit",
@@ -30,7 +31,7 @@ function changedAt(file: string): number {
 }
 
 function isBuilt(): boolean {
-  const folders = ["src", "adapters", "kit", "cli"].flatMap((folder) =>
+  const folders = ["src", "adapters", "kit", "cli", "release"].flatMap((folder) =>
     readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" }).map(
       (file) => `${folder}/${file}`,
     ),

@@ -1,12 +1,14 @@
-// The programs that `npm run test:all` needs beside Node. Run by itself it prints the Debian packages of the missing
-// ones on one line, which `.ci/run` installs.
+// The servers that stores and queues are tested on, and the programs that `npm run test:all` needs beside Node. Run by
+// itself it prints the Debian packages of the missing ones on one line, which `.ci/run` installs.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Mode } from "./faults/plan/mode.js";
+import type { StoreServer } from "./faults/stores/store-server.js";
 
 /** A program, or several that come together. */
-interface Engine {
+interface Program {
   readonly name: string;
   /** Package of Debian. */
   readonly debian: string;
@@ -23,28 +25,134 @@ const postgresFolders = existsSync(POSTGRES)
   ? readdirSync(POSTGRES).map((version) => path.join(POSTGRES, version, "bin"))
   : [];
 
-const ENGINES: readonly Engine[] = [
-  {
+/** What stores and queues run on. Its code is loaded when it starts. */
+interface EngineServer {
+  readonly name: string;
+  readonly program?: Omit<Program, "name">;
+  /** The folder of test/platforms/ that has it or its client. */
+  readonly folder?: string;
+  /** Starts one, with the address that test/platforms/peers/receivers connect to. */
+  readonly start?: () => Promise<{
+    readonly address: object;
+    readonly close: () => Promise<unknown>;
+  }>;
+  /** Starts the one that the receivers of a mode of test/faults share. `file` is the path for SQLite. */
+  readonly startForFaults?: (mode: Mode, file: string) => Promise<StoreServer>;
+}
+
+const HOST = "127.0.0.1";
+
+/** Those that `release/entries.ts` names. */
+export const ENGINES: Readonly<Record<string, EngineServer>> = {
+  postgres: {
     name: "PostgreSQL",
-    debian: "postgresql",
-    commands: ["initdb", "postgres"],
-    folders: postgresFolders,
+    program: {
+      debian: "postgresql",
+      commands: ["initdb", "postgres"],
+      folders: postgresFolders,
+    },
+    async start() {
+      const { startPostgres } = await import("./support/postgres/postgres-server.js");
+      const { port, close } = await startPostgres();
+      return { address: { url: `postgres://postgres@${HOST}:${String(port)}/postgres` }, close };
+    },
+    startForFaults: async (mode) =>
+      (await import("./faults/stores/postgres.js")).openPostgres(mode),
   },
-  { name: "PgBouncer", debian: "pgbouncer", commands: ["pgbouncer"], folders: ["/usr/sbin"] },
-  {
+  mysql: {
     name: "MariaDB",
-    debian: "mariadb-server",
-    commands: ["mariadbd", "mariadb-install-db"],
-    folders: ["/usr/sbin"],
+    program: {
+      debian: "mariadb-server",
+      commands: ["mariadbd", "mariadb-install-db"],
+      folders: ["/usr/sbin"],
+    },
+    async start() {
+      const { startMysql } = await import("./support/mysql/mysql-server.js");
+      const { port, close } = await startMysql();
+      return { address: { host: HOST, port }, close };
+    },
+    startForFaults: async ({ setup }) =>
+      (await import("./faults/stores/mysql.js")).openMysql(setup),
   },
-  { name: "Redis", debian: "redis-server", commands: ["redis-server"] },
-  { name: "NATS", debian: "nats-server", commands: ["nats-server"], folders: ["/usr/sbin"] },
-  {
+  sqlite: {
+    name: "SQLite",
+    startForFaults: async ({ setup }, file) =>
+      (await import("./faults/stores/sqlite.js")).openSqlite(setup, file),
+  },
+  redis: {
+    name: "Redis",
+    program: { debian: "redis-server", commands: ["redis-server"] },
+    async start() {
+      const { startRedisServer } = await import("./support/redis/redis-server.js");
+      const { port, close } = await startRedisServer({ "maxmemory-policy": "noeviction" });
+      return { address: { host: HOST, port }, close };
+    },
+    startForFaults: async (mode) => (await import("./faults/stores/redis.js")).openRedis(mode),
+  },
+  "redis-http": {
+    name: "Redis over HTTP",
+    folder: "upstash",
+    async start() {
+      const { startRedisServer } = await import("./support/redis/redis-server.js");
+      const { startRedisHttpFront } = await import("./support/redis/http-front.js");
+      const redis = await startRedisServer();
+      const { url, token, close } = await startRedisHttpFront(redis.url);
+      return { address: { url, token }, close: () => close().then(redis.close) };
+    },
+  },
+  dynamodb: {
+    name: "DynamoDB (dynalite)",
+    folder: "dynamodb",
+    async start() {
+      const { startDynalite } = await import("./support/dynamodb/dynalite-server.js");
+      const { url, close } = await startDynalite({ inMemory: true });
+      return { address: { url }, close };
+    },
+    startForFaults: async () => (await import("./faults/stores/dynamodb.js")).openDynamodb(),
+  },
+  nats: {
+    name: "NATS",
+    program: { debian: "nats-server", commands: ["nats-server"], folders: ["/usr/sbin"] },
+    async start() {
+      const { startNatsServer } = await import("./support/nats/nats-server.js");
+      const { url, close } = await startNatsServer();
+      return { address: { servers: url }, close };
+    },
+    startForFaults: async (_mode, file) =>
+      (await import("./faults/stores/brokers.js")).openNats(file),
+  },
+  rabbitmq: {
     name: "RabbitMQ",
-    debian: "rabbitmq-server",
-    commands: ["rabbitmq-server", "epmd"],
-    folders: ["/usr/lib/rabbitmq/bin"],
+    program: {
+      debian: "rabbitmq-server",
+      commands: ["rabbitmq-server", "epmd"],
+      folders: ["/usr/lib/rabbitmq/bin"],
+    },
+    async start() {
+      const { startRabbitmq } = await import("./support/rabbitmq/rabbitmq-server.js");
+      const { url, close } = await startRabbitmq();
+      return { address: { url }, close };
+    },
+    startForFaults: async (_mode, file) =>
+      (await import("./faults/stores/brokers.js")).openRabbitmq(file),
   },
+  sqs: {
+    name: "SQS (fauxqs)",
+    folder: "sqs",
+    async start() {
+      const { startSqs } = await import("./support/inbox/sqs-engine.js");
+      const { url, close } = await startSqs();
+      return { address: { url }, close };
+    },
+  },
+  workerd: { name: "workerd", folder: "cloudflare" },
+};
+
+const PROGRAMS: readonly Program[] = [
+  ...Object.values(ENGINES).flatMap(({ name, program }) =>
+    program === undefined ? [] : [{ name, ...program }],
+  ),
+  { name: "PgBouncer", debian: "pgbouncer", commands: ["pgbouncer"], folders: ["/usr/sbin"] },
   { name: "Chromium", debian: "chromium", commands: ["chromium"] },
   { name: "Prometheus", debian: "prometheus", commands: ["prometheus", "promtool"] },
   { name: "a C++ compiler", debian: "g++", commands: ["g++"] },
@@ -71,7 +179,7 @@ const ENGINES: readonly Engine[] = [
 
 const PATH = (process.env["PATH"] ?? "").split(path.delimiter);
 
-function isThere({ commands, folders = [], check }: Engine): boolean {
+function isThere({ commands, folders = [], check }: Program): boolean {
   const found = commands.every((command) =>
     [...PATH, ...folders].some((folder) => existsSync(path.join(folder, command))),
   );
@@ -85,9 +193,9 @@ function isThere({ commands, folders = [], check }: Engine): boolean {
   }
 }
 
-/** The engines that this machine lacks. */
-export const missingEngines = ENGINES.filter((engine) => !isThere(engine));
+/** The programs that this machine lacks. */
+export const missingPrograms = PROGRAMS.filter((program) => !isThere(program));
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  process.stdout.write(`${missingEngines.map(({ debian }) => debian).join(" ")}\n`);
+  process.stdout.write(`${missingPrograms.map(({ debian }) => debian).join(" ")}\n`);
 }

@@ -1,7 +1,7 @@
 // Run by `npm run test:all`: says what the machine lacks, and makes what the tests need and the repository does not
 // hold. All at once, since the compiler of the SQLite driver alone takes as long as the rest.
 import { runCommands } from "./commands.js";
-import { missingEngines } from "./engines.js";
+import { missingPrograms } from "./engines.js";
 
 const COMMANDS = [
   "tsx test/support/sqlite/build-driver.ts",
@@ -9,11 +9,11 @@ const COMMANDS = [
   "tsx test/platforms/install-for-tests.ts",
 ];
 
-if (missingEngines.length > 0) {
-  const lines = missingEngines.map(({ name, debian }) => `  ${name} (Debian: ${debian})\n`);
+if (missingPrograms.length > 0) {
+  const lines = missingPrograms.map(({ name, debian }) => `  ${name} (Debian: ${debian})\n`);
   process.stderr.write(
     `Not on this machine, so the tests that need it do not run:\n${lines.join("")}` +
-      `Install all: apt-get install ${missingEngines.map(({ debian }) => debian).join(" ")}\n`,
+      `Install all: apt-get install ${missingPrograms.map(({ debian }) => debian).join(" ")}\n`,
   );
   if (process.env["CI"] === "true") process.exit(1);
 }

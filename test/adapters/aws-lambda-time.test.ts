@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { lambdaHandler } from "../../adapters/aws-lambda/index.js";
-import type { LambdaHandlerOptions } from "../../adapters/aws-lambda/lambda-handler.js";
 import type { LambdaResult, LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
 import {
   memoryStore,
@@ -52,7 +51,7 @@ interface Invocation {
 
 async function invoke(
   receiver: WebhookReceiver,
-  options?: LambdaHandlerOptions,
+  options?: Parameters<typeof lambdaHandler>[1],
   timeoutMs?: number,
 ): Promise<Invocation> {
   const event = await eventOf();

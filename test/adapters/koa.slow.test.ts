@@ -96,7 +96,7 @@ describe.each([
         return (await fetch(url, init)).status;
       }),
     );
-    expect(statuses).toEqual([200, 200, 200, 405, 405]);
+    expect(statuses).toEqual([200, 409, 409, 405, 409]);
     expect(errors).toEqual([]);
   });
 

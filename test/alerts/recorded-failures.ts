@@ -99,6 +99,13 @@ export const MORE_FAILURES: readonly (readonly [
   ["handlers ask for each delivery again", "GatewayWebhookHandlerFailing", request("retry_later")],
   ["no handler is free", "GatewayWebhookHandlerSlow", request("overloaded")],
   [
+    "a burst finds no place",
+    "GatewayWebhookOverloaded",
+    besides((recording, minute) => {
+      if (minute === 3) recording.add("gateway_webhook_overloaded_total", { attempt: "2" }, 455);
+    }),
+  ],
+  [
     "one replica has another secret",
     "GatewayWebhookNotAuthentic",
     besides((recording, minute) => refused(recording, minute, "new_alarm", "b")),

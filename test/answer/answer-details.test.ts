@@ -83,12 +83,12 @@ describe("Retry-After", () => {
 });
 
 describe("the method", () => {
-  test.each(["PUT", "PATCH", "DELETE", "OPTIONS", "", "POST ", "POSTS", "GETS"])(
+  test.each(["PUT", "PATCH", "DELETE", "", "POST ", "POSTS", "GETS"])(
     "the method %j is answered 405 and runs nothing",
     async (method) => {
       const { receive, handled } = recordingReceiver();
       const answer = await receive({ ...(await delivery()), method });
-      expect(answer).toMatchObject({ status: 405, headers: { allow: "GET, HEAD, POST" } });
+      expect(answer).toMatchObject({ status: 405, headers: { allow: "GET, HEAD, OPTIONS, POST" } });
       expect(handled).toEqual([]);
     },
   );
@@ -99,7 +99,11 @@ describe("the method", () => {
       const reports: OutcomeReport[] = [];
       const onOutcome = (report: OutcomeReport) => reports.push(report);
       const { receive, handled } = recordingReceiver({ onOutcome });
-      const answer = await receive({ ...(await delivery()), method });
+      const answer = await receive({
+        headers: { "x-webhook-type": "new_alarm" },
+        body: "",
+        method,
+      });
       expect(answer).toEqual({
         status: 200,
         headers: { "cache-control": "no-store" },
@@ -110,6 +114,20 @@ describe("the method", () => {
       expect(handled).toEqual([]);
     },
   );
+
+  test("OPTIONS is a probe that is answered with the methods, and runs nothing", async () => {
+    const reports: OutcomeReport[] = [];
+    const onOutcome = (report: OutcomeReport) => reports.push(report);
+    const { receive, handled } = recordingReceiver({ onOutcome });
+    expect(await receive({ method: "options", headers: {}, body: "" })).toEqual({
+      status: 204,
+      headers: { "cache-control": "no-store", allow: "GET, HEAD, OPTIONS, POST" },
+      body: "",
+      outcome: "reachable",
+    });
+    expect(reports).toMatchObject([{ outcome: "reachable", status: 204, bytes: 0 }]);
+    expect(handled).toEqual([]);
+  });
 
   test.each(["POST", "post", undefined])("the method %j is accepted", async (method) => {
     const { receive, handled } = recordingReceiver();

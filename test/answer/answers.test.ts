@@ -8,7 +8,7 @@ import {
   type WebhookResponse,
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
-import { TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { NO_TIME_TO_WAIT, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
@@ -99,7 +99,7 @@ const SCENARIOS: Record<
     expect((await first).outcome).toBe("handled");
     return second;
   },
-  reachable: (mode) => answerTo(mode, canaryDelivery(), { method: "GET" }),
+  reachable: (mode) => answerTo(mode, canaryDelivery(), { method: "GET", headers: {} }),
   method_not_allowed: (mode) => answerTo(mode, canaryDelivery(), { method: CANARY }),
   malformed: (mode) => changedHeader(mode, "x-webhook-id", `${CANARY}:`),
   unsigned: (mode) => changedHeader(mode, "x-webhook-signature", undefined),
@@ -132,7 +132,7 @@ const SCENARIOS: Record<
       handlers: { new_alarm: () => finished.promise },
     });
     const first = receiver.receive(await canaryDelivery({ id: "first" }));
-    const second = await receiver.receive(await canaryDelivery());
+    const second = await receiver.receive({ ...(await canaryDelivery()), ...NO_TIME_TO_WAIT });
     finished.resolve();
     expect((await first).outcome).toBe("handled");
     return second;
@@ -168,7 +168,7 @@ describe.each<Unverifiable>(["retry", "reject"])("with unverifiable: %j", (unver
       expect(answer.headers).toEqual({
         "cache-control": "no-store",
         ...(outcome !== "reachable" && { "content-type": "application/json" }),
-        ...(outcome === "method_not_allowed" && { allow: "GET, HEAD, POST" }),
+        ...(outcome === "method_not_allowed" && { allow: "GET, HEAD, OPTIONS, POST" }),
         ...(retryAfter !== undefined && { "retry-after": retryAfter }),
       });
       expect(answer.body === "" ? { outcome: "reachable" } : JSON.parse(answer.body)).toEqual(

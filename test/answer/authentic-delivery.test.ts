@@ -92,7 +92,8 @@ test("onAuthenticDelivery is never called for a request that is not authentic", 
     ["signature_mismatch", changed({ "x-webhook-id": "another" })],
     ["malformed", changed({ "x-webhook-id": ["a", "b"] })],
     ["method_not_allowed", { ...changed({}), method: "PUT" }],
-    ["reachable", { ...changed({}), method: "GET" }],
+    ["malformed", { ...changed({}), method: "GET" }],
+    ["reachable", { headers: {}, body: "", method: "GET" }],
     ["body_too_large", { headers, body: "x".repeat(1_048_577) }],
   ];
   for (const [outcome, request] of refused) {

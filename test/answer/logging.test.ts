@@ -105,7 +105,7 @@ describe("the logger", () => {
     });
     for (let attempt = 0; attempt < 3; attempt++) {
       for (const type of ["DATA_REAPPEARED", "PERSONAL_DATA_FOUND"]) {
-        const response = await receiver.receive(await eventDelivery(type));
+        const response = await receiver.receive(await eventDelivery(type, { id: type }));
         expect(response).toMatchObject({ status: 200, outcome: "unhandled" });
       }
       await receiver.receive(await delivery());

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { connectionFault } from "../../cli/send/connection-fault.js";
 import { sendFault } from "../../cli/send/exchange.js";
-import { createHandledProbe } from "../../cli/doctor/handled-probe.js";
+import { createHandledProbe } from "../../cli/doctor/probes.js";
 import { shownUrl } from "../../cli/options/target-url.js";
 import { isLoopback } from "../../src/management/call-settings.js";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";

@@ -1,14 +1,14 @@
 import http from "node:http";
 import { expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { causesOf } from "../../cli/doctor/causes.js";
+import { causesOf } from "../../cli/doctor/closing-report.js";
 import { CLI_NAMES } from "../../cli/doctor/doctor-options.js";
 import { unprovenIn } from "../../cli/doctor/not-proven.js";
 import {
   conformanceCases,
   receiverConformance,
 } from "../../kit/conformance/receiver-conformance.js";
-import { UNMET_NEEDS } from "../../kit/conformance/needs.js";
+import { UNMET_NEEDS } from "../../kit/conformance/conformance-options.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";

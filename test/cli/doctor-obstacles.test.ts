@@ -53,6 +53,62 @@ test("a redirect is one finding of doctor, which names its target", async () => 
   expect(said).toMatch(/answers 308, a redirect to http:\S+\/webhooks\/gateway\/\?…/);
 });
 
+/** Redirects everything to an endpoint. */
+async function redirecting(status: number, location: string): Promise<string> {
+  const server = http.createServer((req, res) => {
+    req.resume();
+    res.writeHead(status, { location }).end();
+  });
+  return serving(server);
+}
+
+test("doctor says what is known about redirects, and names the option that follows one", async () => {
+  const said = await obstacle(await redirecting(301, await answering(200)));
+  expect(said).toContain("No document says whether the gateway follows redirects.");
+  expect(said).toContain("--redirects shows what that is answered");
+  expect(said).not.toContain("A delivery that follows it");
+});
+
+test.each([301, 302, 303])(
+  "doctor --redirects follows %i as a GET without the body, which a receiver refuses",
+  async (status) => {
+    const { url } = await receivingEndpoint();
+    const said = await obstacle(await redirecting(status, url), "--redirects");
+    expect(said).toContain(
+      "A delivery that follows it arrives as a GET without a body and is answered 409 malformed: the gateway sends it again, and the next attempt ends the same way.",
+    );
+  },
+);
+
+test("doctor --redirects follows 308 as the same POST, which a receiver handles", async () => {
+  const { url } = await receivingEndpoint();
+  const said = await obstacle(await redirecting(308, url), "--redirects");
+  expect(said).toContain(
+    "A delivery that follows it arrives and is answered 200 handled: the gateway takes it for handled.",
+  );
+});
+
+test("doctor --redirects names what a page behind a redirect loses", async () => {
+  const said = await obstacle(await redirecting(302, await answering(200)), "--redirects");
+  expect(said).toContain("is answered 200: the gateway takes it for handled, though it is lost.");
+});
+
+test("doctor --redirects ends at ten redirects, at no HTTP URL and at another machine", async () => {
+  let own = "";
+  const loop = http.createServer((req, res) => {
+    req.resume();
+    res.writeHead(302, { location: own }).end();
+  });
+  own = await serving(loop);
+  expect(await obstacle(own, "--redirects")).toContain("It redirects more than 10 times.");
+  const mail = await redirecting(301, "mailto:someone@example.com");
+  expect(await obstacle(mail, "--redirects")).toContain("was not followed: it is no HTTP URL.");
+  const other = await redirecting(301, "https://receiver.example/hooks");
+  expect(await obstacle(other, "--redirects")).toContain(
+    "https://receiver.example/hooks was not followed, because it is another machine: add --yes",
+  );
+});
+
 test("no one at the URL is one finding of doctor", async () => {
   const url = await silentUrl();
   expect(await obstacle(url)).toMatch(/no connection to http.*ECONNREFUSED.* Start the endpoint/);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { causesOf } from "../../cli/doctor/causes.js";
-import { CLI_NAMES, isFailure } from "../../cli/doctor/doctor-options.js";
-import { countTrusting, unprovenIn } from "../../cli/doctor/not-proven.js";
+import { causesOf } from "../../cli/doctor/closing-report.js";
+import { CLI_NAMES } from "../../cli/doctor/doctor-options.js";
+import { countTrusting, isFailure, unprovenIn } from "../../cli/doctor/not-proven.js";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
 import { conformanceCases } from "../../kit/conformance/receiver-conformance.js";
 import {

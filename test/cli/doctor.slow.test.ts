@@ -96,8 +96,11 @@ describe("doctor, about a gateway that repeats its first timestamp,", () => {
   test("says nothing about an endpoint that starts to refuse everything", async () => {
     const { url, seen } = await answeringEndpoint({ status: 200 }, { status: 409 });
     const { signal } = new AbortController();
-    const options = { secret: TEST_SECRET, type: "new_alarm", accountIds: [], signal } as const;
-    expect(await probeRepeatedTimestamp(new URL(url), options)).toBeUndefined();
+    const endpoint = {
+      ...{ url: new URL(url), secret: TEST_SECRET, types: ["new_alarm"] as const },
+      ...{ accountIds: [], connection: {} },
+    };
+    expect(await probeRepeatedTimestamp(endpoint, signal)).toBeUndefined();
     expect(seen).toHaveLength(3);
   });
 });

@@ -183,3 +183,27 @@ test("an app that refuses a good delivery is shown with the usual causes of its 
     },
   ]);
 });
+
+test.each(["GET", "HEAD", "OPTIONS"])(
+  "a delivery that a redirect turned into %s does not reach the app as a POST without a body",
+  async (method) => {
+    const reached: unknown[] = [];
+    const app = http.createServer((req, res) => {
+      reached.push(req.method);
+      res.end("ok");
+    });
+    const { command, url, entries } = await startBefore(await serving(app));
+    const { headers } = await delivery();
+    expect((await fetch(url, { method, headers })).status).toBe(409);
+    await command.says(/"outcome":"malformed"/);
+    expect(entries()).toMatchObject([
+      {
+        reasons: [expect.stringContaining("something in front redirects it")],
+        findings: expect.arrayContaining([
+          expect.objectContaining({ code: "method_not_post" }),
+        ]) as unknown,
+      },
+    ]);
+    expect(reached).toEqual([]);
+  },
+);

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { readHandlerSwitch } from "../../cli/doctor/handler-switch.js";
+import { readHandlerSwitch } from "../../cli/doctor/probes.js";
 import { deferred } from "../support/deferred.js";
 import { listen } from "../support/servers.js";
 

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { chmodSync, existsSync, readFileSync, renameSync } from "node:fs";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { describe, expect, test, vi } from "vitest";
+import { lockFileOf } from "../../cli/webhooks/rotation-lock.js";
 import { crmLogin } from "../../src/management/index.js";
 import { sampleAlarm, type GatewayApi } from "../../kit/index.js";
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
@@ -39,7 +39,8 @@ async function setUp() {
     return delivery?.end;
   };
   const [metricsUrl = ""] = metrics;
-  return { api, client, url, secrets, metricsUrl, env, next, argv, rotate, deliver };
+  const lock = lockFileOf(next, new URL(url).href);
+  return { api, client, url, secrets, metricsUrl, env, next, lock, argv, rotate, deliver };
 }
 
 describe("a rotation that is run again", () => {
@@ -139,40 +140,50 @@ async function withoutDates(req: IncomingMessage, api: GatewayApi, showsDates: b
   return showsDates ? answer : answer.replaceAll(/,"(?:created|updated)_at":"[^"]*"/g, "");
 }
 
-test.each([process.platform, "darwin"])(
-  "of two rotations of one URL at once on %s, the second is refused, and the first goes on",
-  async (platform) => {
-    const { argv, env, rotate, next, secrets } = await setUp();
-    onTestFinished(() => void vi.unstubAllEnvs());
-    vi.stubEnv("TMPDIR", folder.at());
-    const { platform: own } = process;
-    onTestFinished(() => void Object.defineProperty(process, "platform", { value: own }));
-    Object.defineProperty(process, "platform", { value: platform });
-    secrets[0]?.shift();
-    const first = startCommand(
-      argv().map((one) => (one === "0" ? "60" : one)),
-      { env },
-    );
-    await first.says(/2\/5/);
-    const other = argv().map((one) => (one === next ? folder.at("other.txt") : one));
-    const second = await runCommand(other, { env });
-    expect([second.code, second.stdout.includes("of this URL is running")]).toEqual([1, true]);
-    expect(existsSync(folder.at("other.txt"))).toBe(false);
-    const json = await rotate("--json");
-    expect(JSON.parse(json.stdout)).toMatchObject({ result: "already_running", passed: false });
-    secrets[0]?.unshift(NEXT);
-    expect(await first.exitCode).toBe(0);
-    // What a killed process leaves behind holds no one up.
-    if (platform === "darwin" && own !== "darwin") {
-      const key = createHash("sha256")
-        .update(argv()[2] ?? "")
-        .digest("hex")
-        .slice(0, 16);
-      folder.write(`gateway-rotation-${key}`, "");
-    }
-    expect((await rotate()).code).toBe(0);
-  },
-);
+test("of two rotations of one URL at once the second is refused, and the first goes on", async () => {
+  const { argv, env, rotate, next, secrets, lock } = await setUp();
+  secrets[0]?.shift();
+  const first = startCommand(
+    argv().map((one) => (one === "0" ? "60" : one)),
+    { env },
+  );
+  await first.says(/2\/5/);
+  expect(statSync(lock).mode & 0o777).toBe(0o600);
+  const other = argv().map((one) => (one === next ? folder.at("other.txt") : one));
+  const second = await runCommand(other, { env });
+  expect([second.code, second.stdout.includes("of this URL is running")]).toEqual([1, true]);
+  expect(second.stdout.replaceAll(/\s/g, "")).toContain(lock);
+  expect(existsSync(folder.at("other.txt"))).toBe(false);
+  const json = await rotate("--json");
+  expect(JSON.parse(json.stdout)).toMatchObject({ result: "already_running", passed: false });
+  secrets[0]?.unshift(NEXT);
+  expect(await first.exitCode).toBe(0);
+  expect(existsSync(lock)).toBe(false);
+});
+
+test.each([
+  ["another process", `${2 ** 30} killed`],
+  ["a process that had the number of this one, as in a container", `${process.pid} killed`],
+  ["a process that had not written its number yet", ""],
+])("the lock of a killed rotation holds no one up: %s", async (_who, owner) => {
+  const { rotate, lock } = await setUp();
+  writeFileSync(lock, owner);
+  const both = await Promise.all([rotate(), rotate()]);
+  // Of two that see it at once, one takes it over.
+  expect(both.map(({ code }) => code).toSorted()).toEqual([0, 1]);
+  expect(existsSync(lock)).toBe(false);
+});
+
+test("the lock of a living process of another user is not taken over", async () => {
+  const { rotate, lock } = await setUp();
+  const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+    throw Object.assign(new Error("not permitted"), { code: "EPERM" });
+  });
+  writeFileSync(lock, "1 other");
+  expect((await rotate()).code).toBe(1);
+  kill.mockRestore();
+  expect(readFileSync(lock, "utf8")).toBe("1 other");
+});
 
 test.each([
   ["the connection breaks", (res: ServerResponse) => res.destroy()],

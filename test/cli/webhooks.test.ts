@@ -199,6 +199,10 @@ describe("the commands end to end", () => {
     const argv = `reconcile ${url} --since 24h --fields ${FIELDS}`;
     const unchecked = await run(argv);
     expect([unchecked.code, unchecked.stdout.includes("2xx are not checked")]).toEqual([0, true]);
+    expect(unchecked.stdout).toContain("~ 0 lost");
+    expect(deliveries.map(({ reason }) => reason)).toEqual(
+      deliveries.map(() => "answered 200 at attempt 1, by whom is not known"),
+    );
     const ids = folder.write("ids.txt", `${deliveries[0]?.id ?? ""}\n`);
     const checked = await run(`${argv} --completed ${ids}`);
     expect(checked.code).toBe(1);

@@ -9,7 +9,12 @@ function start(run: number, at: number, id = ID, receiver = 1): LedgerLine {
   return { at, receiver, kind: "start", id, run, takeover: false };
 }
 
-function line(kind: "effect" | "end" | "failed" | "stuck", run: number, at: number, id = ID) {
+function line(
+  kind: "effect" | "end" | "failed" | "stuck" | "crash",
+  run: number,
+  at: number,
+  id = ID,
+) {
   return { at, receiver: 1, kind, id, run } as const;
 }
 
@@ -21,8 +26,8 @@ function rulesBroken(parts: Partial<History>): readonly string[] {
   const history: History = {
     ...{ guarantee: "lease", holdMs: 1_000, deliveries: [{ id: ID, end: "exhausted" }] },
     ...{ answers: [], forgedAnswers: [], forgedIds: new Set(), lines: [], interruptions: [] },
-    ...{ storedIds: [], exactIds: undefined, unfinishedIds: [], unexpectedExits: [] },
-    ...{ limits: {}, mostConnections: undefined, ...parts },
+    ...{ storedIds: [], exactIds: undefined, unfinishedIds: [], deadIds: [] },
+    ...{ unexpectedExits: [], limits: {}, mostConnections: undefined, ...parts },
   };
   return check(history).violations.map(({ rule }) => rule);
 }
@@ -87,10 +92,57 @@ describe("the checker of a mode's limits", () => {
     expect(rulesBroken({ ...none, limits: { exhausted: 1 } })).toEqual([]);
   });
 
+  it("the checker finds a job that kills too many processes, or is not dead at the end", () => {
+    const lines = [1, 2].flatMap((run) => [start(run, run * 10), line("crash", run, run * 10)]);
+    const deadIds = [ID];
+    expect(rulesBroken({ lines, deadIds, limits: { crashes: 2 } })).toEqual([]);
+    expect(rulesBroken({ lines, deadIds, limits: { crashes: 1 } })).toEqual(["never dead"]);
+    expect(rulesBroken({ lines, limits: { crashes: 2 } })).toEqual(["never dead"]);
+    const twoJobs = { lines, deadIds: [ID, ID] };
+    expect(rulesBroken({ ...twoJobs, limits: { crashes: 1 } })).toEqual([]);
+  });
+
+  it("the checker takes no dead job for handled whose handler killed no process", () => {
+    const answers = [answer(10, "handled", 200)];
+    const lost = { guarantee: "inbox", answers, storedIds: [ID], deadIds: [ID] } as const;
+    expect(rulesBroken(lost)).toEqual(["lost"]);
+    const lines = [start(1, 20), line("crash", 1, 20)];
+    expect(rulesBroken({ ...lost, lines, limits: { crashes: 1 } })).toEqual([]);
+  });
+
   it("the checker finds more connections than the pools may open", () => {
     const connections = { limits: { connections: 60 } };
     expect(rulesBroken({ ...connections, mostConnections: 61 })).toEqual(["too many connections"]);
     expect(rulesBroken({ ...connections, mostConnections: 60 })).toEqual([]);
     expect(rulesBroken(connections)).toEqual([]);
+  });
+});
+
+describe("the checker of what one process runs", () => {
+  const broken = (first: readonly LedgerLine[], again: LedgerLine, more: Partial<History> = {}) => {
+    const lines = [
+      start(1, 0),
+      ...first,
+      again,
+      { ...line("failed", 2, 9_000), receiver: again.receiver },
+    ];
+    return rulesBroken({ lines, ...more });
+  };
+  const handled = [line("effect", 1, 10), line("end", 1, 20)];
+
+  it("the checker finds a second run in the process that handled the first, whatever explains a double", () => {
+    const lost = [...handled, { at: 15, receiver: 1, kind: "lost", id: ID, run: 1 } as const];
+    expect(broken(lost, start(2, 5_000))).toEqual(["twice in one process"]);
+    expect(broken(lost, start(2, 5_000, ID, 2))).toEqual([]);
+  });
+
+  it("the checker finds two runs at once in one process, even if the first fails", () => {
+    expect(broken([line("failed", 1, 5_001)], start(2, 5_000))).toEqual(["twice in one process"]);
+    expect(broken([line("failed", 1, 4_999)], start(2, 5_000))).toEqual([]);
+  });
+
+  it("the checker accepts a second run in one process if the store lost what it had confirmed", () => {
+    const interruptions = [{ kind: "forgot", from: 20, to: 400 }] as const;
+    expect(broken(handled, start(2, 5_000), { interruptions })).toEqual([]);
   });
 });

@@ -36,7 +36,7 @@ function history(parts: Partial<History> = {}): History {
     ...{ guarantee: "lease", holdMs: HOLD_MS, deliveries: [{ id: ID, end: "acknowledged" }] },
     ...{ answers: [answer(30)], forgedAnswers: [], forgedIds: new Set() },
     ...{ lines: [...run(0), settled(25)], interruptions: [], storedIds: [ID] },
-    ...{ exactIds: undefined, unfinishedIds: [], unexpectedExits: [] },
+    ...{ exactIds: undefined, unfinishedIds: [], deadIds: [], unexpectedExits: [] },
     ...{ limits: {}, mostConnections: undefined, ...parts },
   };
 }
@@ -54,6 +54,7 @@ describe("the checker, in lease mode,", () => {
     expect(check(history())).toEqual({
       ...{ violations: [], effects: 1, exhausted: 0, stuck: 0, overloaded: 0, mostAtOnce: 1 },
       ...{ explainedDoubles: 0, unwarnedDoubles: 0, unexplainedDoubles: 0 },
+      ...{ explainedLosses: 0, replayed: 0 },
     });
   });
 
@@ -198,6 +199,25 @@ describe("the checker, in transactional mode,", () => {
     const twice = { ...transactional, exactIds: [ID, ID], interruptions: [KILL] };
     expect(rulesBroken(twice)).toEqual(["not exactly once"]);
     expect(rulesBroken({ ...twice, answers: [] })).toEqual(["not exactly once"]);
+  });
+
+  it("explains a missing row by a standby that took over without it, if no record is left either", () => {
+    const forgot: Interruption[] = [{ kind: "forgot", from: 20, to: 400 }];
+    const gone = { exactIds: [], storedIds: [], interruptions: forgot };
+    const lost = { ...transactional, ...gone };
+    expect(check(history(lost))).toMatchObject({ violations: [], explainedLosses: 1 });
+    const job = { ...gone, guarantee: "inbox", lines: [] } as const;
+    expect(check(history(job))).toMatchObject({ violations: [], explainedLosses: 1 });
+    expect(check(history({ ...job, lines: run(0) })).explainedLosses).toBe(0);
+    expect(rulesBroken({ ...lost, storedIds: [ID] })).toEqual(["not exactly once"]);
+    expect(rulesBroken({ ...lost, answers: [answer(19), answer(30)] })).toEqual([
+      "not exactly once",
+    ]);
+    expect(rulesBroken({ ...gone, exactIds: undefined, lines: [] })).toEqual(["lost"]);
+    // It is sent again, and the new server does not know it.
+    expect(
+      rulesBroken({ ...transactional, interruptions: forgot, lines: [...run(0), ...AGAIN] }),
+    ).toEqual([]);
   });
 
   it("accepts no run after the acknowledgement", () => {

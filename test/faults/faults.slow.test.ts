@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, it } from "vitest";
 import { describeService } from "../support/describe-service.js";
+import { hasPostgres } from "../support/postgres/postgres-server.js";
 import { hasRedisServer } from "../support/redis/redis-server.js";
 import { SHORT_PLAN } from "./plan/plans.js";
 import { complaintsOf } from "./report/complaints.js";
@@ -14,7 +15,7 @@ const SEED = 20_261_121;
 
 describeService(
   "four receivers of the built package, under short fault injection",
-  hasRedisServer ? undefined : "no redis-server on PATH",
+  hasRedisServer && hasPostgres ? undefined : "no redis-server or no initdb on PATH",
   () => {
     let results: FaultResults;
     let leftFolders: readonly string[];
@@ -31,11 +32,22 @@ describeService(
 
     it("has met every kind of fault", () => {
       for (const { mode, deliveries, faults } of results.modes) {
-        expect(deliveries).toBe(mode.deliveries);
+        const copies = mode.traffic?.twoWebhooks === true ? 2 : 1;
+        expect(deliveries).toBe(copies * mode.deliveries);
         expect(faults).toMatchObject({ kills: mode.faults.kills, stops: mode.faults.stops });
         expect(faults.restarts).toBe(mode.faults.restarts);
+        expect(faults).toMatchObject({
+          ...{ failovers: mode.faults.failovers, replays: mode.faults.replays },
+        });
       }
       expect(results.detections).toHaveLength(SHORT_PLAN.flawed.length);
+    });
+
+    it("loses acknowledged deliveries with an asynchronous standby alone", () => {
+      const lossesOf = (kind: string) =>
+        results.modes.find(({ mode }) => mode.standby === kind)?.checked.explainedLosses;
+      expect(lossesOf("asynchronous")).toBeGreaterThan(0);
+      expect(lossesOf("synchronous")).toBe(0);
     });
 
     it("leaves no folder", () => {

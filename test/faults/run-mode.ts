@@ -1,8 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { ENGINES } from "../engines.js";
 import { check } from "./checker/check.js";
-import type { History } from "./checker/history.js";
+import type { Delivery, History } from "./checker/history.js";
 import type { CheckResult } from "./checker/violation.js";
 import { startFleet, type Fleet } from "./harness/fleet.js";
 import { ledgerFile, readLedgers } from "./harness/read-ledgers.js";
@@ -11,7 +12,7 @@ import { startTcpProxy } from "./harness/tcp-proxy.js";
 import { startTraffic } from "./harness/traffic.js";
 import type { FaultCounts, Mode } from "./plan/mode.js";
 import { planFaults } from "./plan/schedule.js";
-import { openStoreServer } from "./stores/open-store.js";
+import type { ReceiverConfig } from "./receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./stores/store-server.js";
 
 /** Durations of the parts of a mode's run. Milliseconds. */
@@ -42,6 +43,9 @@ const HOUR_MS = 3_600_000;
 /** Clock error of each receiver: one is ahead and one is behind. */
 const CLOCKS_OFF_MS = [0, HOUR_MS, 0, -HOUR_MS];
 const FAIL_RATE = 0.1;
+const READ_AGAIN_MS = 200;
+/** A second job of a dead delivery is in no list while a worker has it. It is back in one before its claim has ended. */
+const MOST_EMPTY_READS = 20;
 
 /** Defaults of the options of a mode. */
 function receiverParts(
@@ -51,7 +55,8 @@ function receiverParts(
   return {
     ...(flaw === undefined ? {} : { flaw }),
     ...{ options, failRate, poolMax: own.poolMax, locksPairs: own.locksPairs },
-    adapter: own.adapter,
+    ...{ adapter: own.adapter, retryLimit: own.retryLimit },
+    ...{ blocksMs: own.blocksMs, refusesCompletionsMs: own.refusesCompletionsMs },
     clockOffMs: clocksAgree === true ? 0 : (CLOCKS_OFF_MS[slot] ?? 0),
   };
 }
@@ -87,16 +92,18 @@ export async function runMode({
   const closing: (() => Promise<void>)[] = [];
   const over = new AbortController();
   try {
-    const store = await openStoreServer(mode, databaseFile);
+    const store = await ENGINES[mode.engine]?.startForFaults?.(mode, databaseFile);
+    if (store === undefined) throw new Error(`${mode.engine} has no server for faults`);
     closing.unshift(store.close);
     const proxy = store.port === 0 ? undefined : await startTcpProxy(store.port);
     if (proxy !== undefined) closing.unshift(proxy.close);
     const { setup, holdMs, handler, deliveries: wanted } = mode;
-    const fleet = await startFleet(program, (receiver, slot) => ({
+    const configOf = (receiver: number, slot: number): ReceiverConfig => ({
       ...{ setup, receiver, holdMs, handler, ...receiverParts(mode, slot) },
       ...{ port: proxy?.port ?? 0, databaseFile, ledgerFile: ledgerFile(ledgers, receiver) },
       ...{ secret: SECRET, secretMs: mode.secretMs, seed: seed + receiver },
-    }));
+    });
+    const fleet = await startFleet(program, configOf, mode.receivers);
     closing.unshift(fleet.close);
 
     const spreadMs = calmMs + faultsMs;
@@ -115,7 +122,10 @@ export async function runMode({
       await fleet.heal();
       await Promise.race([traffic.ended, wait(healMs, undefined, { ref: false })]);
       await traffic.close();
-      return { injected, content: await settledContent(store, mode, healMs) };
+      return {
+        injected,
+        content: await settledContent(store, mode, fleet, traffic.deliveries, healMs),
+      };
     };
     const { injected, content } = await Promise.race([live(), aborted(signal, over.signal)]);
     await fleet.close();
@@ -131,6 +141,7 @@ export async function runMode({
       storedIds: content.storedIds,
       exactIds: content.exactIds,
       unfinishedIds: content.unfinishedIds ?? [],
+      deadIds: content.deadIds ?? [],
       limits: mode.limits ?? {},
       mostConnections: store.mostConnections(),
       unexpectedExits: fleet.unexpectedExits,
@@ -155,18 +166,31 @@ export async function runMode({
 /** The content of the store after its workers have finished, or have finished no job for `healMs`. */
 async function settledContent(
   store: StoreServer,
-  { guarantee }: Mode,
+  { handler, faults }: Mode,
+  fleet: Fleet,
+  deliveries: readonly Delivery[],
   healMs: number,
 ): Promise<StoreContent> {
   let deadline = performance.now() + healMs;
   let fewest = Infinity;
+  let emptyReads = 0;
   for (;;) {
-    const content = await store.read();
-    const unfinished = guarantee === "inbox" ? (content.unfinishedIds ?? []).length : 0;
-    if (unfinished === 0 || performance.now() > deadline) return content;
+    if (faults.replays > 0) await fleet.replay(0);
+    const { unfinishedIds: waiting = [], deadIds = [], ...read } = await store.read();
+    // Only a job that kills its workers may be dead in the end.
+    const unfinishedIds = handler.killing === undefined ? [...waiting, ...deadIds] : waiting;
+    const content = { ...read, unfinishedIds, deadIds };
+    // On its way from the dead jobs to a worker, a job is in no list.
+    const stored = new Set(content.storedIds);
+    const isAway = ({ id, end }: Delivery): boolean => end === "acknowledged" && !stored.has(id);
+    const away = faults.replays > 0 ? deliveries.filter(isAway).length : 0;
+    const unfinished = unfinishedIds.length + away;
+    emptyReads = unfinished === 0 ? emptyReads + 1 : 0;
+    const isSettled = emptyReads >= (handler.killing === undefined ? 1 : MOST_EMPTY_READS);
+    if (isSettled || performance.now() > deadline) return content;
     if (unfinished < fewest) deadline = performance.now() + healMs;
     fewest = Math.min(fewest, unfinished);
-    await wait(200);
+    await wait(READ_AGAIN_MS);
   }
 }
 

@@ -167,6 +167,12 @@ const answerFlaws: Flaws = {
   other_methods: {
     "handles a PUT": taking("PUT"),
     "handles a DELETE": taking("DELETE"),
+  },
+  redirected_delivery: {
+    "answers 200 to every GET and HEAD": overriding({ hasDeliveryMark: () => false }),
+    "answers 204 to a HEAD with the headers of a delivery": before(({ method }) =>
+      method === "HEAD" ? 204 : undefined,
+    ),
     "handles what a GET names in its headers": overriding((right) => ({
       async receive(req, body) {
         const id = right.header(req, "x-webhook-id") ?? "";

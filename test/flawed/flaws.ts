@@ -3,6 +3,7 @@ import { aroundFlaws } from "./around-flaws.js";
 import { branchFlaws } from "./branch-flaws.js";
 import { connectionFlaws } from "./connection-flaws.js";
 import { rowsOf } from "./flaw.js";
+import { frontFlaws } from "./front-flaws.js";
 import { lateFlaws } from "./late-flaws.js";
 import { memoryFlaws } from "./memory-flaws.js";
 import { onceFlaws } from "./once-flaws.js";
@@ -23,6 +24,7 @@ const themes = [
   retryFlaws,
   rareFlaws,
   ...aroundFlaws,
+  frontFlaws,
 ];
 
 /** Who wrote these lists: people who know the cases. Flaws of others find more. */

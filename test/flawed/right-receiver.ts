@@ -96,9 +96,17 @@ export class RightReceiver {
   }
 
   receive(req: IncomingMessage, body: Buffer): Answer | Promise<Answer> {
+    if (req.method === "GET" || req.method === "HEAD") {
+      return this.hasDeliveryMark(req) ? this.refuse("malformed") : [200, ""];
+    }
     if (req.method !== "POST") return this.refuse("method");
     const request = this.readHeaders(req, body);
     return request === undefined ? this.refuse("malformed") : this.process(request);
+  }
+
+  /** Whether a request without a body was a delivery before something in front redirected it. */
+  hasDeliveryMark({ headers }: IncomingMessage): boolean {
+    return ["id", "timestamp", "signature"].some((name) => `x-webhook-${name}` in headers);
   }
 
   /** The request with its webhook headers. Undefined when one is missing or malformed. */

@@ -20,6 +20,19 @@ export const VARIANTS: Receivers = {
   "answers 202": answering([202, "accepted"]),
   "answers 201 with a location": answering([201, "", { location: "/alarms/1" }]),
   "answers HTML": answering([200, "<p>ok</p>", { "content-type": "text/html" }]),
+  "answers ok as HTML": answering([200, "ok", { "content-type": "text/html" }]),
+  "answers duplicates with a page too, as it does plain deliveries": overriding({
+    done: () => [200, "<p>new</p>", { "content-type": "text/html" }],
+    duplicate: () => [200, "<p>known</p>", { "content-type": "text/html" }],
+  }),
+  "names an outcome of its own, and none of a duplicate": overriding({
+    done: () => [200, '{"outcome":"stored"}', { "content-type": "application/json" }],
+    duplicate: () => [204, ""],
+  }),
+  "answers 500 to text that its database refuses": refusingRecords(
+    ({ text, site_name }) => /[\0\p{Surrogate}]/u.test(`${String(text)}${String(site_name)}`),
+    500,
+  ),
   "sets a cookie": answering([200, "ok", { "set-cookie": "session=1" }]),
   "accepts only UUIDs as ids": withGrammar({ id: UUID }),
   "answers 409 to upper-case hexadecimal": withGrammar({ signature: /^v1=[0-9a-f]{64}$/ }),
@@ -60,7 +73,12 @@ export const VARIANTS: Receivers = {
     check: (_record, { body }) =>
       /__proto__|\[\[\[|\\u0000b|\\ud83d|\d{25}/.test(String(body)) ? [409, "odd"] : undefined,
   }),
-  "answers GET with a page": onMethods(["GET", "HEAD"], [200, "<h1>alive</h1>"]),
+  "answers GET with a page": overriding((right) => ({
+    receive: (req, body) =>
+      req.method === "GET" && !right.hasDeliveryMark(req)
+        ? [200, "<h1>alive</h1>"]
+        : right.receive(req, body),
+  })),
   "answers 404 to other methods": onMethods(
     ["GET", "HEAD", "PUT", "PATCH", "DELETE"],
     [404, "none"],

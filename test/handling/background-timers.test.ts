@@ -35,9 +35,10 @@ function longTimers(): { readonly ms: number; readonly keepsAlive: boolean }[] {
 it("the renewals and the bound of a late handler keep no process alive", async () => {
   const { receiver, run } = await heldRun({ handlerTimeoutMs: 20, handlerMaxMs: 60_020 });
   expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+  // The answer is due 20 ms after the arrival, which may be a moment before the handler has run for so long.
+  await expect.poll(() => longTimers().length).toBe(2);
   expect(longTimers().filter(({ keepsAlive }) => keepsAlive)).toEqual([]);
-  expect(longTimers().map(({ ms }) => ms)).toContain(60_000);
-  expect(longTimers()).toHaveLength(2);
+  expect(longTimers().some(({ ms }) => ms > 50_000 && ms <= 60_000)).toBe(true);
   run.resolve();
   await receiver.drain();
   expect(longTimers()).toEqual([]);
@@ -65,7 +66,7 @@ it("what tells that a transactional run goes on keeps no process alive", async (
     { handlerTimeoutMs: 20, handlerMaxMs: 60_020 },
   );
   expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handler_timeout" });
-  expect(longTimers().length).toBeGreaterThanOrEqual(2);
+  await expect.poll(() => longTimers().length).toBe(2);
   expect(longTimers().filter(({ keepsAlive }) => keepsAlive)).toEqual([]);
   held.resolve();
   await receiver.drain();

@@ -74,7 +74,6 @@ function countControllers() {
 describe.each([
   ["Node 20", "20.20.2", 0],
   ["Node 22", "22.0.0", 1],
-  ["Node 24", "24.21.0", 1],
   ["a runtime that does not say which Node it is", undefined, 0],
 ] as const)("on %s", (_, node, madeUnasked) => {
   it(`a handler that does not read its signal costs ${madeUnasked} signals, one that reads it costs 1`, async () => {

@@ -8,7 +8,7 @@ import {
 } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
-import { delivery } from "../support/deliveries.js";
+import { delivery, NO_TIME_TO_WAIT } from "../support/deliveries.js";
 import { spiedStore } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
@@ -50,7 +50,8 @@ describe("handlers that never settle", () => {
     await start();
     await vi.advanceTimersByTimeAsync(9_999);
     const other = await delivery({ id: "another" });
-    expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
+    const refused = await receiver.receive({ ...other, ...NO_TIME_TO_WAIT });
+    expect(refused).toMatchObject({ outcome: "overloaded" });
     await vi.advanceTimersByTimeAsync(1);
     const run = await start(other);
     expect(await run.succeed()).toMatchObject({ outcome: "handled" });

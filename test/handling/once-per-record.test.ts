@@ -1,16 +1,24 @@
 import { describe, expect, test, vi } from "vitest";
 import { createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { heldHandler, observedAlarmReceiver } from "../support/alarm-receiver.js";
-import { alarm, delivery, eventDelivery, onlineDataEvent } from "../support/deliveries.js";
+import { linesWith } from "../support/collector.js";
+import {
+  TEST_SECRET,
+  alarm,
+  delivery,
+  eventDelivery,
+  onlineDataEvent,
+} from "../support/deliveries.js";
 import { DOWN } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-import { configurationErrorOf } from "../options/refusal.js";
+import { configurationErrorOf, optionsWith, refusalOf } from "../options/refusal.js";
 import { claimedElsewhere, spiedStore } from "../support/spied-store.js";
 import { moveUrl } from "../support/two-webhooks.js";
 
 const once = "record";
 const ALARM = "new_alarm";
 const EVENT = "delete_my_data_event";
+const HANDLED = { status: 200, outcome: "handled" };
 const named = (id: string, record: Record<string, unknown> = {}) =>
   delivery({ id, body: JSON.stringify({ alarm: alarm(record) }) });
 const eventNamed = (id: string, event: Record<string, unknown> = {}) =>
@@ -57,7 +65,14 @@ describe("one record under two ids", () => {
       1,
     ],
     ["a fraction of the second", eventNamed, { occurred_at: "2026-07-08T10:00:00.250Z" }, 1],
-    ["a field that is not documented", eventNamed, { note: "x" }, 1],
+    ["a field that is not documented", eventNamed, { note: "x" }, 2],
+    ["a null in a field that is not documented", eventNamed, { note: null }, 2],
+    [
+      "a field named __proto__",
+      eventNamed,
+      JSON.parse('{"__proto__":1}') as Record<string, unknown>,
+      2,
+    ],
     ["another second", eventNamed, { occurred_at: "2026-07-08T10:00:01+00:00" }, 2],
     ["another account", eventNamed, { account_id: 43 }, 2],
     ["another severity", eventNamed, { severity: "WARNING" }, 2],
@@ -68,6 +83,29 @@ describe("one record under two ids", () => {
     await receive(await make("first"));
     await receive(await make("second", change));
     expect(handled).toHaveLength(times);
+  });
+
+  test("an event with its fields in another order, nested ones too, is the same", async () => {
+    const { receive, handled } = recordingReceiver({ once });
+    const added = { note: { from: [{ a: 1, b: 2 }], to: "x" }, toString: "x" };
+    const reversed = { toString: "x", note: { to: "x", from: [{ b: 2, a: 1 }] } };
+    const event = Object.entries({ ...onlineDataEvent("DATA_DELETED"), ...added });
+    const other = Object.entries({ ...onlineDataEvent("DATA_DELETED"), ...reversed }).reverse();
+    for (const [id, fields] of Object.entries({ first: event, second: other })) {
+      const body = JSON.stringify({ event: Object.fromEntries(fields) });
+      await receive(await delivery({ id, type: "delete_my_data_event", body }));
+    }
+    expect(handled).toHaveLength(1);
+  });
+
+  test("events with a number whose digits are lost are handled under each id, since they may differ", async () => {
+    const { receive, handled } = recordingReceiver({ once });
+    for (const number of ["12345678901234567890", "12345678901234567891", "1e400", "1e401"]) {
+      const marked = JSON.stringify({ event: onlineDataEvent("DATA_DELETED", { note: "@@" }) });
+      const body = marked.replace('"@@"', number);
+      await receive(await delivery({ id: number, type: "delete_my_data_event", body }));
+    }
+    expect(handled).toHaveLength(4);
   });
 
   test("an alarm and an event never share a key", async () => {
@@ -130,7 +168,7 @@ describe("two keys in the store", () => {
     await receive(await named("first"));
     expect(calls.map(({ method }) => method)).toEqual(["claim", "claim", "complete", "complete"]);
     const keys = calls.map(({ key }) => key.replace(/[0-9a-f]{64}$/, "<digest>"));
-    expect(keys).toEqual(["first", "record.<digest>", "record.<digest>", "first"]);
+    expect(keys).toEqual(["first", "record#<digest>", "record#<digest>", "first"]);
     expect(new Set(calls.map(({ owner }) => owner)).size).toBe(1);
     expect(calls[0]?.owner).toMatch(/^[0-9a-f-]+$/);
   });
@@ -231,14 +269,15 @@ describe("a function that names the key", () => {
     const { receive, handled, lines } = recordingReceiver({ once: key as () => string });
     for (const id of ["first", "second", "second"]) await receive(await named(id));
     expect(handled).toHaveLength(2);
-    expect(lines).toMatchObject([
+    const warned = linesWith(lines, "no key for a record");
+    expect(warned).toMatchObject([
       {
         message:
-          "identity-gateway-webhooks: once: no key for a record: its X-Webhook-Id alone decides; said once",
+          "identity-gateway-webhooks: once: no key for a record (your function gave no text, or a number is not exact), so it can run again under another X-Webhook-Id; said once",
         details: { id: "first", type: "new_alarm" },
       },
     ]);
-    const { err } = lines[0]?.details as { err?: unknown };
+    const { err } = warned[0]?.details as { err?: unknown };
     expect(err === undefined).toBe(title !== "throws");
   });
 
@@ -249,6 +288,108 @@ describe("a function that names the key", () => {
     for (const id of ["first", "second", "second"]) await receive(await delivery({ id, body }));
     expect(unrecognized).toHaveBeenCalledTimes(2);
   });
+});
+
+describe("what a sender must not be able to do", () => {
+  test("a sender with the secret of the other type cannot have an alarm skipped by an id that is the key of its record", async () => {
+    const { store, calls } = spiedStore();
+    const secret = { new_alarm: "alarms-0123456789abcdef", delete_my_data_event: TEST_SECRET };
+    const { receive, handled } = recordingReceiver({ store, once, secret });
+    const genuine = (id: string, alarmId: number) =>
+      delivery({
+        id,
+        secret: secret.new_alarm,
+        body: JSON.stringify({ alarm: alarm({ id: alarmId }) }),
+      });
+    // Anyone can compute the key of a record.
+    await receive(await genuine("first", 4711));
+    const key = calls[1]?.key ?? "";
+    expect(handled).toHaveLength(1);
+
+    const other = recordingReceiver({ once, secret });
+    const forged = await eventNamed(key.replace("#", "."));
+    const named = { ...forged, headers: { ...forged.headers, "x-webhook-id": key } };
+    expect(await other.receive(named)).toMatchObject({ outcome: "malformed" });
+    expect(await other.receive(forged)).toMatchObject(HANDLED);
+    expect(await other.receive(await genuine("first", 4711))).toMatchObject(HANDLED);
+  });
+
+  test("without signatures, once other than delivery is refused, since anyone could have an alarm skipped by its number", () => {
+    const unsigned = { secret: undefined, acceptUnsignedDeliveries: true };
+    for (const value of [once, () => "key", { record: true, scope: "stage" }]) {
+      const error = refusalOf(optionsWith({ ...unsigned, once: value }));
+      expect(error.code).toBe("invalid_option");
+      expect(error.message).toContain("once");
+    }
+    expect(() =>
+      createWebhookReceiver(optionsWith({ ...unsigned, once: "delivery" })),
+    ).not.toThrow();
+  });
+});
+
+describe("two receivers on one store", () => {
+  const scoped = (scope: string) => ({ record: true, scope }) as const;
+
+  test("with a scope each, the alarm of one does not count as the other's of the same number", async () => {
+    const store = memoryStore();
+    const stage = recordingReceiver({ store, once: scoped("stage") });
+    const production = recordingReceiver({ store, once: scoped("production") });
+    const again = recordingReceiver({ store, once: scoped("production") });
+    expect(await stage.receive(await named("first"))).toMatchObject({ outcome: "handled" });
+    expect(await production.receive(await named("second"))).toMatchObject({ outcome: "handled" });
+    expect(await again.receive(await named("third"))).toMatchObject({ outcome: "duplicate" });
+    expect([...stage.lines, ...production.lines]).toEqual([]);
+  });
+
+  test("a scope and a key never make the digest of another scope with another key", async () => {
+    const store = memoryStore();
+    const of = (scope: string, key: string) =>
+      recordingReceiver({ store, once: { record: () => key, scope } });
+    expect(await of("a", "new_alarm\nb").receive(await named("first"))).toMatchObject(HANDLED);
+    expect(await of("a\nnew_alarm", "b").receive(await named("second"))).toMatchObject(HANDLED);
+    expect(await of("a", "\ud800").receive(await named("third"))).toMatchObject(HANDLED);
+    expect(await of("a", "\udfff").receive(await named("fourth"))).toMatchObject(HANDLED);
+  });
+
+  test.each([
+    ["this store", memoryStore()],
+    ['the store "stage:"', { ...memoryStore(), scope: "stage:" }],
+  ])("without a scope, one line at the start names %s", async (name, store) => {
+    for (const value of [once, () => "key"] as const) {
+      const { receive, lines } = recordingReceiver({ store, once: value });
+      expect(lines).toHaveLength(1);
+      expect(lines[0]?.message).toContain(`for every receiver on ${name}: `);
+      expect(lines[0]?.message).toContain('once: { record: true, scope: "…" }');
+      for (const id of ["first", "second"]) await receive(await named(id));
+      expect(lines).toHaveLength(1);
+    }
+  });
+
+  test.each([
+    [{ record: true }, "scope"],
+    [{ record: true, scope: "" }, "scope"],
+    [{ record: true, scope: 1 }, "scope"],
+    [{ scope: "stage" }, "record"],
+    [{ record: "record", scope: "stage" }, "record"],
+    [{ record: false, scope: "stage" }, "record"],
+  ])("once may not be %j, and the error names %s", (value, name) => {
+    const { code, message } = refusalOf(optionsWith({ once: value }));
+    expect(code).toBe("invalid_option");
+    expect(message).toContain(`once.${name} must be`);
+  });
+
+  test("a misspelt member of once is refused", () => {
+    const { code, message } = refusalOf(optionsWith({ once: { record: true, scoop: "stage" } }));
+    expect(code).toBe("unknown_option");
+    expect(message).toContain("scoop is no option of once");
+  });
+});
+
+test("a record is handled once in a runtime that has no global crypto", async () => {
+  vi.stubGlobal("crypto", undefined);
+  const { receive } = recordingReceiver({ once });
+  expect(await receive(await named("first"))).toMatchObject(HANDLED);
+  expect(await receive(await named("second"))).toMatchObject({ outcome: "duplicate" });
 });
 
 test("a transactional store is refused, since its transaction remembers one key", () => {

@@ -2,13 +2,19 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it, vi } from "vitest";
-import { type TransactionalStore } from "../../src/index.js";
+import type { DeliveryContext, TransactionalStore } from "../../src/index.js";
 import { alarmReceiver, heldHandler, heldReceiver, heldRun } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { deferred } from "../support/deferred.js";
-import { delivery } from "../support/deliveries.js";
+import { delivery, NO_TIME_TO_WAIT, type DeliveryOverrides } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { failingStore, spiedStore } from "../support/spied-store.js";
+
+/** A delivery that is refused if it does not get a place at once. */
+const hurried = async (overrides: DeliveryOverrides) => ({
+  ...(await delivery(overrides)),
+  ...NO_TIME_TO_WAIT,
+});
 
 it("maxConcurrentDeliveries answers 503 before the claim, with a Retry-After of 10 to 40 s spread by id", async () => {
   const spy = spiedStore();
@@ -16,7 +22,7 @@ it("maxConcurrentDeliveries answers 503 before the claim, with a Retry-After of 
   const { receiver, run, start, lines } = await heldRun(limited);
   const delays = new Set<number>();
   for (let at = 0; at < 300; at++) {
-    const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
+    const answer = await receiver.receive(await hurried({ id: `id-${String(at)}` }));
     expect(answer).toMatchObject({ status: 503, outcome: "overloaded" });
     delays.add(Number(answer.headers["retry-after"]));
   }
@@ -24,13 +30,13 @@ it("maxConcurrentDeliveries answers 503 before the claim, with a Retry-After of 
   expect(Math.min(...delays)).toBeGreaterThanOrEqual(10);
   expect(Math.max(...delays)).toBeLessThanOrEqual(40);
   expect(delays.size).toBeGreaterThan(25);
-  const same = await delivery({ id: "id-0" });
+  const same = await hurried({ id: "id-0" });
   const [one, two] = [await receiver.receive(same), await receiver.receive(same)];
   expect(one.headers["retry-after"]).toBe(two.headers["retry-after"]);
   // A flood is logged as one line.
   expect(linesWith(lines, "overloaded")).toHaveLength(1);
   await run.succeed();
-  const next = await start(same);
+  const next = await start(await delivery({ id: "id-0" }));
   expect(await next.succeed()).toMatchObject({ outcome: "handled" });
 });
 
@@ -39,7 +45,7 @@ it("maxConcurrentDeliveries counts the running handlers, in whatever order they 
   let count = 0;
   const begin = async () => start(await delivery({ id: `id-${String(++count)}` }));
   const isFull = async () => {
-    const { outcome } = await receiver.receive(await delivery({ id: "one-more" }));
+    const { outcome } = await receiver.receive(await hurried({ id: "one-more" }));
     return outcome === "overloaded";
   };
   const runs = [await begin(), await begin(), await begin()];
@@ -85,7 +91,7 @@ it("maxConcurrentDeliveries keeps no memory of 20 000 refused deliveries", async
   const run = await start(receiver, await delivery());
   const refuse = async (count: number) => {
     for (let at = 0; at < count; at++) {
-      const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
+      const answer = await receiver.receive(await hurried({ id: `id-${String(at)}` }));
       if (answer.outcome !== "overloaded") throw new Error(answer.outcome);
     }
   };
@@ -96,6 +102,62 @@ it("maxConcurrentDeliveries keeps no memory of 20 000 refused deliveries", async
   await run.succeed();
 });
 
+it("deliveries beyond maxConcurrentDeliveries wait, hold no claim, and are handled first come, first served", async () => {
+  vi.useFakeTimers();
+  const spy = spiedStore();
+  const began: string[] = [];
+  const handler = async ({ id }: DeliveryContext) => {
+    began.push(id);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  };
+  const receiver = alarmReceiver(handler, { store: spy.store, maxConcurrentDeliveries: 2 });
+  const ids = Array.from({ length: 50 }, (_, at) => `id-${String(at)}`);
+  const requests = await Promise.all(ids.map((id) => delivery({ id })));
+  const answers = requests.map((request) => receiver.receive(request));
+  await vi.advanceTimersByTimeAsync(0);
+  expect([began.length, spy.count("claim")]).toEqual([2, 2]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  const outcomes = (await Promise.all(answers)).map(({ outcome }) => outcome);
+  // 2 places and 19 s, since a handler takes one.
+  expect(outcomes.filter((outcome) => outcome === "handled")).toHaveLength(38);
+  expect(outcomes.slice(38)).toEqual(Array(12).fill("overloaded"));
+  expect(began).toEqual(ids.slice(0, 38));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("no delivery waits for a place on Cloudflare Workers, where one request must not wait for another", async () => {
+  vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+  const { receiver, run } = await heldRun({ maxConcurrentDeliveries: 1 });
+  const other = await receiver.receive(await delivery({ id: "another" }));
+  expect(other).toMatchObject({ outcome: "overloaded" });
+  expect(await run.succeed()).toMatchObject({ outcome: "handled" });
+});
+
+it("a copy of a running delivery is in flight at once if no place is free", async () => {
+  const { receiver, run, repeated } = await heldRun({ maxConcurrentDeliveries: 1 });
+  expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
+  expect(await run.succeed()).toMatchObject({ outcome: "handled" });
+});
+
+it("a delivery that waits for a place is answered draining by drain, and leaves if its sender hangs up", async () => {
+  const { receiver, run, start } = await heldRun({ maxConcurrentDeliveries: 1 });
+  let isDisconnected = false;
+  const gone = { ...(await delivery({ id: "gone" })), isDisconnected: () => isDisconnected };
+  const leaving = receiver.receive(gone);
+  const starting = start(await delivery({ id: "waits" }));
+  await nextTurn();
+  isDisconnected = true;
+  await run.succeed();
+  expect(await leaving).toMatchObject({ outcome: "overloaded" });
+  const next = await starting;
+  const last = receiver.receive(await delivery({ id: "last" }));
+  await nextTurn();
+  const drained = receiver.drain();
+  expect(await last).toMatchObject({ status: 503, outcome: "draining" });
+  expect(await next.succeed()).toMatchObject({ outcome: "handled" });
+  expect(await drained).toEqual({ idle: true, running: 0 });
+});
+
 it("maxConcurrentDeliveries counts a late handler until it settles", async () => {
   vi.useFakeTimers();
   const limits = { maxConcurrentDeliveries: 1, handlerTimeoutMs: 100 };
@@ -103,7 +165,8 @@ it("maxConcurrentDeliveries counts a late handler until it settles", async () =>
   await vi.advanceTimersByTimeAsync(100);
   expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
   const other = await delivery({ id: "another" });
-  expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
+  const refused = await receiver.receive({ ...other, ...NO_TIME_TO_WAIT });
+  expect(refused).toMatchObject({ outcome: "overloaded" });
   run.resolve();
   await vi.advanceTimersByTimeAsync(0);
   const next = await start(other);
@@ -121,8 +184,9 @@ it("maxConcurrentDeliveries releases a place in the end if the runtime ended the
   await start();
   vi.clearAllTimers();
   const other = await delivery({ id: "another" });
-  await vi.advanceTimersByTimeAsync(2_599);
-  expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
+  await vi.advanceTimersByTimeAsync(2_399);
+  const refused = await receiver.receive({ ...other, ...NO_TIME_TO_WAIT });
+  expect(refused).toMatchObject({ outcome: "overloaded" });
   await vi.advanceTimersByTimeAsync(1);
   const run = await start(other);
   expect(await run.succeed()).toMatchObject({ outcome: "handled" });

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { ConfigurationError, createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { inboxJobOf } from "../../src/inbox/inbox-job.js";
@@ -24,6 +25,19 @@ test.each<[string, () => unknown, string]>([
     "a promise of an object with a statusCode",
     () => Promise.resolve({ statusCode: 503, body: "" }),
     "returned an object with a status",
+  ],
+  ["an error", () => new TypeError("no"), "returned an error, which is ignored"],
+  ["a promise of an error", () => Promise.resolve(new Error("no")), "returned an error"],
+  [
+    "an error of another realm",
+    (): unknown => runInNewContext("new Error('no')"),
+    "returned an error",
+  ],
+  ["a list with an error", () => [1, new Error("no")], "returned an error"],
+  [
+    "rejections of Promise.allSettled",
+    () => Promise.allSettled([Promise.resolve(1), Promise.reject(new Error("no"))]),
+    "returned rejections of Promise.allSettled, which is ignored",
   ],
   ["a Response", () => new Response(null, { status: 500 }), "returned an object with a status"],
 ])("a handler that returns %s warns once and is handled", async (_what, returned, expected) => {
@@ -54,6 +68,11 @@ test.each<[string, () => unknown]>([
   ["null", () => null],
   ["true", () => true],
   ["a number", () => 500],
+  [
+    "the results of Promise.allSettled without rejections",
+    () => Promise.allSettled([Promise.resolve(1)]),
+  ],
+  ["a list with nothing in it", () => [undefined, null]],
   ["a status that is text", () => ({ status: "sent" })],
   [
     "an object that throws when it is read",

@@ -28,7 +28,7 @@ it("the report names a claim without a result", async () => {
   expect(reports[0]?.error).toMatchObject({ message: "store.claim returned no claim result" });
 });
 
-it.each<[Exclude<keyof DeliveryStore, "connectReceiver">, string]>([
+it.each<["complete" | "release" | "renew", string]>([
   ["complete", "completion failed: the delivery is handled, and the completion is retried"],
   [
     "release",

@@ -91,12 +91,12 @@ describe("deliveries beyond the connections of a transactional store", () => {
     );
   });
 
-  it("a delivery waits for a connection for half of dependencyTimeoutMs, then is overloaded", async () => {
-    const on = scene(1);
+  it("a delivery waits for a connection until handlerTimeoutMs after its arrival, then is overloaded", async () => {
+    const on = scene(1, { handlerMaxMs: 60_000 });
     await begin(on, ["a"]);
     const answer = on.send("b");
-    await vi.advanceTimersByTimeAsync(499);
-    expect(on.answers.size).toBe(0);
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(outcomeOf(on, "b")).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
     const { status, outcome, headers } = await answer;
     expect([status, outcome]).toEqual([503, "overloaded"]);
@@ -109,6 +109,65 @@ describe("deliveries beyond the connections of a transactional store", () => {
     expect(outcomeOf(on, "b")).toBe("handled");
   });
 
+  it("a delivery waits shorter by the median of recent handlers, and at least half of dependencyTimeoutMs", async () => {
+    const on = scene(1);
+    /** Runs a handler for so long, and gives how long a delivery then waits. */
+    const waitAfter = async (...handlersMs: readonly number[]) => {
+      for (const ms of handlersMs) {
+        await begin(on, ["before"]);
+        await vi.advanceTimersByTimeAsync(ms);
+        on.run("before").reject(new Error("again"));
+        await settle();
+      }
+      await begin(on, ["a"]);
+      const startedAt = performance.now();
+      const waited = on.send("b").then(() => performance.now() - startedAt);
+      await vi.advanceTimersByTimeAsync(2_000);
+      on.run("a").reject(new Error("again"));
+      await settle();
+      return waited;
+    };
+    expect(await waitAfter(300, 300, 1_900)).toBe(1_700);
+    // One handler of 2 000 ms ran since.
+    expect(await waitAfter(1_900, 1_900, 1_900, 1_900)).toBe(500);
+  });
+
+  it("the answer is due handlerTimeoutMs after the arrival, and the signal aborts handlerTimeoutMs after the start", async () => {
+    const on = scene(1);
+    await begin(on, ["a", "b"]);
+    await vi.advanceTimersByTimeAsync(400);
+    await on.end("a");
+    const { signal } = on.run("b").context;
+    await vi.advanceTimersByTimeAsync(1_599);
+    expect(outcomeOf(on, "b")).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect([outcomeOf(on, "b"), signal.aborted]).toEqual(["handler_timeout", false]);
+    const message = "the delivery, from its arrival on, took longer than 2000 ms";
+    expect(on.reports.find(({ id }) => id === "b")?.error).toMatchObject({ message });
+    await vi.advanceTimersByTimeAsync(399);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(signal.aborted).toBe(true);
+    await on.end("b");
+    expect(on.effects).toHaveLength(2);
+  });
+
+  it("a handler that starts when the answer is already due still runs, and its delivery is handled", async () => {
+    const secret = deferred<string>();
+    const on = scene(1, {
+      secret: () => secret.promise,
+      handlerTimeoutMs: 500,
+    } as TransactionalOptions);
+    void on.send("a");
+    await vi.advanceTimersByTimeAsync(600);
+    secret.resolve("whsec_test_0123456789abcdef");
+    await vi.advanceTimersByTimeAsync(1);
+    expect([on.began, outcomeOf(on, "a")]).toEqual([["a"], "handler_timeout"]);
+    await on.end("a");
+    expect(on.reports.at(-1)).toMatchObject({ id: "a", outcome: "handled", late: true });
+    expect((await on.send("a")).outcome).toBe("duplicate");
+  });
+
   it("a delivery that waits does so for no longer than its platform lets it run", async () => {
     const on = scene(1);
     await begin(on, ["a"]);
@@ -119,47 +178,39 @@ describe("deliveries beyond the connections of a transactional store", () => {
     await on.end("a");
   });
 
-  it("1 000 deliveries wait for a connection, and the next one is overloaded at once", async () => {
-    const on = scene(1);
-    const ids = Array.from({ length: 1_000 }, (_, at) => `id-${String(at)}`);
-    await begin(on, ["a", ...ids]);
-    expect(on.answers.size).toBe(0);
-    expect((await on.send("z")).outcome).toBe("overloaded");
-    await on.end("a");
-    await begin(on, ["z"]);
-    expect(outcomeOf(on, "z")).toBe("overloaded");
-    await vi.advanceTimersByTimeAsync(500);
-    await on.end("id-0");
-    expect(on.answers.size).toBe(1_002);
-  });
-
-  it("64 MiB of bodies wait for a connection, and the next byte is overloaded at once", async () => {
-    const on = scene(1, { maxBodyBytes: 40 * 1_048_576 });
-    const large = JSON.stringify({ alarm: alarm() }).padEnd(32 * 1_048_576);
+  it("64 MiB of bodies wait for a connection, and the next one is overloaded at once", async () => {
+    const on = scene(1, { maxBodyBytes: 64 * 1_048_576 });
+    // A small body counts as 4 KiB.
+    const large = JSON.stringify({ alarm: alarm() }).padEnd(64 * 1_048_576 - 2 * 4_096);
     await begin(on, ["a"]);
     void on.send("b", {}, large);
-    void on.send("c", {}, large);
+    void on.send("c");
+    let isDisconnected = false;
+    void on.send("d", { isDisconnected: () => isDisconnected });
     await settle();
     expect(on.answers.size).toBe(0);
-    expect((await on.send("d")).outcome).toBe("overloaded");
-    await on.end("a");
-    on.answers.clear();
-    await begin(on, ["d"]);
-    for (const id of ["b", "c", "d"]) await on.end(id);
-    expect([...on.answers.values()].map(({ outcome }) => outcome)).toEqual(
-      Array(3).fill("handled"),
-    );
+    expect((await on.send("e")).outcome).toBe("overloaded");
+    // One that has hung up makes room.
+    isDisconnected = true;
+    void on.send("f");
+    await settle();
+    expect([outcomeOf(on, "d"), outcomeOf(on, "f")]).toEqual(["overloaded", undefined]);
+    for (const id of ["a", "b", "c", "f"]) await on.end(id);
+    expect(on.began).toEqual(["a", "b", "c", "f"]);
   });
 
-  it("a second copy of a delivery that waits for a connection is in flight at once", async () => {
-    const on = scene(1);
-    await begin(on, ["a", "b"]);
-    const copy = await on.receiver.receive(await delivery({ id: "b" }));
-    expect(copy).toMatchObject({ status: 409, outcome: "in_flight" });
-    await on.end("a");
+  it("two copies of a delivery wait for a connection, and one of them is handled", async () => {
+    const on = scene(2);
+    await begin(on, ["a", "c"]);
+    const request = await delivery({ id: "b" });
+    const copies = [on.receive("b", request), on.receive("b", request)];
+    await settle();
+    expect(on.answers.size).toBe(0);
+    await on.end("a", "c");
+    expect(await copies[1]).toMatchObject({ status: 409, outcome: "in_flight" });
     await on.end("b");
-    expect(on.calls).toEqual(["a", "b"]);
-    expect(outcomeOf(on, "b")).toBe("handled");
+    expect(await copies[0]).toMatchObject({ outcome: "handled" });
+    expect(on.calls).toEqual(["a", "c", "b"]);
   });
 
   it("drain answers the deliveries that wait for a connection, and waits for those that run", async () => {
@@ -226,19 +277,6 @@ describe("deliveries beyond the connections of a transactional store", () => {
     expect(report).toMatchObject({ outcome: "handled", disconnected: true });
   });
 
-  it("the time of a handler begins when its delivery has got a connection", async () => {
-    const on = scene(1);
-    await begin(on, ["a", "b"]);
-    await vi.advanceTimersByTimeAsync(400);
-    await on.end("a");
-    const { signal } = on.run("b").context;
-    await vi.advanceTimersByTimeAsync(1_999);
-    expect(signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
-    expect([signal.aborted, outcomeOf(on, "b")]).toEqual([true, "handler_timeout"]);
-    await on.end("b");
-  });
-
   it("a late handler keeps its connection until it has settled", async () => {
     const on = scene(1);
     await begin(on, ["a"]);
@@ -297,7 +335,7 @@ it("a delivery whose runtime ended it while it waited takes no connection", asyn
   await begin(on, ["a", "b"]);
   // None of the timers of its request is called any more.
   vi.clearAllTimers();
-  await vi.advanceTimersByTimeAsync(500);
+  await vi.advanceTimersByTimeAsync(2_000);
   await begin(on, ["c"]);
   await on.end("a");
   expect(on.calls).toEqual(["a", "c"]);

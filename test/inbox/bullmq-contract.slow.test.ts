@@ -16,19 +16,30 @@ describeOnBullmq("BullMQ", (engine) => {
       const workerOptions = {
         ...{ connection, lockDuration: HOLD_MS / 2, stalledInterval: HOLD_MS / 2, drainDelay: 1 },
       };
-      const workers: Worker[] = [];
-      class KillableWorker extends Worker {
-        constructor(name: string, processor: undefined, options: WorkerOptions) {
-          super(name, processor, options);
-          workers.push(this);
+      const newClient = () => {
+        const workers: Worker[] = [];
+        class KillableWorker extends Worker {
+          constructor(name: string, processor: undefined, options: WorkerOptions) {
+            super(name, processor, options);
+            workers.push(this);
+          }
         }
-      }
-      const driver = bullmqQueue({ queue, Worker: KillableWorker, workerOptions });
+        return {
+          driver: bullmqQueue({ queue, Worker: KillableWorker, workerOptions }),
+          async kill() {
+            await Promise.all(workers.map((worker) => worker.disconnect()));
+          },
+        };
+      };
       return {
-        driver,
+        ...newClient(),
+        newClient,
         otherClient: bullmqQueue({ queue, Worker, workerOptions }),
-        async kill() {
-          await Promise.all(workers.map((worker) => worker.disconnect()));
+        async putStrange() {
+          const strange = [{ timestamp: 9e15 }, { timestamp: -1 }, { jobId: "a:b:c" }];
+          for (const options of strange) await queue.add("x", { id: "a", type: "b" }, options);
+          await queue.add("x", { version: 2 });
+          return strange.length + 1;
         },
         close: () => queue.close(),
       };

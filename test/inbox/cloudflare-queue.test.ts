@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../../src/index.js";
 import { cloudflareQueue, cloudflareQueueHandler } from "../../src/inbox/cloudflare/index.js";
 import type { JobReport } from "../../src/inbox/index.js";
-import { jobKeyOf } from "../../src/inbox/job-id.js";
+import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import { never } from "../support/deferred.js";
 import { alarmJob } from "../support/inbox/receiver-and-worker.js";
 
@@ -107,6 +107,21 @@ describe("cloudflareQueueHandler", () => {
     await handler({ messages: [message(job, 3).one] });
     expect(queue.sent).toMatchObject([{ body: { job, failedRuns: 2 }, delaySeconds: 30 }]);
     expect(reports).toEqual([]);
+  });
+
+  it.each([
+    ["text", "x", "x"],
+    ["a negative number", -1e9, -1],
+    ["a number beyond all bounds", 1e300, 1e300],
+    ["null", null, null],
+  ])("a job whose counts are %s has all its attempts", async (_, failedRuns, putAt) => {
+    const { handler, queue, reports } = deployed(failing);
+    const job = await alarmJob();
+    await handler({ messages: [message({ job, failedRuns, putAt }).one] });
+    const again = { job, failedRuns: 1, putAt: expect.any(Number) as number };
+    expect(queue.sent).toEqual([{ body: again, delaySeconds: 10 }]);
+    expect(reports).toMatchObject([{ attempt: 1, waitedMs: expect.any(Number) as number }]);
+    expect(reports[0]?.waitedMs).toBeLessThan(60_000);
   });
 
   it("a message whose result cannot be sent comes again, and is not taken for done", async () => {

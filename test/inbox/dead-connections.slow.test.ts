@@ -1,12 +1,12 @@
 import { Queue, Worker } from "bullmq";
-import type PgBoss from "pg-boss";
+import type { PgBoss } from "pg-boss";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { memoryStore } from "../../src/index.js";
 import { inboxConsume } from "../../src/inbox/index.js";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { describeOnBullmq, describeOnPgBoss } from "../support/inbox/inbox-engines.js";
-import { postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
+import { overriding, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
 import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startedForAll } from "../support/started-for-all.js";
 import { startBlackHoleProxy, type BlackHoleProxy } from "../support/black-hole-proxy.js";
@@ -37,8 +37,7 @@ describeOnPgBoss("pg-boss on dead connections", (engine) => {
     const handled: number[] = [];
     let swallowing = false;
     const driver = pgBossQueue({
-      boss: {
-        createQueue: boss.createQueue.bind(boss),
+      boss: overriding(boss, {
         fetch: (name, options) => {
           const jobs = boss.fetch(name, options);
           // The query is on its way now, and gets no answer.
@@ -46,8 +45,7 @@ describeOnPgBoss("pg-boss on dead connections", (engine) => {
           swallowing = true;
           return jobs;
         },
-        getDb: () => boss.getDb(),
-      },
+      }),
       queueName: "fetched",
       pollIntervalMs: 100,
     });

@@ -94,44 +94,6 @@ describeEachEngine((engine) => {
     await stop();
   });
 
-  it("a growing replay runs 1, 5, 25 and the rest, and stops at the first delivery that fails", async () => {
-    const queue = await engine().open("growing", { retryLimit: 0 });
-    const ids = Array.from({ length: 33 }, () => randomUUID());
-    await failForGood(queue, ids);
-    const handled: string[] = [];
-    let runs = 0;
-    const { stop } = watchWorker(queue, (_, { id }) => {
-      runs += 1;
-      if (runs === 4) throw new Error("half fixed");
-      handled.push(id);
-    });
-    const half = await queue.deadDeliveries.replay("all", { growing: true });
-    const [failed = ""] = half.stopped?.ids ?? [];
-    expect(half).toMatchObject({ notFound: [], stopped: { reason: "failed" } });
-    expect([half.replayed.length, half.stopped?.notReplayed.length]).toEqual([6, 27]);
-    const dead = (await queue.deadDeliveries.list()).map(({ id }) => id);
-    expect(dead.toSorted()).toEqual([...(half.stopped?.notReplayed ?? []), failed].toSorted());
-
-    const whole = await queue.deadDeliveries.replay("all", { growing: true });
-    expect([whole.replayed.length, whole.stopped]).toEqual([dead.length, undefined]);
-    await settlesAt(() => handled.toSorted(), ids.toSorted());
-    await stop();
-  });
-
-  it("a growing replay stops at a job that the inbox did not make", async () => {
-    const queue = await engine().open("strange-growing", { retryLimit: 0 });
-    await queue.put({ version: 2 });
-    await queue.put({ version: 3 });
-    const { reports, stop } = watchWorker(queue, () => undefined);
-    await settlesAt(() => reports.length, 2);
-    const [first, second] = (await queue.deadDeliveries.list()).map(({ id }) => id);
-    expect(await queue.deadDeliveries.replay("all", { growing: true })).toEqual({
-      ...{ replayed: [first], notFound: [] },
-      stopped: { reason: "failed", ids: [first], notReplayed: [second] },
-    });
-    await stop();
-  });
-
   it("dead deliveries refuse wrong lists of ids and limits out of bounds", async () => {
     const { deadDeliveries } = await engine().open("refused");
     const refused = { name: "ConfigurationError" };
@@ -140,5 +102,6 @@ describeEachEngine((engine) => {
     await expect(deadDeliveries.list({ limit: 0 })).rejects.toMatchObject(refused);
     await expect(deadDeliveries.list({ page: 1 } as never)).rejects.toMatchObject(refused);
     await expect(deadDeliveries.list(null as never)).rejects.toMatchObject(refused);
+    await expect(deadDeliveries.replay("all", { max: 0 })).rejects.toMatchObject(refused);
   });
 });

@@ -1,9 +1,10 @@
 // An engine may resolve a write although it made no job. Acknowledged then, the delivery would be lost.
 import { Queue, type JobsOptions } from "bullmq";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, test } from "vitest";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
-import { describeOnBullmq, describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import { describeOnBullmq } from "../support/inbox/inbox-engines.js";
+import { pgBossStub } from "../support/inbox/pg-boss-stub.js";
 import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
 
 describeOnBullmq("BullMQ that deduplicates", (engine) => {
@@ -44,18 +45,11 @@ describeOnBullmq("BullMQ that deduplicates", (engine) => {
   });
 });
 
-describeOnPgBoss("pg-boss that makes no job", (engine) => {
-  it.each<[string, unknown]>([
-    ["nothing", undefined],
-    ["no job", { rows: [] }],
-    ["the id of another job", { rows: [{ id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301" }] }],
-  ])("a receiver answers 500 if the database of pg-boss resolves to %s", async (_, answer) => {
-    const wrapped = {
-      createQueue: engine().boss.createQueue.bind(engine().boss),
-      fetch: engine().boss.fetch.bind(engine().boss),
-      getDb: () => ({ executeSql: () => Promise.resolve(answer as { rows: unknown[] }) }),
-    };
-    const receiver = inboxReceiver(pgBossQueue({ boss: wrapped, queueName: "nowhere" }));
-    expect((await receiver.receive(await alarmDelivery(1))).status).toBe(500);
-  });
+test.each([
+  ["nothing", undefined],
+  ["no job", null],
+])("a receiver answers 500 if pg-boss resolves to %s", async (_, answer) => {
+  const boss = pgBossStub({ send: () => Promise.resolve(answer as null) });
+  const receiver = inboxReceiver(pgBossQueue({ boss }));
+  expect((await receiver.receive(await alarmDelivery(1))).status).toBe(500);
 });

@@ -19,7 +19,7 @@ import {
   type QueueSettlement,
 } from "../../src/inbox/index.js";
 import { inboxJobOf } from "../../src/inbox/inbox-job.js";
-import { jobKeyOf } from "../../src/inbox/job-id.js";
+import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import { deferred, never } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { alarmJob } from "../support/inbox/receiver-and-worker.js";
@@ -136,10 +136,18 @@ describe("a worker of any queue", () => {
   });
 
   it("claims a key of at most 128 characters, whatever the delivery id", async () => {
-    expect(await jobKeyOf("x".repeat(124))).toBe(`job.${"x".repeat(124)}`);
+    expect(await jobKeyOf("x".repeat(124))).toBe(`job#${"x".repeat(124)}`);
     const long = await Promise.all(["x", "y"].map((end) => jobKeyOf("x".repeat(124) + end)));
-    expect(long[0]).toMatch(/^job\.[0-9a-f]{64}$/);
+    expect(long[0]).toMatch(/^job##[0-9a-f]{64}$/);
     expect(long[0]).not.toBe(long[1]);
+  });
+
+  it("no delivery id has the key of another delivery's job", async () => {
+    const key = await jobKeyOf("x".repeat(125));
+    const digest = key.replace(/^.*#/, "");
+    const keys = await Promise.all([digest, `job.${digest}`].map(jobKeyOf));
+    expect(keys).not.toContain(key);
+    expect(key).toMatch(/#/);
   });
 
   it("extends a message from outside at once, completes after the handler, and settles after the completion", async () => {
@@ -207,7 +215,10 @@ describe("a worker of any queue", () => {
       await ran;
       const again = watchedMessage(job, events, { attempt: 2 });
       await run(again);
-      expect([lost.settled, again.settled]).toEqual([[], [{ result: "retry", afterMs: 10_000 }]]);
+      expect([lost.settled, again.settled]).toEqual([
+        [],
+        [{ result: "retry", afterMs: 10_000, isLeased: true }],
+      ]);
       failures.complete = 0;
       await vi.advanceTimersByTimeAsync(60_000);
       const last = watchedMessage(job, events, { attempt: 3 });
@@ -218,11 +229,11 @@ describe("a worker of any queue", () => {
 
   it("postpones a delivery that another worker has, without an error and until the lease ends", async () => {
     const store = memoryStore();
-    store.claim("job.a", "other", { leaseMs: 20_000, retentionMs: 1e9 });
+    store.claim("job#a", "other", { leaseMs: 20_000, retentionMs: 1e9 });
     const { run, reports } = worker({ store, handlers: { new_alarm: () => undefined } });
     const message = watchedMessage(await alarmJob("a"), [], { attempt: 99 });
     await run(message);
-    expect(message.settled).toEqual([{ result: "retry", afterMs: 20_000 }]);
+    expect(message.settled).toEqual([{ result: "retry", afterMs: 20_000, isLeased: true }]);
     expect(reports).toEqual([]);
   });
 
@@ -271,7 +282,7 @@ describe("a worker of any queue", () => {
     await vi.advanceTimersByTimeAsync(2_000);
     await ran;
     expect(message.settled).toMatchObject([{ result: "retry", error: { code: "job_failed" } }]);
-    expect(store.claim("job.a", "other", { leaseMs: 1_000, retentionMs: 1e9 })).toMatchObject({
+    expect(store.claim("job#a", "other", { leaseMs: 1_000, retentionMs: 1e9 })).toMatchObject({
       state: "in_flight",
     });
     await vi.advanceTimersByTimeAsync(5_000);
@@ -449,7 +460,7 @@ describe("a worker of any queue", () => {
     await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
     const copy = watchedMessage(job, []);
     await run(copy);
-    expect(copy.settled).toEqual([{ result: "retry", afterMs: 1_000 }]);
+    expect(copy.settled).toEqual([{ result: "retry", afterMs: 1_000, isLeased: true }]);
     ended.resolve();
     await ran;
   });
@@ -550,7 +561,7 @@ describe("whatever fails and in whichever order messages come", () => {
         const handlers: WebhookHandlers = {
           async new_alarm(_, { id }) {
             if (running.has(id)) events.push(`${id} twice at once`);
-            if (completed.has(`job.${id}`)) events.push(`${id} after its completion`);
+            if (completed.has(`job#${id}`)) events.push(`${id} after its completion`);
             running.add(id);
             const { handlerMs = 0, fails } = byId.get(id) ?? {};
             if (handlerMs > 0) await new Promise((resolve) => setTimeout(resolve, handlerMs));
@@ -569,7 +580,7 @@ describe("whatever fails and in whichever order messages come", () => {
           const at = own.findIndex((event) => event !== "extend");
           if (at !== -1 && at !== own.length - 1) events.push("used after its settlement");
           const isDone = own.includes("done");
-          if (isDone && !completed.has(`job.${given.id}`))
+          if (isDone && !completed.has(`job#${given.id}`))
             events.push("done before its completion");
         });
         await vi.advanceTimersByTimeAsync(60_000);

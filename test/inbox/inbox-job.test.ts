@@ -50,7 +50,12 @@ describe("the data of a job", () => {
         const date = new Date(timestamp * 1000);
         const job = inboxJobOf(context(rawBody, { id, type, timestamp: date }));
         const stored: unknown = JSON.parse(JSON.stringify(job));
-        expect(readInboxJob(stored)).toEqual({ id, type, timestamp: date, rawBody, carrier: {} });
+        expect(readInboxJob(stored)).toEqual({
+          headers: { id, type, timestamp: String(timestamp), timestampMs: timestamp * 1000 },
+          rawBody,
+          recovered: false,
+          carrier: {},
+        });
       }),
     );
   });
@@ -68,7 +73,7 @@ describe("reading a job", () => {
   const job = inboxJobOf(context(bytes("{}")));
 
   it("a job may have fields that this version does not know", () => {
-    expect(readInboxJob({ ...job, added: true }).id).toBe(job.id);
+    expect(readInboxJob({ ...job, added: true }).headers.id).toBe(job.id);
   });
 
   it.each([
@@ -89,6 +94,11 @@ describe("reading a job", () => {
       'expected "utf-8" or "base64" in encoding',
     ],
     ["a body that is not text", { ...job, body: {} }, "expected a string in body"],
+    [
+      "the key of another body",
+      { ...job, encoding: "overflow", body: "../../etc/hostname" },
+      "expected its own id as the key in body",
+    ],
     ["broken base64", { ...job, encoding: "base64", body: "%" }, "expected base64 in body"],
   ])("a job is refused with %s", (_, data, message) => {
     expect(() => readInboxJob(data)).toThrow(expect.objectContaining({ code: "unreadable_job" }));

@@ -6,15 +6,15 @@ import { inbox } from "../../src/inbox/index.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
 import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
+import { pgBossStub } from "../support/inbox/pg-boss-stub.js";
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
 import { memoryStore, type ConfigurationError } from "../../src/index.js";
 
 const nothing = () => Promise.resolve(undefined as never);
-const boss = {
-  ...{ createQueue: nothing, fetch: nothing, getDb: () => ({ executeSql: nothing }) },
-};
+const boss = pgBossStub();
 const queue = {
-  ...{ name: "q", add: nothing, getJob: nothing, getJobs: nothing, getJobCounts: nothing },
+  ...{ name: "q", add: nothing, getJob: nothing, getJobState: nothing },
+  ...{ getJobs: nothing, getJobCounts: nothing },
 };
 const worker = { Worker, queueName: "q", workerOptions: {} };
 
@@ -56,18 +56,10 @@ const refused: Readonly<
     ["pgBossQueue without boss", { boss: undefined }, "boss must be a started PgBoss"],
     ["an object that is no PgBoss as boss", { boss: { add: nothing } }, "the method createQueue"],
     ["a queue name with a space", { boss, queueName: "a b" }, "queueName must be a queue's name"],
-    [
-      "one queue name for the jobs and the dead jobs",
-      { boss, queueName: "a", deadLetterQueueName: "a" },
-      "another queue",
-    ],
-    ["retryLimit of -1", { boss, retryLimit: -1 }, "retryLimit"],
     ["pollIntervalMs of 1 ms", { boss, pollIntervalMs: 1 }, "pollIntervalMs"],
-    ["a schema with a semicolon", { boss, schema: "a;b" }, "schema must be"],
-    ["expireInMs of a day", { boss, expireInMs: 86_400_000 }, "expireInMs"],
+    ["heartbeatMs of 1 s", { boss, heartbeatMs: 1_000 }, "heartbeatMs"],
     ["pendingRetentionMs of 1 ms", { boss, pendingRetentionMs: 1 }, "pendingRetentionMs"],
     ["pgBossQueue without options", null, "takes an options object"],
-    ["a schema of pgBossQueue with a quote", { boss, schema: 'a"b' }, "schema must be"],
     [
       "queue as an option of pgBossQueue",
       { boss, queue: "q" },

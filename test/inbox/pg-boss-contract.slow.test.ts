@@ -2,32 +2,40 @@ import { randomUUID } from "node:crypto";
 import { it } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
+import type { PgBossClient } from "../../src/inbox/pg-boss/client.js";
 import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import { HOLD_MS, impatient } from "../support/inbox/inbox-pg-boss-engine.js";
 
-const HOLD_MS = 2_000;
-const TIMES = { expireInMs: HOLD_MS, retryDelayMs: 1_000, pollIntervalMs: 100 };
+/** The same client until it is killed: a killed process calls nothing more. */
+function killable(boss: PgBossClient): { boss: PgBossClient; kill: () => void } {
+  let isKilled = false;
+  const alive = new Proxy(boss, {
+    get: (target, key) => {
+      const method = Reflect.get(target, key) as (...given: unknown[]) => unknown;
+      return (...given: unknown[]) =>
+        isKilled ? Promise.reject(new Error("killed")) : method.apply(target, given);
+    },
+  });
+  return { boss: alive, kill: () => void (isKilled = true) };
+}
 
 describeOnPgBoss("pg-boss", (engine) => {
   const cases = queueDriverContract(
     () => {
-      const { boss } = engine();
-      const queueName = randomUUID();
-      let isKilled = false;
-      /** A killed process calls nothing more. */
-      const alive = <T>(call: () => PromiseLike<T>): PromiseLike<T> =>
-        isKilled ? Promise.reject(new Error("killed")) : call();
-      const killable: Parameters<typeof pgBossQueue>[0]["boss"] = {
-        createQueue: (...given) => alive(() => boss.createQueue(...(given as [string]))),
-        fetch: (...given) => alive(() => boss.fetch(...given)),
-        getDb: () => ({
-          executeSql: (...given) => alive(() => boss.getDb().executeSql(...given)),
-        }),
+      const boss = impatient(engine().boss);
+      const options = { queueName: randomUUID(), pollIntervalMs: 100 };
+      const newClient = () => {
+        const { boss: alive, kill } = killable(boss);
+        return { driver: pgBossQueue({ boss: alive, ...options }), kill };
       };
       return {
-        driver: pgBossQueue({ boss: killable, queueName, ...TIMES }),
-        otherClient: pgBossQueue({ boss, queueName, ...TIMES }),
-        kill: () => {
-          isKilled = true;
+        ...newClient(),
+        newClient,
+        otherClient: pgBossQueue({ boss, ...options }),
+        async putStrange() {
+          const strange = [{ id: "a", type: "b" }, { version: 2 }, {}];
+          for (const data of strange) await engine().boss.send(options.queueName, data);
+          return strange.length;
         },
       };
     },

@@ -5,15 +5,14 @@ import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import type { PgBossClient } from "../../src/inbox/pg-boss/client.js";
 import { deferred } from "../support/deferred.js";
 import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
+import { overriding } from "../support/inbox/inbox-pg-boss-engine.js";
 import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 
 describeOnPgBoss("pg-boss", (engine) => {
   /** The same client, but `wait` sees its first jobs before they arrive. */
   const slow = (wait: () => Promise<unknown>): PgBossClient => {
     let isFirst = true;
-    return {
-      createQueue: engine().boss.createQueue.bind(engine().boss),
-      getDb: () => engine().boss.getDb(),
+    return overriding(engine().boss, {
       async fetch(name, options) {
         const jobs = await engine().boss.fetch(name, options);
         if (isFirst && jobs.length > 0) {
@@ -22,11 +21,11 @@ describeOnPgBoss("pg-boss", (engine) => {
         }
         return jobs;
       },
-    };
+    });
   };
 
   it("jobs that arrive after the timeout of their fetch run, within the concurrency", async () => {
-    const queue = await engine().open("slow", { expireInMs: 60_000 });
+    const queue = await engine().open("slow");
     const receiver = inboxReceiver(queue.enqueue);
     for (const account of [1, 2, 3]) await receiver.receive(await alarmDelivery(account));
     const errors: unknown[] = [];

@@ -3,6 +3,7 @@ import { memoryStore } from "../../src/index.js";
 import { inbox, inboxConsume, type InboxJob } from "../../src/inbox/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { delivery } from "../support/deliveries.js";
+import { pgBossStub } from "../support/inbox/pg-boss-stub.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 const JOBS = 20;
@@ -13,7 +14,7 @@ async function fetchedJobs(): Promise<object[]> {
   const driver = { put: (job: InboxJob) => Promise.resolve(jobs.push(job)) };
   const { receive } = recordingReceiver({ handlers: inbox({ driver }) });
   for (let at = 0; at < JOBS; at++) await receive(await delivery({ id: `id-${String(at)}` }));
-  const common = { retryCount: 0, retryLimit: 9, createdOn: new Date() };
+  const common = { retryCount: 0, retryLimit: 9, heartbeatSeconds: 60, createdOn: new Date() };
   return jobs.map((data, at) => ({ id: `job-${String(at)}`, data, ...common }));
 }
 
@@ -25,16 +26,13 @@ test("a worker of pg-boss with 20 results that the database refuses causes no wa
   process.on("unhandledRejection", note);
   let refused = 0;
   const driver = pgBossQueue({
-    boss: {
-      createQueue: () => Promise.resolve(),
+    boss: pgBossStub({
       fetch: () => Promise.resolve((batches.shift() ?? []) as never),
-      getDb: () => ({
-        executeSql() {
-          refused += 1;
-          return Promise.reject(new Error("the database is away"));
-        },
-      }),
-    },
+      deleteJob() {
+        refused += 1;
+        return Promise.reject(new Error("the database is away"));
+      },
+    }),
   });
   const handlers = { new_alarm: () => undefined };
   const options = { driver, handlers, concurrency: JOBS, logger: false } as const;

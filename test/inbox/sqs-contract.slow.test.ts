@@ -38,6 +38,21 @@ describe.each([
         kill: () => {
           isKilled = true;
         },
+        async putStrange() {
+          const strange = ["-1000000000", "x", "1e300", "0x10"];
+          for (const [n, StringValue] of strange.entries()) {
+            const attribute = { DataType: "String", StringValue } as const;
+            const fifo = { MessageGroupId: String(n), MessageDeduplicationId: String(n) };
+            const input = {
+              ...{ QueueUrl: queues.queueUrl, MessageBody: "junk" },
+              MessageAttributes: { FailedRuns: attribute, DelayMs: attribute, PutAt: attribute },
+            };
+            await client.sendMessage(isFifo ? { ...input, ...fifo } : input, {
+              abortSignal: AbortSignal.timeout(5_000),
+            });
+          }
+          return strange.length;
+        },
       };
     },
     { holdMs: HOLD_MS },
@@ -68,7 +83,8 @@ describe("SQS whose answers are read late", () => {
     const [started, taken, buried] = [deferred(), deferred(), deferred<boolean>()];
     const options = {
       concurrency: 1,
-      leaseMs: HOLD_MS,
+      // A quarter of it is what a busy machine may take on top of the 300 ms.
+      leaseMs: 4 * HOLD_MS,
       onError: (error: unknown) => buried.reject(error),
       onBuried: () => undefined,
     };

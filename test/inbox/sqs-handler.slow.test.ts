@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { sampleAlarm, signedDelivery } from "../../kit/index.js";
 import { createWebhookReceiver, memoryStore, type WebhookHandlers } from "../../src/index.js";
 import { inbox, type InboxJob, type JobReport } from "../../src/inbox/index.js";
-import { jobKeyOf } from "../../src/inbox/job-id.js";
+import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import type { SqsEvent, SqsHandlerOptions } from "../../src/inbox/sqs/handler.js";
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
 import type { SqsMessage } from "../../src/inbox/sqs/client.js";

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { ConfigurationError } from "../../src/index.js";
+import { pgBossStub } from "../support/inbox/pg-boss-stub.js";
 
 // `npm run platforms -- peers` tries the real packages.
 const nothing = () => Promise.resolve(undefined as never);
@@ -18,34 +19,25 @@ function errorOf(make: () => unknown): ConfigurationError {
 }
 
 describe("versions of pg-boss", () => {
-  const common = { createQueue: nothing, fetch: nothing, getDb: () => ({ executeSql: nothing }) };
-
-  it("pgBossQueue refuses pg-boss 11, whose methods are properties", () => {
-    const boss = { ...common, start: nothing, getQueueStats: nothing };
-    const { code, message } = errorOf(() => pgBossQueue({ boss }));
+  it.each([
+    [
+      "10, whose methods are properties",
+      { ...pgBossStub(), start: nothing, getQueueSize: nothing },
+    ],
+    ["12.34, whose calls take no run of a job", { ...pgBossStub(), start: nothing }],
+    ["11, which has no touch", { start: nothing, fetch: nothing, createQueue: nothing }],
+  ])("pgBossQueue refuses pg-boss %s", (_, boss) => {
+    const { code, message } = errorOf(() => pgBossQueue({ boss: boss as never }));
     expect(code).toBe("unsupported_version");
     expect(message).toBe(
-      "boss is of pg-boss 11 or later, which does not work here. Supported: pg-boss 10",
+      "boss is of a version before pg-boss 12.35, which does not work here. Supported: pg-boss 12.35 and later",
     );
   });
 
-  it("pgBossQueue refuses pg-boss 12, whose methods are those of its class", () => {
-    class PgBoss {
-      createQueue = nothing;
-      fetch = nothing;
-      getDb = common.getDb;
-      getQueueStats() {
-        return nothing();
-      }
-    }
-    const { code } = errorOf(() => pgBossQueue({ boss: new PgBoss() }));
-    expect(code).toBe("unsupported_version");
-  });
-
-  it("pgBossQueue takes pg-boss 10, and a wrapper with its methods", () => {
-    const boss = { ...common, start: nothing, getQueueSize: nothing };
+  it("pgBossQueue takes pg-boss 12.35, and a wrapper with the methods that it calls", () => {
+    const boss = { ...pgBossStub(), start: nothing, isTimekeeping: nothing };
     expect(() => pgBossQueue({ boss })).not.toThrow();
-    expect(() => pgBossQueue({ boss: common })).not.toThrow();
+    expect(() => pgBossQueue({ boss: pgBossStub() })).not.toThrow();
   });
 });
 

@@ -37,9 +37,9 @@ describe("receivers that conform", () => {
     },
   );
 
-  it("a receiver that answers health checks by GET and HEAD passes", async () => {
-    const front: Front = ({ method }, res) => {
-      const isProbe = method === "GET" || method === "HEAD";
+  it("a receiver that answers health checks by GET and HEAD without the headers of a delivery passes", async () => {
+    const front: Front = ({ method, headers }, res) => {
+      const isProbe = (method === "GET" || method === "HEAD") && !("x-webhook-id" in headers);
       if (isProbe) res.end("alive");
       return !isProbe;
     };

@@ -1,7 +1,7 @@
 import http from "node:http";
 import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { NEVER_PROVEN } from "../../kit/conformance/never-proven.js";
+import { NEVER_PROVEN } from "../../kit/conformance/run-conformance.js";
 import { createLedger } from "../support/ledger.js";
 import { failureOf, idsOf, ledgerReceiver, runSuite } from "../support/testing/run-suite.js";
 import { serving } from "../support/serving.js";

@@ -87,9 +87,9 @@ describe("receivers that do not conform", () => {
     const target = behind(({ method }) =>
       method === "GET" ? new Response('{"outcome":"handled"}') : undefined,
     );
-    const failure = await failureOf("other_methods", { target });
-    expect(failure.message).toContain(
-      "GET: answered 200, which acknowledges the delivery, and the delivery was handled",
+    const failure = await failureOf("redirected_delivery", { target });
+    expect(failure.message).toBe(
+      "GET with the headers of a delivery: expected a refusal, got 200, which acknowledges the delivery",
     );
   });
 

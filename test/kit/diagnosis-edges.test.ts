@@ -1,18 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { readJsonParts, type JsonPart } from "../../kit/json-parts.js";
-import { readChunks } from "../../kit/diagnosis/chunked-body.js";
-import { inWords, skewClues } from "../../kit/diagnosis/clock-skew.js";
-import { JSON_KEY_ORDERS, orderKeys } from "../../kit/diagnosis/json-key-orders.js";
-import { JSON_LAYOUTS, writeJson } from "../../kit/diagnosis/json-layouts.js";
-import { jsonSpellings } from "../../kit/diagnosis/json-spellings.js";
+import { readChunks } from "../../kit/diagnosis/http-head.js";
+import { skewClues } from "../../kit/diagnosis/clock-skew.js";
+import { inWords } from "../../kit/duration-words.js";
 import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
 import { readCapturedBody } from "../../kit/diagnosis/captured-body.js";
-import { SearchBudget } from "../../kit/diagnosis/search-budget.js";
-import { unexplained } from "../../kit/diagnosis/unexplained.js";
-import { readWebhookHeaders } from "../../kit/diagnosis/webhook-header-texts.js";
+import { unexplained } from "../../kit/diagnosis/lost-body.js";
+import { readWebhookHeaders } from "../../kit/diagnosis/header-readings.js";
 import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
-
-const unchanged = ({ text }: JsonPart): string => text;
 
 describe("durations", () => {
   test.each([
@@ -57,83 +51,6 @@ describe("chunked bodies", () => {
   });
 });
 
-describe("JSON tokens", () => {
-  const texts = [
-    ALARM_BODY,
-    '"a\\\\"',
-    " [ 1e5 , true,null ,{}, [ ] ] ",
-    '{"a":{"b":[{}],"c":-0.10},"a":2}',
-    "7",
-  ];
-
-  test("JSON tokens are written without loss in every layout", () => {
-    for (const text of texts) {
-      const tokens = readJsonParts(text) ?? [];
-      expect(tokens.map((token) => text.slice(token.start, token.end))).toEqual(
-        tokens.map((token) => token.text),
-      );
-      for (const layout of JSON_LAYOUTS) {
-        const written = writeJson(tokens, (token) => token.text, layout, 10_000);
-        expect(
-          readJsonParts(written ?? "")?.map((token) => token.text),
-          layout.how,
-        ).toEqual(tokens.map((token) => token.text));
-      }
-    }
-  });
-
-  test("a text that is not JSON has no tokens", () => {
-    for (const text of ["", "{", '{"a":}', "\uFEFF{}"]) expect(readJsonParts(text)).toBeUndefined();
-  });
-
-  test("sorting the keys keeps every member and its value", () => {
-    const text = '{"b":1,"aa":[{"d":{},"c":2}],"a":{"z":1,"y":"\\"{"}}';
-    const [, sorted, byLength] = JSON_KEY_ORDERS.map((order) =>
-      orderKeys(readJsonParts(text) ?? [], order)
-        ?.map((token) => token.text)
-        .join(""),
-    );
-    expect(sorted).toBe('{"a":{"y":"\\"{","z":1},"aa":[{"c":2,"d":{}}],"b":1}');
-    expect(byLength).toBe('{"a":{"y":"\\"{","z":1},"b":1,"aa":[{"c":2,"d":{}}]}');
-  });
-
-  test("keys that are nested deeper than the sorter goes keep their order", () => {
-    const deep = `${"[".repeat(60)}{"b":1,"a":2}${"]".repeat(60)}`;
-    const tokens = readJsonParts(`{"b":${deep},"a":1}`) ?? [];
-    const [, order] = JSON_KEY_ORDERS;
-    const text =
-      order &&
-      orderKeys(tokens, order)
-        ?.map((token) => token.text)
-        .join("");
-    expect(text).toBe(`{"a":1,"b":${deep}}`);
-  });
-
-  test("JSON is not written beyond the length limit, even if indentation would exceed it", () => {
-    const tokens = readJsonParts(`${"[".repeat(2_000)}${"]".repeat(2_000)}`) ?? [];
-    const indented = JSON_LAYOUTS.filter(({ indent }) => indent.length > 1);
-    for (const layout of indented) {
-      const written = writeJson(tokens, (token) => token.text, layout, 20_000);
-      if (layout.isJackson) expect(written).toHaveLength(2 * 1_999 + 3 + 2 * 1_999);
-      else expect(written).toBeUndefined();
-    }
-  });
-});
-
-describe("JSON spellings", () => {
-  test("a JSON text is not written if one string is longer than the limit", () => {
-    const [layout] = JSON_LAYOUTS;
-    const tokens = readJsonParts('"abc"') ?? [];
-    const write = (maxLength: number) => layout && writeJson(tokens, unchanged, layout, maxLength);
-    expect([write(4), write(5)]).toEqual([undefined, '"abc"']);
-  });
-
-  test("a budget that is too small to read the JSON gives no spellings", () => {
-    expect([...jsonSpellings('{"a":1}', new SearchBudget(100))]).toEqual([]);
-    expect([...jsonSpellings('{"a":1}', new SearchBudget(10_000))]).not.toEqual([]);
-  });
-});
-
 describe("odd texts", () => {
   test.each([
     ["a broken escape of a percent-encoding", "%7B%22alarm%22%3A%E0%A4%A"],
@@ -161,17 +78,6 @@ describe("odd texts", () => {
   test("diagnoseSignature finds the = that a form parser adds after the body", async () => {
     expect(await codesOf({}, { body: `${ALARM_BODY}=` })).toEqual(["body_form_encoded"]);
   });
-});
-
-test("the only request in a HAR file is read, even if it is not a webhook", () => {
-  const request = {
-    headers: [{ name: "a", value: "b" }],
-    postData: { text: "YQ==", encoding: "base64" },
-  };
-  const { body, method, receivedAt } = parseCapturedRequest(
-    JSON.stringify({ log: { entries: [{ request, startedDateTime: "?" }] } }),
-  );
-  expect([Buffer.from(body).toString(), method, receivedAt]).toEqual(["a", undefined, undefined]);
 });
 
 test("UTF-16 of either byte order is read, and an event without a body", async () => {

@@ -79,16 +79,6 @@ describe("missing headers", () => {
   });
 });
 
-describe("other schemes", () => {
-  test.each(plantedRows("schemes"))(
-    "diagnoseSignature recognizes the other signing scheme: %s",
-    async (_what, code, plant) => {
-      const { findings } = await diagnoseSignature(plant(SECRET));
-      expect(findings[0]).toMatchObject({ code, certainty: "proven" });
-    },
-  );
-});
-
 describe("well-signed deliveries that a receiver refuses", () => {
   const signed = async (id: string, timestamp: number, body = ALARM_BODY) => ({
     "X-Webhook-Signature": await signDelivery({ secret: SECRET, id, timestamp, body }),

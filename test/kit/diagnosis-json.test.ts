@@ -44,20 +44,14 @@ const JSON_OF = {
         "none": {}
     }
 }`,
-  sorted:
-    '{"alarm":{"big":12345678901234567890,"id":1,"list":[1,{"b":null},[]],"none":{},"score":1.50,"text":"Åsa – <b>\\"x\\" & y</b> it\'s = a/b"}}',
-  postgres:
-    '{"alarm": {"id": 1, "big": 12345678901234567890, "list": [1, {"b": null}, []], "none": {}, "text": "Åsa – <b>\\"x\\" & y</b> it\'s = a/b", "score": 1.50}}',
 } as const;
 
 type Program = keyof typeof JSON_OF;
 const PROGRAMS = Object.keys(JSON_OF) as Program[];
-const SORTED: readonly Program[] = ["sorted", "postgres"];
-const PAIRS = PROGRAMS.filter((signer) => !SORTED.includes(signer)).flatMap((signer) =>
-  PROGRAMS.filter((captor) => captor !== signer && !SORTED.includes(captor)).map((captor) => ({
-    signer,
-    captor,
-  })),
+/** Programs that write a captured body again, and sign none. */
+const CAPTORS: readonly Program[] = ["gson", "dotNet", "jackson"];
+const PAIRS = PROGRAMS.filter((signer) => !CAPTORS.includes(signer)).flatMap((signer) =>
+  PROGRAMS.filter((captor) => captor !== signer).map((captor) => ({ signer, captor })),
 );
 
 describe("re-serialized bodies", () => {
@@ -66,32 +60,14 @@ describe("re-serialized bodies", () => {
     async ({ signer, captor }) => {
       const { findings } = await diagnose({ body: JSON_OF[signer] }, { body: JSON_OF[captor] });
       expect(findings).toHaveLength(1);
-      expect(findings[0]?.code).toMatch(/^body_(?:reserialised|escapes)$/);
+      expect(findings[0]?.code).toBe("body_reserialised");
       expect(findings[0]?.certainty).toBe("proven");
-    },
-  );
-
-  test.each(PROGRAMS.filter((captor) => captor !== "sorted"))(
-    "a body signed with sorted keys and written by %s is recognized by its key order",
-    async (captor) => {
-      expect(await codesOf({ body: JSON_OF.sorted }, { body: JSON_OF[captor] })).toEqual([
-        "body_key_order",
-      ]);
-    },
-  );
-
-  test.each(PROGRAMS.filter((captor) => captor !== "postgres"))(
-    "a body signed in PostgreSQL's key order and written by %s is recognized",
-    async (captor) => {
-      expect(await codesOf({ body: JSON_OF.postgres }, { body: JSON_OF[captor] })).toEqual([
-        "body_key_order",
-      ]);
     },
   );
 });
 
 describe("spellings", () => {
-  test.each([2, 4, "\t", 1])(
+  test.each([2, 4, "\t"])(
     "a body written by JSON.stringify with %j is recognized, on either side",
     async (indent) => {
       const value: unknown = JSON.parse(
@@ -109,8 +85,8 @@ describe("spellings", () => {
       /[\u007f-\uffff]/g,
       (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
     );
-    expect(await codesOf({ body: ALARM_BODY }, { body: escaped })).toEqual(["body_escapes"]);
-    expect(await codesOf({ body: escaped }, { body: ALARM_BODY })).toEqual(["body_escapes"]);
+    expect(await codesOf({ body: ALARM_BODY }, { body: escaped })).toEqual(["body_reserialised"]);
+    expect(await codesOf({ body: escaped }, { body: ALARM_BODY })).toEqual(["body_reserialised"]);
   });
 
   test("the newline that Go's encoder adds is named", async () => {

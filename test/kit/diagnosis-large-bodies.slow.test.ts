@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { diagnose, TIMESTAMP } from "./diagnosis-capture.js";
+import { diagnose } from "./diagnosis-capture.js";
 
 const MEGABYTE = 1_048_576;
 
@@ -20,22 +20,11 @@ describe("a search through a large body", () => {
     ["bytes that are not JSON", Buffer.alloc(MEGABYTE, 0xe5)],
     ["a zip bomb", Buffer.concat([Buffer.of(0x1f, 0x8b), Buffer.alloc(MEGABYTE)])],
     ["nesting", `${"[".repeat(MEGABYTE / 2)}${"]".repeat(MEGABYTE / 2)}`],
-  ])("diagnoseSignature gives up for 1 MB of %s", async (_, body) => {
+  ])("diagnoseSignature tries at most a thousand signatures for 1 MB of %s", async (_, body) => {
     const secret = ["whsec_one", "whsec_two", "whsec_three"];
     // A search that takes the square of the body's length does not end within the time of a test.
     const { tried } = await diagnose({ secret: "whsec_unknown" }, { secret, body });
-    expect(tried.isComplete).toBe(false);
-  });
-
-  test("a search that could not try every moved timestamp is not called complete", async () => {
-    const { timestamp, body } = {
-      timestamp: String(Number(TIMESTAMP) + 3_599),
-      body: "x".repeat(40_000),
-    };
-    const change = { "X-Webhook-Timestamp": TIMESTAMP };
-    const { findings, tried } = await diagnose({ timestamp, body }, { change });
-    expect(findings.map(({ code }) => code)).toEqual(["unexplained"]);
-    expect(tried.isComplete).toBe(false);
+    expect(tried.signatures).toBeLessThan(1_000);
   });
 
   test("diagnoseSignature still finds a re-serialized body of 1 MB", async () => {

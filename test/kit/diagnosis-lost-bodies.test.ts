@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isCutJson } from "../../kit/diagnosis/cut-json.js";
+import { isCutJson } from "../../kit/diagnosis/lost-body.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import { ALARM_BODY, diagnose, SECRET } from "./diagnosis-capture.js";
 import { isJson } from "../support/is-json.js";

@@ -69,7 +69,7 @@ describe("other secrets", () => {
     expect(findings[0]?.message).toContain(`${tried.signatures} signatures`);
     expect(findings[0]?.message).toContain("most likely the secret is wrong".slice(1));
     expect(tried.isComplete).toBe(true);
-    expect(tried.signatures).toBeGreaterThan(5_000);
+    expect(tried.signatures).toBeGreaterThan(1_000);
   });
 });
 
@@ -79,15 +79,8 @@ describe("a secret as long as a file", () => {
   test("diagnoseSignature names a secret as long as a file and still finds the right one beside it", async () => {
     const { result, findings } = await diagnose({ secret: "whsec_unknown" }, { secret: long });
     expect(result).toBe("bad");
-    expect(findings.map(({ code }) => code)).toEqual([
-      "secret_refused",
-      "secret_long",
-      "unexplained",
-    ]);
-    expect(findings[1]).toMatchObject({ certainty: "possible", secretIndex: 0 });
-    expect(findings[2]?.message).toContain("too large to try more");
-    const among = await diagnose({ secret: "whsec_unknown" }, { secret: [SECRET, long.trim()] });
-    expect(among.findings[0]?.message).toMatch(/^secret\[1\] has more than 65536 characters: /);
+    expect(findings.map(({ code }) => code)).toEqual(["secret_refused", "unexplained"]);
+    expect(findings[1]?.message).toContain("too large to try more");
     const secret = [long, `${SECRET}\n`];
     expect((await diagnose({}, { secret })).findings[0]).toMatchObject({
       code: "secret_whitespace",
@@ -98,13 +91,6 @@ describe("a secret as long as a file", () => {
   test("diagnoseSignature accepts a secret as long as a file if it signs, as a receiver does", async () => {
     const secret = long.trim();
     expect(await diagnose({ secret }, { secret })).toMatchObject({ result: "good", findings: [] });
-  });
-
-  test("diagnoseSignature reports secret_long above 65 536 characters", async () => {
-    const codes = (characters: number) =>
-      codesOf({ secret: "whsec_unknown" }, { secret: "s".repeat(characters) });
-    expect(await codes(65_536)).not.toContain("secret_long");
-    expect(await codes(65_537)).toContain("secret_long");
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { causesOf } from "../../cli/doctor/causes.js";
+import { causesOf } from "../../cli/doctor/closing-report.js";
 import { receiverConformance, runConformance, TEST_SECRET } from "../../kit/index.js";
 import { createWebhookReceiver, type Alarm, type OnlineDataEvent } from "../../src/index.js";
 

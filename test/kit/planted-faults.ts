@@ -68,7 +68,6 @@ const SECRETS: Table<(secret: string) => readonly [signing: string | Uint8Array,
     "its line of a Dockerfile": (s) => [s, `ENV WEBHOOK_SECRET=${s}`],
     "its line with a comment": (s) => [s, `WEBHOOK_SECRET=${s} # gateway`],
     "its line of JavaScript": (s) => [s, `const secret = "${s}";`],
-    "a variable's name where it was registered": (s) => [`WEBHOOK_SECRET=${s}`, s],
   },
   secret_joined: {
     "two in one text": (s) => [s, `whsec_old,${s}`],
@@ -76,15 +75,6 @@ const SECRETS: Table<(secret: string) => readonly [signing: string | Uint8Array,
     "a JSON list in one text": (s) => [s, `["whsec_old", "${s}"]`],
     "two joined by a comma on a line of an .env file": (s) => [s, `SECRET="${s},whsec_old"`],
     "two lines of an .env file": (s) => [s, `OLD=whsec_old\nNEW='${s}'\n`],
-  },
-  secret_repeated: {
-    "itself, pasted twice": (s) => [s, s + s],
-    "itself, pasted three times": (s) => [s, s + s + s],
-    "itself, pasted twice with a newline at the end": (s) => [s, `${s}${s}\n`],
-    "itself on two lines": (s) => [s, `${s}\n${s}\n`],
-    "itself in quotes, twice": (s) => [s, `"${s}${s}"`],
-    "itself, pasted twice where it was registered": (s) => [s + s, s],
-    "itself twice after its variable's name": (s) => [s, `WEBHOOK_SECRET=${s}${s}`],
   },
   secret_escaped: { "an escaped newline": (s) => [s, `${s}\\n`] },
   secret_encoded: {
@@ -95,14 +85,6 @@ const SECRETS: Table<(secret: string) => readonly [signing: string | Uint8Array,
     "the key of Standard Webhooks": (s) => [Buffer.from(s.slice(6), "base64"), s],
     "no whsec_ by the sender": (s) => [s.slice(6), s],
     "no whsec_ in the configured secret": (s) => [s, s.slice(6)],
-    "percent-encoding": (s) => [`${s}/+%`, encodeURIComponent(`${s}/+%`)],
-    "percent-encoding by the sender": (s) => [encodeURIComponent(`${s} /`), `${s} /`],
-  },
-  secret_letter_case: { "upper case": (s) => [s.toLowerCase(), s.toUpperCase()] },
-  secret_charset: {
-    "another normal form": (s) => [`${s}å`.normalize("NFC"), `${s}å`.normalize("NFD")],
-    "Latin-1": (s) => [Buffer.from(`${s}ø`, "latin1"), `${s}ø`],
-    "UTF-8 read as Latin-1": (s) => [`${s}ø`, Buffer.from(`${s}ø`).toString("latin1")],
   },
 };
 
@@ -144,24 +126,12 @@ const HEADERS: Table<Change | ((hex: string) => Change)> = {
     "a signature with sha256=": signature((hex) => `sha256=${hex}`),
     "a signature in Stripe's fields": signature((hex) => `t=${TIMESTAMP},v1=${hex}`),
   },
-  signature_encoding: {
-    "a signature in base64": signature((hex) => `v1=${recoded(hex, "base64")}`),
-    "a signature in base64url": signature((hex) => `v1=${recoded(hex, "base64url")}`),
-  },
   signature_length: {
     "a signature cut at 50 characters": signature((hex) => `v1=${hex}`.slice(0, 50)),
     "a doubled signature": signature((hex) => `v1=${hex}${hex}`),
   },
-  id_respelled: {
-    "an id in upper case": { "X-Webhook-Id": ID.toUpperCase() },
-    "an id without dashes": { "X-Webhook-Id": ID.replaceAll("-", "") },
-    "an id in braces": { "X-Webhook-Id": `{${ID}}` },
-  },
   timestamp_unit: {
     "a timestamp in milliseconds": { "X-Webhook-Timestamp": `${TIMESTAMP}000` },
-    "a timestamp in milliseconds and another zone": {
-      "X-Webhook-Timestamp": `${moved(-3_600)}000`,
-    },
   },
   timestamp_format: {
     "a timestamp as a date": { "X-Webhook-Timestamp": isoTime() },
@@ -169,25 +139,7 @@ const HEADERS: Table<Change | ((hex: string) => Change)> = {
       "X-Webhook-Timestamp": isoTime().replace(".000", ""),
     },
     "a timestamp with decimals": { "X-Webhook-Timestamp": `${TIMESTAMP}.0` },
-    "a timestamp as a date without a zone, in the zone of a proxy": {
-      "X-Webhook-Timestamp": isoTime(7_200).slice(0, 19).replace("T", " "),
-    },
   },
-  headers_swapped: {
-    "id and timestamp exchanged": { "X-Webhook-Id": TIMESTAMP, "X-Webhook-Timestamp": ID },
-  },
-  timestamp_moved: Object.fromEntries([
-    ...[3_600, -3_600, 7_200, -18_000, 19_800, 20_700, -34_200, 45_900, 50_400, -50_400].map(
-      (seconds) => [
-        `a timestamp in another zone, by ${String(seconds / 3_600)} h`,
-        { "X-Webhook-Timestamp": moved(seconds) },
-      ],
-    ),
-    ...[1, -1, 2, 7, -30, 61, 299, 1_234, -3_599].map((seconds) => [
-      `a timestamp written anew, by ${String(seconds)} s`,
-      { "X-Webhook-Timestamp": moved(seconds) },
-    ]),
-  ]) as Record<string, Change>,
 };
 
 /** Headers from which the signed value cannot be found. */
@@ -201,27 +153,8 @@ const LOST_HEADERS: typeof HEADERS = {
   type_mismatch: { "the other type": { "X-Webhook-Type": "delete_my_data_event" } },
 };
 
-/** Other ways to sign. */
-const SCHEMES: Table<Signed> = {
-  other_scheme: {
-    "signed without v1:": { prefix: `${TIMESTAMP}:${ID}:` },
-    "signed as Standard Webhooks": { prefix: `${ID}.${TIMESTAMP}.` },
-    "signed as Stripe": { prefix: `${TIMESTAMP}.` },
-    "signed as Slack": { prefix: `v0:${TIMESTAMP}:` },
-    "signed as GitHub": { prefix: "" },
-    "signed as GitHub did with sha1": { prefix: "", hash: "sha1" },
-    "signed with id and timestamp exchanged": { prefix: `v1:${ID}:${TIMESTAMP}:` },
-    "signed with the type": { prefix: `v1:${TIMESTAMP}:new_alarm:${ID}:` },
-  },
-  other_digest: {
-    "signed with sha512": { hash: "sha512" },
-    "signed with sha1": { hash: "sha1" },
-  },
-  body_signed_empty: { "signed before there was a body": { body: "" } },
-};
-
 /** Signed at a time that a receiver refuses. */
-const TIMES: typeof SCHEMES = {
+const TIMES: Table<Signed> = {
   timestamp_unit: { "signed in milliseconds": { timestamp: `${TIMESTAMP}000` } },
   timestamp_behind: { "signed half an hour ago": { timestamp: moved(-1_800) } },
   timestamp_ahead: { "signed in two hours": { timestamp: moved(7_200) } },
@@ -240,7 +173,6 @@ const BODIES: Table<BodyRow> = {
   body_bom: {
     "a byte order mark added": [`\uFEFF${ALARM}`],
     "a byte order mark and LF added": [`\uFEFF${ALARM}\n`],
-    "a byte order mark lost": [ALARM, `\uFEFF${ALARM}`],
   },
   body_line_ends: {
     "LF changed to CRLF": [LINES.replaceAll("\n", "\r\n"), LINES],
@@ -250,16 +182,6 @@ const BODIES: Table<BodyRow> = {
   body_extra_bytes: {
     "followed by the next request": [`${ALARM}POST / HTTP/1.1`, ALARM, LENGTH],
   },
-  body_utf16: {
-    "UTF-16 with a mark": [Buffer.from(`\uFEFF${ALARM}`, "utf16le")],
-    "UTF-16 of PowerShell with a mark and a newline": [
-      Buffer.from(`\uFEFF${ALARM}\r\n`, "utf16le"),
-    ],
-    "UTF-16 with a newline": [Buffer.from(`${ALARM}\r\n`, "utf16le")],
-    "UTF-16 with a newline of one character": [Buffer.from(`${ALARM}\n`, "utf16le")],
-    "big-endian UTF-16": [Buffer.from(ALARM, "utf16le").swap16()],
-    "big-endian UTF-16 with a mark": [Buffer.from(`\uFEFF${ALARM}`, "utf16le").swap16()],
-  },
   body_charset: {
     "encoded to UTF-8 twice": [Buffer.from(BYTES.toString("latin1"), "utf8")],
     "encoded twice through Windows-1252": [
@@ -268,12 +190,9 @@ const BODIES: Table<BodyRow> = {
     "captured in Latin-1": [Buffer.from(LATIN, "latin1"), LATIN],
     "signed in Latin-1": [LATIN, Buffer.from(LATIN, "latin1")],
   },
-  body_normalised: { normalised: [ALARM.normalize("NFD"), ALARM.normalize("NFC")] },
-  body_percent_encoded: {
+  body_form_encoded: {
     "percent-encoded": [encodeURIComponent(ALARM)],
     "the key of a form": [new URLSearchParams([[ALARM, ""]]).toString()],
-  },
-  body_form_encoded: {
     "a field of a form": [new URLSearchParams({ payload: ALARM }).toString()],
     "an object of a form parser": [JSON.stringify({ [ALARM]: "" })],
   },
@@ -284,15 +203,6 @@ const BODIES: Table<BodyRow> = {
       `${BYTES.toString("base64").replace(/(.{76})/g, "$1\n")}\n`,
     ],
     "base64 in a JSON string": [JSON.stringify(BYTES.toString("base64"))],
-  },
-  body_hex: {
-    hexadecimal: [BYTES.toString("hex")],
-    "PostgreSQL's bytea": [`\\x${BYTES.toString("hex")}`],
-  },
-  body_bytes_listed: {
-    "a Buffer in JSON": [JSON.stringify(BYTES)],
-    "a Uint8Array in JSON": [JSON.stringify(new Uint8Array(BYTES))],
-    "a Uint8Array as text": [String(new Uint8Array(BYTES))],
   },
   body_quoted: {
     "a JSON string": [JSON.stringify(ALARM)],
@@ -321,13 +231,11 @@ const BODIES: Table<BodyRow> = {
       JSON.stringify({ body: BYTES.toString("base64") }),
     ],
   },
-  body_unwrapped: { "the record without its wrapper": [ALARM.slice('{"alarm":'.length, -1)] },
   body_compressed: {
     gzip: [gzipSync(BYTES)],
     deflate: [deflateSync(BYTES)],
     brotli: [brotliCompressSync(BYTES), ALARM, { "Content-Encoding": "br" }],
   },
-  body_chunked: { chunks: [chunked()], "chunks with an extension": [chunked(";x=y")] },
 };
 
 /** Bodies that show that the signed bytes are lost. */
@@ -379,8 +287,6 @@ const SPELLINGS: typeof BODIES = {
     "indented by tabs": [JSON.stringify({ alarm: RECORD }, null, "\t")],
     "written by Python": [PYTHON],
     "signed by Python and written by JavaScript": [ALARM, PYTHON],
-  },
-  body_escapes: {
     "written by PHP": [PHP],
     "written by Go": [goEscapes(ALARM)],
     "signed by PHP and written by JavaScript": [ALARM, PHP],
@@ -392,7 +298,6 @@ const SPELLINGS: typeof BODIES = {
     "sorted and indented": [`${JSON.stringify(JSON.parse(SORTED), null, 2)}\n`],
     "signed by PHP and sorted by a map of Go": [goEscapes(SORTED), PHP],
     "signed by Python and sorted by jsonb": [spaced(sorted(RECORD, byLength)), PYTHON],
-    "signed with sorted keys": [ALARM, SORTED],
   },
   body_parsed: { "an object such as req.body": [JSON.parse(ALARM) as unknown] },
 };
@@ -428,12 +333,6 @@ const PAIRS: Table<(secret: string) => readonly [signed: Signed, capture: Captur
       { secret: { new_alarm: ["whsec_old", `${s}\n`], delete_my_data_event: "whsec_of_events" } },
     ],
   },
-  secret_joined: {
-    "two secrets, joined where they were registered": (s) => [
-      { secret: `${s},whsec_new` },
-      { secret: [s, "whsec_new"] },
-    ],
-  },
   secret_quoted: {
     "quotes around the secret and an indented body": (s) => [
       {},
@@ -446,16 +345,6 @@ const PAIRS: Table<(secret: string) => readonly [signed: Signed, capture: Captur
       { secret: base64(s), body: BYTES.toString("base64") },
     ],
   },
-  timestamp_moved: {
-    "a name before the secret and a timestamp in another zone": (s) => [
-      {},
-      { secret: `WEBHOOK_SECRET=${s}`, change: { "X-Webhook-Timestamp": moved(3_600) } },
-    ],
-    "an old delivery with the time of its replay": () => [
-      { timestamp: moved(-3_000) },
-      { change: { "X-Webhook-Timestamp": TIMESTAMP } },
-    ],
-  },
   timestamp_behind: {
     "a stale delivery whose record is unknown": () => [
       { body: '{"foo":1}', timestamp: moved(-3_000) },
@@ -466,12 +355,6 @@ const PAIRS: Table<(secret: string) => readonly [signed: Signed, capture: Captur
     "a renamed header and a newline after the body": () => [
       {},
       { body: `${ALARM}\n`, change: { "X-Webhook-Id": undefined, "Webhook-Id": ID } },
-    ],
-  },
-  id_respelled: {
-    "an id in upper case and a secret with a newline": (s) => [
-      {},
-      { secret: `${s}\n`, change: { "X-Webhook-Id": ID.toUpperCase() } },
     ],
   },
   body_key_order: {
@@ -538,7 +421,6 @@ export const PLANTED_FAULTS = {
   unsetSecrets: faultsOf(UNSET_SECRETS, plantSecret),
   headers: faultsOf(HEADERS, plantHeader),
   lostHeaders: faultsOf(LOST_HEADERS, plantHeader),
-  schemes: faultsOf(SCHEMES, plantSigned),
   times: faultsOf(TIMES, plantSigned),
   bodies: faultsOf(BODIES, plantBody),
   lostBodies: faultsOf(LOST_BODIES, plantBody),
@@ -568,16 +450,6 @@ function isoTime(seconds = 0): string {
 
 function signature(write: (hex: string) => string): (hex: string) => Change {
   return (hex) => ({ "X-Webhook-Signature": write(hex) });
-}
-
-function recoded(hex: string, encoding: "base64" | "base64url"): string {
-  return Buffer.from(hex, "hex").toString(encoding);
-}
-
-/** The alarm in two chunks. */
-function chunked(extension = ""): string {
-  const rest = (BYTES.length - 8).toString(16) + extension;
-  return `8\r\n${ALARM.slice(0, 8)}\r\n${rest}\r\n${ALARM.slice(8)}\r\n0\r\n\r\n`;
 }
 
 function base64(text: string): string {

@@ -15,7 +15,12 @@ function contractOf(Driver: typeof MemoryDriver) {
       const kill = () => {
         driver.isKilled = true;
       };
-      return { driver, otherClient: new Driver(broker), kill };
+      const newClient = () => {
+        const client = new Driver(broker);
+        return { driver: client, kill: () => void (client.isKilled = true) };
+      };
+      const putStrange = () => driver.putStrange();
+      return { driver, otherClient: new Driver(broker), kill, newClient, putStrange };
     },
     { holdMs: HOLD_MS, patienceMs: 3_000 },
   );
@@ -220,6 +225,27 @@ const WRONG: readonly [flaw: string, id: string, typeof MemoryDriver][] = [
     },
   ],
   [
+    "forgets the crashes of a job that is postponed",
+    "crash-leased",
+    class extends MemoryDriver {
+      override settle(job: StoredJob, settlement: QueueSettlement) {
+        const isTaken = super.settle(job, settlement);
+        job.crashes = 0;
+        return isTaken;
+      }
+    },
+  ],
+  [
+    "counts a job that another worker has like a crash",
+    "stop-leased",
+    class extends MemoryDriver {
+      override settle(job: StoredJob, settlement: QueueSettlement) {
+        job.crashes = (job.crashes ?? 0) + 1;
+        return super.settle(job, settlement);
+      }
+    },
+  ],
+  [
     "buries after five receipts",
     "postponed",
     class extends MemoryDriver {
@@ -277,6 +303,24 @@ const WRONG: readonly [flaw: string, id: string, typeof MemoryDriver][] = [
     },
   ],
   [
+    "takes a job whose delivery is dead, and drops it",
+    "dead-put",
+    class extends MemoryDriver {
+      override put(job: InboxJob) {
+        return this.broker.dead.has(job.id) ? Promise.resolve() : super.put(job);
+      }
+    },
+  ],
+  [
+    "takes counts as they come",
+    "strange",
+    class extends MemoryDriver {
+      override countOf(given: number) {
+        return given;
+      }
+    },
+  ],
+  [
     "drops dead jobs",
     "dead-listed",
     class extends MemoryDriver {
@@ -307,21 +351,26 @@ const WRONG: readonly [flaw: string, id: string, typeof MemoryDriver][] = [
     },
   ],
   [
-    "knows nothing of what it has replayed",
-    "dead-growing",
+    "lists the newest first",
+    "dead-max",
     class extends MemoryDriver {
-      override unhandled() {
-        return new Map();
+      override listDead() {
+        return super.listDead().reverse();
       }
     },
   ],
   [
-    "does not see that a replayed job has failed",
-    "dead-growing",
+    "finds no job while another call reads",
+    "dead-together",
     class extends MemoryDriver {
-      override unhandled(ids: readonly string[]) {
-        return new Map([...super.unhandled(ids).keys()].map((id) => [id, "open"] as const));
-      }
+      #reading = false;
+      override replay: MemoryDriver["replay"] = async (ids, options) => {
+        if (this.#reading) return { replayed: [], notFound: ids === "all" ? [] : ids };
+        this.#reading = true;
+        await new Promise(setImmediate);
+        this.#reading = false;
+        return this.replayThese(ids, options);
+      };
     },
   ],
   [

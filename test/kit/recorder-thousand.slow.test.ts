@@ -4,7 +4,6 @@ import { createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { createRandom } from "../../kit/random.js";
 import type { FixtureRefusal } from "../../kit/recorder/fixture-refusal.js";
-import { findPersonalData } from "../../kit/recorder/personal-data.js";
 import { recordFixtures } from "../../kit/recorder/record-fixtures.js";
 import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
 import { NOW_SECONDS, delivery } from "../support/deliveries.js";
@@ -43,7 +42,7 @@ async function recordThousand(directory: string) {
   const refusals: FixtureRefusal[] = [];
   const recorder = recordFixtures({
     directory,
-    // So that values in the payload and in unknown fields are written too, as placeholders.
+    // Also with some unknown keys that stay.
     redact: {
       keepKeys: [
         "alarm.owner.name",
@@ -146,7 +145,6 @@ describe("a thousand recorded alarms full of personal data", () => {
     const [datum = ""] = [...recorded.data].slice(1);
     const hidden = JSON.stringify({ payload: JSON.stringify({ name: datum }) });
     expect(partsFoundIn(hidden.toUpperCase(), disguisesOf(datum))).not.toEqual([]);
-    expect(findPersonalData([...recorded.data].join("\n")).length).toBeGreaterThan(6);
   });
 
   test("a thousand recorded alarms replay with the same outcomes in the same order", async () => {

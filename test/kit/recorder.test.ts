@@ -30,8 +30,7 @@ describe("recordFixtures", () => {
     expect(files).toEqual([join(directory, "000001-alarm-email-hacked.json")]);
     const [fixture] = await loadFixtures(directory);
     expect(fixture).toMatchObject({
-      description:
-        "Recorded email_hacked, answered handled 200; unknown keys and elements dropped: 1",
+      description: "Recorded email_hacked, answered handled 200",
       receivedAt: new Date(NOW_MS),
       expect: { outcome: "handled", status: 200 },
     });

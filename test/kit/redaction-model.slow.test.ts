@@ -1,32 +1,18 @@
 import fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AlarmPayloadError, parseAlarmPayload, type Alarm } from "../../src/index.js";
 import { decode } from "../../src/records/decode.js";
-import type { Decoded } from "../../src/records/decoded.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
-import { findPersonalData } from "../../kit/recorder/personal-data.js";
 import { redactBody } from "../../kit/recorder/redact-body.js";
 import { checkRedactionRules } from "../../kit/recorder/redaction-rules.js";
 import { alarm, onlineDataEvent } from "../support/deliveries.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
 
 const NOTHING_KEPT = checkRedactionRules();
-const KEYS_KEPT = checkRedactionRules({ keepKeys: ["*", "*.*", "*.*.*", "*.*.*.*"] });
-
-// The first record that is validated loads the schemas. After that, `decode` is synchronous.
-beforeAll(async () => {
-  await decode(new TextEncoder().encode('{"alarm":{}}'), "new_alarm");
-});
-
-function decodeNow(body: Uint8Array, type: string): Decoded {
-  const decoded = decode(body, type);
-  if ("then" in decoded) throw new Error("the schemas are not loaded");
-  return decoded;
-}
 
 /** How the receiver decodes a body, with each issue. */
 function judged(body: Uint8Array, type: string): unknown {
-  const decoded = decodeNow(body, type);
+  const decoded = decode(body, type);
   return decoded.kind === "unrecognized"
     ? { kind: decoded.kind, issues: decoded.issues }
     : { kind: decoded.kind };
@@ -34,7 +20,7 @@ function judged(body: Uint8Array, type: string): unknown {
 
 /** How a payload is read: the code of its error or the type of its value. */
 function payloadForm(body: Uint8Array): string | undefined {
-  const decoded = decodeNow(body, "new_alarm");
+  const decoded = decode(body, "new_alarm");
   if (decoded.kind !== "new_alarm") return undefined;
   const { payload }: Alarm = decoded.record;
   try {
@@ -73,6 +59,12 @@ const fields = [
   "constructor",
 ];
 
+const KEYS_KEPT = checkRedactionRules({
+  keepKeys: fields.flatMap((name) =>
+    ["alarm", "event", "meta", "alarm.payload"].map((at) => `${at}.${name}`),
+  ),
+});
+
 /** A documented body with some values replaced and some keys added, sometimes with both records. */
 const bodies = fc
   .tuple(
@@ -108,7 +100,6 @@ describe("redaction of any body", () => {
         expect(judged(bytes, type)).toEqual(judged(body, type));
         expect(payloadForm(bytes)).toBe(payloadForm(body));
         expect(redactBody(body, rules).bytes).toEqual(bytes);
-        expect(findPersonalData(Buffer.from(bytes).toString())).toEqual([]);
         // Redacting again changes nothing.
         expect(redactBody(bytes, rules).bytes).toEqual(bytes);
       }),
@@ -117,7 +108,10 @@ describe("redaction of any body", () => {
   });
 
   test("redaction removes any text from keys and values in every field", () => {
-    const secret = fc.stringMatching(/^[B-WYZa-wyzåäö]{3}[0-8][B-WYZa-wyzåäö ]{2,10}$/);
+    const secret = fc
+      .stringMatching(/^[B-WYZa-wyzåäö]{3}[0-8][B-WYZa-wyzåäö ]{2,10}$/)
+      // So begins the placeholder of a key.
+      .filter((text) => !text.startsWith("key"));
     fc.assert(
       fc.property(secret, fc.constantFrom(...fields), fc.boolean(), (text, field, isNested) => {
         const value = isNested ? { [text]: [text, { value: text }] } : text;
@@ -134,7 +128,7 @@ describe("redaction of any body", () => {
   });
 });
 
-test("redaction keeps the outcome of the published fixtures, and none of them looks personal", async () => {
+test("redaction keeps the outcome of the published fixtures", async () => {
   const fixtures = await loadFixtures("fixtures");
   expect(fixtures.length).toBeGreaterThan(50);
   for (const { name, headers, body, receivedAt } of fixtures) {
@@ -145,7 +139,6 @@ test("redaction keeps the outcome of the published fixtures, and none of them lo
     for (const rules of [NOTHING_KEPT, KEYS_KEPT]) {
       const { bytes } = redactBody(body, rules);
       expect([name, await outcomeOf(bytes)]).toEqual([name, await outcomeOf(body)]);
-      expect([name, findPersonalData(Buffer.from(bytes).toString())]).toEqual([name, []]);
     }
   }
 });

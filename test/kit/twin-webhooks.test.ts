@@ -127,7 +127,7 @@ describe("a delivery", () => {
       },
     });
     const delivery = await twin.deliver({ alarm: alarm() });
-    expect(delivery.reason).toBe("answered 200 at attempt 3");
+    expect(delivery.reason).toBe("answered 200 at attempt 3, by whom is not known");
     expect(attempts).toEqual(delivery.attempts);
     expect(attempts).toEqual(twin.history());
     expect(deliveries).toEqual([delivery]);

@@ -51,7 +51,7 @@ const FLAWS = MODEL_NAMES.flatMap((model) =>
 
 const LEASED = [
   { model: "lease", subject: receivers, prefix: "" },
-  { model: "job", subject: workers, prefix: "job." },
+  { model: "job", subject: workers, prefix: "job#" },
 ] as const;
 /** Every step of each model. */
 const STEPS: Readonly<Record<ModelName, string>> = {

@@ -176,6 +176,7 @@ export const MODELS: Readonly<Record<ModelName, Model>> = {
       recordFlaw(4, "repeat_is_takeover", "hides a takeover of the record"),
       recordFlaw(5, "acknowledged_is_remembered", "forgets the id of a known record"),
       recordFlaw(6, "one_at_a_time", "has no lease on the record"),
+      recordFlaw(7, "one_in_a_process", "knows its runs by the delivery id alone"),
     ],
   },
   job: {
@@ -192,9 +193,9 @@ export const MODELS: Readonly<Record<ModelName, Model>> = {
   },
 };
 
-/** Two requests of the models of leases and of jobs are to one process. In the others each is to one of its own. */
+/** Two requests are to one process, except in the model of transactions: there each is to one of its own. */
 export const playOn = (model: ModelName, key: string, [store, subject]: Played): Replay =>
-  new Replay(key, store, subject, model === "lease" || model === "job" ? 2 : 3);
+  new Replay(key, store, subject, model === "transaction" ? 3 : 2);
 
 /** The steps that break a property in a flawed model, and what the model says is broken. */
 export async function wayTo(model: ModelName, { bug, property }: Flaw) {

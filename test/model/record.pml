@@ -1,6 +1,6 @@
 /*
  * once: "record": a claim on two keys. Requests 0 and 2 have one delivery id, request 1 has another, and all carry the
- * same record. Each is to a process of its own. Faults of single calls are in lease.pml.
+ * same record. Requests 0 and 1 are to one process, request 2 to another. Faults of single calls are in lease.pml.
  */
 #include "common.pml"
 
@@ -8,10 +8,17 @@ mtype = { send, apply, arrive, ok, fail, kill, end };
 mtype = { idle, calling, called, running, claim, complete, release };
 mtype = { free, leased, ended, completed, claimed, takeover, in_flight };
 mtype = { first_run, rerun, handled, duplicate, failed };
-mtype = { acknowledged_was_handled, acknowledged_is_remembered, one_at_a_time, repeat_is_takeover, no_run_after_completion };
+mtype = { acknowledged_was_handled, acknowledged_is_remembered, one_at_a_time, repeat_is_takeover, no_run_after_completion, one_in_a_process };
 
 #define RECORD 2
 #define ID(s) (s == 1 -> 1 : 0)
+#define PROCESS(s) (s / 2)
+/* The other request to the same process, which only 0 and 1 have. Request 2 has itself. */
+#define BESIDE(s) (s == 2 -> 2 : 1 - s)
+/* What the process knows of the record under its other id. */
+#define RUNS_HERE(s) (s != 2 && at[BESIDE(s)] == running)
+#define DONE_HERE(s) (s != 2 && due[BESIDE(s)] == handled)
+#define KNOWN(s) (BUG != 7 && (RUNS_HERE(s) || DONE_HERE(s)))
 
 /* The rows of the store: two ids and the record. */
 mtype row[3] = free;
@@ -25,12 +32,13 @@ mtype result[N] = none;
 bool is_takeover[N];
 mtype due[N] = none;
 bool is_lost[N]; /* one of its leases has ended */
+bool is_known[N]; /* its process has refused it, and the store need not know why */
 
 bool acked[2];
 bool succeeded, completed_once, left_open, lost_once;
 
 inline reset(s) {
-  at[s] = idle; call[s] = none; key[s] = 0; result[s] = none; is_takeover[s] = false; due[s] = none; is_lost[s] = false
+  at[s] = idle; call[s] = none; key[s] = 0; result[s] = none; is_takeover[s] = false; due[s] = none; is_lost[s] = false; is_known[s] = false
 }
 
 inline make(s, what, k) { at[s] = calling; call[s] = what; key[s] = k }
@@ -40,7 +48,7 @@ inline answer(s, outcome) {
   if
   :: outcome == handled || outcome == duplicate ->
      HOLDS(acknowledged_was_handled, succeeded);
-     HOLDS(acknowledged_is_remembered, row[ID(s)] == completed);
+     HOLDS(acknowledged_is_remembered, row[ID(s)] == completed || is_known[s]);
      acked[ID(s)] = true
   :: else
   fi;
@@ -72,11 +80,14 @@ inline begin(s) {
   for (i : 0 .. N - 1) {
     if :: i != s && at[i] == running -> HOLDS(one_at_a_time, is_lost[i] || is_lost[s]) :: else fi
   }
+  HOLDS(one_in_a_process, !RUNS_HERE(s) && !DONE_HERE(s));
   HOLDS(no_run_after_completion, !completed_once || lost_once);
   HOLDS(repeat_is_takeover, !left_open || is_takeover[s] || is_lost[s]);
   said = (is_takeover[s] -> rerun : first_run);
   at[s] = running; call[s] = none
 }
+
+inline refuse_here(s) { is_known[s] = true; due[s] = (DONE_HERE(s) -> duplicate : in_flight) }
 
 inline claimed_now(s) {
   if
@@ -93,7 +104,12 @@ inline claimed_now(s) {
   :: result[s] == completed && key[s] == RECORD ->
      due[s] = duplicate;
      if :: BUG == 5 -> answer(s, duplicate) :: else -> make(s, complete, ID(s)) fi
-  :: else -> if :: key[s] == RECORD -> begin(s) :: else -> make(s, claim, RECORD) fi
+  :: key[s] != RECORD && result[s] != in_flight && result[s] != completed -> make(s, claim, RECORD)
+  :: else ->
+     if
+     :: KNOWN(s) -> refuse_here(s); make(s, release, RECORD)
+     :: else -> begin(s)
+     fi
   fi;
   result[s] = none
 }
@@ -114,7 +130,8 @@ end_quiet:
   do
   :: d_step { at[s] == idle && (!acked[ID(s)] || FAULT) ->
        if :: acked[ID(s)] && !WALKING -> faults++ :: else fi;
-       make(s, claim, ID(s)); STEP(send, s, none) }
+       if :: KNOWN(s) -> refuse_here(s); answer(s, due[s]) :: else -> make(s, claim, ID(s)) fi;
+       STEP(send, s, none) }
   :: d_step { at[s] == calling -> store(s, key[s]); at[s] = called; STEP(apply, s, result[s]) }
   :: d_step { at[s] == called ->
        if :: call[s] == claim -> claimed_now(s) :: else -> settled_now(s) fi;
@@ -129,13 +146,16 @@ end_quiet:
        STEP(ok, s, none) }
   :: d_step { at[s] == running && (WALKING || FAULT) ->
        faults = (WALKING -> faults : faults + 1); due[s] = failed; make(s, release, RECORD); STEP(fail, s, none) }
-  :: d_step { FAULT && at[s] != idle && OFTEN_ENOUGH ->
+  :: d_step { s != 1 && FAULT && (at[s] != idle || at[BESIDE(s)] != idle) && OFTEN_ENOUGH ->
        faults++;
-       left_open = left_open || at[s] == running;
+       left_open = left_open || at[s] == running || at[BESIDE(s)] == running;
        for (i : 0 .. 2) {
-         if :: (row[i] == leased || row[i] == ended) && owner[i] == s -> owner[i] = DEAD :: else fi
+         if
+         :: (row[i] == leased || row[i] == ended) && (owner[i] == s || owner[i] == BESIDE(s)) -> owner[i] = DEAD
+         :: else
+         fi
        }
-       reset(s); STEP(kill, s, none) }
+       reset(s); reset(BESIDE(s)); STEP(kill, PROCESS(s), none) }
   od
 }
 

@@ -282,7 +282,9 @@ export class Replay {
   #storeOf(host: Host): DeliveryStore {
     const { store, ownerOf = () => undefined } = this.#stored;
     const hold = (method: keyof DeliveryStore, key: string, owner: string) => {
-      if (method === "claim") this.#owners[host.sending] = owner;
+      // The second claim of a request may come while another one is being sent.
+      const isNew = method === "claim" && !this.#owners.includes(owner);
+      if (isNew) this.#owners[host.sending] = owner;
       const given = ownerOf(host.index) ?? owner;
       const apply = () => store[method as "claim"](key, given, TIMES);
       return this.#hold(host, method as "claim", this.#owners.indexOf(owner), apply);

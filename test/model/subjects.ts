@@ -5,11 +5,12 @@ import {
   type TransactionalStore,
   type WebhookReceiver,
 } from "../../src/index.js";
-import { NOW_MS, NOW_SECONDS, alarm, delivery } from "../support/deliveries.js";
+import { ownerOfBoth, TwoKeyStore } from "../../src/handling/once-per-record.js";
+import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { REPLAYED_TIMES, type Subject, type Tools } from "./replay.js";
 
 const RECEIVER_OPTIONS = {
-  acceptUnsignedDeliveries: true,
+  secret: TEST_SECRET,
   logger: false,
   now: () => NOW_MS,
   leaseMs: REPLAYED_TIMES.leaseMs,
@@ -76,23 +77,37 @@ export type RecordFlaw =
   | "takes a record in flight for handled"
   | "hides a takeover of the record"
   | "forgets the id of a known record"
-  | "has no lease on the record";
+  | "has no lease on the record"
+  | "knows its runs by the delivery id alone";
 
 /** Receivers with `once: "record"`. Requests 0 and 2 have one id, request 1 has another. */
 export const recordReceivers = (flaw?: RecordFlaw): Subject => ({
   start({ key, store, handlers }) {
+    const isBlind = flaw === "knows its runs by the delivery id alone";
     const receiver = createWebhookReceiver({
       ...RECEIVER_OPTIONS,
-      store: flawedStore(store, flaw),
+      store: isBlind ? twoKeys(store, `record#${key}`) : flawedStore(store, flaw),
       handlers,
-      once: "record",
+      once: isBlind ? "delivery" : "record",
     });
     return (request) => answerOf(receiver, `${key}.${request === 1 ? "1" : "0"}`);
   },
 });
 
+/** A store whose claims hold the record too, so that the receiver itself knows nothing of it. */
+function twoKeys(store: DeliveryStore, recordKey: string): DeliveryStore {
+  const both = new TwoKeyStore(store);
+  const ownerOf = (owner: string) => ownerOfBoth(owner, recordKey);
+  return {
+    claim: (id, owner, options) => both.claim(id, ownerOf(owner), options),
+    renew: (id, owner, options) => both.renew(id, ownerOf(owner), options),
+    complete: (id, owner, options) => both.complete(id, ownerOf(owner), options),
+    release: (id, owner) => both.release(id, ownerOf(owner)),
+  };
+}
+
 /** Whether a key is that of a record. */
-export const isRecordKey = (key: string): boolean => key.startsWith("record.");
+export const isRecordKey = (key: string): boolean => key.startsWith("record#");
 
 function flawedStore(store: DeliveryStore, flaw: RecordFlaw | undefined): DeliveryStore {
   /** The record that an owner has completed. */

@@ -103,7 +103,18 @@ describe("bodyTimeoutMs of the adapters", () => {
 describe("other options", () => {
   test.each([
     ["unverifiable", ["retry", "reject", undefined], ["ignore", "", "RETRY", null, true, 401]],
-    ["once", ["delivery", "record", noop, undefined], ["alarm", "", null, true, {}]],
+    [
+      "once",
+      [
+        "delivery",
+        "record",
+        noop,
+        { record: true, scope: "a" },
+        { record: noop, scope: "a" },
+        undefined,
+      ],
+      ["alarm", "", null, true, {}],
+    ],
     ["onOutcome", [noop, undefined], [null, {}, "log", true]],
     [
       "logger",

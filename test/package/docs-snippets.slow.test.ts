@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { transform } from "esbuild";
 import { expect, test } from "vitest";
+import { ENTRIES } from "../../release/entries.js";
+import { ENGINES } from "../engines.js";
 import { DOCUMENTS } from "../support/package/documents.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
@@ -9,9 +12,16 @@ import { partnerProject } from "../support/package/partner-project.js";
 
 /** Needs Nest's decorators: test/package/nestjs.test.ts compiles it in a Nest partner(). */
 const OWN_PROJECT = "docs/nestjs.md";
+const PEERS = ENTRIES.flatMap(({ engine, peers = [] }) =>
+  peers.flatMap(({ names, engine: own = engine }) =>
+    names.map((name) => ({ name, folder: ENGINES[own ?? ""]?.folder })),
+  ),
+);
+const isInstalled = ({ name }: { name: string }) =>
+  existsSync(path.join(REPOSITORY, "node_modules", name));
 const TOOLS = [
-  ...["pg", "@types/pg", "pg-boss", "bullmq", "ioredis", "@opentelemetry/api"],
-  ...["@nats-io/jetstream", "@nats-io/transport-node", "@nats-io/nats-core", "amqplib"],
+  ...PEERS.filter(isInstalled).map(({ name }) => name),
+  ...["@types/pg", "@nats-io/nats-core"],
 ];
 
 const snippetsOf = (language: string) =>
@@ -26,8 +36,9 @@ const partner = partnerProject(...TOOLS);
 test("every TypeScript snippet of the documents compiles against the installed package", () => {
   const snippets = snippetsOf("ts");
   expect(snippets.length).toBeGreaterThanOrEqual(40);
-  partner().borrow("@aws-sdk/client-dynamodb", "test/platforms/dynamodb");
-  partner().borrow("@aws-sdk/client-sqs", "test/platforms/sqs");
+  for (const { name, folder = "" } of PEERS.filter((peer) => !isInstalled(peer))) {
+    partner().borrow(name, `test/platforms/${folder}`);
+  }
   const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
   const errors = partner().compile(snippets.map(({ code }) => code));
   expect(errors, files.join("\n")).toBe("");

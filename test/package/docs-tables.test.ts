@@ -33,7 +33,7 @@ test("docs/options.md gives the default of every whole-number option", () => {
 });
 
 test("docs/inbox.md gives the default of every whole-number option of a queue", () => {
-  const files = ["inbox", "consume", "queue-options", "pg-boss/queue", "nats/index", "sqs/queue"];
+  const files = ["inbox", "consume", "queue-options", "pg-boss/index", "nats/index", "sqs/queue"];
   const sources = files
     .map((file) => readFileSync(new URL(`../../src/inbox/${file}.ts`, import.meta.url), "utf8"))
     .join("\n");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as kit from "../../kit/index.js";
-import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../src/answer/outcome.js";
+import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../src/common/gateway-facts.js";
 import { TESTING_DOCUMENTS } from "../support/package/documents.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";

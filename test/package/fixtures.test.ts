@@ -12,6 +12,7 @@ import {
   type OnlineDataEvent,
   type WebhookRequest,
 } from "../../src/index.js";
+import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
 import type { WireRequest } from "../../kit/sending/wire.js";
 import type { MountedAdapter } from "../support/adapters/adapter-exchange.js";
 import { adapterTargets } from "../support/adapters/adapter-targets.js";
@@ -177,6 +178,18 @@ it("there is one fixture for each type of Online Data event, with its severity",
     "POWER_OF_ATTORNEY_SIGNED SUCCESS",
     "USER_MANUAL_INSTRUCTIONS_SENT INFO",
   ]);
+});
+
+it("the record of each fixture of a documented type has the documented fields, in their order", () => {
+  const documented = fixtures.filter(({ name }) =>
+    /^(?:alarm|event)-(?!unknown-fields)/.test(name),
+  );
+  for (const { name, body } of documented) {
+    const { alarm, event } = JSON.parse(new TextDecoder().decode(body)) as Record<string, object>;
+    const table = alarm === undefined ? EVENT : ALARM;
+    expect(Object.keys(alarm ?? event ?? {}), name).toEqual(Object.keys(table));
+  }
+  expect(documented.length).toBeGreaterThan(30);
 });
 
 it("every e-mail address and link in a fixture is at a reserved domain, so it belongs to no one", () => {

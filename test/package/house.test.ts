@@ -7,7 +7,7 @@ import { readMarkdown } from "../support/package/markdown.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
 const MAX_ROOMS = 16;
-const MAX_LINES = 220;
+const MAX_LINES = 300;
 /** Files that are shorter than this, each an index, a type or a public entry. */
 const SHORT_LINES = 25;
 const MAX_SHORT_FILES = 26;
@@ -75,6 +75,13 @@ test("no import is part of a circle", () => {
   expect(circles()).toEqual([]);
 });
 
+test("the receiver loads no zod: only /schemas and the kit do", () => {
+  const users = SOURCES.filter((file) => /from "zod\b/.test(read(file)));
+  expect(users.sort()).toEqual(["kit/fixtures/fixture.ts", "src/records/schemas.ts"]);
+  const importers = SOURCES.filter((file) => importsOf(file).includes("src/records/schemas.ts"));
+  expect(importers).toEqual([]);
+});
+
 test("the four folders have at most 16 rooms together", () => {
   expect(new Set(SOURCES.map(roomOf)).size).toBeLessThanOrEqual(MAX_ROOMS);
 });
@@ -94,7 +101,7 @@ test("each import points to a room further up in CONTRIBUTING's table of rooms",
   expect(wrong).toEqual([]);
 });
 
-test("no file has more than 220 lines, and at most 26 have fewer than 25", () => {
+test("no file has more than 300 lines, and at most 26 have fewer than 25", () => {
   expect(SOURCES.filter((file) => linesOf(file) > MAX_LINES)).toEqual([]);
   const short = SOURCES.filter((file) => linesOf(file) < SHORT_LINES);
   expect(short.length).toBeLessThanOrEqual(MAX_SHORT_FILES);

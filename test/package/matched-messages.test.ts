@@ -14,8 +14,9 @@ const TWO_WORDS = /[a-z]{3,} [a-z]{2,}/i;
 
 /** Texts of other systems, which have no code of their own. */
 const FOREIGN: Readonly<Record<string, string>> = {
+  "src/answer/outcome-causes.ts": "clients of Redis",
   "src/management/gateway-errors.ts": "the gateway",
-  "src/stores/cloudflare/d1-batches.ts": "D1",
+  "src/stores/cloudflare/d1-store.ts": "D1",
   "src/stores/mysql/guarded-connection.ts": "SQL of a handler",
   "src/stores/postgres/guarded-client.ts": "SQL of a handler",
   "src/stores/redis/script-runner.ts": "clients of Redis",

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
+import http from "node:http";
 import path from "node:path";
 import ts from "typescript";
 import { afterEach, expect, test, vi } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
 import { readErrorCodes } from "../../cli/error-codes.js";
 import { slugOf } from "../../docs/site/markdown.js";
 import { sitePages } from "../../docs/site/navigation.js";
@@ -12,6 +14,8 @@ import { createWebhookReceiver } from "../../src/index.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { serving } from "../support/serving.js";
+import { textReceiver } from "../support/text-receiver.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
@@ -43,6 +47,14 @@ const MESSAGES: Readonly<Record<string, () => Promise<string>>> = {
   "clean-up": async () => {
     const { url } = await receivingEndpoint();
     return (await runCommand(`doctor ${url} --only alarm`)).stdout;
+  },
+  "odd-text": async () => {
+    const receiver = textReceiver((text) => {
+      if (text.includes("\0")) throw new Error("invalid byte sequence");
+    });
+    const url = await serving(http.createServer(nodeHandler(receiver)));
+    const { stdout } = await runCommand(`doctor ${url} --only odd_values`);
+    return stdout.split("left behind")[0] ?? "";
   },
   "made-up": async () => {
     const body = '{"error":{"code":"HANDLER_FAILED"}}';

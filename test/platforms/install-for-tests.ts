@@ -1,5 +1,6 @@
 // Run by `npm run test:all` and `npm run check`: installs what only a part of the tests or the site imports or starts.
 // With arguments only these folders, relative to test/platforms/.
+import { ENGINES } from "../engines.js";
 import { installPackages } from "./install.js";
 
 const FOLDERS = [
@@ -9,10 +10,7 @@ const FOLDERS = [
   "../kit/peers",
   "lambda",
   "workerd",
-  "cloudflare",
-  "dynamodb",
-  "sqs",
-  "upstash",
+  ...Object.values(ENGINES).flatMap(({ folder }) => folder ?? []),
   "fastify",
   "koa",
   "nest-10",

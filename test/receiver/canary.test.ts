@@ -15,7 +15,12 @@ import { UnreadableBody } from "../../src/delivery/request.js";
 import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../support/canaries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { deferred } from "../support/deferred.js";
-import { NOW_SECONDS, delivery, type DeliveryOverrides } from "../support/deliveries.js";
+import {
+  NO_TIME_TO_WAIT,
+  NOW_SECONDS,
+  delivery,
+  type DeliveryOverrides,
+} from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { spiedStore } from "../support/spied-store.js";
 
@@ -62,7 +67,7 @@ const besideHeld =
   async (receiver) => {
     const waiting = receiver.receive(await canaryDelivery(first));
     await claimed.promise;
-    const response = await receiver.receive(await canaryDelivery());
+    const response = await receiver.receive({ ...(await canaryDelivery()), ...NO_TIME_TO_WAIT });
     held.resolve();
     await waiting;
     return response;
@@ -91,7 +96,9 @@ const SCENES: Readonly<Record<WebhookOutcome, Scene>> = {
     ...handling(() => held.promise),
     play: besideHeld(),
   },
-  reachable: { play: receiving(async () => ({ ...(await forged()), method: "HEAD" })) },
+  reachable: {
+    play: receiving(async () => ({ ...(await forged()), headers: {}, method: "HEAD" })),
+  },
   method_not_allowed: { play: receiving(async () => ({ ...(await forged()), method: "PUT" })) },
   malformed: { play: receiving(() => forged({}, { "X-WEBHOOK-ID": CANARIES.nationalId })) },
   unsigned: { play: receiving(() => forged({}, { "x-webhook-signature": undefined })) },

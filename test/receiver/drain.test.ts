@@ -57,7 +57,7 @@ it("drain makes probes 503, so that a load balancer sends its traffic elsewhere"
   const probe = (method: string) => receiver.receive({ method, headers: {}, body: "" });
   expect(await probe("GET")).toMatchObject({ status: 200, outcome: "reachable" });
   await receiver.drain();
-  for (const method of ["GET", "HEAD"]) {
+  for (const method of ["GET", "HEAD", "OPTIONS"]) {
     expect(await probe(method)).toMatchObject({ status: 503, outcome: "draining" });
   }
   expect(await probe("PUT")).toMatchObject({ status: 405, outcome: "method_not_allowed" });

@@ -115,10 +115,17 @@ test("recover is bounded by the options of the receiver, and refused while it dr
     if (id === "later") throw new RetryLater();
     await gate.promise;
   };
-  const limits = { handlerTimeoutMs: 10, maxConcurrentDeliveries: 1, now: Date.now };
+  const limits = {
+    handlerTimeoutMs: 10,
+    dependencyTimeoutMs: 10,
+    maxConcurrentDeliveries: 1,
+    now: Date.now,
+  };
   const receiver = alarmReceiver(handler, limits);
   expect((await recoverDelivery(receiver, lost)).outcome).toBe("handler_timeout");
-  expect((await recoverDelivery(receiver, lost)).outcome).toBe("overloaded");
+  expect((await recoverDelivery(receiver, lost)).outcome).toBe("in_flight");
+  const other = { ...lost, id: "another" };
+  expect((await recoverDelivery(receiver, other)).outcome).toBe("overloaded");
   gate.resolve(undefined);
   await expect.poll(async () => (await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
   expect((await recoverDelivery(receiver, { ...lost, id: "later" })).outcome).toBe("retry_later");

@@ -42,7 +42,8 @@ const REFUSED: readonly [
     "method_not_allowed",
     (genuine) => ({ ...genuine, method: 5 as unknown as string }),
   ],
-  ["a probe", "reachable", (genuine) => ({ ...genuine, method: "GET" })],
+  ["a redirected delivery", "malformed", (genuine) => ({ ...genuine, method: "GET" })],
+  ["a probe", "reachable", (genuine) => ({ ...genuine, headers: {}, method: "GET" })],
   ["a repeated id", "malformed", changing({ "X-WEBHOOK-ID": "other" })],
   ["no type", "malformed", changing({ "x-webhook-type": undefined })],
   [

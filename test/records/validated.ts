@@ -1,26 +1,16 @@
 import { expect } from "vitest";
-import * as z from "zod/mini";
 import type { DeliveryIssue } from "../../src/records/decoded.js";
-import {
-  deleteMyDataEventSchema,
-  newAlarmSchema,
-  onlineDataEventSchema,
-} from "../../src/records/schemas.js";
+import { deleteMyDataEventSchema, newAlarmSchema } from "../../src/records/schemas.js";
+import type { StandardSchema } from "../../src/records/standard-schema.js";
 import { delivery } from "../support/deliveries.js";
+import { EVENT_TYPES } from "./documented-values.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-/** The documented types of events with a site, then the other types, documented or not. */
-export const SITE_EVENTS = [
-  "DELETION_REQUEST_SENT",
-  "USER_MANUAL_INSTRUCTIONS_SENT",
-  "DATA_DELETED",
-  "DATA_REAPPEARED",
-  "PERSONAL_DATA_FOUND",
-  "PERSONAL_DATA_NOT_FOUND",
+/** The types of events, documented or not. */
+export const ALL_EVENTS = [
+  ...EVENT_TYPES,
+  ...["DATA_MOVED", "data_deleted", "", "__proto__", "constructor"],
 ];
-const NO_SITE_EVENT = "POWER_OF_ATTORNEY_SIGNED";
-const UNKNOWN_EVENTS = ["DATA_MOVED", "data_deleted", "", "__proto__", "constructor"];
-export const ALL_EVENTS = [...SITE_EVENTS, NO_SITE_EVENT, ...UNKNOWN_EVENTS];
 
 /**
  * Values of a field as JSON text, because a parsed number may differ from the number in the text.
@@ -50,67 +40,72 @@ export function jsonOf(fields: Readonly<Record<string, string | undefined>>): st
 }
 
 /** The fields of a record in their order, or the issues of the record. */
-type Judgement =
-  { readonly record: [string, unknown][] } | { readonly issues: readonly DeliveryIssue[] };
+interface Judgement {
+  readonly record?: [string, unknown][];
+  readonly issues?: readonly DeliveryIssue[];
+}
+
+const judgements: Judgement[] = [];
+const record = (value: object) => {
+  expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  judgements.push({ record: Object.entries(value) });
+};
+const { receive } = recordingReceiver({
+  handlers: {
+    new_alarm: record,
+    delete_my_data_event: record,
+    unrecognized: ({ issues }) => judgements.push({ issues }),
+  },
+});
+let sent = 0;
 
 /** The result of `receive` for a body. */
-async function received(type: string, body: string): Promise<Judgement> {
-  const judgements: Judgement[] = [];
-  const record = (value: object) => {
-    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
-    judgements.push({ record: Object.entries(value) });
-  };
-  const { receive } = recordingReceiver({
-    handlers: {
-      new_alarm: record,
-      delete_my_data_event: record,
-      unrecognized: ({ issues }) => judgements.push({ issues }),
-    },
-  });
-  expect((await receive(await delivery({ type, body }))).outcome).toBe("handled");
-  const [judgement] = judgements;
-  if (judgement === undefined || judgements.length > 1) throw new Error("not handled once");
-  return judgement;
+async function received(type: string, body: string): Promise<Judgement | undefined> {
+  const request = await delivery({ id: `judged-${String(sent++)}`, type, body });
+  expect((await receive(request)).outcome).toBe("handled");
+  expect(judgements).toHaveLength(1);
+  return judgements.pop();
 }
 
-/**
- * The same result by validation only. Unknown fields are as sent; the output of the schemas lacks
- * them.
- */
-export function validated(type: string, body: string): Judgement {
-  const sent = JSON.parse(body) as { alarm: object; event: object };
-  const withConverted = (record: object, output: object): Judgement => {
-    const converted = new Map<string, unknown>(Object.entries(output));
-    return {
-      record: Object.entries(record).map(([name, value]: [string, unknown]) => [
-        name,
-        converted.has(name) ? converted.get(name) : value,
-      ]),
-    };
-  };
-  if (type === "new_alarm") {
-    const result = z.safeParse(newAlarmSchema, sent);
-    return result.success
-      ? withConverted(sent.alarm, result.data.alarm)
-      : { issues: issuesOf(result.error, []) };
-  }
-  const result = z.safeParse(deleteMyDataEventSchema, sent);
-  if (result.success) return withConverted(sent.event, result.data.event);
-  // The union reports the issues of both members. Only those of the intended member count.
-  const [known, open] = onlineDataEventSchema.def.options;
-  const isKnown = [...SITE_EVENTS, NO_SITE_EVENT].includes(
-    (sent.event as { type?: string } | null)?.type ?? "",
-  );
-  const { error } = z.safeParse(isKnown ? known : open, sent.event);
-  if (error === undefined) throw new Error("a member takes what the union refuses");
-  return { issues: issuesOf(error, ["event"]) };
-}
-
-function issuesOf(error: z.core.$ZodError, parent: readonly string[]): DeliveryIssue[] {
-  return error.issues.map(({ path, message }) => ({
-    path: [...parent, ...path] as string[],
+/** The result of a schema of `/schemas`: the value, or the path and message of each issue. */
+export function judged<Output>(
+  schema: StandardSchema<Output>,
+  value: unknown,
+): { readonly value?: Output; readonly issues?: readonly DeliveryIssue[] } {
+  const result = schema["~standard"].validate(value);
+  if (result instanceof Promise) throw new TypeError("the schema is asynchronous");
+  if (result.issues === undefined) return { value: result.value };
+  const issues = result.issues.map(({ path = [], message }) => ({
+    path: path as DeliveryIssue["path"],
     message,
   }));
+  return { issues };
+}
+
+/** The value that a schema makes of an input that it accepts. */
+export function parsed<Output>(schema: StandardSchema<Output>, value: unknown): Output | undefined {
+  const { issues, value: output } = judged(schema, value);
+  expect(issues).toBeUndefined();
+  return output;
+}
+
+/** The result of `/schemas` for a body. Unknown fields are as sent: the output of zod lacks `__proto__`. */
+function validated(type: string, body: string): Judgement {
+  const [owner, schema]: [string, StandardSchema<object>] =
+    type === "new_alarm" ? ["alarm", newAlarmSchema] : ["event", deleteMyDataEventSchema];
+  const given = JSON.parse(body) as Readonly<Record<string, object>>;
+  const { value, issues } = judged(schema, given);
+  if (issues !== undefined) return { issues };
+  const output = new Map<string, unknown>(
+    Object.entries(Reflect.get(value ?? {}, owner) as object),
+  );
+  const record = Object.entries(given[owner] ?? {}).map(
+    ([name, as]: [string, unknown]): [string, unknown] => [
+      name,
+      output.has(name) ? output.get(name) : as,
+    ],
+  );
+  return { record };
 }
 
 /**
@@ -119,5 +114,5 @@ function issuesOf(error: z.core.$ZodError, parent: readonly string[]): DeliveryI
 export async function expectAsValidated(type: string, body: string) {
   const expected = validated(type, body);
   expect(await received(type, body), body).toStrictEqual(expected);
-  return "record" in expected;
+  return expected.issues === undefined;
 }

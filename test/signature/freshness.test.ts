@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/index.js";
+import { heldReceiver } from "../support/alarm-receiver.js";
 import { NOW_MS, NOW_SECONDS, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -91,4 +93,26 @@ test("a delivery is remembered as long as it can be fresh, also if its timestamp
   nowMs += 2;
   expect((await receive(ahead)).outcome).toBe("stale");
   expect(handled).toHaveLength(1);
+});
+
+test("a copy that is still fresh when it begins to wait for a place is a duplicate when it gets one", async () => {
+  const tolerance = 3 * 86_400_000;
+  let nowMs = NOW_MS;
+  const now = () => nowMs;
+  const { receiver, start } = heldReceiver({
+    now,
+    store: memoryStore({ now }),
+    timestampToleranceMs: tolerance,
+    retentionMs: tolerance,
+    maxConcurrentDeliveries: 1,
+  });
+  const ahead = await delivery({ id: "ahead", timestamp: (NOW_MS + tolerance) / 1000 });
+  await (await start(ahead)).succeed();
+  nowMs += 2 * tolerance - 1;
+  const other = await start(await delivery({ id: "other", timestamp: Math.floor(nowMs / 1000) }));
+  const copy = receiver.receive(ahead);
+  while (receiver.health().waiting < 1) await nextTurn();
+  nowMs += 10_000;
+  await other.succeed();
+  expect((await copy).outcome).toBe("duplicate");
 });

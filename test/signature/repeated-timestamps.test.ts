@@ -1,12 +1,14 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { memoryStore } from "../../src/index.js";
+import { memoryStore, type WebhookRequest } from "../../src/index.js";
 import {
   heldHandler,
   observedAlarmReceiver,
   type AlarmHandler,
 } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
-import { NOW_MS, NOW_SECONDS, delivery } from "../support/deliveries.js";
+import { NOW_MS, NOW_SECONDS, alarm, delivery, eventDelivery } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
 const NOTICE = "with the same X-Webhook-Timestamp";
@@ -139,6 +141,126 @@ test("the time between two attempts is that of the receiver's clock", async () =
   await send("one", NOW_SECONDS);
   await send("one", NOW_SECONDS, 20_000);
   expect(notices()).toEqual([]);
+});
+
+test("two copies that came together and waited for a place one after the other cause no warning", async () => {
+  const { handler, start } = heldHandler();
+  const times = { handlerTimeoutMs: 60_000, maxConcurrentDeliveries: 1 };
+  const { receiver, notices } = scene(handler, times);
+  const first = await start(receiver, await delivery({ id: "first" }));
+  const copies = [await delivery({ id: "copy" }), await delivery({ id: "copy" })];
+  const answers = copies.map((copy) => receiver.receive(copy));
+  // Web Crypto verifies on threads of its own, which no fake clock moves.
+  while (receiver.health().waiting < 2) await nextTurn();
+  await vi.advanceTimersByTimeAsync(9_000);
+  await first.fail(new Error("database is away"));
+  await vi.advanceTimersByTimeAsync(60_000);
+  const outcomes = (await Promise.all(answers)).map(({ outcome }) => outcome);
+  expect(outcomes.toSorted()).toEqual(["handler_timeout", "overloaded"]);
+  expect(notices()).toEqual([]);
+});
+
+describe("one id with two records", () => {
+  const OTHER = "the same id came with another record";
+  const named = (id: string, record: Record<string, unknown> = {}) =>
+    delivery({ id, body: JSON.stringify({ alarm: alarm(record) }) });
+  const eventNamed = (id: string, event: Record<string, unknown> = {}) =>
+    eventDelivery("DATA_DELETED", { id, event });
+
+  function observed(options: Partial<CommonReceiverOptions> = {}) {
+    const handlers = { new_alarm: () => undefined, delete_my_data_event: () => undefined };
+    const { receive, lines } = recordingReceiver({ handlers, ...options });
+    return {
+      notices: () => linesWith(lines, OTHER),
+      outcomes: async (...requests: readonly Promise<WebhookRequest>[]) => {
+        const outcomes: string[] = [];
+        for (const request of requests) outcomes.push((await receive(await request)).outcome);
+        return outcomes;
+      },
+    };
+  }
+
+  test("an id that was handled and comes with another alarm causes one warning, without anything personal", async () => {
+    const { outcomes, notices } = observed();
+    expect(await outcomes(named("a"), named("b"), named("a", { id: 2 }))).toEqual([
+      "handled",
+      "handled",
+      "duplicate",
+    ]);
+    expect(notices()).toEqual([
+      { level: "warn", message: expect.stringContaining(OTHER) as unknown, details: { id: "a" } },
+    ]);
+    await outcomes(named("a", { id: 3 }), named("b", { id: 3 }));
+    expect(notices()).toHaveLength(1);
+  });
+
+  test("an id that failed and comes with another alarm causes a warning, also if that one is handled", async () => {
+    let runs = 0;
+    const { receiver, lines } = observedAlarmReceiver(() => (++runs === 1 ? failing() : undefined));
+    await receiver.receive(await named("a"));
+    await receiver.receive(await named("a", { id: 2 }));
+    expect(linesWith(lines, OTHER)).toHaveLength(1);
+  });
+
+  test.each([
+    ["another account", { account_id: 43 }],
+    ["another site", { site_id: 8 }],
+    ["another type", { type: "DATA_REAPPEARED" }],
+    ["another time", { occurred_at: "2026-07-08T10:00:01+00:00" }],
+    ["a long type", { type: "A".repeat(1_000) }],
+  ])("an event with %s is another record", async (_title, change) => {
+    const { outcomes, notices } = observed();
+    await outcomes(eventNamed("a"), eventNamed("a", change));
+    expect(notices()).toHaveLength(1);
+  });
+
+  test("an alarm and an event are different records", async () => {
+    const { outcomes, notices } = observed();
+    await outcomes(named("a"), eventNamed("a"));
+    expect(notices()).toHaveLength(1);
+  });
+
+  test("an attempt whose body was built anew is the same record", async () => {
+    const { outcomes, notices } = observed();
+    await outcomes(
+      named("a"),
+      named("a", { text: "again", status: "CLOSED", updated_at: "2026-07-09 00:00:00" }),
+      eventNamed("b"),
+      eventNamed("b", { severity: "WARNING", site_name: "renamed" }),
+      named("c", { id: "5" }),
+      named("c", { id: 5 }),
+    );
+    expect(notices()).toEqual([]);
+  });
+
+  test("what a handler does to a record does not make it another one", async () => {
+    const { outcomes, notices } = observed({
+      handlers: { new_alarm: (record: object) => Object.assign(record, { id: {} }) },
+    });
+    await outcomes(named("a"), named("a"));
+    expect(notices()).toEqual([]);
+  });
+
+  test("a delivery that is not authentic causes no warning", async () => {
+    const { outcomes, notices } = observed();
+    const forged = delivery({
+      id: "a",
+      secret: "other",
+      body: JSON.stringify({ alarm: alarm({ id: 2 }) }),
+    });
+    await outcomes(named("a"), forged);
+    expect(notices()).toEqual([]);
+  });
+
+  test("only the last thousand handled ids are remembered", async () => {
+    const { outcomes, notices } = observed();
+    await outcomes(named("a"));
+    for (let other = 0; other < 1_000; other++) await outcomes(named(`other-${String(other)}`));
+    await outcomes(named("a", { id: 2 }));
+    expect(notices()).toEqual([]);
+    await outcomes(named("other-999", { id: 2 }));
+    expect(notices()).toHaveLength(1);
+  });
 });
 
 test("a clock that throws after the answer is known does not change the answer", async () => {

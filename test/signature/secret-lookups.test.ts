@@ -40,6 +40,45 @@ describe("a secret function that does not know the sender", () => {
   });
 });
 
+describe("a delivery of a type that is not documented, where the secret of one type fails", () => {
+  const sealed = new Error("the vault has no such secret");
+  const oneOf =
+    (fails: string): SecretFunction =>
+    ({ type }) =>
+      type === fails ? Promise.reject(sealed) : TEST_SECRET;
+
+  test.each(["new_alarm", "delete_my_data_event"])(
+    "a type that is not documented is tried against the secrets that answer: %s fails",
+    async (fails) => {
+      const { receive, handled, reports } = recordingReceiver({ secret: oneOf(fails) });
+      const forged = await delivery({ type: "made_up", secret: "whsec_of_a_stranger" });
+      expect(await receive(forged)).toMatchObject(MISMATCH);
+      const genuine = await delivery({ type: "made_up", body: '{"new":{}}' });
+      expect(await receive(genuine)).toMatchObject({ outcome: "unrecognized" });
+      expect(reports.map(({ secretIndex }) => secretIndex)).toEqual([undefined, 0]);
+      expect(handled).toEqual([]);
+    },
+  );
+
+  test("a type that is not documented is refused when a type is not registered and the other fails", async () => {
+    const { receive } = recordingReceiver({
+      secret: ({ type }) => (type === "new_alarm" ? Promise.reject(sealed) : undefined),
+    });
+    expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(MISMATCH);
+  });
+
+  test("a type that is not documented is answered 503 when the secrets of both types fail", async () => {
+    const { receive, reports } = recordingReceiver({ secret: () => Promise.reject(sealed) });
+    expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
+    expect(reports[0]?.error).toBe(sealed);
+  });
+
+  test('a type that is not documented is answered 503 with unverifiable: "reject" when one secret fails, because 401 would be final', async () => {
+    const { receive } = recordingReceiver({ secret: oneOf("new_alarm"), unverifiable: "reject" });
+    expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
+  });
+});
+
 /** A vault that answers when the test lets it. */
 function vault() {
   const calls: (Deferred<SecretList> & { type: string })[] = [];
@@ -104,7 +143,7 @@ describe("the calls of a secret function", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("a call is bounded from its own start, and a delivery that has time left then makes the next one, alone for all that wait", async () => {
+  test("a call that is late is waited for and not made again, and its secret serves the deliveries that have time left", async () => {
     const request = await delivery({ id: "a" });
     const later = await Promise.all(["b", "c"].map((id) => delivery({ id })));
     vi.useFakeTimers();
@@ -113,16 +152,39 @@ describe("the calls of a secret function", () => {
     const first = receive(request);
     await vi.advanceTimersByTimeAsync(600);
     const others = later.map((one) => receive(one));
-    await vi.advanceTimersByTimeAsync(399);
-    expect(calls).toHaveLength(1);
-    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(400);
     expect(await first).toMatchObject(UNAVAILABLE);
-    expect(calls).toHaveLength(2);
-    calls[1]?.resolve(TEST_SECRET);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(calls).toHaveLength(1);
+    calls[0]?.resolve(TEST_SECRET);
     for (const answer of await Promise.all(others)) {
       expect(answer).toMatchObject({ outcome: "handled" });
     }
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a vault that hangs gets one call of each type at once, and a new one when it was given up after a minute", async () => {
+    const request = await delivery();
+    const forged = await delivery({ type: "made_up" });
+    vi.useFakeTimers();
+    const { calls, secret } = vault();
+    const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+    const sent = async (): Promise<void> => {
+      const answers = [receive(request), receive(forged)];
+      await vi.advanceTimersByTimeAsync(1_000);
+      for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(UNAVAILABLE);
+    };
+    for (let second = 0; second < 60; second++) await sent();
+    expect(calls.map(({ type }) => type)).toEqual(["new_alarm", "delete_my_data_event"]);
+    await sent();
+    await sent();
+    await sent();
+    expect(calls).toHaveLength(4);
+    calls[2]?.resolve(TEST_SECRET);
+    await vi.advanceTimersByTimeAsync(0);
+    const next = receive(request);
+    calls[4]?.resolve(TEST_SECRET);
+    expect(await next).toMatchObject({ outcome: "handled" });
   });
 
   test("a delivery waits no longer than dependencyTimeoutMs for a call that another one started, and starts none without time", async () => {

@@ -150,7 +150,7 @@ describe("the calls of a secret function", () => {
     ["a body that is too large", "body_too_large", () => ({ body: "x".repeat(1_001) })],
     ["a consumed body", "body_consumed", () => ({ body: { alarm: alarm() } })],
     ["another method", "method_not_allowed", () => ({ method: "PUT" })],
-    ["a probe", "reachable", () => ({ method: "GET" })],
+    ["a probe", "reachable", () => ({ method: "GET", headers: {} })],
   ])("a secret function is not called for %s", async (_, outcome, change) => {
     expect(await callsFor(change)).toEqual({ calls: 0, outcome });
   });

@@ -38,6 +38,77 @@ test.each<[string, SecretOption, string]>([
   },
 );
 
+test.each<[string, string]>([
+  ["a reference with a scheme", "op://vault/gateway/webhook-secret"],
+  ["a reference with a scheme", "aws:secretsmanager:gateway/webhook-secret"],
+  ["an encrypted value", "ENC[AES256_GCM,data:c2VjcmV0,iv:aXY=,tag:dGFn,type:str]"],
+  ["a reference with a scheme", "vault:secret/data/gateway#webhook"],
+  [
+    "a reference with a scheme",
+    "arn:aws:secretsmanager:eu-north-1:123456789012:secret:gateway-AbCdEf",
+  ],
+  ["a reference with a scheme", "gcpsecretmanager://projects/p1/secrets/gateway"],
+  ["a reference with a scheme", "env:GATEWAY_WEBHOOK_SECRET"],
+  ["a reference with a scheme", "https://gateway.vault.azure.net/secrets/webhook"],
+  ["the name of a cloud's resource", "projects/my-project/secrets/gateway/versions/latest"],
+  [
+    "a reference of Azure App Service",
+    "@Microsoft.KeyVault(SecretUri=https://gateway.vault.azure.net/secrets/webhook)",
+  ],
+  ["JSON", '{"GATEWAY_WEBHOOK_SECRET":"0123456789abcdef"}'],
+  ["JSON", '{\n  "secret": "0123456789abcdef"\n}'],
+  ["JSON", '["0123456789abcdef"]'],
+  ["a path", "/run/secrets/gateway_webhook"],
+  ["a path", "./secrets/gateway-webhook"],
+  ["a path", "secrets/gateway-webhook.txt"],
+  ["a path", "C:\\ProgramData\\gateway\\secret"],
+  ["a template expression", "{{ .Values.webhook.secret }}"],
+  ["a template expression", "${{ secrets.GATEWAY_WEBHOOK_SECRET }}"],
+  ["a template expression", "{{resolve:secretsmanager:gateway}}"],
+  ["a template expression", "<%= ENV['GATEWAY_SECRET'] %>"],
+  ["a template expression", "#{GATEWAY_WEBHOOK_SECRET}#"],
+  ["a template expression", "<webhook secret of the gateway>"],
+  ["a shell expression", "$(cat /run/secrets/gateway)"],
+  ["a shell expression", "${GATEWAY_WEBHOOK_SECRET}"],
+  ["a shell expression", "${GATEWAY_WEBHOOK_SECRET:-none}"],
+  ["a shell expression", "$GATEWAY_WEBHOOK_SECRET"],
+  ["a shell expression", "$env:GATEWAY_WEBHOOK_SECRET"],
+  ["a shell expression", "%GATEWAY_WEBHOOK_SECRET%"],
+  ["a line NAME=value", "GATEWAY_WEBHOOK_SECRET=0123456789abcdef"],
+  ["a line NAME=value", "export GATEWAY_WEBHOOK_SECRET=0123456789abcdef"],
+  ["a line NAME=value", "webhook_secret=0123456789abcdef"],
+  ["an expression of code", "process.env.GATEWAY_WEBHOOK_SECRET"],
+  ["an expression of code", 'os.environ["GATEWAY_WEBHOOK_SECRET"]'],
+  ["an object made into text", "[object Promise]"],
+  ["an object made into text", "[object Object]"],
+  ["a line of HTTP", "Bearer 0123456789abcdef"],
+  ["a line of HTTP", "X-Webhook-Secret: 0123456789abcdef"],
+  ["a signature", `v1=${"0123456789abcdef".repeat(4)}`],
+  ["a PEM block", "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2Vw\n-----END PRIVATE KEY-----"],
+  ["text with a line break", "0123456789abcdef\n0123456789abcdef"],
+  ["text with a line break", "0123456789abcdef\r\n# rotated in May"],
+  ["a placeholder of a template", "REPLACE_ME_BEFORE_THE_START"],
+  ["a placeholder of a template", "changeme-in-production"],
+  ["a placeholder of a template", "put-your-secret-here-please"],
+])(
+  "a secret that is %s causes a warning that names the shape and not the value: %j",
+  (shape, secret) => {
+    const { messages } = watched(secret);
+    expect(messages()).toHaveLength(1);
+    expect(messages()[0]).toContain(`the webhook secret is ${shape}`);
+    expect(messages()[0]).not.toContain(secret);
+  },
+);
+
+test("a function that returns a reference in place of the secret causes the warning at its first use", async () => {
+  const reference = "vault:secret/data/gateway#webhook";
+  const { receiver, messages } = watched(() => reference);
+  const answer = await receiver.receive(await delivery({ secret: reference }));
+  // It may still be what was registered at the gateway.
+  expect(answer.outcome).toBe("handled");
+  expect(messages()).toEqual([expect.stringContaining("is a reference with a scheme")]);
+});
+
 test.each(['"', "'", "`"])(
   "a secret in quotation marks (%s), as an env file leaves it, causes a warning that says to remove them",
   (mark) => {

@@ -25,6 +25,8 @@ export interface DatabaseProgram<Pool, Config> extends Pick<
   readonly user: string;
   /** The program that makes `data` in a folder. Its result is copied, because it takes 20 times as long. */
   readonly install: (folder: string) => readonly [command: string, ...args: readonly string[]];
+  /** The program that makes `data` of a standby, instead of `install`. */
+  readonly copyOf?: DatabaseProgram<Pool, Config>["install"] | undefined;
   readonly signals: Readonly<Record<"crash" | "orderly", NodeJS.Signals>>;
   readonly openPool: (port: number, config: Config | undefined) => Pool;
 }
@@ -33,14 +35,20 @@ export interface DatabaseProgram<Pool, Config> extends Pick<
 export async function startDatabase<Pool extends { end: () => Promise<void> }, Config>(
   database: DatabaseProgram<Pool, Config>,
 ): Promise<DatabaseServer<Pool, Config>> {
-  const { name, user, install, signals, openPool } = database;
+  const { name, user, install, copyOf, signals, openPool } = database;
   const owner = ownerFor(user);
-  const template = onceInRun(name, (made) => {
-    give(made, owner);
-    const [command, ...args] = install(made);
-    execFileSync(command, args, { ...owner, cwd: made, stdio: "ignore" });
-  });
+  const make = (folder: string, [command, ...args]: ReturnType<typeof install>): void => {
+    execFileSync(command, args, { ...owner, cwd: folder, stdio: "ignore" });
+  };
   const prepare = (folder: string): void => {
+    if (copyOf !== undefined) {
+      make(folder, copyOf(folder));
+      return;
+    }
+    const template = onceInRun(name, (made) => {
+      give(made, owner);
+      make(made, install(made));
+    });
     execFileSync("cp", ["-a", join(template, "data"), join(folder, "data")]);
   };
   const server = await startServer({ ...database, owner, prepare });

@@ -43,6 +43,11 @@ export function onlineDataEvent(type: string, overrides: Record<string, unknown>
   };
 }
 
+/** A platform that lets a request run, but not wait for a place. */
+export const NO_TIME_TO_WAIT: Pick<WebhookRequest, "hostDeadline"> = {
+  hostDeadline: { handlerUntil: Infinity, handlerMs: () => 0, storeMs: (ms) => ms },
+};
+
 /** Changes of the default delivery. */
 export interface DeliveryOverrides {
   readonly id?: string;

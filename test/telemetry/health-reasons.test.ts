@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { HEALTH_REASON_CODES, HEALTH_REASONS } from "../../src/telemetry/health-reasons.js";
-import { RetryLater, type HealthReasonCode, type WebhookReceiverOptions } from "../../src/index.js";
+import {
+  RetryLater,
+  type HealthReasonCode,
+  type SecretFunction,
+  type WebhookReceiverOptions,
+} from "../../src/index.js";
 import { deferred, never } from "../support/deferred.js";
-import { onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
+import { onlineDataEvent, TEST_SECRET, NO_TIME_TO_WAIT } from "../support/deliveries.js";
 import { Monitored, type Sent } from "../support/monitored-receiver.js";
 import { spiedStore } from "../support/spied-store.js";
 
@@ -14,6 +19,9 @@ const EVENT: Sent = {
   body: JSON.stringify({ event: onlineDataEvent("DATA_DELETED") }),
 };
 const fail = (): Promise<never> => Promise.reject(new Error("made up"));
+/** A vault that has the secret of alarms only. */
+const oneSecret: SecretFunction = ({ type }) => (type === "new_alarm" ? TEST_SECRET : fail());
+const REJECTING = { secret: oneSecret, unverifiable: "reject" } as const;
 
 interface Scene {
   readonly options?: Partial<WebhookReceiverOptions>;
@@ -94,7 +102,7 @@ const SCENES: Partial<Record<HealthReasonCode, Scene>> = {
       void monitored.send();
       return started.promise;
     },
-    cause: (monitored) => monitored.send(),
+    cause: (monitored) => monitored.send({ request: NO_TIME_TO_WAIT }),
     times: 5,
   },
   duplicates: {
@@ -240,6 +248,40 @@ describe("each reason", () => {
       await monitored.send({ ...WRONG_SECRET, type: "constructor" });
     }
     expect(monitored.codes()).toEqual([]);
+  });
+
+  it.each<[string, Partial<WebhookReceiverOptions>]>([
+    ["of another secret", {}],
+    ["where the secret of the other type fails", { secret: oneSecret }],
+    ["where the secret of the other type fails and a refusal is final", REJECTING],
+    ["where all secrets fail", { secret: fail }],
+  ])("requests of types that are not documented are no reason: %s", async (_, options) => {
+    const monitored = new Monitored(options);
+    const made = { ...WRONG_SECRET, type: "made_up" };
+    await monitored.sendMany(20, made);
+    // An id of a probe makes no difference.
+    await monitored.sendMany(20, { ...made, id: "probe-1" });
+    await monitored.sendMany(20, { ...made, headers: { "x-webhook-signature": undefined } });
+    await monitored.sendMany(20, { ...made, headers: { "x-webhook-timestamp": undefined } });
+    expect(monitored.health()).toMatchObject({ status: "ok", reasons: [] });
+  });
+
+  it("a request of a type that is not documented does not end the failures of a documented one", async () => {
+    const monitored = new Monitored({
+      secret: ({ type }) => (type === "new_alarm" ? fail() : TEST_SECRET),
+    });
+    for (let time = 0; time < 3; time += 1) {
+      await monitored.send();
+      await monitored.sendMany(20, { ...WRONG_SECRET, type: "made_up" });
+    }
+    expect(monitored.health().reasons).toMatchObject([{ code: "secret_unavailable", count: 3 }]);
+  });
+
+  it("the secret of a documented type that fails is a reason before its first authentic delivery", async () => {
+    const monitored = new Monitored({ secret: oneSecret });
+    await monitored.sendMany(10);
+    await monitored.sendMany(3, EVENT);
+    expect(monitored.codes()).toEqual(["secret_unavailable"]);
   });
 
   it("a broken secret function is degraded at once, and failing when all of a type was refused for 15 minutes", async () => {

@@ -30,6 +30,8 @@ it("a new receiver is ok, and its health is plain JSON", () => {
     store: { ok: true, lastErrorAt: null },
     completionsPending: 0,
     inFlight: 0,
+    waiting: 0,
+    overloaded: {},
     draining: false,
   });
   expect(JSON.parse(JSON.stringify(health))).toEqual(health);

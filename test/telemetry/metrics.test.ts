@@ -7,7 +7,15 @@ import {
 } from "../../src/index.js";
 import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
-import { alarm, delivery, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
+import {
+  alarm,
+  delivery,
+  NO_TIME_TO_WAIT,
+  NOW_MS,
+  NOW_SECONDS,
+  TEST_SECRET,
+} from "../support/deliveries.js";
+import { deferred } from "../support/deferred.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { rejects, throwing } from "../support/faults.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
@@ -233,6 +241,41 @@ it("a refusal at the last attempt and a sender who has hung up are counted", asy
     "gateway_webhook_disconnected_total{}": 1,
     'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}': 1,
   });
+});
+
+it("a delivery that waits for a place and those that found none are counted, by their attempt", async () => {
+  const end = deferred();
+  const { receiver, text } = measuredReceiver(() => end.promise, { maxConcurrentDeliveries: 1 });
+  const running = receiver.receive(await delivery());
+  const waiting = receiver.receive(await delivery({ id: "waits" }));
+  await vi.waitFor(() => expect(text().get("gateway_webhook_waiting{}")).toBe(1));
+  // Attempts begin 10 s, 35 s, 96 s and so on after the first.
+  for (const [ageMs, times] of [
+    [0, 3],
+    [36_000, 2],
+    [22_000_000, 1],
+  ] as const) {
+    const created_at = new Date(NOW_MS - ageMs).toISOString();
+    const body = JSON.stringify({ alarm: alarm({ created_at }) });
+    for (let time = 0; time < times; time += 1) {
+      const refused = await delivery({ id: `refused-${String(ageMs)}`, body });
+      await receiver.receive({ ...refused, ...NO_TIME_TO_WAIT });
+    }
+  }
+  // The default alarm is from another year.
+  await receiver.receive({ ...(await delivery({ id: "old" })), ...NO_TIME_TO_WAIT });
+  const found = ["1", "2", "3", "9", "10", "unknown"].map((attempt) =>
+    text().get(`gateway_webhook_overloaded_total{attempt="${attempt}"}`),
+  );
+  expect(found).toEqual([3, 0, 2, 0, 1, 1]);
+  expect(receiver.health()).toMatchObject({
+    waiting: 1,
+    overloaded: { "1": 3, "3": 2, "10": 1, unknown: 1 },
+    reasons: [{ code: "overloaded", count: 7 }, { code: "last_attempts_refused" }],
+  });
+  end.resolve();
+  await Promise.all([running, waiting]);
+  expect(text().get("gateway_webhook_waiting{}")).toBe(0);
 });
 
 it("the matches of each secret are counted, and each is at 0 from the start", async () => {

@@ -5,11 +5,11 @@ import {
   openTelemetry,
   type OpenTelemetryOptions,
 } from "../../src/telemetry/opentelemetry/index.js";
-import { SPAN_ATTRIBUTES } from "../../src/telemetry/opentelemetry/attributes.js";
 import {
+  SPAN_ATTRIBUTES,
   readTraceParent,
   writeTraceParent,
-} from "../../src/telemetry/opentelemetry/trace-parent.js";
+} from "../../src/telemetry/opentelemetry/spans.js";
 import type { TraceCarrier } from "../../src/telemetry/telemetry.js";
 import { createRandom } from "../../kit/random.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
@@ -250,9 +250,16 @@ it("1 000 personal alarms and events leave no personal value and no other attrib
     ),
   );
   expect([...metricKeys].sort()).toEqual(
-    ["event_type", "kind", "operation", "outcome", "reason", "secret_index", "type"].filter((key) =>
-      metricKeys.has(key),
-    ),
+    [
+      "attempt",
+      "event_type",
+      "kind",
+      "operation",
+      "outcome",
+      "reason",
+      "secret_index",
+      "type",
+    ].filter((key) => metricKeys.has(key)),
   );
   const text = JSON.stringify([spans, scopeMetrics]);
   expect(canariesIn(text)).toEqual([]);

@@ -4,7 +4,7 @@ import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import amqplib from "amqplib";
 import { Queue, Worker } from "bullmq";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import {
   createWebhookReceiver,
   type Alarm,

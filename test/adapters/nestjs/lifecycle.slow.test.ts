@@ -12,17 +12,17 @@ import { afterEach, describe, expect, it } from "vitest";
 import {
   InjectWebhookReceiver,
   OnAlarm,
-  WEBHOOK_RECEIVER,
   WebhookReceiverModule,
   type WebhookReceiverModuleOptions,
 } from "../../../adapters/nestjs/index.js";
-import { mount } from "../../../adapters/nestjs/mount.js";
+import { mount } from "../../../adapters/nestjs/mounted-receiver.js";
 import { ConfigurationError, type WebhookReceiver } from "../../../src/index.js";
 import { createCollector } from "../../support/collector.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import {
   PATH,
+  ReceiverHolder,
   appModule,
   decorate,
   moduleDefaults,
@@ -109,9 +109,13 @@ describe.each(nestPlatforms)("the module of a Nest app on %s", (_, create) => {
   });
 
   it("an app that was never started can be closed", async () => {
-    const app = await NestFactory.create(appModule({}), create(), QUIET);
+    const app = await NestFactory.create(
+      appModule({ providers: [ReceiverHolder] }),
+      create(),
+      QUIET,
+    );
     await app.close();
-    expect(app.get(WEBHOOK_RECEIVER)).toEqual({});
+    expect(app.get(ReceiverHolder).receiver).toEqual({});
   });
 
   it("the receiver can be injected, also by a handler", async () => {
@@ -204,9 +208,9 @@ describe("an application context", () => {
   afterEach(() => context?.close());
 
   it("without an HTTP server nothing is mounted, and the receiver works when it is called", async () => {
-    const AppModule = appModule({ providers: [Handlers] });
+    const AppModule = appModule({ providers: [Handlers, ReceiverHolder] });
     context = await NestFactory.createApplicationContext(AppModule, QUIET);
-    const receiver = context.get<WebhookReceiver>(WEBHOOK_RECEIVER);
+    const { receiver } = context.get(ReceiverHolder);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handled" });
   });
 });

@@ -1,3 +1,4 @@
+import { countCrashes } from "./acknowledgements.js";
 import type { History } from "./history.js";
 import type { Run, Runs } from "./runs.js";
 import type { Violation } from "./violation.js";
@@ -13,6 +14,7 @@ export function checkLimits(history: History, runs: Runs): readonly Violation[] 
   const most = mostAtOnce(runs);
   return [
     ...held(history, runs, heldMs),
+    ...crashLoops(history),
     ...beyond("too many at once", most, handlersAtOnce),
     ...beyond("too many connections", mostConnections, connections),
     ...beyond("too many exhausted", exhausted, limits.exhausted ?? Infinity),
@@ -50,6 +52,15 @@ function held({ answers }: History, runs: Runs, heldMs: number): readonly Violat
     const ms = Math.round(at - holder.startedAt);
     return ms > heldMs ? [{ rule: "held too long", detail: `${id}: for ${ms} ms` }] : [];
   });
+}
+
+/** A delivery that was sent again may have several jobs. Each that kills its workers must be dead after so many crashes. */
+function crashLoops(history: History): readonly Violation[] {
+  const { deadIds, limits } = history;
+  const { crashes: most = 0 } = limits;
+  return [...countCrashes(history)]
+    .filter(([id, count]) => count > most * deadIds.filter((dead) => dead === id).length)
+    .map(([id, count]) => ({ rule: "never dead", detail: `${id}: ${count} crashes` }));
 }
 
 function latest(runs: readonly Run[], until: number): Run | undefined {

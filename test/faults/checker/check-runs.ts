@@ -1,12 +1,20 @@
-import { createExcuses } from "./excuses.js";
+import { firstAcknowledgements } from "./acknowledgements.js";
+import { createExcuses, type Excuses } from "./excuses.js";
 import type { History } from "./history.js";
 import type { Run, Runs } from "./runs.js";
 import type { CheckResult, Violation } from "./violation.js";
 
-type CheckedRuns = Omit<CheckResult, "exhausted" | "stuck" | "overloaded" | "mostAtOnce">;
+type CheckedRuns = Pick<
+  CheckResult,
+  "violations" | "effects" | "explainedDoubles" | "unwarnedDoubles" | "unexplainedDoubles"
+>;
 
-/** Finds missing, early and doubled effects, and runs after a completion. */
-export function checkRuns(history: History, runs: Runs): CheckedRuns {
+/** Finds missing, early and doubled effects, and runs after a completion. `excusedIds` may have no effect. */
+export function checkRuns(
+  history: History,
+  runs: Runs,
+  excusedIds: ReadonlySet<string>,
+): CheckedRuns {
   const { guarantee } = history;
   const excuses = createExcuses(history, runs);
   const acknowledgedAt = firstAcknowledgements(history);
@@ -18,8 +26,9 @@ export function checkRuns(history: History, runs: Runs): CheckedRuns {
 
   for (const [id, at] of acknowledgedAt) {
     const effectTimes = effectsOf(runs.byId.get(id) ?? []).map(({ effectAt }) => effectAt);
-    if (effectTimes.length === 0) violations.push({ rule: "lost", detail: id });
-    else if (guarantee !== "inbox" && !effectTimes.some((effectAt) => effectAt <= at)) {
+    if (effectTimes.length === 0) {
+      if (!excusedIds.has(id)) violations.push({ rule: "lost", detail: id });
+    } else if (guarantee !== "inbox" && !effectTimes.some((effectAt) => effectAt <= at)) {
       violations.push({ rule: "acknowledged too early", detail: id });
     }
   }
@@ -43,6 +52,8 @@ export function checkRuns(history: History, runs: Runs): CheckedRuns {
       });
     }
 
+    if (guarantee === "lease") violations.push(...twiceInOneProcess(ofDelivery, excuses));
+
     const completedAt = guarantee === "inbox" ? undefined : acknowledgedAt.get(id);
     if (completedAt === undefined) continue;
     for (const late of ofDelivery.filter(({ startedAt }) => startedAt > completedAt)) {
@@ -51,20 +62,25 @@ export function checkRuns(history: History, runs: Runs): CheckedRuns {
         guarantee === "lease" &&
         (excuses.cameLate(late) ||
           before.some((run) => excuses.of(run, late.startedAt) !== undefined));
-      if (!isExcused) violations.push({ rule: "run after completion", detail: id });
+      const isForgotten = before.some((run) => excuses.isForgotten(run, late.startedAt));
+      if (!isExcused && !isForgotten) violations.push({ rule: "run after completion", detail: id });
     }
   }
   return { violations, effects, explainedDoubles, unwarnedDoubles, unexplainedDoubles };
 }
 
-/** Time of the first 2xx answer of each delivery. */
-function firstAcknowledgements({ answers }: History): ReadonlyMap<string, number> {
-  const first = new Map<string, number>();
-  for (const { id, status, at } of answers) {
-    if (status < 200 || status > 299) continue;
-    first.set(id, Math.min(first.get(id) ?? Infinity, at));
-  }
-  return first;
+/** A process knows what it runs and what it has handled, whatever has become of its lease. */
+function twiceInOneProcess(ofDelivery: readonly Run[], excuses: Excuses): readonly Violation[] {
+  return ofDelivery.flatMap((later, at): Violation[] => {
+    const earlier = ofDelivery
+      .slice(0, at)
+      .find(
+        ({ receiver, effectAt, endedAt = 0 }) =>
+          receiver === later.receiver && (effectAt !== undefined || endedAt > later.startedAt),
+      );
+    if (earlier === undefined || excuses.isForgotten(earlier, later.startedAt)) return [];
+    return [{ rule: "twice in one process", detail: describe(earlier, later) }];
+  });
 }
 
 function effectsOf(runs: readonly Run[]): (Run & { readonly effectAt: number })[] {

@@ -14,6 +14,8 @@ const NOTICED_WITHIN_MS = 200;
 export interface Excuses {
   /** Why a run had lost its claim when the next run of its delivery began; undefined without a reason. */
   readonly of: (earlier: Run, laterStartedAt: number) => Excuse | undefined;
+  /** Whether the store has lost what it had confirmed while this run had its claim. */
+  readonly isForgotten: (earlier: Run, laterStartedAt: number) => boolean;
   /** Whether a run's process was paused between claim and start, so that the run began too late. */
   readonly cameLate: (run: Run) => boolean;
 }
@@ -36,12 +38,28 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
       ...runs.stallsOf(receiver),
     ].filter(({ from, to }) => to - from >= holdMs * STALL_SHARE);
 
+  /** When the run was settled. A later run in the same process does not count. */
+  const settledAtOf = ({ receiver, id, startedAt }: Run, laterStartedAt: number) =>
+    runs.settlementOf(receiver, id).settledAt.find((at) => at >= startedAt && at <= laterStartedAt);
+
+  /** From when to when the run had its claim: it was granted some time before the handler was called. */
+  const heldBy = (run: Run, laterStartedAt: number): readonly [from: number, to: number] => [
+    run.startedAt - holdMs,
+    Math.min(settledAtOf(run, laterStartedAt) ?? Infinity, laterStartedAt),
+  ];
+
+  const isForgotten: Excuses["isForgotten"] = (earlier, laterStartedAt) => {
+    const [heldFrom, heldTo] = heldBy(earlier, laterStartedAt);
+    return ofStore.some(
+      ({ kind, from, to }) => kind === "forgot" && to >= heldFrom && from <= heldTo,
+    );
+  };
+
   const of: Excuses["of"] = (earlier, laterStartedAt) => {
     const { receiver, id, startedAt, isLost } = earlier;
     const own = ofReceiver.get(receiver) ?? [];
-    const { settledAt: times, isUnsettled } = runs.settlementOf(receiver, id);
-    // A later run in the same process does not count.
-    const settledAt = times.find((at) => at >= startedAt && at <= laterStartedAt);
+    const { isUnsettled } = runs.settlementOf(receiver, id);
+    const settledAt = settledAtOf(earlier, laterStartedAt);
     if (isLost) return "lost its lease";
     if (isUnsettled) return "not settled";
 
@@ -51,16 +69,11 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
     );
     if (isCutOff) return "killed";
 
-    // The claim was granted some time before the handler was called.
-    const heldFrom = startedAt - holdMs;
-    const heldTo = Math.min(settledAt ?? Infinity, laterStartedAt);
+    const [heldFrom, heldTo] = heldBy(earlier, laterStartedAt);
     const wasPaused = pausesOf(receiver).some(({ from, to }) => to >= heldFrom && from <= heldTo);
     if (wasPaused) return "was paused";
 
-    const isForgotten = ofStore.some(
-      ({ kind, from, to }) => kind === "forgot" && to >= heldFrom && from <= heldTo,
-    );
-    if (isForgotten) return "store forgot";
+    if (isForgotten(earlier, laterStartedAt)) return "store forgot";
 
     // A worker does not say which result it could not write, or which lock ended before it got the job.
     const wasAway =
@@ -72,6 +85,7 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
 
   return {
     of,
+    isForgotten,
     cameLate: ({ receiver, startedAt }) =>
       pausesOf(receiver).some(
         ({ to }) => to >= startedAt - holdMs && to <= startedAt + NOTICED_WITHIN_MS,

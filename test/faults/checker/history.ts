@@ -64,6 +64,8 @@ export interface History {
   readonly exactIds: readonly string[] | undefined;
   /** Unfinished jobs at the end of the run, in inbox mode. The lab may add the state of a job to its id. */
   readonly unfinishedIds: readonly string[];
+  /** One id for each job that the engine keeps as dead at the end of the run. */
+  readonly deadIds: readonly string[];
   /** Limits of this mode, in addition to the common rules. */
   readonly limits: OwnLimits;
   /** The largest number of the receivers' connections at the store's server; undefined if not counted. */

@@ -81,6 +81,8 @@ export function readRuns(lines: readonly LedgerLine[]): Runs {
         stalls.set(receiver, [...(stalls.get(receiver) ?? []), { from: at - line.ms, to: at }]);
         break;
       case "stuck":
+      case "replayed":
+      case "crash":
         break;
     }
   }

@@ -10,6 +10,8 @@ export type Rule =
   | "unexplained double"
   /** A handler called after the delivery was answered 2xx, without a crash or a lost lease. */
   | "run after completion"
+  /** A receiver ran a delivery that it was running, or had handled, itself. No lost lease excuses that. */
+  | "twice in one process"
   /** A forged delivery had an effect, a row in the store, or a wrong answer. */
   | "forgery got in"
   /** A status that does not belong to the outcome, or an outcome outside the table. */
@@ -26,6 +28,8 @@ export type Rule =
   | "too many connections"
   /** More deliveries used all their attempts than the mode allows. */
   | "too many exhausted"
+  /** A job killed more processes than the mode allows, or was not dead at the end. */
+  | "never dead"
   /** The run ended with an unfinished delivery or job. */
   | "unfinished"
   /** A receiver ended by itself. */
@@ -48,10 +52,17 @@ export interface CheckResult {
   /** How many of the explained doubles ran with `context.takeover` false. */
   readonly unwarnedDoubles: number;
   readonly unexplainedDoubles: number;
+  /**
+   * Acknowledged deliveries with neither a record nor an effect, because a standby took over that had not received
+   * them.
+   */
+  readonly explainedLosses: number;
   /** Deliveries that the sender gave up after its last attempt. */
   readonly exhausted: number;
   /** Number of runs that never settled. */
   readonly stuck: number;
+  /** Number of times that an operator has replayed a dead job. */
+  readonly replayed: number;
   /** Number of answers with the outcome `overloaded`. */
   readonly overloaded: number;
   /** The largest number of handlers that ran at once in one receiver. */

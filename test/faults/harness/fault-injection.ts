@@ -18,6 +18,8 @@ export interface FaultTargets {
 }
 
 const LATENCY_MS = 200;
+/** How far a replica is behind at most while nothing holds it back, also on a slow machine. */
+const LAG_MS = 500;
 
 /** Injects the planned faults, each at its time. Resolves when the last one is over. */
 export async function injectFaults(
@@ -43,8 +45,8 @@ export async function injectFaults(
       turn?.(false);
     });
 
-  const make = async ({ kind, lastsMs, slot }: PlannedFault): Promise<boolean> => {
-    switch (kind) {
+  const make = async ({ kind: fault, lastsMs, slot }: PlannedFault): Promise<boolean> => {
+    switch (fault) {
       case "kills":
         return fleet.kill(slot, lastsMs);
       case "stops":
@@ -67,10 +69,14 @@ export async function injectFaults(
         return toStore(() => store.fill(lastsMs));
       case "jumps":
         return fleet.jump(slot, slot % 2 === 0 ? lastsMs : -lastsMs);
+      case "replays":
+        return fleet.replay(slot);
       case "failovers": {
         const from = now();
-        proxy?.redirect(await store.failOver(lastsMs));
-        interruptions.push({ kind: "forgot", from, to: now() });
+        const { port, isComplete } = await store.failOver(lastsMs);
+        proxy?.redirect(port);
+        const kind = isComplete ? "store" : "forgot";
+        interruptions.push({ kind, from: from - LAG_MS, to: now() });
         return true;
       }
       case "cuts":

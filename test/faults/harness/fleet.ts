@@ -7,7 +7,7 @@ import { now } from "./clock.js";
 import { startReceiver, type ReceiverProcess } from "./receiver-process.js";
 import type { ReceiverConfig } from "../receivers/receiver-config.js";
 
-/** Four receivers, as behind a load balancer. */
+/** The receivers, as behind a load balancer. */
 export interface Fleet {
   /** Senders to the listening receivers, including stopped ones. */
   readonly senders: () => readonly Sender[];
@@ -17,7 +17,9 @@ export interface Fleet {
   readonly stop: (slot: number, ms: number) => Promise<boolean>;
   /** The wall clock of a receiver jumps by `ms`. False if no process runs in the slot. */
   readonly jump: (slot: number, ms: number) => Promise<boolean>;
-  /** Resolves when all four receivers listen and their handlers no longer fail. */
+  /** Two receivers replay all dead jobs at the same moment. Resolves when both have; false if there are no two. */
+  readonly replay: (slot: number) => Promise<boolean>;
+  /** Resolves when all receivers listen and their handlers no longer fail. */
   readonly heal: () => Promise<void>;
   /** The faults that the receivers had. */
   readonly interruptions: readonly Interruption[];
@@ -37,10 +39,13 @@ interface Slot {
 
 const SEND_TIMEOUT_MS = 4_000;
 
-/** Starts the receivers. `configOf` gives the configuration of a process by its number. Resolves when they listen. */
+/**
+ * Starts `count` receivers. `configOf` gives the configuration of a process by its number. Resolves when they listen.
+ */
 export async function startFleet(
   program: string,
   configOf: (receiver: number, slot: number) => ReceiverConfig,
+  count = SLOTS,
 ): Promise<Fleet> {
   const interruptions: Interruption[] = [];
   const unexpectedExits: string[] = [];
@@ -51,7 +56,8 @@ export async function startFleet(
   const start = (at: number): Slot => {
     receivers += 1;
     const receiver = receivers;
-    const child = startReceiver(program, configOf(receiver, at));
+    const config = configOf(receiver, at);
+    const child = startReceiver(program, config);
     const slot: Slot = {
       ...{ process: child, receiver, sender: undefined, isStopped: false, isWanted: true },
     };
@@ -68,7 +74,10 @@ export async function startFleet(
       const { isWanted } = slot;
       retire(slot);
       if (!isWanted || isClosed) return;
-      unexpectedExits.push(reason);
+      const killedAt = now();
+      if (config.handler.killing !== undefined && child.isKilled()) {
+        interruptions.push({ kind: "kill", receiver, from: killedAt, to: killedAt });
+      } else unexpectedExits.push(reason);
       slots[at] = start(at);
     });
     return slot;
@@ -81,7 +90,7 @@ export async function startFleet(
   };
 
   const slots: Slot[] = [];
-  for (let at = 0; at < SLOTS; at++) slots.push(start(at));
+  for (let at = 0; at < count; at++) slots.push(start(at));
 
   /** The first receiver from `slot` on that can be interrupted. */
   const find = (slot: number, test: (one: Slot) => boolean): number | undefined => {
@@ -135,6 +144,12 @@ export async function startFleet(
       const at = find(slot, () => true);
       if (at !== undefined) slots[at]?.process.jump(ms);
       return Promise.resolve(at !== undefined);
+    },
+    async replay(slot) {
+      const order = [...slots.slice(slot), ...slots.slice(0, slot)];
+      const two = order.filter((one) => one.isWanted && one.sender !== undefined).slice(0, 2);
+      await Promise.all(two.map(({ process: child }) => child.replay()));
+      return two.length === 2;
     },
     async heal() {
       isHealed = true;

@@ -1,15 +1,12 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
+import { ENTRIES } from "../../../release/entries.js";
+import { ENGINES } from "../../engines.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-
-/** What receivers import beside the package, as a partner's would. */
-const DRIVERS = [
-  ...["better-sqlite3", "bullmq", "hono", "mysql2", "pg", "pg-boss", "redis"],
-  ...["@nats-io", "amqplib"],
-];
+const RECEIVERS = fileURLToPath(new URL("../receivers", import.meta.url));
 
 /**
  * Makes a project in `folder` with the built package and the receiver's program. Returns the path of the program.
@@ -18,23 +15,29 @@ const DRIVERS = [
  */
 export function installReceiver(folder: string): string {
   const modules = join(folder, "node_modules");
-  mkdirSync(modules, { recursive: true });
-  symlinkSync(ROOT, join(modules, "identity-gateway-webhooks"), "dir");
-  for (const driver of DRIVERS) {
-    symlinkSync(join(ROOT, "node_modules", driver), join(modules, driver), "dir");
+  link(ROOT, join(modules, "identity-gateway-webhooks"));
+  for (const { engine, peers = [] } of ENTRIES) {
+    const platform = ENGINES[engine ?? ""]?.folder ?? "";
+    for (const name of peers.flatMap(({ names }) => names)) {
+      const own = join(ROOT, "node_modules", name);
+      // The engine installs it there when it starts.
+      const other = join(ROOT, "test/platforms", platform, "node_modules", name);
+      link(existsSync(own) ? own : other, join(modules, name));
+    }
   }
-  symlinkSync(
-    join(ROOT, "test/platforms/dynamodb/node_modules/@aws-sdk"),
-    join(modules, "@aws-sdk"),
-  );
-  symlinkSync(join(ROOT, "node_modules/@hono"), join(modules, "@hono"), "dir");
+  link(join(ROOT, "node_modules/@hono/node-server"), join(modules, "@hono/node-server"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   buildSync({
-    entryPoints: [fileURLToPath(new URL("../receivers/receiver.ts", import.meta.url))],
-    outdir: folder,
+    entryPoints: ["receiver.ts", "setups/*.ts"].map((file) => join(RECEIVERS, file)),
+    ...{ outdir: folder, outbase: RECEIVERS },
     // Each process only loads the parts and drivers that it needs.
     splitting: true,
     ...{ bundle: true, packages: "external", platform: "node", format: "esm", target: "node20" },
   });
   return join(folder, "receiver.js");
+}
+
+function link(target: string, path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  symlinkSync(target, path, "dir");
 }

@@ -22,8 +22,9 @@ export function startReceiver(program: string, config: ReceiverConfig) {
     ([code, signal]: unknown[]) =>
       `receiver ${config.receiver} ended by itself (${String(code ?? signal)}): ${errors}`,
   );
+  const lines = createInterface({ input: child.stdout });
   const port = new Promise<number>((resolve, reject) => {
-    createInterface({ input: child.stdout }).once("line", (line) => resolve(Number(line)));
+    lines.once("line", (line) => resolve(Number(line)));
     void ended.then((reason) => reject(new Error(reason)));
   });
   port.catch(() => undefined);
@@ -32,9 +33,17 @@ export function startReceiver(program: string, config: ReceiverConfig) {
     port,
     /** Resolves with its error output when it has ended. */
     ended,
+    /** Whether SIGKILL has ended it. */
+    isKilled: () => child.signalCode === "SIGKILL",
     signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => child.kill(name),
     /** Makes its handlers stop failing. */
     heal: () => child.stdin.write("heal\n"),
+    /** Makes it replay all dead jobs. Resolves when it has, or when the process has ended. */
+    async replay() {
+      const done = once(lines, "line");
+      child.stdin.write("replay\n");
+      await Promise.race([done, ended]);
+    },
     /** Makes its wall clock jump. */
     jump: (ms: number) => child.stdin.write(`jump ${ms}\n`),
   };

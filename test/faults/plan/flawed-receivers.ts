@@ -1,5 +1,8 @@
 import type { Rule } from "../checker/violation.js";
 import { NO_FAULTS, type Mode } from "./mode.js";
+import { CRASH_LOOP_MODE } from "./crash-loop-modes.js";
+import { ASYNCHRONOUS_MODE, SYNCHRONOUS_MODE } from "./failover-modes.js";
+import { TWO_OPERATORS_MODE } from "./operator-modes.js";
 import {
   FAILOVER_MODE,
   FROZEN_MODE,
@@ -10,7 +13,9 @@ import {
   READ_ONLY_MODE,
   SMALL_POOL_MODE,
 } from "./server-modes.js";
+import { TWO_IDS_MODES } from "./two-ids-modes.js";
 import {
+  BURST_MODE,
   ENDED_MODE,
   LOCKED_MODE,
   OVERLOAD_MODE,
@@ -28,6 +33,7 @@ export type Flaw =
   | "waits for a handler forever"
   | "refuses a timestamp that is repeated"
   | "runs any number at once"
+  | "does not wait for a place"
   | "knows a record by its delivery id"
   | "hangs up on a locked table"
   | "listens for errors after it has waited"
@@ -35,7 +41,11 @@ export type Flaw =
   | "takes it for granted that a COMMIT commits"
   | "uses its pool inside of a handler"
   | "judges leases by its own clock"
-  | "answers before its function has ended";
+  | "answers before its function has ended"
+  | "does not wait for the standby"
+  | "discards the dead jobs that it has listed"
+  | "knows its runs by the delivery id alone"
+  | "forgets the crashes of a postponed job";
 
 /** A faulty receiver, and the rule that the checker must find broken at least once. */
 export interface FlawedReceiver {
@@ -82,6 +92,11 @@ export const FLAWED_RECEIVERS: readonly FlawedReceiver[] = [
     options: { timestampToleranceMs: 2_000 },
   }),
   failing(OVERLOAD_MODE, "runs any number at once", "too many at once", { options: {} }),
+  failing(BURST_MODE, "does not wait for a place", "too many exhausted", {
+    deliveries: BURST_MODE.deliveries,
+    // A delivery waits for half of dependencyTimeoutMs, and no longer.
+    options: { handlerTimeoutMs: 400, dependencyTimeoutMs: 400 },
+  }),
   failing(TWO_WEBHOOKS_MODE, "knows a record by its delivery id", "unexplained double", {
     options: {},
   }),
@@ -104,5 +119,21 @@ export const FLAWED_RECEIVERS: readonly FlawedReceiver[] = [
   failing(LAMBDA_MODE, "answers before its function has ended", "acknowledged too early", {}),
   failing(ENDED_MODE, "listens for errors after it has waited", "receiver ended", {
     faults: ENDED_MODE.faults,
+  }),
+  failing(SYNCHRONOUS_MODE, "does not wait for the standby", "not exactly once", {
+    // A slow machine handles that many in time, so that some are acknowledged just before the failover.
+    deliveries: 150,
+  }),
+  failing(ASYNCHRONOUS_MODE, "answers before it handles", "not exactly once", {}),
+  failing(TWO_OPERATORS_MODE, "discards the dead jobs that it has listed", "lost", {
+    // What it has lost is waited for in vain.
+    healMs: 10_000,
+  }),
+  ...TWO_IDS_MODES.map((mode) =>
+    failing(mode, "knows its runs by the delivery id alone", "twice in one process", {}),
+  ),
+  failing(CRASH_LOOP_MODE, "forgets the crashes of a postponed job", "never dead", {
+    deliveries: 40,
+    healMs: 90_000,
   }),
 ];

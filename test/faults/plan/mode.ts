@@ -1,26 +1,12 @@
+import type { Plug } from "../../../release/entry.js";
 import type { Guarantee } from "../checker/history.js";
 import type { Flaw } from "./flawed-receivers.js";
 
-/** A store or a queue of the receivers. */
-export type Setup =
-  | "lease-redis"
-  | "lease-postgres"
-  | "lease-mysql"
-  | "lease-sqlite"
-  | "lease-dynamodb"
-  | "transactions-postgres"
-  | "transactions-mysql"
-  | "transactions-sqlite"
-  | "inbox-pg-boss"
-  | "inbox-bullmq"
-  | "inbox-nats"
-  | "inbox-rabbitmq";
+/** A store or a queue of the receivers: its file in ../receivers/setups. */
+export type Setup = `${Plug["kind"]}-${string}`;
 
 /** An adapter other than `nodeHandler`. */
 export type Adapter = "fetch" | "hono" | "lambda";
-
-/** The server behind a store. SQLite has none. */
-export type Engine = "redis" | "postgres" | "mysql" | "sqlite" | "dynamodb" | "nats" | "rabbitmq";
 
 /** Random durations of handlers. */
 export interface HandlerTimes {
@@ -30,6 +16,8 @@ export interface HandlerTimes {
   readonly longMs: number;
   /** The first run of one delivery in this many never settles. Default: none. */
   readonly stuckOneIn?: number;
+  /** How many deliveries kill the process of each of their runs. Default: none. */
+  readonly killing?: number;
 }
 
 /** Receiver options that a mode can set. */
@@ -64,6 +52,8 @@ export interface OwnLimits {
   readonly connections?: number;
   /** Maximum number of deliveries that use all their attempts. */
   readonly exhausted?: number;
+  /** Maximum number of processes that one job kills. After that it must be dead. */
+  readonly crashes?: number;
 }
 
 /** A configuration of receivers, with its traffic and faults. */
@@ -73,7 +63,8 @@ export interface Mode {
   readonly setup: Setup;
   readonly title: string;
   readonly guarantee: Guarantee;
-  readonly engine: Engine;
+  /** The server behind its store, by its name in `test/engines.ts`. */
+  readonly engine: string;
   readonly flaw?: Flaw;
   /** Number of deliveries. */
   readonly deliveries: number;
@@ -84,6 +75,8 @@ export interface Mode {
   readonly holdMs: number;
   readonly handler: HandlerTimes;
   readonly faults: FaultCounts;
+  /** How often a job that has failed runs again before it is dead. Default 100. Only inboxes. */
+  readonly retryLimit?: number;
   /** Share of failing runs, from 0 to 1. Default 0.1. */
   readonly failRate?: number;
   /** Duration of the fault injection. Milliseconds. Default: that of the plan. */
@@ -92,12 +85,20 @@ export interface Mode {
   readonly healMs?: number;
   /** How long the table is locked. Milliseconds. Default: that of the schedule. */
   readonly lockMs?: number;
+  /** Number of receivers at a time. Default 4. */
+  readonly receivers?: number;
+  /** A receiver blocks its own process for this long, three times. Milliseconds. Only leases. */
+  readonly blocksMs?: number;
+  /** The store refuses completions for this long, takes them for as long, and so on. Milliseconds. Only leases. */
+  readonly refusesCompletionsMs?: number;
   /** The receivers' secret is a function that takes this long. Milliseconds. */
   readonly secretMs?: number;
   /** Whether all receivers have the right time. By default two of the four do not. */
   readonly clocksAgree?: true;
   /** Settings of the server, as a role may have them. Only PostgreSQL. */
   readonly server?: Readonly<Record<string, string>>;
+  /** The server has a standby. A commit waits for a synchronous one. Only PostgreSQL. */
+  readonly standby?: "synchronous" | "asynchronous";
   /** Size of a receiver's pool. Default 12. Only PostgreSQL. */
   readonly poolMax?: number;
   /** Each handler locks two rows that all share, half of them in the opposite order. Only transactions. */
@@ -133,21 +134,23 @@ export interface FaultCounts {
   readonly fulls: number;
   /** The wall clock of a receiver jumps by ten minutes, forward or back. */
   readonly jumps: number;
-  /** A replica takes over that lacks the last writes. At most once, and only Redis. */
+  /** A replica takes over that has not received the last writes. At most once. Only Redis, and PostgreSQL with `standby`. */
   readonly failovers: number;
+  /** Two receivers replay all dead jobs of their queue at the same moment. Only inboxes. */
+  readonly replays: number;
 }
 
 /** Faults for a store with a server. */
 export const SERVER_FAULTS: FaultCounts = {
   ...{ kills: 16, stops: 4, restarts: 2, cuts: 8 },
   ...{ blackHoles: 1, holds: 2, lostAnswers: 4, latencies: 2, locks: 0, rowLocks: 0, endings: 0 },
-  ...{ freezes: 0, readOnlys: 0, fulls: 0, jumps: 0, failovers: 0 },
+  ...{ freezes: 0, readOnlys: 0, fulls: 0, jumps: 0, failovers: 0, replays: 0 },
 };
 /** Faults for a store in a file. */
 export const FILE_FAULTS: FaultCounts = {
   ...{ kills: 16, stops: 4, restarts: 0, cuts: 0 },
   ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0, endings: 0 },
-  ...{ freezes: 0, readOnlys: 0, fulls: 0, jumps: 0, failovers: 0 },
+  ...{ freezes: 0, readOnlys: 0, fulls: 0, jumps: 0, failovers: 0, replays: 0 },
 };
 
 /** No faults: the base of the special modes. */

@@ -1,76 +1,64 @@
-import { FILE_FAULTS, LEASE_MS, SERVER_FAULTS, type HandlerTimes, type Mode } from "./mode.js";
+import { ENTRIES } from "../../../release/entries.js";
+import {
+  FILE_FAULTS,
+  LEASE_MS,
+  SERVER_FAULTS,
+  type HandlerTimes,
+  type Mode,
+  type Setup,
+} from "./mode.js";
+import { CRASH_LOOP_MODES } from "./crash-loop-modes.js";
+import { FAILOVER_MODES } from "./failover-modes.js";
+import { OPERATOR_MODES } from "./operator-modes.js";
 import { SERVER_MODES } from "./server-modes.js";
 import { TROUBLE_MODES } from "./trouble-modes.js";
+import { TWO_IDS_MODES } from "./two-ids-modes.js";
 
 const LEASE_HANDLER: HandlerTimes = { maxMs: 15, longMs: 1.3 * LEASE_MS };
 
-/** Each store and queue under fault injection. */
-const STORE_MODES: readonly Omit<Mode, "name">[] = [
-  {
-    ...{ setup: "lease-redis", title: "lease, Redis", guarantee: "lease", engine: "redis" },
-    ...{ deliveries: 6_000, holdMs: LEASE_MS, handler: LEASE_HANDLER, faults: SERVER_FAULTS },
+const QUICK_HANDLER: HandlerTimes = { maxMs: 15, longMs: 0 };
+
+const GUARANTEES = { lease: "lease", transactions: "transactional", inbox: "inbox" } as const;
+
+/** In what a store or a queue differs from the others of its kind. */
+const OWN: Readonly<Record<Setup, Partial<Mode>>> = {
+  "lease-sqlite": { deliveries: 3_500, faults: FILE_FAULTS },
+  // dynalite is slow, and a receiver loads the SDK.
+  "lease-dynamodb": { deliveries: 300, faultsMs: 40_000 },
+  // A handler holds the write lock of the file.
+  "transactions-sqlite": {
+    ...{ deliveries: 3_500, faults: FILE_FAULTS },
+    handler: { maxMs: 0, longMs: 0 },
   },
-  {
-    ...{ setup: "lease-postgres", title: "lease, PostgreSQL", guarantee: "lease" },
-    ...{ engine: "postgres", deliveries: 6_000, holdMs: LEASE_MS, handler: LEASE_HANDLER },
-    faults: SERVER_FAULTS,
-  },
-  {
-    ...{ setup: "lease-mysql", title: "lease, MariaDB", guarantee: "lease", engine: "mysql" },
-    ...{ deliveries: 6_000, holdMs: LEASE_MS, handler: LEASE_HANDLER, faults: SERVER_FAULTS },
-  },
-  {
-    ...{ setup: "lease-sqlite", title: "lease, SQLite", guarantee: "lease", engine: "sqlite" },
-    ...{ deliveries: 3_500, holdMs: LEASE_MS, handler: LEASE_HANDLER, faults: FILE_FAULTS },
-  },
-  {
-    ...{ setup: "lease-dynamodb", title: "lease, DynamoDB (dynalite)", guarantee: "lease" },
-    ...{ engine: "dynamodb", deliveries: 300, holdMs: LEASE_MS, handler: LEASE_HANDLER },
-    faults: SERVER_FAULTS,
-    // dynalite is slow, and a receiver loads the SDK.
-    faultsMs: 40_000,
-  },
-  {
-    ...{ setup: "transactions-postgres", title: "transactional, PostgreSQL" },
-    ...{ guarantee: "transactional", engine: "postgres", deliveries: 6_000, holdMs: LEASE_MS },
-    ...{ handler: LEASE_HANDLER, faults: SERVER_FAULTS },
-  },
-  {
-    ...{ setup: "transactions-mysql", title: "transactional, MariaDB" },
-    ...{ guarantee: "transactional", engine: "mysql", deliveries: 6_000, holdMs: LEASE_MS },
-    ...{ handler: LEASE_HANDLER, faults: SERVER_FAULTS },
-  },
-  {
-    ...{ setup: "transactions-sqlite", title: "transactional, SQLite" },
-    ...{ guarantee: "transactional", engine: "sqlite", deliveries: 3_500, holdMs: LEASE_MS },
-    // A handler holds the write lock of the file.
-    ...{ handler: { maxMs: 0, longMs: 0 }, faults: FILE_FAULTS },
-  },
-  {
-    ...{ setup: "inbox-pg-boss", title: "inbox, pg-boss", guarantee: "inbox" },
-    ...{ engine: "postgres", deliveries: 3_500, holdMs: 2_000 },
-    ...{ handler: { maxMs: 15, longMs: 0 }, faults: SERVER_FAULTS },
-  },
-  {
-    ...{ setup: "inbox-bullmq", title: "inbox, BullMQ", guarantee: "inbox", engine: "redis" },
-    ...{ deliveries: 3_500, holdMs: 2_000, handler: LEASE_HANDLER, faults: SERVER_FAULTS },
-  },
-  {
-    ...{ setup: "inbox-nats", title: "inbox, NATS", guarantee: "inbox", engine: "nats" },
-    ...{ deliveries: 800, holdMs: 2_000, handler: LEASE_HANDLER, faults: SERVER_FAULTS },
-  },
-  {
-    ...{ setup: "inbox-rabbitmq", title: "inbox, RabbitMQ", guarantee: "inbox" },
-    ...{ engine: "rabbitmq", deliveries: 800, holdMs: 2_000, handler: LEASE_HANDLER },
-    faults: SERVER_FAULTS,
-    // A start takes longer than the ten attempts of the gateway, so the deliveries of that time are exhausted.
-    faultsMs: 40_000,
-  },
-];
+  "inbox-pg-boss": { deliveries: 3_500, handler: QUICK_HANDLER },
+  "inbox-bullmq": { deliveries: 3_500 },
+  // A start takes longer than the ten attempts of the gateway, so the deliveries of that time are exhausted.
+  "inbox-rabbitmq": { faultsMs: 40_000 },
+};
+
+/** Each store and queue of `release/entries.ts` under fault injection. */
+export const STORE_MODES: readonly Mode[] = ENTRIES.flatMap(({ name, engine, plugs = [] }) =>
+  plugs.flatMap(({ kind, title, testedOn = title, noFaults }) => {
+    if (engine === undefined || noFaults !== undefined) return [];
+    const setup: Setup = `${kind}-${name}`;
+    const guarantee = GUARANTEES[kind];
+    const isInbox = kind === "inbox";
+    return {
+      ...{ name: setup, setup, guarantee, engine },
+      title: `${guarantee}, ${testedOn}`,
+      ...{ deliveries: isInbox ? 800 : 6_000, holdMs: isInbox ? 2_000 : LEASE_MS },
+      ...{ handler: LEASE_HANDLER, faults: SERVER_FAULTS, ...OWN[setup] },
+    };
+  }),
+);
 
 /** The modes of a whole run. */
 export const MODES: readonly Mode[] = [
-  ...STORE_MODES.map((mode) => ({ ...mode, name: mode.setup })),
+  ...STORE_MODES,
   ...TROUBLE_MODES,
   ...SERVER_MODES,
+  ...FAILOVER_MODES,
+  ...OPERATOR_MODES,
+  ...CRASH_LOOP_MODES,
+  ...TWO_IDS_MODES,
 ];

@@ -11,25 +11,39 @@ export const WHOLE_PLAN = {
   flawedTimes: { calmMs: 500, faultsMs: 5_000, healMs: 30_000 },
 } as const satisfies Omit<FaultPlan, "seed">;
 
-const SHORT_MODES: readonly string[] = ["lease-redis", "transactions-sqlite"];
+const SHORT_MODES: readonly string[] = [
+  ...["lease-redis", "transactions-sqlite", "failover-synchronous", "failover-asynchronous"],
+  ...["two-operators-bullmq", "two-ids-pause", "two-ids-completion"],
+];
 const SHORT_FLAWS: readonly Flaw[] = [
   "claims for good before it handles",
   "marks after it has handled",
+  "does not wait for the standby",
+  "discards the dead jobs that it has listed",
+  "knows its runs by the delivery id alone",
 ];
 
-/** A few modes: about 20 seconds. */
+/** A few modes: about a minute. */
 export const SHORT_PLAN: Omit<FaultPlan, "seed"> = {
   modes: MODES.filter(({ name }) => SHORT_MODES.includes(name)).map(shortened),
   flawed: FLAWED_RECEIVERS.filter(({ flaw }) => SHORT_FLAWS.includes(flaw)).map((bad) => ({
     ...bad,
-    mode: { ...bad.mode, deliveries: 500, faults: { ...bad.mode.faults, kills: 2, stops: 0 } },
+    mode: isSpecial(bad.mode)
+      ? shortened(bad.mode)
+      : { ...bad.mode, deliveries: 500, faults: { ...bad.mode.faults, kills: 2, stops: 0 } },
   })),
   times: { calmMs: 300, faultsMs: 3_000, healMs: 30_000 },
   flawedTimes: { calmMs: 300, faultsMs: 2_000, healMs: 30_000 },
 };
 
+/** Whether the mode is about a fault that has to stay in a short run. */
+function isSpecial({ standby, faults, receivers }: Mode): boolean {
+  return standby !== undefined || faults.replays > 0 || receivers !== undefined;
+}
+
 function shortened(mode: Mode): Mode {
   const { faults } = mode;
+  if (isSpecial(mode)) return { ...mode, deliveries: 150, faultsMs: 4_000 };
   return {
     ...mode,
     deliveries: 600,

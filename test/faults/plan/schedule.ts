@@ -38,9 +38,10 @@ const LENGTHS: Readonly<
   jumps: { least: 600_000, more: 0 },
   // How long the replica has no writes before it takes over.
   failovers: { least: 500, more: 500 },
+  replays: { least: 0, more: 0 },
 };
 
-/** Number of receivers at a time. */
+/** Number of receivers at a time, unless the mode has another. */
 export const SLOTS = 4;
 
 /** The faults of a mode over `faultsMs` milliseconds, in order. The same seed gives the same faults. */

@@ -56,6 +56,42 @@ export const OVERLOAD_MODE: Mode = {
   limits: { handlersAtOnce: OVERLOAD_AT_ONCE },
 };
 
+/**
+ * More deliveries at once than are handled before their answers are due, but fewer than in ten attempts. A handler
+ * takes a twentieth of `handlerTimeoutMs`, as one of a second does by default.
+ */
+const BURST = {
+  ...{ deliveries: 600, holdMs: LEASE_MS, handler: { maxMs: 150, longMs: 0 }, failRate: 0 },
+  ...{ faults: NO_FAULTS, faultsMs: 1_000, healMs: 90_000 },
+  traffic: { openAtOnce: 600 },
+  options: { handlerTimeoutMs: 3_000, dependencyTimeoutMs: 3_000 },
+  limits: { exhausted: 0 },
+} as const;
+const BURST_AT_ONCE = 3;
+
+/** The connections of the pools are the places. */
+export const BURST_MODE: Mode = {
+  ...{ name: "burst-transactions", title: "a burst, transactional, PostgreSQL" },
+  ...{ ...BURST, setup: "transactions-postgres", guarantee: "transactional", engine: "postgres" },
+  poolMax: BURST_AT_ONCE + 1,
+};
+
+const BURST_MODES: readonly Mode[] = [
+  BURST_MODE,
+  {
+    ...{ name: "burst-sqlite", title: "a burst, transactional, SQLite" },
+    ...{ ...BURST, setup: "transactions-sqlite", guarantee: "transactional", engine: "sqlite" },
+    // One handler at a time, of all four receivers together.
+    ...{ deliveries: 200, handler: { maxMs: 40, longMs: 0 } },
+  },
+  {
+    ...{ name: "burst-lease", title: "a burst, maxConcurrentDeliveries, Redis" },
+    ...{ ...BURST, setup: "lease-redis", guarantee: "lease", engine: "redis" },
+    options: { ...BURST.options, maxConcurrentDeliveries: BURST_AT_ONCE },
+    limits: { ...BURST.limits, handlersAtOnce: BURST_AT_ONCE },
+  },
+];
+
 /** A stranger sends many more requests than the gateway, and each is looked up before it is refused. */
 const STRANGER_MODE: Mode = {
   ...{ name: "stranger", title: "20 forgeries a delivery, a secret function of 300 ms, Redis" },
@@ -168,6 +204,7 @@ export const TROUBLE_MODES: readonly Mode[] = [
   },
   REPEATED_MODE,
   OVERLOAD_MODE,
+  ...BURST_MODES,
   STRANGER_MODE,
   ...TWO_WEBHOOKS_MODES,
   ...CROWD_MODES,

@@ -2,56 +2,43 @@ import {
   createWebhookReceiver,
   type WebhookHandlers,
   type WebhookLogger,
-  type WebhookReceiver,
 } from "identity-gateway-webhooks";
 import { inbox, type QueueProducer } from "identity-gateway-webhooks/inbox";
+import type { DeadDeliveries } from "identity-gateway-webhooks/nats";
 import type { Ledger } from "./ledger.js";
 import { observe } from "./observe.js";
+import { startOperator } from "./operator.js";
 import type { ReceiverConfig } from "./receiver-config.js";
 import { receiverTimes } from "./receiver-times.js";
-import type { Work, WorkContext } from "./work.js";
+import type { MakeReceiver, WorkContext } from "./work.js";
+
+/** The queue of a receiver, with its dead jobs. */
+type Queue = QueueProducer<unknown> & DeadDeliveries;
 
 /** Options of the workers of all engines. */
-export interface Workers {
+interface Workers {
+  readonly retryLimit: number;
   readonly handlers: WebhookHandlers;
   readonly logger: WebhookLogger;
 }
 
-/** A receiver that puts deliveries into a queue, with a worker of that queue in the same process. */
-export async function inboxReceiver(
-  config: ReceiverConfig,
-  ledger: Ledger,
-  work: Work,
-): Promise<WebhookReceiver> {
-  const handle = (_record: unknown, context: WorkContext): Promise<void> => work.handle(context);
-  const handlers = { new_alarm: handle, delete_my_data_event: handle };
-  const driver = await openQueue(config, ledger, { handlers, logger: observe(ledger).logger });
-  return createWebhookReceiver({
-    secret: config.secret,
-    // A message of NATS has at most 1 MiB.
-    ...{ maxBodyBytes: 100_000, handlers: inbox({ driver, putTimeoutMs: 1_500 }) },
-    ...receiverTimes(config),
-    logger: false,
-  });
-}
-
-async function openQueue(
-  config: ReceiverConfig,
-  ledger: Ledger,
-  workers: Workers,
-): Promise<QueueProducer<unknown>> {
-  if (config.setup === "inbox-pg-boss") {
-    const { openPgBoss } = await import("./pg-boss-queue.js");
-    return openPgBoss(config, ledger, workers);
-  }
-  if (config.setup === "inbox-nats" || config.setup === "inbox-rabbitmq") {
-    const driver =
-      config.setup === "inbox-nats"
-        ? await (await import("./nats-queue.js")).openNats(config)
-        : (await import("./rabbitmq-queue.js")).openRabbitmq(config);
-    const { startBrokerWorker } = await import("./broker-worker.js");
-    return startBrokerWorker(driver, config, ledger, workers);
-  }
-  const { openBullmq } = await import("./bullmq-queue.js");
-  return openBullmq(config, ledger, workers);
+/** Receivers that put deliveries into a queue, with a worker of it in the same process. `open` starts both. */
+export function withQueue(
+  open: (config: ReceiverConfig, ledger: Ledger, workers: Workers) => Queue | Promise<Queue>,
+): MakeReceiver {
+  return async (config, ledger, work) => {
+    const handle = (_record: unknown, context: WorkContext): Promise<void> => work.handle(context);
+    const handlers = { new_alarm: handle, delete_my_data_event: handle };
+    const { logger } = observe(ledger);
+    const workers = { handlers, logger, retryLimit: config.retryLimit ?? 100 };
+    const driver = await open(config, ledger, workers);
+    startOperator(driver, config, ledger);
+    return createWebhookReceiver({
+      secret: config.secret,
+      // A message of NATS has at most 1 MiB.
+      ...{ maxBodyBytes: 100_000, handlers: inbox({ driver, putTimeoutMs: 1_500 }) },
+      ...receiverTimes(config),
+      logger: false,
+    });
+  };
 }

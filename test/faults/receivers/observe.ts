@@ -33,7 +33,7 @@ export function notingCompletions(store: DeliveryStore, ledger: Ledger): Deliver
     release: (...given) => store.release(...given),
     async complete(key, ...given) {
       await store.complete(key, ...given);
-      ledger.write({ kind: "settled", id: key.replace(/^job\./, "") });
+      ledger.write({ kind: "settled", id: key.replace(/^job#/, "") });
     },
   };
 }

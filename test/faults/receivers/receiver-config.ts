@@ -19,6 +19,8 @@ export interface ReceiverConfig {
   readonly handler: HandlerTimes;
   /** Receiver options of the mode. */
   readonly options: OwnOptions;
+  /** As in `Mode`. */
+  readonly retryLimit?: number | undefined;
   /** Share of failing runs, from 0 to 1. */
   readonly failRate: number;
   /** Error of its wall clock in milliseconds. */
@@ -28,6 +30,8 @@ export interface ReceiverConfig {
   readonly poolMax?: number | undefined;
   readonly locksPairs?: true | undefined;
   readonly adapter?: Adapter | undefined;
+  readonly blocksMs?: number | undefined;
+  readonly refusesCompletionsMs?: number | undefined;
 }
 
 /** The queue's name, in both engines. */

@@ -1,7 +1,7 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { DeliveryContext } from "identity-gateway-webhooks";
+import type { DeliveryContext, WebhookReceiver } from "identity-gateway-webhooks";
 import { createRandom } from "../../../kit/random.js";
 import type { Ledger } from "./ledger.js";
 import type { ReceiverConfig } from "./receiver-config.js";
@@ -17,6 +17,13 @@ export interface Work {
   readonly heal: () => void;
 }
 
+/** What each file of setups/ exports. */
+export type MakeReceiver = (
+  config: ReceiverConfig,
+  ledger: Ledger,
+  work: Work,
+) => WebhookReceiver | Promise<WebhookReceiver>;
+
 const LONG_ONE_IN = 100;
 
 /** Whether this is the first run, in any process, of a delivery whose first run never settles. */
@@ -30,6 +37,20 @@ function isStuck(id: string, { handler, ledgerFile }: WorkConfig): boolean {
   } catch {
     return false;
   }
+}
+
+/** Whether this delivery is one of those that kill each process that handles them: the first ones that any has. */
+function isKilling(id: string, { handler: { killing = 0 }, ledgerFile }: WorkConfig): boolean {
+  return Array.from({ length: killing }, (_, n) => join(dirname(ledgerFile), `killing-${n}`)).some(
+    (file) => {
+      try {
+        writeFileSync(file, id, { flag: "wx" });
+        return true;
+      } catch {
+        return readFileSync(file, "utf8") === id;
+      }
+    },
+  );
 }
 
 type WorkConfig = Pick<ReceiverConfig, "handler" | "failRate" | "seed" | "ledgerFile">;
@@ -47,6 +68,10 @@ export function createWork(config: WorkConfig, ledger: Ledger): Work {
       const run = runs;
       ledger.write({ kind: "start", id, run, takeover });
       signal.addEventListener("abort", () => ledger.write({ kind: "lost", id, run }));
+      if (isKilling(id, config)) {
+        ledger.write({ kind: "crash", id, run });
+        process.kill(process.pid, "SIGKILL");
+      }
       if (isStuck(id, config)) {
         ledger.write({ kind: "stuck", id, run });
         await new Promise(() => undefined);

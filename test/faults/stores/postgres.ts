@@ -1,10 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { postgresStore } from "../../../src/stores/postgres/index.js";
-import { startPostgres } from "../../support/postgres/postgres-server.js";
+import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
 import type { Mode, Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE, PAIRS, PAIRS_TABLE, QUEUE } from "../receivers/receiver-config.js";
+import { startStandby, type Standby } from "./postgres-standby.js";
 import { crashingStore, type StoreContent, type StoreServer } from "./store-server.js";
 
 const HARNESS = "fault harness";
@@ -21,11 +22,19 @@ const LOCK_ROWS = `SELECT FROM gateway_deliveries WHERE owner IS NOT NULL AND ra
   FOR UPDATE SKIP LOCKED`;
 
 /** The run's own PostgreSQL server. A restart is a crash: every backend aborts, and nothing is flushed. */
-export async function openPostgres({ setup, server: settings }: Mode): Promise<StoreServer> {
+export async function openPostgres({
+  setup,
+  server: settings,
+  standby: kind,
+}: Mode): Promise<StoreServer> {
   const server = await startPostgres(settings);
-  const pool = server.pool({ max: 3, application_name: HARNESS, options: UNLIMITED });
+  const ownPool = (of: PostgresServer): pg.Pool =>
+    of.pool({ max: 3, application_name: HARNESS, options: UNLIMITED });
+  let pool = ownPool(server);
+  let standby: Standby | undefined;
   try {
     await makeTables(setup, pool, server.port);
+    if (kind !== undefined) standby = await startStandby(kind, server.port, pool, settings);
   } catch (error) {
     await server.close();
     throw error;
@@ -42,10 +51,20 @@ export async function openPostgres({ setup, server: settings }: Mode): Promise<S
       await wait(ms);
       await setReadOnly(pool, "off");
     },
+    async failOver(ms) {
+      if (standby === undefined) throw new Error("this mode has no standby");
+      await standby.takeOver(ms, async () => {
+        signalAll(await processesOf(pool), "SIGKILL");
+        await server.stop("crash");
+      });
+      pool = ownPool(standby.server);
+      return { port: standby.server.port, isComplete: kind === "synchronous" };
+    },
     mostConnections: counter.most,
     read: () => readContent(setup, pool),
     async close() {
       await counter.stop();
+      await standby?.close();
       await server.close();
     },
   });
@@ -87,22 +106,29 @@ async function endConnections(pool: pg.Pool, ms: number): Promise<void> {
 
 /** Suspends the server and all its processes. */
 async function freeze(pool: pg.Pool, ms: number): Promise<void> {
+  const pids = await processesOf(pool);
+  signalAll(pids, "SIGSTOP");
+  await wait(ms);
+  signalAll(pids, "SIGCONT");
+}
+
+/** The processes of the server, its main process first. */
+async function processesOf(pool: pg.Pool): Promise<readonly number[]> {
   const { rows } = await pool.query<{ pid: number }>(
     `SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int AS pid
       UNION ALL SELECT pid FROM pg_stat_activity`,
   );
-  const send = (signal: "SIGSTOP" | "SIGCONT"): void => {
-    for (const { pid } of rows) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // It has ended.
-      }
+  return rows.map(({ pid }) => pid);
+}
+
+function signalAll(pids: readonly number[], signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended.
     }
-  };
-  send("SIGSTOP");
-  await wait(ms);
-  send("SIGCONT");
+  }
 }
 
 /** Also for the sessions that are open. */
@@ -142,7 +168,7 @@ async function makeTables(setup: Setup, pool: pg.Pool, port: number): Promise<vo
   boss.on("error", () => undefined);
   await boss.start();
   await boss.createQueue(`${QUEUE}-dead`);
-  await boss.createQueue(QUEUE, { name: QUEUE, deadLetter: `${QUEUE}-dead` });
+  await boss.createQueue(QUEUE);
   await boss.stop({ graceful: false });
 }
 
@@ -155,6 +181,10 @@ async function readContent(setup: Setup, pool: pg.Pool): Promise<StoreContent> {
     const waiting = await read(
       "SELECT data->>'id' AS id, concat_ws(' ', name, state, 'attempt', retry_count, 'due', start_after, 'of', now()) AS state FROM pgboss.job",
     );
+    const dead = await read(
+      `SELECT data->>'id' AS id, '' AS state FROM pgboss.job WHERE name = '${QUEUE}-dead'`,
+    );
+    const deadIds = dead.map(({ id }) => id);
     const done = await read(
       "SELECT substr(key, 5) AS id, '' AS state FROM gateway_deliveries WHERE owner IS NULL",
     );
@@ -163,7 +193,10 @@ async function readContent(setup: Setup, pool: pg.Pool): Promise<StoreContent> {
     return {
       storedIds,
       exactIds,
-      unfinishedIds: waiting.map(({ id, state }) => `${id}: ${state}`),
+      deadIds,
+      unfinishedIds: waiting
+        .filter(({ id }) => !deadIds.includes(id))
+        .map(({ id, state }) => `${id}: ${state}`),
     };
   }
   const known = await read("SELECT key AS id, '' AS state FROM gateway_deliveries");

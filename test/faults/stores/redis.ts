@@ -37,7 +37,7 @@ export async function openRedis({ setup, faults }: Mode): Promise<StoreServer> {
       await wait(ms);
       await server.kill();
       current = replica.port;
-      return current;
+      return { port: current, isComplete: false };
     },
     async close() {
       await replica?.close();
@@ -60,11 +60,11 @@ async function withClient<T>(port: number, use: (client: Redis) => Promise<T>): 
   }
 }
 
-/** The ids that the store knows. A worker's begin with `job.`. */
+/** The ids that the store knows. A worker's begin with `job#`. */
 function readKeys(port: number): Promise<StoreContent> {
   return withClient(port, async (client) => {
     const keys = await client.keys("gateway-deliveries:*");
-    return { storedIds: keys.map((key) => key.replace(/^.*\{(?:job\.)?|\}$/g, "")) };
+    return { storedIds: keys.map((key) => key.replace(/^.*\{(?:job#)?|\}$/g, "")) };
   });
 }
 
@@ -75,8 +75,13 @@ async function readQueue(port: number): Promise<StoreContent> {
   queue.on("error", () => undefined);
   try {
     const jobs = await queue.getJobs(["active", "waiting", "delayed", "failed", "prioritized"]);
-    const unfinishedIds = jobs.map((job) => (job.data as { readonly id: string }).id);
-    return { storedIds: [...storedIds, ...unfinishedIds], unfinishedIds };
+    const idsOf = (isDead: boolean): string[] =>
+      jobs
+        .filter(({ finishedOn }) => (finishedOn !== undefined) === isDead)
+        .map(({ data }) => (data as { readonly id: string }).id);
+    const unfinishedIds = idsOf(false);
+    const deadIds = idsOf(true);
+    return { storedIds: [...storedIds, ...unfinishedIds, ...deadIds], unfinishedIds, deadIds };
   } finally {
     await queue.close();
   }

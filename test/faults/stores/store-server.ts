@@ -18,8 +18,13 @@ export interface StoreServer {
   readonly refuseWrites: (ms: number) => Promise<void>;
   /** For `ms` the server has no room for new keys. */
   readonly fill: (ms: number) => Promise<void>;
-  /** A replica takes over that had no writes for `ms`. Resolves with its port. */
-  readonly failOver: (ms: number) => Promise<number>;
+  /**
+   * A replica takes over that had no writes for `ms`. Resolves with its port, and with whether it has all that the
+   * server before it had confirmed.
+   */
+  readonly failOver: (
+    ms: number,
+  ) => Promise<{ readonly port: number; readonly isComplete: boolean }>;
   /** The largest number of the receivers' connections so far; undefined if not counted. */
   readonly mostConnections: () => number | undefined;
   /** Its content now. */
@@ -71,4 +76,6 @@ export interface StoreContent {
   readonly exactIds?: readonly string[];
   /** As in `History`. */
   readonly unfinishedIds?: readonly string[];
+  /** As in `History`. */
+  readonly deadIds?: readonly string[];
 }

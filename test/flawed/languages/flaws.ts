@@ -144,6 +144,7 @@ export const FLAWS: Readonly<Record<Language["name"], readonly LanguageFlaw[]>> 
   ],
   Perl: [
     ["last_twelve", "remembers substr($id, -12)", ["duplicate_handled_once"]],
+    ["acknowledges_get", "answers 200 to any GET", ["redirected_delivery"]],
     ["id_and_agent", "remembers an id with its User-Agent", ["retry_with_new_signature"]],
     ["id_and_address", "remembers an id with X-Forwarded-For", ["retry_with_new_signature"]],
     [

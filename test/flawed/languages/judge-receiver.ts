@@ -1,5 +1,4 @@
-import { createHandledProbe } from "../../../cli/doctor/handled-probe.js";
-import { readHandlerSwitch } from "../../../cli/doctor/handler-switch.js";
+import { createHandledProbe, readHandlerSwitch } from "../../../cli/doctor/probes.js";
 import { receiverConformance } from "../../../kit/conformance/receiver-conformance.js";
 import {
   runConformance,

@@ -410,7 +410,12 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(r.URL.Path, "/control/"):
 		control(r.URL.Path)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
-		w.WriteHeader(200)
+		if r.Header.Get("X-Webhook-Id") != "" {
+			// A redirect in front turned a delivery into a GET.
+			w.WriteHeader(409)
+		} else {
+			w.WriteHeader(200)
+		}
 	case r.Method != http.MethodPost:
 		w.WriteHeader(405)
 	default:

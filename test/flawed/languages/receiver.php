@@ -237,7 +237,8 @@ if (str_starts_with($path, '/handled/')) {
 } elseif (str_starts_with($path, '/control/')) {
     control($path);
 } elseif ($method === 'GET' || $method === 'HEAD') {
-    http_response_code(200);
+    // A redirect in front turns a delivery into a GET.
+    http_response_code(isset($_SERVER['HTTP_X_WEBHOOK_ID']) ? 409 : 200);
 } elseif ($method !== 'POST') {
     http_response_code(405);
 } else {

@@ -137,7 +137,9 @@ sub respond {
         return (200, -s id_file($id, "effects") || 0);
     }
     if ($path =~ m{^/control/}) { control($path); return (204, "") }
-    return (200, "") if $method eq "GET" || $method eq "HEAD";
+    # A redirect in front turns a delivery into a GET.
+    my $redirected = exists $headers->{"x-webhook-id"} && !flawed("acknowledges_get");
+    return ($redirected ? 409 : 200, "") if $method eq "GET" || $method eq "HEAD";
     return (405, "") if $method ne "POST";
     return (403, "blocked") if flawed("blocks_words") && $body =~ /<\?|<!|`|%00/;
     return (receive($headers, $body), "");

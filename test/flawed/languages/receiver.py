@@ -234,7 +234,8 @@ class Receiver(BaseHTTPRequestHandler):
         if self.path.startswith("/handled/"):
             self.answer(200, str(effects.get(unquote(self.path[len("/handled/"):]), 0)))
         else:
-            self.answer(200, "")
+            # A redirect in front turns a delivery into a GET.
+            self.answer(409 if "X-Webhook-Id" in self.headers else 200, "")
 
     do_HEAD = do_GET
 

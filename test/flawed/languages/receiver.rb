@@ -222,7 +222,8 @@ class Receiver < Sinatra::Base
   disable :logging, :show_exceptions, :dump_errors
 
   get("/handled/:id") { LOCK.synchronize { EFFECTS[params[:id]] }.to_s }
-  get("/webhook") { 200 }
+  # A redirect in front turns a delivery into a GET.
+  get("/webhook") { env.key?("HTTP_X_WEBHOOK_ID") ? 409 : 200 }
   post("/webhook") { status receive(env) }
   %i[put patch delete].each { |verb| public_send(verb, "/webhook") { 405 } }
 

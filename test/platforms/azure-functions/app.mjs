@@ -4,6 +4,6 @@ import { receiver } from "./receiver.mjs";
 
 const handle = fetchHandler(receiver);
 app.http("gatewayWebhook", {
-  methods: ["GET", "HEAD", "POST"],
+  methods: ["GET", "HEAD", "OPTIONS", "POST"],
   handler: (request) => handle(request),
 });

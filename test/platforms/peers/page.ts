@@ -1,3 +1,4 @@
+import { putBetween } from "../../../docs/put-between.js";
 import { markdownTable } from "../table.js";
 import type { Peer } from "./peers.js";
 import type { Installer, Proof } from "./project.js";
@@ -55,11 +56,8 @@ export function putPeersTable(
   date: string,
   installers: string,
 ): string {
-  const [start, end] = [`<!-- ${MARK} -->`, `<!-- /${MARK} -->`];
   const caption = `Tested on ${date}. The newest version was installed beside the packed tarball by ${installers}, the oldest by npm, and each took one delivery on Node 20 and on the newest Node. \`yes\`: every tested version works there.`;
-  const parts = [page.slice(0, page.indexOf(start)), page.slice(page.indexOf(end) + end.length)];
-  if (!page.includes(start) || !page.includes(end)) throw new Error(`the page lacks ${start}`);
-  return parts.join(`${start}\n\n${caption}\n\n${table}\n\n${end}`);
+  return putBetween(page, MARK, `${caption}\n\n${table}`);
 }
 
 const nodesOf = ({ proofs }: VersionResult): readonly number[] => proofs.map(({ node }) => node);
@@ -89,7 +87,7 @@ function cellOf(working: readonly VersionResult[], node: number): string {
 function complaintsOf({ peer, versions }: PeerResult): readonly string[] {
   const [oldestNode = 0, newestNode = 0] = [...new Set(versions.flatMap(nodesOf))].sort();
   const isSupported = ({ version }: VersionResult): boolean =>
-    Number.parseInt(version, 10) <= (peer.newestMajor ?? Number.POSITIVE_INFINITY);
+    Number.parseInt(version, 10) >= Number.parseInt(peer.oldest, 10);
   const supported = versions.filter(isSupported);
   const mustWork = [
     ...supported.map((version) => ({ version, node: oldestNode })),

@@ -31,9 +31,8 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
   }
   const manifest = { name: "partner", private: true, type: "module", dependencies };
   writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest));
-  for (const file of ["prove.mjs", "receivers.mjs"]) {
-    cpSync(pathIn("peers", file), path.join(folder, file));
-  }
+  cpSync(pathIn("peers", "prove.mjs"), path.join(folder, "prove.mjs"));
+  cpSync(pathIn("peers", `receivers/${peer.receiver}.mjs`), path.join(folder, "receiver.mjs"));
   const command =
     installer === "npm"
       ? ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
@@ -54,11 +53,11 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
     minNode: Number(/\d+/.exec(installed.engines?.node ?? "")?.[0] ?? 0),
     /** Takes a delivery on this Node. `engine`: the address of the peer's server. */
     async prove(node: string, engine: object) {
-      const proof = await prove(folder, peer, node, engine);
+      const proof = await prove(folder, node, engine);
       if (peer.isCompiled !== true || proof.result !== "failed") return proof;
       // What cannot be built fails again, with the reason.
       await compile(folder, name, node).catch(() => undefined);
-      return prove(folder, peer, node, engine);
+      return prove(folder, node, engine);
     },
     remove() {
       rmSync(folder, { recursive: true, force: true });
@@ -66,13 +65,13 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
   };
 }
 
-async function prove(folder: string, peer: Peer, node: string, engine: object): Promise<Proof> {
+async function prove(folder: string, node: string, engine: object): Promise<Proof> {
   const environment = {
     ...process.env,
     ...{ PORT: String(await freePort()), ENGINE: JSON.stringify(engine) },
     RUN: `run_${String(Math.floor(Math.random() * 1e9))}`,
   };
-  const args = ["--no-warnings", "prove.mjs", peer.receiver];
+  const args = ["--no-warnings", "prove.mjs"];
   let output: string;
   try {
     const options = { cwd: folder, env: environment, timeout: 120_000 };

@@ -5,8 +5,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { pack } from "../../support/package/installed-package.js";
+import { ENGINES } from "../../engines.js";
 import { installedVersion, installPackages, pathIn } from "../install.js";
-import { startEngines, type Engines } from "./engines.js";
 import { peersTable, putPeersTable, type PeerResult, type VersionResult } from "./page.js";
 import { PEERS, type Peer } from "./peers.js";
 import { installPeer, type Installer, type Proof } from "./project.js";
@@ -29,7 +29,7 @@ async function tryVersion(
   peer: Peer,
   tag: string,
   tarball: string,
-  engines: Engines,
+  engine: object,
 ): Promise<VersionResult> {
   const installers: readonly Installer[] = tag === "latest" ? ["npm", "pnpm"] : ["npm"];
   const proofs: { node: number; installer: Installer; proof: Proof }[] = [];
@@ -45,7 +45,6 @@ async function tryVersion(
     }
     ({ version, minNode } = project);
     for (const node of NODES) {
-      const engine = peer.engine === undefined ? {} : engines.addressOf(peer.engine);
       proofs.push({ node, installer, proof: await project.prove(nodeOf(node), engine) });
     }
     project.remove();
@@ -57,6 +56,19 @@ async function tryVersion(
     );
   }
   return { version, minNode, proofs };
+}
+
+async function tryVersions(peer: Peer, tarball: string): Promise<readonly VersionResult[]> {
+  const engine = await ENGINES[peer.engine ?? ""]?.start?.();
+  try {
+    const versions: VersionResult[] = [];
+    for (const tag of tagsOf(peer)) {
+      versions.push(await tryVersion(peer, tag, tarball, engine?.address ?? {}));
+    }
+    return versions;
+  } finally {
+    await engine?.close();
+  }
 }
 
 function say(line: string): void {
@@ -78,18 +90,10 @@ export async function runPeers(args: readonly string[]): Promise<void> {
   }
   await Promise.all(["peers", "node"].map((folder) => installPackages(folder)));
   const tarball = pack();
-  const engines = await startEngines();
   const results: PeerResult[] = [];
   try {
-    for (const peer of chosen) {
-      const versions: VersionResult[] = [];
-      for (const tag of tagsOf(peer)) {
-        versions.push(await tryVersion(peer, tag, tarball, engines));
-      }
-      results.push({ peer, versions });
-    }
+    for (const peer of chosen) results.push({ peer, versions: await tryVersions(peer, tarball) });
   } finally {
-    await engines.close();
     rmSync(path.dirname(tarball), { recursive: true, force: true });
   }
   const table = peersTable(results);

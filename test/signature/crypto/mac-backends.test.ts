@@ -1,7 +1,7 @@
 import * as nodeCrypto from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { MacBackend } from "../../../src/signature/crypto/backend.js";
+import type { CryptoBackend } from "../../../src/signature/crypto/backend.js";
 import { backend as node, createNodeBackend } from "../../../src/signature/crypto/node.js";
 import { headText, type SignedHead } from "../../../src/signature/crypto/signed-head.js";
 import { backend as web } from "../../../src/signature/crypto/web.js";
@@ -13,7 +13,7 @@ const SETTINGS = { seed: 20_260_708, numRuns: 200 };
 const SECRET = "whsec_test";
 const HEAD: SignedHead = { timestamp: "1760000000", id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301" };
 
-const BACKENDS: [string, MacBackend<unknown>][] = [
+const BACKENDS: [string, CryptoBackend<unknown>][] = [
   ["the Node backend", node],
   ["the Node backend with createHmac only", createNodeBackend(undefined)],
   ["the Web backend", web],

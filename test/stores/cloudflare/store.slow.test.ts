@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import { d1Schema, d1Store, type D1Binding } from "../../../src/inbox/cloudflare/index.js";
-import type { PurgeOptions } from "../../../src/stores/purge-options.js";
+import type { PurgeOptions } from "../../../src/stores/table-maintenance.js";
 import { missingMiniflare, startD1, type TestD1 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";
 

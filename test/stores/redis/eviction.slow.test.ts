@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-check.js";
 import { CALL_FACTOR } from "../../../src/stores/redis/redis-scripts.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
-import type { NodeRedisClient } from "../../../src/stores/redis/redis-client.js";
+import type { NodeRedisClient } from "../../../src/stores/redis/redis-connection.js";
 import { metricsText } from "../../../src/index.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";

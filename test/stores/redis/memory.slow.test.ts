@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DeliveryStore, OutcomeReport } from "../../../src/index.js";
 import { redisStore, type RedisClient } from "../../../src/stores/redis/index.js";
-import type { NodeRedisClient, IoredisClient } from "../../../src/stores/redis/redis-client.js";
+import type { NodeRedisClient, IoredisClient } from "../../../src/stores/redis/redis-connection.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
 import {

@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { beforeEach, expect, it } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
-import type { IoredisClient } from "../../../src/stores/redis/redis-client.js";
+import type { IoredisClient } from "../../../src/stores/redis/redis-connection.js";
 import { redisKey } from "../../../src/stores/redis/redis-scripts.js";
 import { createRandom } from "../../../kit/random.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
-import type { PurgeOptions } from "../../../src/stores/purge-options.js";
+import type { PurgeOptions } from "../../../src/stores/table-maintenance.js";
 import { tableOf } from "../../support/stores/sql-tables.js";
 import type { Sql, SqlServer } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
@@ -91,16 +91,19 @@ describeSql("the table of the stores", (engine) => {
 
   it.each(definition.refused)(
     `migrate() refuses a ${engine.name} table with $what`,
-    async ({ what, kind = "TABLE", columns, problem }) => {
+    async ({ what, kind = "TABLE", columns, before, problem }) => {
       const table = what.replaceAll(" ", "_");
+      if (before !== undefined) await pool.query(before);
       await pool.query(`CREATE ${kind} ${table} ${columns}`);
       for (const { make } of makers) {
         const migration = make(pool, { table }).migrate();
         await expect(migration).rejects.toThrow(ConfigurationError);
-        await expect(migration).rejects.toThrow(
-          `table ${definition.quoted(table)} exists and ${problem}: ${advice}`,
-        );
+        await expect(migration).rejects.toThrow(problem);
+        const start = `table ${definition.quoted(table)} exists and cannot be used (`;
+        await expect(migration).rejects.toThrow(start);
+        await expect(migration).rejects.toThrow(`): ${advice}`);
       }
+      if (kind === "TABLE") expect(await countOf(table)).toBe(0);
     },
   );
 
@@ -144,17 +147,6 @@ describeSql("the table of the stores", (engine) => {
     expect(await store.claim("k", "a", TIMES)).toEqual(FRESH);
     await store.release("k", "a");
     expect(await store.claim("k", "b", TIMES)).toEqual(FRESH);
-  });
-
-  it(`migrate() names the layout of a ${engine.name} table that lacks a column`, async () => {
-    const store = await storeOn("incompatible");
-    await run(
-      "ALTER TABLE incompatible DROP COLUMN takeover",
-      definition.relabel("incompatible", layout(7)),
-    );
-    await expect(store.migrate()).rejects.toThrow(
-      `table ${definition.quoted("incompatible")} exists and lacks columns of the store: takeover boolean (its layout is 7): ${advice}`,
-    );
   });
 
   it(`the store works on a ${engine.name} table that the application created with additional columns`, async () => {

@@ -160,11 +160,11 @@ describeSql("transactions", (engine) => {
     const store = engine.makeTransactions(db.pool);
     const work = async (tx: Sql): Promise<void> => {
       await db.effects.write(tx, "retained");
-      if (fromEnd !== "") await engine.sleep(db.pool, 0.2);
+      if (fromEnd !== "") await engine.sleep(db.pool, 2.1);
     };
-    expect(await store.process("retained", work, { retentionMs: 150 })).toEqual(PROCESSED);
+    expect(await store.process("retained", work, { retentionMs: 2_000 })).toEqual(PROCESSED);
     expect(await store.process("retained", work, RETENTION)).toEqual(COMPLETED);
-    await engine.sleep(db.pool, 0.2);
+    await engine.sleep(db.pool, 2.1);
     expect(await store.process("retained", work, RETENTION)).toEqual(PROCESSED);
     expect(await db.effects.of("retained")).toBe(2);
     expect(await store.process("retained", work, RETENTION)).toEqual(COMPLETED);

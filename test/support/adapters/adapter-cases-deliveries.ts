@@ -90,13 +90,15 @@ export const deliveryCases: readonly AdapterCase[] = [
     ),
   ),
 
-  ...["GET", "HEAD"].map((method): AdapterCase => ({
+  ...["GET", "HEAD", "OPTIONS"].map((method): AdapterCase => ({
     id: `probe_${method.toLowerCase()}`,
     title: `${method} finds the URL, with an empty answer, and runs nothing`,
     run: (target) =>
       exchangeWith(target, {}, async ({ expect, send, runs, receiver }) => {
-        const request = { ...(await signed()), method, body: undefined };
-        await expect(request, { status: 200, outcome: "reachable" });
+        const headers = [["x-webhook-type", "new_alarm"]] as const;
+        const request = { method, headers, body: undefined };
+        const status = method === "OPTIONS" ? 204 : 200;
+        await expect(request, { status, outcome: "reachable" });
         ensureEqual("body", (await send(request)).body, "");
         ensureEqual("runs", runs.length, 0);
         await receiver.drain();

@@ -41,7 +41,7 @@ const ID = "x-webhook-id";
 const TIMESTAMP = "x-webhook-timestamp";
 const TYPE = "x-webhook-type";
 const SIGNATURE = "x-webhook-signature";
-const METHODS = ["OPTIONS", "PUT", "PATCH", "DELETE"];
+const METHODS = ["PUT", "PATCH", "DELETE"];
 
 /**
  * Requests that cannot be proven to be the gateway's, and those that it must not send: one for each
@@ -130,6 +130,15 @@ export const refusalCases: readonly AdapterCase[] = [
     { unverifiable: "reject" },
   ),
 
+  ...["GET", "HEAD", "OPTIONS"].map((method) =>
+    refused(
+      `redirected_${method.toLowerCase()}`,
+      `a delivery that a redirect turned into ${method} is refused, also with unverifiable: "reject"`,
+      MALFORMED,
+      async () => ({ ...(await signed()), method, body: undefined }),
+      { unverifiable: "reject" },
+    ),
+  ),
   ...METHODS.map((method) =>
     refused(
       `method_${method.toLowerCase()}`,

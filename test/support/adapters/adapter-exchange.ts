@@ -76,6 +76,7 @@ export interface Exchange {
 
 /** The headers of an answer that the gateway acts on. */
 const COMPARED_HEADERS = ["content-type", "retry-after", "allow"];
+const STATUS_WITHOUT_LENGTH = 204;
 
 /** Mounts a receiver on `target`, lets `use` talk to it, and returns every answer in order. */
 export async function exchangeWith(
@@ -103,6 +104,8 @@ export async function exchangeWith(
     const compared = COMPARED_HEADERS.flatMap((name) =>
       headers[name] === undefined ? [] : [[name, headers[name]] as const],
     );
+    if (status === STATUS_WITHOUT_LENGTH)
+      ensureEqual("content-length of 204", headers["content-length"], undefined);
     // No server sends a body in answer to HEAD, even if the adapter returns one.
     const answer = {
       status,
@@ -133,7 +136,8 @@ export function judge(answer: AdapterAnswer, { status, outcome, retryAfter }: Ex
   const type = outcome === "reachable" ? undefined : "application/json";
   ensureEqual("content-type", answer.headers["content-type"], type);
   ensureEqual("retry-after", answer.headers["retry-after"], retryAfter);
-  ensureEqual("allow", answer.headers["allow"], status === 405 ? "GET, HEAD, POST" : undefined);
+  const allow = status === 204 || status === 405 ? "GET, HEAD, OPTIONS, POST" : undefined;
+  ensureEqual("allow", answer.headers["allow"], allow);
   if (answer.body !== "") ensureEqual("outcome", outcomeOf(answer.body), outcome);
 }
 

@@ -40,8 +40,9 @@ export function ownFrameworkListener(
   const serve: (...args: Parameters<RequestListener>) => Promise<void> = async (req, res) => {
     const answer = await handle(req);
     if (answer === undefined) return;
-    const length = Buffer.byteLength(answer.body);
-    res.writeHead(answer.status, { ...answer.headers, "content-length": length });
+    // Node adds the length, or none to 204.
+    for (const [name, value] of Object.entries(answer.headers)) res.setHeader(name, value);
+    res.statusCode = answer.status;
     res.end(answer.body);
   };
   return (req, res) => void serve(req, res);

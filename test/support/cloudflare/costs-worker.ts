@@ -1,7 +1,6 @@
 // A Worker that fills the table with the statements of `d1Store`, and answers with what D1 counts.
-import { D1Batches } from "../../../src/stores/cloudflare/d1-batches.js";
+import { d1Statements, runBatch } from "../../../src/stores/cloudflare/d1-store.js";
 import { d1Schema, d1Store } from "../../../src/inbox/cloudflare/index.js";
-import { d1Statements } from "../../../src/stores/cloudflare/d1-statements.js";
 import type { TestD1 } from "./miniflare.js";
 
 const IDS = 20_000;
@@ -15,7 +14,8 @@ export interface D1Costs {
 }
 
 async function bytesPerId(database: TestD1): Promise<number> {
-  const batches = new D1Batches(database, "gateway_deliveries");
+  const run = (...statements: readonly Parameters<typeof runBatch>[2][]) =>
+    runBatch(database, "gateway_deliveries", ...statements);
   const sql = d1Statements("gateway_deliveries");
   const size = async () => (await database.prepare("SELECT 1").all()).meta.size_after;
   const before = await size();
@@ -23,8 +23,8 @@ async function bytesPerId(database: TestD1): Promise<number> {
     const keys = Array.from({ length: PER_BATCH }, () => crypto.randomUUID());
     const owner = `${crypto.randomUUID()}-${at}`;
     const { leaseMs, retentionMs } = TIMES;
-    await batches.run(...keys.map((key) => [sql.claim, key, owner, leaseMs, retentionMs] as const));
-    await batches.run(...keys.map((key) => [sql.complete, key, retentionMs] as const));
+    await run(...keys.map((key) => [sql.claim, key, owner, leaseMs, retentionMs] as const));
+    await run(...keys.map((key) => [sql.complete, key, retentionMs] as const));
   }
   return ((await size()) - before) / IDS;
 }

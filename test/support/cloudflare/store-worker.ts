@@ -1,7 +1,7 @@
 // A Worker with `d1Store`. POST /<table> [[method, ...arguments], …] runs the methods at the same time, and
 // answers with a list of { value } or { error }. With ?grouped their batches are one batch for D1.
 import { d1Store, type D1Binding, type D1Store } from "../../../src/inbox/cloudflare/index.js";
-import type { D1Statement, D1Result } from "../../../src/stores/cloudflare/d1-binding.js";
+import type { D1Statement, D1Result } from "../../../src/stores/cloudflare/d1-store.js";
 
 interface Env {
   readonly DB: D1Binding;

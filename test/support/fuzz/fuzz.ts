@@ -70,6 +70,8 @@ export class Fuzzer {
     const draft = { ...genuine, headers: { ...genuine.headers } };
     const mutations = [this.#mutate(draft)];
     while (random.chance(3)) mutations.push(this.#mutate(draft));
+    // A probe of the URL.
+    if (mutations.includes("method") && random.chance(2)) draft.headers = {};
     this.#other = genuine;
     const text = random.chance(8) ? textOf(draft.body, random) : undefined;
     const body = text ?? draft.body;

@@ -36,6 +36,8 @@ export interface JudgedRun {
 /** What a request must lead to: this outcome, and this handler or none. */
 interface Judgement {
   readonly outcome: string;
+  /** Which of the answers that docs/outcomes.md has for the outcome. Default the first. */
+  readonly answer?: number;
   readonly run?: JudgedRun;
 }
 
@@ -112,8 +114,16 @@ export class Judge {
   judge({ method = "POST", headers, body }: JudgedRequest): Judgement {
     const { secretsOf, nowSeconds, toleranceSeconds, maxBodyBytes } = this.#settings;
     const verb = typeof method === "string" ? method.toUpperCase() : "";
-    if (verb === "GET" || verb === "HEAD") return { outcome: "reachable" };
-    if (verb !== "POST") return { outcome: "method_not_allowed" };
+    const isProbe = ["GET", "HEAD", "OPTIONS"].includes(verb);
+    if (!isProbe && verb !== "POST") return { outcome: "method_not_allowed" };
+    if (isProbe) {
+      const head = headOf(headers);
+      const marks = [head.id, head.timestamp, head.signature];
+      const isReachable = marks.every((mark) => mark === undefined);
+      return isReachable
+        ? { outcome: "reachable", answer: verb === "OPTIONS" ? 1 : 0 }
+        : { outcome: "malformed", answer: 1 };
+    }
     const bytes = bytesOf(body);
     if (bytes.length > maxBodyBytes) return { outcome: "body_too_large" };
 

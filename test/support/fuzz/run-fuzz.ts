@@ -46,13 +46,17 @@ const SETUPS: readonly Setup[] = [
 /** Requests with the same receivers. Each block has a seed of its own, so that it can be repeated alone. */
 const BLOCK = 500;
 
-/** Status of each outcome, and with `unverifiable: "reject"`, as docs/outcomes.md has them. */
+/** The statuses of each outcome, without and with `unverifiable: "reject"`, as docs/outcomes.md has them. */
 const DOCUMENTED = new Map(
   readFileSync(new URL("../../../docs/outcomes.md", import.meta.url), "utf8")
     .split("\n## ")
     .map((section) => {
-      const [, status, rejecting] = /Answered (\d+)(?:, or (\d+))?/.exec(section) ?? [];
-      return [section.split("\n", 1)[0], [status, rejecting ?? status]] as const;
+      const answers = section.matchAll(/Answered (\d+)(?:, or (\d+))?/g);
+      const statuses = Array.from(answers, ([, status, rejecting]) => [
+        status,
+        rejecting ?? status,
+      ]);
+      return [section.split("\n", 1)[0], statuses] as const;
     }),
 );
 
@@ -110,11 +114,11 @@ class Subject {
     this.#runs = [];
     this.#reports = [];
     this.#claims = 0;
-    const { outcome, run } = this.#judge.judge(request);
+    const { outcome, answer = 0, run } = this.#judge.judge(request);
     const isRight = signature !== "new signature" || outcome !== "signature_mismatch";
     if (!isRight || (signature === "forged" && run !== undefined))
       return { outcome, fault: "the judge errs" };
-    const statuses = DOCUMENTED.get(outcome) ?? [];
+    const statuses = DOCUMENTED.get(outcome)?.[answer] ?? [];
     const status = statuses[this.#setup.unverifiable === "reject" ? 1 : 0];
     const claims = outcome === "handled" || outcome === "duplicate" ? 1 : 0;
     // As JSON, because `isDeepStrictEqual` ends the stack at records that are nested deeply.

@@ -1,5 +1,6 @@
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { inboxConsume } from "../../../src/inbox/index.js";
+import type { PgBossClient } from "../../../src/inbox/pg-boss/client.js";
 import { pgBossQueue, type PgBossQueueOptions } from "../../../src/inbox/pg-boss/index.js";
 import type { RetryOptions } from "../../../src/inbox/queue-options.js";
 import type { DeliveryStore } from "../../../src/index.js";
@@ -7,12 +8,13 @@ import { postgresStore } from "../../../src/stores/postgres/index.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startPostgres, type PostgresServer } from "../postgres/postgres-server.js";
 
-/** Starts pg-boss with maintenance every second instead of every few minutes. */
+/** Starts pg-boss, which looks for crashed workers every second instead of every minute. */
 export async function startPgBoss(url: string): Promise<PgBoss> {
   const boss = new PgBoss({
     connectionString: url,
     schedule: false,
-    maintenanceIntervalSeconds: 1,
+    superviseIntervalSeconds: 1,
+    monitorIntervalSeconds: 1,
   });
   boss.on("error", () => undefined);
   await boss.start();
@@ -21,20 +23,45 @@ export async function startPgBoss(url: string): Promise<PgBoss> {
 
 /** Crashed workers must not hold a test up. */
 const LEASE_MS = 2_000;
-const TIMES = { expireInMs: 3_000, pollIntervalMs: 100 };
+export const HOLD_MS = 2_000;
+
+/** The same PgBoss, whose queues hold the job of a crashed worker for a shorter time than pg-boss allows. */
+export function impatient(boss: PgBoss, holdMs = HOLD_MS): PgBossClient {
+  const client: PgBossClient = boss;
+  return overriding(client, {
+    async updateQueue(name, settings) {
+      await client.updateQueue(name, settings);
+      const seconds = String(holdMs / 1_000);
+      const sql = `UPDATE pgboss.queue SET heartbeat_seconds = ${seconds}, retry_delay = 1 WHERE name = $1`;
+      await boss.getDb().executeSql(sql, [name]);
+    },
+  });
+}
+
+/** The same client with other methods in the place of some. */
+export function overriding(client: PgBossClient, own: Partial<PgBossClient>): PgBossClient {
+  return new Proxy(client, {
+    get: (target, key) => {
+      const method = Reflect.get(key in own ? own : target, key) as unknown;
+      if (typeof method !== "function") return method;
+      return method.bind(key in own ? own : target) as unknown;
+    },
+  });
+}
 
 /** What the tests change of a queue. */
-export type TestQueueOptions = Partial<Omit<PgBossQueueOptions, "boss" | "queueName">>;
+export type TestQueueOptions = Partial<Omit<PgBossQueueOptions, "boss" | "queueName">> &
+  RetryOptions;
 
 /** A queue of a PgBoss, whose runs expire soon enough for a test. */
 export function openPgBossQueue(
   boss: PgBoss,
   store: DeliveryStore,
   name: string,
-  options: TestQueueOptions = {},
+  { retryLimit, retryDelayMs, ...options }: TestQueueOptions = {},
 ): InboxQueue {
-  const driver = pgBossQueue({ boss, queueName: name, ...TIMES, ...options });
-  const { retryLimit, retryDelayMs }: RetryOptions = options;
+  const client = impatient(boss);
+  const driver = pgBossQueue({ boss: client, queueName: name, pollIntervalMs: 100, ...options });
   let finished = 0;
   return {
     deadDeliveries: driver,
@@ -51,8 +78,8 @@ export function openPgBossQueue(
       return stop;
     },
     async put(data) {
-      await boss.createQueue(`${name}-dead`);
-      await boss.createQueue(name, { name, deadLetter: `${name}-dead`, retryLimit: 0 });
+      // Makes the queues.
+      await driver.list();
       await boss.send(name, data);
     },
     async jobs() {
@@ -64,9 +91,9 @@ export function openPgBossQueue(
     async dead() {
       const sql = "SELECT data, output FROM pgboss.job WHERE name = $1 ORDER BY created_on";
       const { rows } = await boss.getDb().executeSql(sql, [`${name}-dead`]);
-      return (rows as { data: unknown; output: { message?: string } }[]).map((row) => ({
+      return (rows as { data: unknown; output: { message?: string } | null }[]).map((row) => ({
         data: row.data,
-        error: String(row.output.message),
+        error: String(row.output?.message),
       }));
     },
   };

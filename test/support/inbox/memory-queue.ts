@@ -1,5 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { deadDeliveriesOf, type DeadDeliveries } from "../../../src/inbox/dead-deliveries.js";
+import {
+  deadDeliveriesOf,
+  deadLettersById,
+  type DeadDeliveries,
+} from "../../../src/inbox/dead-deliveries.js";
+import { countOf } from "../../../src/inbox/envelope.js";
+import { jobNameOf } from "../../../src/inbox/inbox-job.js";
 import type { InboxJob } from "../../../src/inbox/index.js";
 import type {
   QueueDriver,
@@ -13,8 +19,10 @@ import type {
 export interface StoredJob {
   readonly key: string;
   readonly data: string;
-  readonly enqueuedAt: Date;
+  readonly enqueuedAt: Date | undefined;
   attempt: number;
+  /** How many receipts have ended without a settlement since a run ended by itself. */
+  crashes?: number;
   /** When it may run, or run again, by `performance.now()`. */
   dueAt: number;
   /** Which receipt holds it. */
@@ -41,14 +49,12 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
 
   constructor(broker = new MemoryBroker()) {
     this.broker = broker;
-    const replay = (ids: readonly string[]) => Promise.resolve(this.replayDead(ids));
-    const unhandled = (ids: readonly string[]) => Promise.resolve(this.unhandled(ids));
-    this.#dead = deadDeliveriesOf("memory", {
+    const letters = deadLettersById({
       list: (limit, offset) => Promise.resolve(this.listDead().slice(offset, offset + limit)),
-      replay,
-      discard: (ids) => Promise.resolve(this.discardDead(ids)),
-      watch: () => ({ replay, unhandled }),
+      replay: (id) => Promise.resolve(this.replayDead([id]).has(id)),
+      discard: (id) => Promise.resolve(this.discardDead([id]).has(id)),
     });
+    this.#dead = deadDeliveriesOf("memory", letters);
   }
 
   put(job: InboxJob): Promise<void> {
@@ -68,7 +74,10 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
   waiting(): Promise<{ count: number; oldestMs: number; dead: number }> {
     const now = performance.now();
     const due = [...this.broker.jobs.values()].filter(({ dueAt }) => dueAt <= now);
-    const oldestMs = Math.max(0, ...due.map((job) => Date.now() - job.enqueuedAt.getTime()));
+    const oldestMs = Math.max(
+      0,
+      ...due.map((job) => Date.now() - (job.enqueuedAt?.getTime() ?? Infinity)),
+    );
     return Promise.resolve({ count: due.length, oldestMs, dead: this.broker.dead.size });
   }
 
@@ -76,6 +85,7 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
     const running = new Set<Promise<void>>();
     let isStopped = false;
     const timer = setInterval(() => {
+      if (this.isKilled) clearInterval(timer);
       if (isStopped || this.isKilled) return;
       for (const job of this.take(options.concurrency - running.size, options.leaseMs)) {
         const one = run(this.messageOf(job)).finally(() => running.delete(one));
@@ -103,11 +113,27 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
     const now = performance.now();
     const due = [...this.broker.jobs.values()].filter(({ dueAt }) => dueAt <= now).slice(0, room);
     for (const job of due) {
-      job.attempt += 1;
+      if (job.receipt === undefined) job.attempt = this.countOf(job.attempt) + 1;
+      else job.crashes = (job.crashes ?? 0) + 1;
       job.receipt = randomUUID();
       job.dueAt = now + leaseMs;
     }
     return due;
+  }
+
+  countOf(given: number): number {
+    return countOf(given);
+  }
+
+  /** As another program with access to the broker might. */
+  putStrange(): number {
+    const strange = ['"junk"', '{"id":"a","type":"b"}', "null"];
+    for (const [n, data] of strange.entries()) {
+      const attempt = [-1e9, Number.NaN, 1e300][n] ?? 0;
+      const key = randomUUID();
+      this.store({ key, data, enqueuedAt: undefined, attempt, dueAt: 0, receipt: undefined });
+    }
+    return strange.length;
   }
 
   messageOf(job: StoredJob): QueueMessage {
@@ -119,6 +145,7 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
       id: job.key,
       data: JSON.parse(job.data) as unknown,
       attempt: job.attempt,
+      crashes: job.crashes,
       enqueuedAt: job.enqueuedAt,
       extend: (ms) => Promise.resolve(isHeld() && this.extend(job, ms)),
       settle: (settlement) => Promise.resolve(isHeld() && this.settle(job, settlement)),
@@ -134,6 +161,7 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
     job.receipt = undefined;
     if (settlement.result === "retry") {
       if (settlement.error === undefined) job.attempt -= 1;
+      if (settlement.isLeased !== true) job.crashes = 0;
       job.dueAt = performance.now() + settlement.afterMs;
       return true;
     }
@@ -148,29 +176,19 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
 
   listDead() {
     return [...this.broker.dead].map(([id, { job, error, failedAt }]) => {
-      const { type } = JSON.parse(job.data) as InboxJob;
+      const { type } = jobNameOf(JSON.parse(job.data));
       return { id, type, attempts: job.attempt, failedAt, error };
     });
   }
 
   replayDead(ids: readonly string[]): ReadonlySet<string> {
     return this.takeDead(ids, (job) => {
-      this.store({ ...job, key: randomUUID(), attempt: 0, dueAt: 0 });
+      this.store({ ...job, key: randomUUID(), attempt: 0, crashes: 0, dueAt: 0 });
     });
   }
 
   discardDead(ids: readonly string[]): ReadonlySet<string> {
     return this.takeDead(ids, () => undefined);
-  }
-
-  unhandled(ids: readonly string[]): ReadonlyMap<string, "open" | "failed"> {
-    const found = new Map<string, "open" | "failed">();
-    for (const job of this.broker.jobs.values()) {
-      const failures = job.receipt === undefined ? job.attempt : job.attempt - 1;
-      found.set(idOf(job), failures > 0 ? "failed" : "open");
-    }
-    for (const id of this.broker.dead.keys()) found.set(id, "failed");
-    return new Map([...found].filter(([id]) => ids.includes(id)));
   }
 
   takeDead(ids: readonly string[], act: (job: StoredJob) => void): ReadonlySet<string> {
@@ -185,11 +203,17 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
     return found;
   }
 
+  replayThese(
+    ...given: Parameters<DeadDeliveries["replay"]>
+  ): ReturnType<DeadDeliveries["replay"]> {
+    return this.#dead.replay(...given);
+  }
+
   list: DeadDeliveries["list"] = (options) => this.#dead.list(options);
-  replay: DeadDeliveries["replay"] = (...given) => this.#dead.replay(...given);
+  replay: DeadDeliveries["replay"] = (...given) => this.replayThese(...given);
   discard: DeadDeliveries["discard"] = (ids) => this.#dead.discard(ids);
 }
 
-function idOf({ data }: StoredJob): string {
-  return (JSON.parse(data) as InboxJob).id;
+function idOf({ data, key }: StoredJob): string {
+  return jobNameOf(JSON.parse(data)).id ?? key;
 }

@@ -9,10 +9,12 @@ import { Injectable, Module } from "@nestjs/common";
 import { NestFactory, type AbstractHttpAdapter } from "@nestjs/core";
 import { afterEach } from "vitest";
 import {
+  InjectWebhookReceiver,
   OnAlarm,
   WebhookReceiverModule,
   type WebhookReceiverModuleOptions,
 } from "../../../adapters/nestjs/index.js";
+import type { WebhookReceiver } from "../../../src/index.js";
 import {
   delivery,
   onlineDataEvent,
@@ -44,6 +46,13 @@ export function decorate<Class extends Type>(
   }
   return target;
 }
+
+/** A provider with the receiver of its app. */
+export class ReceiverHolder {
+  constructor(readonly receiver: WebhookReceiver) {}
+}
+Injectable()(ReceiverHolder);
+InjectWebhookReceiver()(ReceiverHolder, undefined, 0);
 
 /** A root module. */
 export function rootModule(metadata: ModuleMetadata): Type {

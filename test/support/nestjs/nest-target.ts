@@ -1,9 +1,9 @@
 import { Injectable } from "@nestjs/common";
 import type { AbstractHttpAdapter } from "@nestjs/core";
-import { OnAlarm, WEBHOOK_RECEIVER } from "../../../adapters/nestjs/index.js";
+import { OnAlarm } from "../../../adapters/nestjs/index.js";
 import type { AdapterTarget } from "../adapters/adapter-contract.js";
 import { http1Client } from "../adapters/http-clients.js";
-import { decorate, startNest } from "./nest-app.js";
+import { decorate, ReceiverHolder, startNest } from "./nest-app.js";
 
 class NoHandlers {
   handle(): void {
@@ -19,10 +19,10 @@ export function nestTarget(name: string, create: () => AbstractHttpAdapter): Ada
     async open(receiver) {
       const { maxBodyBytes } = receiver;
       const { app, url, close } = await startNest(create(), {
-        providers: [NoHandlers],
+        providers: [NoHandlers, ReceiverHolder],
         receiver: { path: "/", maxBodyBytes },
       });
-      Object.assign(app.get<object>(WEBHOOK_RECEIVER), receiver);
+      Object.assign(app.get(ReceiverHolder).receiver, receiver);
       const client = http1Client(Number(new URL(url).port));
       return {
         target: url,

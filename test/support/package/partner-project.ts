@@ -32,7 +32,7 @@ export function partnerProject(...tools: readonly string[]): () => PartnerProjec
 /** Installs the packed package, and links the tools. */
 function installForPartner(more: readonly string[]): PartnerProject {
   const project = installPackage("module");
-  for (const tool of [...TOOLS, ...more]) project.borrow(tool);
+  for (const tool of new Set([...TOOLS, ...more])) project.borrow(tool);
   return {
     ...project,
 

@@ -11,13 +11,18 @@ const DEBIAN = "/usr/lib/postgresql";
 const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN) : [];
 const postgres = findProgram("postgres", ...versions.map((name) => join(DEBIAN, name, "bin")));
 const initdb = postgres === undefined ? undefined : join(dirname(postgres), "initdb");
+const basebackup = findProgram("pg_basebackup", dirname(initdb ?? ""));
 
 /** Whether `initdb` and `postgres` are on this machine. */
 export const hasPostgres = initdb !== undefined && existsSync(initdb);
 
-/** Starts a server. `settings`: of postgresql.conf. */
+/**
+ * Starts a server. `settings`: of postgresql.conf. With `primaryPort` it is a standby: a copy of the server at that
+ * port, which goes on with its stream if `settings` have a `primary_conninfo`.
+ */
 export function startPostgres(
   settings: Readonly<Record<string, string>> = {},
+  primaryPort?: number,
 ): Promise<PostgresServer> {
   const connectionAt = (port: number) => ({
     ...{ host: "127.0.0.1", port, user: "postgres", database: "postgres" },
@@ -37,6 +42,14 @@ export function startPostgres(
       ...([initdb ?? "initdb", "-D", join(folder, "data"), "-U", "postgres"] as const),
       ...["-A", "trust", "-E", "UTF8", "--no-sync", "--no-locale"],
     ],
+    copyOf:
+      primaryPort === undefined
+        ? undefined
+        : (folder) => [
+            ...([basebackup ?? "pg_basebackup", "-D", join(folder, "data"), "-R"] as const),
+            ...["-h", "127.0.0.1", "-p", String(primaryPort), "-U", "postgres"],
+            ...["-X", "stream", "--checkpoint=fast", "--no-sync"],
+          ],
     // Without a checkpoint, so that every backend aborts (`immediate`).
     signals: { crash: "SIGQUIT", orderly: "SIGINT" },
     async answers(port) {

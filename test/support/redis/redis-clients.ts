@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createClient, createCluster } from "redis";
 import { createCluster as createCluster5 } from "redis-5";
 import type { RedisClient } from "../../../src/stores/redis/index.js";
-import type { NodeRedisClient, IoredisClient } from "../../../src/stores/redis/redis-client.js";
+import type { NodeRedisClient, IoredisClient } from "../../../src/stores/redis/redis-connection.js";
 import type { RedisCluster } from "./redis-cluster.js";
 import type { RedisServer } from "./redis-server.js";
 

@@ -1,4 +1,4 @@
-import type { HttpRedisClient } from "../../../src/stores/redis/redis-client.js";
+import type { HttpRedisClient } from "../../../src/stores/redis/redis-connection.js";
 import { installPlatform, loadFrom } from "../platform-packages.js";
 import type { RedisHttpFront } from "./http-front.js";
 

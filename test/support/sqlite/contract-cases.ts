@@ -19,8 +19,9 @@ function makeStore(driver: SqliteDriver) {
   const [database, otherDatabase] = [folder.open(), folder.open()];
   return {
     handles: [database, otherDatabase],
-    store: sqliteStore({ database }),
-    otherClient: sqliteStore({ database: otherDatabase }),
+    // Ten thousand writes at once take a busy machine longer than the default.
+    store: sqliteStore({ database, waitTimeoutMs: 60_000 }),
+    otherClient: sqliteStore({ database: otherDatabase, waitTimeoutMs: 60_000 }),
     advance: movable(folder),
     close: folder.remove,
   };

@@ -5,7 +5,7 @@ import type {
   SqliteDatabase,
   SqliteStatement,
   SqliteValue,
-} from "../../../src/stores/sqlite/sqlite-database.js";
+} from "../../../src/stores/sqlite/sqlite-options.js";
 
 /** A handle as the tests use it. */
 export interface SqliteHandle extends SqliteDatabase {

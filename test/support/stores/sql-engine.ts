@@ -2,7 +2,7 @@ import type { PoolOptions as MysqlOptions } from "mysql2/promise";
 import type pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import type { DeliveryStore, TransactionalStore } from "../../../src/index.js";
-import type { PostgresMaintenance } from "../../../src/stores/postgres/maintenance.js";
+import type { TableMaintenance } from "../../../src/stores/table-maintenance.js";
 
 /** What sends statements: a pool, a connection, or the `tx` of a handler. */
 export interface Sql {
@@ -104,8 +104,8 @@ export interface SqlEngine<Pool extends Sql = Sql> {
   /** `describe` for tests that start the server. */
   readonly describe: (title: string, body: () => void) => void;
   readonly start: (settings?: Readonly<Record<string, string>>) => Promise<SqlServer<Pool>>;
-  makeStore(pool: Pool, options?: Options): DeliveryStore & PostgresMaintenance;
-  makeTransactions(pool: Pool, options?: Options): TransactionalStore<Sql> & PostgresMaintenance;
+  makeStore(pool: Pool, options?: Options): DeliveryStore & TableMaintenance;
+  makeTransactions(pool: Pool, options?: Options): TransactionalStore<Sql> & TableMaintenance;
   /** `pool`, with `before` called and awaited ahead of each statement that a store sends. */
   watched(pool: Pool, before: (sql: string, values: unknown) => Promise<void> | undefined): Sql;
   connect(pool: Pool): Promise<HeldConnection>;

@@ -30,9 +30,7 @@ export function twinEndpoint(
   };
 }
 
-/**
- * What a status means by the gateway's document, section "Events", rule 2. Written down again, not taken from the kit.
- */
+/** What a status means by the gateway's document. Written down again, not taken from the kit. */
 export function resultByContract(status: number): AttemptResult {
   if (Math.floor(status / 100) === 2) return "acknowledged";
   if ([408, 409, 429, 500, 502, 503, 504].includes(status)) return "retryable";

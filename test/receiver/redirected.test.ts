@@ -1,0 +1,165 @@
+import { createServer } from "node:http";
+import { expect, test } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
+import type { WebhookRequest } from "../../src/index.js";
+import { NOW_MS, delivery, type SignedHeaders } from "../support/deliveries.js";
+import { Monitored } from "../support/monitored-receiver.js";
+import { recordingReceiver, trustingReceiver } from "../support/recording-receiver.js";
+import { serving } from "../support/serving.js";
+
+const PROBES = ["GET", "HEAD", "OPTIONS"];
+const LINE =
+  /^identity-gateway-webhooks: malformed: A delivery has lost its method and its body: something in front redirects it\. It came as GET, with the headers of a delivery\. Register the URL that the redirect leads to/;
+
+const requests = async () => {
+  const { headers } = await delivery();
+  const { "x-webhook-signature": signature, ...unsigned } = headers;
+  return [
+    ["all four", headers],
+    ["none but X-Webhook-Id", { "x-webhook-id": headers["x-webhook-id"] }],
+    ["none but X-Webhook-Timestamp", { "X-WEBHOOK-TIMESTAMP": "1" }],
+    ["none but X-Webhook-Signature", { "X-Webhook-Signature": signature }],
+    ["all but the signature", unsigned],
+    ["an empty id", { "x-webhook-id": "" }],
+    ["an id that is sent twice", { "x-webhook-id": ["a", "a"] }],
+    ["an id in two letter cases", { "x-webhook-id": "a", "X-Webhook-Id": "a" }],
+    ["a Headers object", new Headers(headers)],
+    ["a Headers object with an empty signature", new Headers([["X-Webhook-Signature", ""]])],
+  ] as const satisfies readonly (readonly [string, WebhookRequest["headers"]])[];
+};
+
+test.each(["retry", "reject"] as const)(
+  "a probe with headers of a delivery is never acknowledged nor refused for good, with unverifiable: %s",
+  async (unverifiable) => {
+    for (const [name, headers] of await requests()) {
+      for (const method of PROBES) {
+        const { receive, handled, reports } = recordingReceiver({ unverifiable });
+        const answer = await receive({ method, headers, body: "" });
+        expect(answer, `${method} with ${name}`).toMatchObject({
+          status: 409,
+          outcome: "malformed",
+          headers: { "content-type": "application/json" },
+        });
+        expect(JSON.parse(answer.body)).toMatchObject({ error: { code: "MALFORMED" } });
+        expect(reports).toMatchObject([{ outcome: "malformed", status: 409, bytes: 0 }]);
+        expect(handled).toEqual([]);
+      }
+    }
+  },
+);
+
+test.each([
+  ["no headers", {}],
+  ["headers that are null", null],
+  ["X-Webhook-Type alone", { "X-Webhook-Type": "new_alarm" }],
+  ["an id that is an empty list", { "x-webhook-id": [] }],
+  ["an id that is undefined", { "x-webhook-id": undefined }],
+])("a probe with %s finds the URL, and no line is logged", async (_name, headers) => {
+  const { receive, lines } = recordingReceiver();
+  for (const method of PROBES) {
+    const request = { method, headers, body: "" } as WebhookRequest;
+    expect(await receive(request)).toMatchObject({ outcome: "reachable", body: "" });
+  }
+  expect(lines).toEqual([]);
+});
+
+test("one line a minute says that something in front redirects, also amid other malformed requests", async () => {
+  const { receive, lines } = recordingReceiver();
+  const { headers } = await delivery();
+  await receive({ headers: {}, body: "" });
+  for (let times = 0; times < 3; times += 1) await receive({ method: "GET", headers, body: "" });
+  expect(lines.map(({ level, message }) => [level, message])).toEqual([
+    ["warn", expect.stringContaining("None of the four X-Webhook- headers is there.")],
+    ["warn", expect.stringMatching(LINE)],
+  ]);
+  for (const value of Object.values(headers).slice(1)) {
+    expect(JSON.stringify(lines)).not.toContain(value);
+  }
+});
+
+test.each([
+  ["signed deliveries", {}, {}],
+  ["deliveries without a signature", {}, { "x-webhook-signature": undefined }],
+  [
+    "deliveries to a receiver without a secret",
+    { secret: undefined, acceptUnsignedDeliveries: true },
+    { "x-webhook-signature": undefined },
+  ],
+] as const)("health is failing while a redirect loses all %s", async (_name, options, headers) => {
+  const monitored = new Monitored(options);
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    expect(await monitored.send({ headers, request: { method: "GET" } })).toBe("malformed");
+    monitored.pass({ minutes: 3 });
+    expect(monitored.health().status).toBe(attempt < 4 ? "ok" : "degraded");
+  }
+  monitored.pass({ minutes: 3 });
+  await monitored.send({ headers, request: { method: "GET" } });
+  expect(monitored.health()).toMatchObject({
+    status: "failing",
+    reasons: expect.arrayContaining([
+      expect.objectContaining({ code: "all_refused", count: 6 }),
+    ]) as unknown,
+    lastAuthenticAt: null,
+  });
+  // The webhook has got the right URL.
+  await monitored.send();
+  expect(monitored.codes()).not.toContain("all_refused");
+});
+
+test("a stranger's probes with a header of a delivery leave health ok", async () => {
+  const monitored = new Monitored();
+  const changes: Partial<Record<keyof SignedHeaders, string | undefined>> = {
+    "x-webhook-signature": "v1=0",
+    "x-webhook-timestamp": undefined,
+  };
+  for (let attempt = 0; attempt < 10; attempt += 1) {
+    await monitored.send({ headers: changes, request: { method: "GET" } });
+    monitored.pass({ minutes: 2 });
+  }
+  expect(monitored.health()).toMatchObject({ status: "ok", reasons: [] });
+});
+
+test.each([301, 302, 303])(
+  "a delivery that Node's fetch sends through a redirect with %i is not acknowledged, and is seen",
+  async (status) => {
+    const { receiver, handled, lines, reports } = recordingReceiver();
+    const target = await serving(createServer(nodeHandler(receiver)));
+    const front = await serving(
+      createServer((_req, res) => res.writeHead(status, { location: `${target}hooks/` }).end()),
+    );
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const answer = await fetch(front, await delivery({ id: `redirected-${String(attempt)}` }));
+      expect([answer.status, await answer.json()]).toMatchObject([
+        409,
+        { error: { code: "MALFORMED" } },
+      ]);
+    }
+    expect(handled).toEqual([]);
+    expect(lines.map(({ message }) => message)).toEqual([expect.stringMatching(LINE)]);
+    expect(reports).toHaveLength(5);
+    expect(receiver.health()).toMatchObject({
+      status: "degraded",
+      reasons: [{ code: "mismatch_ratio", count: 5 }],
+    });
+  },
+);
+
+test.each([307, 308])(
+  "a delivery that Node's fetch sends through a redirect with %i is handled: it stays a POST",
+  async (status) => {
+    const { receiver, handled } = recordingReceiver();
+    const target = await serving(createServer(nodeHandler(receiver)));
+    const front = await serving(
+      createServer((_req, res) => res.writeHead(status, { location: target }).end()),
+    );
+    expect((await fetch(front, await delivery())).status).toBe(200);
+    expect(handled).toHaveLength(1);
+  },
+);
+
+test("a receiver without a secret does not acknowledge a redirected delivery either", async () => {
+  const { receive, handled } = trustingReceiver({ now: () => NOW_MS });
+  const { headers } = await delivery();
+  expect(await receive({ method: "GET", headers, body: "" })).toMatchObject({ status: 409 });
+  expect(handled).toEqual([]);
+});
