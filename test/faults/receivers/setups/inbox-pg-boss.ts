@@ -15,7 +15,11 @@ export const makeReceiver = withQueue(async ({ port, holdMs }, ledger, workers) 
   const pool = new pg.Pool(server);
   pool.on("error", () => undefined);
   const driver = pgBossQueue({
-    ...{ boss: impatient(boss, holdMs), queueName: QUEUE, pollIntervalMs: 100 },
+    boss: impatient(boss, holdMs),
+    queueName: QUEUE,
+    pollIntervalMs: 100,
+    // A job that is put between the two calls of `impatient` has it.
+    heartbeatMs: 10_000,
   });
   inboxConsume({
     ...{ driver, store: notingCompletions(postgresStore({ pool }), ledger), concurrency: 20 },
