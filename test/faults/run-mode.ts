@@ -54,9 +54,14 @@ function receiverParts(
 ) {
   return {
     ...(flaw === undefined ? {} : { flaw }),
-    ...{ options, failRate, poolMax: own.poolMax, locksPairs: own.locksPairs },
-    ...{ adapter: own.adapter, retryLimit: own.retryLimit },
-    ...{ blocksMs: own.blocksMs, refusesCompletionsMs: own.refusesCompletionsMs },
+    options,
+    failRate,
+    poolMax: own.poolMax,
+    locksPairs: own.locksPairs,
+    adapter: own.adapter,
+    retryLimit: own.retryLimit,
+    blocksMs: own.blocksMs,
+    refusesCompletionsMs: own.refusesCompletionsMs,
     clockOffMs: clocksAgree === true ? 0 : (CLOCKS_OFF_MS[slot] ?? 0),
   };
 }
@@ -99,22 +104,35 @@ export async function runMode({
     if (proxy !== undefined) closing.unshift(proxy.close);
     const { setup, holdMs, handler, deliveries: wanted } = mode;
     const configOf = (receiver: number, slot: number): ReceiverConfig => ({
-      ...{ setup, receiver, holdMs, handler, ...receiverParts(mode, slot) },
-      ...{ port: proxy?.port ?? 0, databaseFile, ledgerFile: ledgerFile(ledgers, receiver) },
-      ...{ secret: SECRET, secretMs: mode.secretMs, seed: seed + receiver },
+      setup,
+      receiver,
+      holdMs,
+      handler,
+      ...receiverParts(mode, slot),
+      port: proxy?.port ?? 0,
+      databaseFile,
+      ledgerFile: ledgerFile(ledgers, receiver),
+      secret: SECRET,
+      secretMs: mode.secretMs,
+      seed: seed + receiver,
     });
     const fleet = await startFleet(program, configOf, mode.receivers);
     closing.unshift(fleet.close);
 
     const spreadMs = calmMs + faultsMs;
     const traffic = startTraffic(fleet, {
-      ...{ deliveries: wanted, spreadMs, secret: SECRET, seed },
+      deliveries: wanted,
+      spreadMs,
+      secret: SECRET,
+      seed,
       own: mode.traffic ?? {},
     });
     closing.unshift(traffic.close);
     const live = async () => {
       const injected = await injectFaults(planFaults(mode, faultsMs, seed), {
-        ...{ fleet, proxy, store },
+        fleet,
+        proxy,
+        store,
         // Paced by the traffic and not by the clock, so that a slow machine gets the same faults.
         reached: (at) => traffic.begun((calmMs + at) / spreadMs),
       });
@@ -132,7 +150,11 @@ export async function runMode({
 
     const { deliveries, forgedAnswers, forgedIds, requests, judgedId } = traffic;
     const history: History = {
-      ...{ guarantee: mode.guarantee, holdMs, deliveries, forgedAnswers, forgedIds },
+      guarantee: mode.guarantee,
+      holdMs,
+      deliveries,
+      forgedAnswers,
+      forgedIds,
       answers: traffic.answers.map((answer) => ({ ...answer, id: judgedId(answer.id) })),
       lines: readLedgers(ledgers).map((line) =>
         "id" in line ? { ...line, id: judgedId(line.id) } : line,

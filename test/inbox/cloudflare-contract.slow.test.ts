@@ -9,8 +9,14 @@ import { startedForAll } from "../support/started-for-all.js";
 
 // Cloudflare calls the Worker, so the rules of polling, stopping, holding and killing have nothing to judge.
 const JUDGED = [
-  ...["put", "put-largest", "put-too-large", "put-same", "done"],
-  ...["retry-waits", "postponed", "dead"],
+  "put",
+  "put-largest",
+  "put-too-large",
+  "put-same",
+  "done",
+  "retry-waits",
+  "postponed",
+  "dead",
 ];
 
 describeService("Cloudflare Queues on workerd", missingMiniflare, () => {

@@ -50,8 +50,10 @@ for (const room of named.length === 0 ? Object.keys(TESTS) : named) {
       pathOf("node_modules/@stryker-mutator/core/bin/stryker.js"),
       "run",
       pathOf("stryker.config.json"),
-      ...["--mutate", files.join(",")],
-      ...["--incrementalFile", `${REPORTS}${room}-incremental.json`],
+      "--mutate",
+      files.join(","),
+      "--incrementalFile",
+      `${REPORTS}${room}-incremental.json`,
       ...options,
     ],
     // In the repository's root: Stryker copies the folder in which it runs.

@@ -73,8 +73,14 @@ it.each<[string, MakeStore]>([
   );
   // The plans reach every outcome of a genuine delivery.
   expect([...seen].sort()).toEqual([
-    ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
-    ...["retry_later", "store_unavailable"],
+    "discarded",
+    "duplicate",
+    "handled",
+    "handler_failed",
+    "handler_timeout",
+    "in_flight",
+    "retry_later",
+    "store_unavailable",
   ]);
 });
 

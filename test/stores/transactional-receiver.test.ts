@@ -108,7 +108,12 @@ it("a transactional receiver has one effect of each delivery, despite failures a
 
   expect(effectsIn(connect())).toEqual(ids.filter((id) => id.startsWith("open")).sort());
   expect([...seen].sort()).toEqual([
-    ...["discarded", "duplicate", "handled", "handler_failed", "in_flight"],
-    ...["retry_later", "store_unavailable"],
+    "discarded",
+    "duplicate",
+    "handled",
+    "handler_failed",
+    "in_flight",
+    "retry_later",
+    "store_unavailable",
   ]);
 });

@@ -33,7 +33,12 @@ export function proofTable({ failures }: Pick<ProofResults, "failures">): string
     ],
   );
   const titles = [
-    ...["failure", "alert", "fired after", "two windows", "other alerts", "quiet after the cure"],
+    "failure",
+    "alert",
+    "fired after",
+    "two windows",
+    "other alerts",
+    "quiet after the cure",
   ];
   return [titles, titles.map(() => "---"), ...rows]
     .map((cells) => `| ${cells.join(" | ")} |`)

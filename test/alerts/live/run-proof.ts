@@ -88,7 +88,9 @@ export async function runProof(options: ProofOptions = {}): Promise<ProofResults
       onResult?.(result);
     }
     return {
-      ...{ calmAlerts: [...calmAlerts], calmSeconds: CALM_SECONDS, failures: results },
+      calmAlerts: [...calmAlerts],
+      calmSeconds: CALM_SECONDS,
+      failures: results,
       requests: traffic.requests(),
       seconds: (performance.now() - startedAt) / 1_000,
     };

@@ -28,7 +28,12 @@ export const DOCUMENTED_STATUSES: Readonly<Record<string, number>> = {
 
 /** Outcomes that no request from the gateway may have. */
 export const REFUSAL_OUTCOMES: readonly string[] = [
-  ...["malformed", "unsigned", "signature_mismatch", "stale", "type_mismatch", "unrecognized"],
+  "malformed",
+  "unsigned",
+  "signature_mismatch",
+  "stale",
+  "type_mismatch",
+  "unrecognized",
 ];
 
 /** The only outcomes allowed for a well-formed request without a good signature. */

@@ -41,7 +41,10 @@ export function startTraffic(
   const forged = createBalancer(fleet, createRandom(seed + 1));
   const twin = createGatewayTwin({
     target: genuine.handle,
-    ...{ secret, seed, clock: createScaledClock(SPEED), timeoutMs: 5_000 },
+    secret,
+    seed,
+    clock: createScaledClock(SPEED),
+    timeoutMs: 5_000,
     faults: { duplicateRate: DUPLICATE_RATE, concurrentDuplicateRate: CONCURRENT_RATE },
     refreshTimestamp: own.repeatsTimestamp !== true,
   });

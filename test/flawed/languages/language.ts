@@ -70,7 +70,12 @@ export const LANGUAGES: readonly Language[] = [
     missing: () => missingCommand("php"),
     command: () => [
       found("php"),
-      ...["-d", "display_errors=0", "-d", "log_errors=0", "-S", "127.0.0.1:PORT"],
+      "-d",
+      "display_errors=0",
+      "-d",
+      "log_errors=0",
+      "-S",
+      "127.0.0.1:PORT",
       sourceOf("receiver.php"),
     ],
     // One process serves one request at a time.
@@ -135,7 +140,10 @@ export async function startReceiver(
       env: {
         PATH: process.env["PATH"],
         ...env,
-        ...{ PORT: port, STATE: state, FLAW: flaw, GATEWAY_WEBHOOK_SECRET: TEST_SECRET },
+        PORT: port,
+        STATE: state,
+        FLAW: flaw,
+        GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
       },
       // A group of its own, which ends together with the workers of the server.
       detached: true,

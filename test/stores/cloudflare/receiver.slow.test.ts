@@ -38,7 +38,9 @@ describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
   async function start(handlerMs: number): Promise<void> {
     const bindings = { ...worker.bindings, HANDLER_MS: String(handlerMs) };
     const workers = ISOLATES.map((name) => ({
-      ...{ ...worker, name, bindings },
+      ...worker,
+      name,
+      bindings,
       routes: [`http://${name}/*`],
     }));
     running = await startMiniflare({ workers, d1Persist: folder });

@@ -159,7 +159,8 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     front.faultOf = () => ({ hold: promise });
     const request = await delivery({ id: "during" });
     expect(await receiver.receive(request)).toMatchObject({
-      ...{ status: 503, outcome: "store_unavailable" },
+      status: 503,
+      outcome: "store_unavailable",
     });
     front.faultOf = () => undefined;
     resolve();

@@ -75,7 +75,10 @@ export function freshClone() {
       await killAll(folder);
       reset();
       const child = spawn("bash", ["-c", command], {
-        ...{ cwd: clone, env, detached: true, stdio: ["ignore", "pipe", "pipe"] },
+        cwd: clone,
+        env,
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"],
       });
       const closed = once(child, "close");
       let output = "";

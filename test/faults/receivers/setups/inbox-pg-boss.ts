@@ -15,11 +15,18 @@ export const makeReceiver = withQueue(async ({ port, holdMs }, ledger, workers) 
   const pool = new pg.Pool(server);
   pool.on("error", () => undefined);
   const driver = pgBossQueue({
-    ...{ boss: impatient(boss, holdMs), queueName: QUEUE, pollIntervalMs: 100 },
+    boss: impatient(boss, holdMs),
+    queueName: QUEUE,
+    pollIntervalMs: 100,
   });
   inboxConsume({
-    ...{ driver, store: notingCompletions(postgresStore({ pool }), ledger), concurrency: 20 },
-    ...{ leaseMs: holdMs, dependencyTimeoutMs: 700, retryLimit: 100, retryDelayMs: 1_000 },
+    driver,
+    store: notingCompletions(postgresStore({ pool }), ledger),
+    concurrency: 20,
+    leaseMs: holdMs,
+    dependencyTimeoutMs: 700,
+    retryLimit: 100,
+    retryDelayMs: 1_000,
     ...workers,
   });
   return driver;
