@@ -25,7 +25,6 @@ export const makeReceiver = withQueue(async ({ port, holdMs }, ledger, workers) 
     concurrency: 20,
     leaseMs: holdMs,
     dependencyTimeoutMs: 700,
-    retryLimit: 100,
     retryDelayMs: 1_000,
     ...workers,
   });
