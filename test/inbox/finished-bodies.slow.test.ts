@@ -49,7 +49,7 @@ describeEachEngine((engine) => {
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     await settlesAt(async () => (await queue.enqueue.waiting?.())?.oldestMs, 0);
     const values = Array.from({ length: COUNT }, (_, n) => valuesOf(n)).flat();
-    let after = "";
+    let after: string | Buffer = "";
     // Before the worker stops: a redelivery that it has just fetched would go back into the queue.
     await settlesAt(async () => {
       after = await engine().dump();
