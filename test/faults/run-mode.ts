@@ -1,19 +1,35 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { ENGINES } from "../engines.js";
 import { check } from "./checker/check.js";
 import type { Delivery, History } from "./checker/history.js";
+import type { LedgerLine } from "./checker/ledger-line.js";
 import type { CheckResult } from "./checker/violation.js";
-import { startFleet, type Fleet } from "./harness/fleet.js";
-import { ledgerFile, readLedgers } from "./harness/read-ledgers.js";
 import { injectFaults } from "./harness/fault-injection.js";
+import { type Fleet, startFleet } from "./harness/fleet.js";
 import { startTcpProxy } from "./harness/tcp-proxy.js";
 import { startTraffic } from "./harness/traffic.js";
 import type { FaultCounts, Mode } from "./plan/mode.js";
 import { planFaults } from "./plan/schedule.js";
 import type { ReceiverConfig } from "./receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./stores/store-server.js";
+
+/** Path of the ledger of a process. */
+function ledgerFile(folder: string, receiver: number): string {
+  return join(folder, `receiver-${receiver}.jsonl`);
+}
+
+/** The lines of all ledgers in a folder. */
+function readLedgers(folder: string): readonly LedgerLine[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => {
+      // Text after the last line break was cut off by a SIGKILL.
+      const lines = readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1);
+      return lines.map((line) => JSON.parse(line) as LedgerLine);
+    });
+}
 
 /** Durations of the parts of a mode's run. Milliseconds. */
 export interface RunTimes {
