@@ -42,6 +42,8 @@ export async function installPackages(folder: string): Promise<void> {
   if (restore(key, target)) return;
   // A lock file would be one of other people's packages, for each folder.
   const args = ["install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"];
+  // What runs beside the packages of the repository's root takes its peers from there.
+  if (folder.startsWith("../")) args.push("--ignore-scripts", "--legacy-peer-deps");
   await promisify(execFile)("npm", args, { cwd: fileURLToPath(root) });
   writeFileSync(`${target}/.installed`, text);
   store(key, target);
