@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { ENTRY_TABLES } from "../docs/entry-tables.js";
 import { ENGINES } from "../test/engines.js";
 import { STORE_MODES } from "../test/faults/plan/modes.js";
+import { PACKAGES } from "../test/platforms/install.js";
 import { PEERS } from "../test/platforms/peers/peers.js";
 import { ENTRIES } from "./entries.js";
 import type { Entry, Plug } from "./entry.js";
@@ -15,7 +16,6 @@ const read = (file: string): string =>
   isThere(file) ? readFileSync(path.join(REPOSITORY, file), "utf8") : "";
 
 interface Manifest {
-  readonly dependencies?: object;
   readonly devDependencies?: object;
 }
 const manifest = JSON.parse(read("package.json")) as Manifest;
@@ -78,8 +78,7 @@ for (const { names, entry, receiver, oldest, engine } of PEERS) {
   const cells = `| ${names.map((name) => `\`${name}\``).join(", ")} | \`/${entry}\` | ${oldest} |`;
   need(read("STABILITY.md").includes(cells), "STABILITY.md", "run npm run platforms -- peers");
   const { folder = "" } = ENGINES[engine ?? ""] ?? {};
-  const own = JSON.parse(read(`test/platforms/${folder}/package.json`) || "{}") as Manifest;
-  const known = { ...manifest.devDependencies, ...own.dependencies };
+  const known = { ...manifest.devDependencies, ...PACKAGES[folder] };
   const missing = names.filter((one) => !(one in known));
   need(missing.length === 0, "package.json", `npm install --save-dev ${missing.join(" ")}`);
   const { peerDependencies } = lock.packages[""];

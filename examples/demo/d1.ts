@@ -28,8 +28,11 @@ export async function startD1(): Promise<{ url: string; stop: () => Promise<void
     Miniflare: new (options: object) => Miniflare;
   };
   const running = new Miniflare({
-    ...{ modules: true, script: SCRIPT, host: "127.0.0.1" },
-    ...{ compatibilityDate: "2025-04-01", d1Databases: { DB: "demo" } },
+    modules: true,
+    script: SCRIPT,
+    host: "127.0.0.1",
+    compatibilityDate: "2025-04-01",
+    d1Databases: { DB: "demo" },
   });
   return { url: String(await running.ready), stop: () => running.dispose() };
 }

@@ -40,9 +40,12 @@ const { queueUrl } = fauxqs.createQueue("jobs", { attributes: { VisibilityTimeou
 const { queueUrl: deadQueueUrl } = fauxqs.createQueue("dead", {});
 Object.assign(process.env, {
   AWS_REGION: "us-east-1",
-  ...{ AWS_ACCESS_KEY_ID: "demo", AWS_SECRET_ACCESS_KEY: "demo" },
-  ...{ AWS_ENDPOINT_URL_SQS: new URL(queueUrl).origin, AWS_ENDPOINT_URL_DYNAMODB: dynalite.url },
-  ...{ QUEUE_URL: queueUrl, DEAD_QUEUE_URL: deadQueueUrl },
+  AWS_ACCESS_KEY_ID: "demo",
+  AWS_SECRET_ACCESS_KEY: "demo",
+  AWS_ENDPOINT_URL_SQS: new URL(queueUrl).origin,
+  AWS_ENDPOINT_URL_DYNAMODB: dynalite.url,
+  QUEUE_URL: queueUrl,
+  DEAD_QUEUE_URL: deadQueueUrl,
   GATEWAY_WEBHOOK_SECRET: process.env["GATEWAY_WEBHOOK_SECRET"] ?? TEST_SECRET,
 });
 
@@ -52,7 +55,11 @@ const bundle = path.join(folder, "functions.cjs");
 const modules = (name: string) => fileURLToPath(new URL(`../${name}/node_modules`, packages));
 await build({
   entryPoints: [fileURLToPath(new URL("../lambda-sqs.ts", import.meta.url))],
-  ...{ bundle: true, format: "cjs", platform: "node", outfile: bundle, logLevel: "error" },
+  bundle: true,
+  format: "cjs",
+  platform: "node",
+  outfile: bundle,
+  logLevel: "error",
   nodePaths: [modules("sqs"), modules("dynamodb")],
   // Without the `paths` of tsconfig.json: the package as it is built.
   tsconfigRaw: "{}",
@@ -94,13 +101,18 @@ async function poll(client: SQS, stopping: AbortSignal): Promise<void> {
         { stringValue: StringValue },
       ]),
     ),
-    ...{ eventSource: "aws:sqs", eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:jobs" },
+    eventSource: "aws:sqs",
+    eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:jobs",
   });
   while (!stopping.aborted) {
     const { Messages = [] } = await client.receiveMessage(
       {
-        ...{ QueueUrl: queueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 20 },
-        ...{ VisibilityTimeout: 60, AttributeNames: ["All"], MessageAttributeNames: ["All"] },
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: 10,
+        WaitTimeSeconds: 20,
+        VisibilityTimeout: 60,
+        AttributeNames: ["All"],
+        MessageAttributeNames: ["All"],
       },
       options,
     );

@@ -33,8 +33,10 @@ interface Planted {
 }
 
 const HEALTHY: Troubles = {
-  ...{ secret: TEST_SECRET, clockOffMs: 0 },
-  ...{ isStoreDown: false, doesHandlerFail: false },
+  secret: TEST_SECRET,
+  clockOffMs: 0,
+  isStoreDown: false,
+  doesHandlerFail: false,
 };
 const TIMES = 6;
 /** `receiver.health()` counts the last 15 minutes, and the clock that was off was ten minutes ahead. */
@@ -116,7 +118,9 @@ export async function showMonitor(): Promise<Result> {
   await endpoint.close();
   return {
     headline: `The gateway delivers to ${endpoint.url}, and receiver.health() watches`,
-    ...{ sections, miscounts: [], ms: performance.now() - startedAt },
+    sections,
+    miscounts: [],
+    ms: performance.now() - startedAt,
     remark: `receiver.health() at the end:\n${health}`,
   };
 }

@@ -26,7 +26,11 @@ export function rowsOf(
     const isMade = requests.length === times * deliveries.length;
     const { status, outcome, ms = 0 } = different ?? requests[0] ?? {};
     return {
-      ...{ delivery, done, expected, ms, requests: requests.length },
+      delivery,
+      done,
+      expected,
+      ms,
+      requests: requests.length,
       ...(status === undefined ? {} : { status }),
       ...(outcome === undefined ? {} : { outcome }),
       result: isMade && different === undefined ? "as_expected" : "different",

@@ -20,7 +20,10 @@ const packages = await installServer(
 );
 const { outputFiles } = await build({
   entryPoints: [fileURLToPath(new URL("../workers-queues-d1.ts", import.meta.url))],
-  ...{ bundle: true, write: false, format: "esm", logLevel: "error" },
+  bundle: true,
+  write: false,
+  format: "esm",
+  logLevel: "error",
   conditions: ["workerd", "worker"],
   // Without the `paths` of tsconfig.json: the package as it is built.
   tsconfigRaw: "{}",
@@ -30,8 +33,11 @@ const { Miniflare } = createRequire(packages)("miniflare") as {
 };
 const secret = process.env["GATEWAY_WEBHOOK_SECRET"] ?? TEST_SECRET;
 const running = new Miniflare({
-  ...{ modules: true, script: outputFiles[0]?.text, compatibilityDate: "2025-04-01" },
-  ...{ host: "127.0.0.1", port: Number(process.env["PORT"] ?? 3000) },
+  modules: true,
+  script: outputFiles[0]?.text,
+  compatibilityDate: "2025-04-01",
+  host: "127.0.0.1",
+  port: Number(process.env["PORT"] ?? 3000),
   bindings: { GATEWAY_WEBHOOK_SECRET: secret },
   d1Databases: { DB: "demo" },
   queueProducers: { QUEUE: "jobs", DEAD_QUEUE: "dead" },

@@ -50,9 +50,11 @@ describeRedis("a function whose instances are frozen between invocations", () =>
       // Long enough that another instance takes over what this one has given up.
       restAfter: (result) => ((result as LambdaResult).statusCode === 503 ? LEASE_MS + 1_000 : 0),
       environment: {
-        ...{ REDIS_PORT: String(redis.port), GATEWAY_WEBHOOK_SECRET: TEST_SECRET },
-        ...{ LEASE_MS: String(LEASE_MS) },
-        ...{ SLOW_MS: "700", OVERLONG_MS: String(TIMEOUT_MS + 500) },
+        REDIS_PORT: String(redis.port),
+        GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
+        LEASE_MS: String(LEASE_MS),
+        SLOW_MS: "700",
+        OVERLONG_MS: String(TIMEOUT_MS + 500),
       },
     });
     onTestFinished(deployed.stop);
@@ -61,7 +63,11 @@ describeRedis("a function whose instances are frozen between invocations", () =>
     onTestFinished(front.close);
 
     const twin = createGatewayTwin({
-      ...{ target: front.url, secret: TEST_SECRET, retry: RETRY, faults: FAULTS, seed: 7 },
+      target: front.url,
+      secret: TEST_SECRET,
+      retry: RETRY,
+      faults: FAULTS,
+      seed: 7,
       clock: createScaledClock(100),
     });
     onTestFinished(twin.close);
@@ -100,12 +106,16 @@ describeRedis("a function whose instances are frozen between invocations", () =>
       const deployed = await deployFunction({
         source: sourceOf("wrapped-function-handler.ts"),
         build: { nodePaths: [fileURLToPath(new URL("node_modules", packages))] },
-        ...{ instances: 2, timeoutMs: 30_000 },
+        instances: 2,
+        timeoutMs: 30_000,
         // Meanwhile another instance takes over what this one has given up.
         restAfter: (result) => ((result as LambdaResult).statusCode === 503 ? 3_000 : 0),
         environment: {
-          ...{ REDIS_PORT: String(redis.port), GATEWAY_WEBHOOK_SECRET: TEST_SECRET },
-          ...{ LEASE_MS: "1000", SLOW_MS: "1000", WRAPPER: wrapper },
+          REDIS_PORT: String(redis.port),
+          GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
+          LEASE_MS: "1000",
+          SLOW_MS: "1000",
+          WRAPPER: wrapper,
         },
       });
       onTestFinished(deployed.stop);

@@ -446,7 +446,7 @@ describe("a secret function that hangs", () => {
     const { receiver, reports, lines } = observedAlarmReceiver((context) => runs.push(context), {
       dependencyTimeoutMs: 60_000,
       store: spy.store,
-      ...{ secret: () => secret.promise },
+      secret: () => secret.promise,
     });
     const { result, ms } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(9_800);

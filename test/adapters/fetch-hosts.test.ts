@@ -46,7 +46,8 @@ it("a body that SvelteKit cuts off at its own limit is logged and answered 409",
   const { headers } = await delivery();
   // As @sveltejs/kit makes it.
   const error = Object.assign(new Error("request body size exceeded BODY_SIZE_LIMIT of 9"), {
-    ...{ status: 413, text: "Payload Too Large" },
+    status: 413,
+    text: "Payload Too Large",
   });
   const body = new ReadableStream({
     start(controller) {
@@ -56,7 +57,7 @@ it("a body that SvelteKit cuts off at its own limit is logged and answered 409",
       controller.error(error);
     },
   });
-  const request = new Request(URL, { method: "POST", headers, body, ...{ duplex: "half" } });
+  const request = new Request(URL, { method: "POST", headers, body, duplex: "half" });
   expect((await fetchHandler(receiver)(request)).status).toBe(409);
   expect(reports).toMatchObject([{ outcome: "body_too_large", bytes: 9 }]);
   expect(linesWith(lines, "the host's limit (BODY_SIZE_LIMIT)")).toHaveLength(1);

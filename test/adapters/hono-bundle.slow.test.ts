@@ -71,8 +71,19 @@ describe.each(["neutral", "browser"] as const)("a bundle for workers (%s)", (pla
     expect(externalsOf(metafile)).toEqual([]);
 
     const web = vm.createContext({
-      ...{ AbortController, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder },
-      ...{ URL, URLSearchParams, clearTimeout, crypto, performance, setTimeout },
+      AbortController,
+      Headers,
+      ReadableStream,
+      Request,
+      Response,
+      TextDecoder,
+      TextEncoder,
+      URL,
+      URLSearchParams,
+      clearTimeout,
+      crypto,
+      performance,
+      setTimeout,
     });
     vm.runInContext(code, web);
     expect(await vm.runInContext(SCRIPT, web)).toEqual({

@@ -109,7 +109,9 @@ async function invoked(
 ) {
   const spy = spiedStore();
   const observed = observedAlarmReceiver(handler, {
-    ...{ leaseMs: 60_000, handlerTimeoutMs: 1_000, store: spy.store },
+    leaseMs: 60_000,
+    handlerTimeoutMs: 1_000,
+    store: spy.store,
     ...options,
   });
   const invoke = wrap(observed.receiver);

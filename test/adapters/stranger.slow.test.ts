@@ -44,9 +44,12 @@ describe.each(targets)("$name", (target) => {
       const { options: observers, lines } = createCollector();
       const { logger } = observers;
       const receiver = createWebhookReceiver({
-        ...{ secret, dependencyTimeoutMs },
+        secret,
+        dependencyTimeoutMs,
         handlers: { new_alarm: () => undefined },
-        ...{ logger, maxBodyBytes: 10_000, now: () => NOW_MS },
+        logger,
+        maxBodyBytes: 10_000,
+        now: () => NOW_MS,
       });
       const mounted = await target.open(receiver);
       const send = async ({ method, headers, body }: Sent): Promise<number> => {

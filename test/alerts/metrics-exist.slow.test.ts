@@ -39,7 +39,9 @@ function measuredApp() {
   const store = memoryStore();
   let fails = false;
   const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, telemetry, logger: false },
+    secret: TEST_SECRET,
+    telemetry,
+    logger: false,
     // Only asynchronous calls are timed.
     store: {
       claim: async (...args) => store.claim(...args),
@@ -57,7 +59,9 @@ function measuredApp() {
   const work = calledWorker({ handlers: { new_alarm: () => undefined }, telemetry, logger: false });
   const driver = { put: work, waiting: () => Promise.resolve({ count: 0, oldestMs: 0, dead: 0 }) };
   const withInbox = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, telemetry, logger: false },
+    secret: TEST_SECRET,
+    telemetry,
+    logger: false,
     handlers: inbox({ driver, telemetry }),
   });
   return {

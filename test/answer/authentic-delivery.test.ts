@@ -59,8 +59,15 @@ test("onAuthenticDelivery is called once for each request with a valid signature
   await send({ type: "of_another_kind", body: "{}" });
   await receiver.receive(await eventDelivery("DATA_DELETED"));
   expect(seen.map(({ outcome, status }) => `${String(status)} ${outcome}`)).toEqual([
-    ...["500 handler_failed", "503 retry_later", "200 handled", "200 duplicate", "409 stale"],
-    ...["409 type_mismatch", "503 unrecognized", "503 unrecognized", "200 unhandled"],
+    "500 handler_failed",
+    "503 retry_later",
+    "200 handled",
+    "200 duplicate",
+    "409 stale",
+    "409 type_mismatch",
+    "503 unrecognized",
+    "503 unrecognized",
+    "200 unhandled",
   ]);
   expect(seen[5]?.type).toBe("delete_my_data_event");
   expect(seen[7]?.type).toBe("of_another_kind");

@@ -170,8 +170,14 @@ describe("lines that any sender can cause", () => {
     ];
     for (const request of [...requests, ...requests, ...requests]) await receiver.receive(request);
     expect(lines.map(({ message }) => message.split(": ")[1])).toEqual([
-      ...["malformed", "unsigned", "signature_mismatch", "stale", "type_mismatch"],
-      ...["body_too_large", "body_timeout", "body_consumed"],
+      "malformed",
+      "unsigned",
+      "signature_mismatch",
+      "stale",
+      "type_mismatch",
+      "body_too_large",
+      "body_timeout",
+      "body_consumed",
     ]);
   });
 });

@@ -24,8 +24,16 @@ async function rejecting(): Promise<string> {
 /** The report of a case that failed. */
 function failed(changes: Partial<ConformanceCaseReport>): ConformanceCaseReport {
   return {
-    ...{ id: "a_new_case", level: "must", group: "forgery", title: "t", why: "w", fix: "f" },
-    ...{ result: "failed", reason: "it is wrong", exchanges: [], ms: 1 },
+    id: "a_new_case",
+    level: "must",
+    group: "forgery",
+    title: "t",
+    why: "w",
+    fix: "f",
+    result: "failed",
+    reason: "it is wrong",
+    exchanges: [],
+    ms: 1,
     ...changes,
   };
 }

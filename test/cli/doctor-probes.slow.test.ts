@@ -76,7 +76,10 @@ test("Ctrl-C while the handler fails lets it work again", async () => {
     "doctor",
     url,
     ...probes,
-    ...["--only", "failure_sent_again", "--only", "late_handler_counts"],
+    "--only",
+    "failure_sent_again",
+    "--only",
+    "late_handler_counts",
   ]);
   await eventually(switchedOn).not.toEqual([]);
   expect(await command.stop()).toBe(130);

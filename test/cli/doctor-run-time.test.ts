@@ -11,8 +11,14 @@ import { eventually } from "../support/listening-receiver.js";
 function answeredIn(...times: readonly number[]): ConformanceCaseReport {
   const sent = { method: "POST", headers: [], bytes: 2 };
   return {
-    ...{ id: "a", level: "must", group: "acceptance", title: "t", why: "w", fix: "f" },
-    ...{ result: "passed", ms: 1 },
+    id: "a",
+    level: "must",
+    group: "acceptance",
+    title: "t",
+    why: "w",
+    fix: "f",
+    result: "passed",
+    ms: 1,
     exchanges: times.map((ms) => ({ sent, received: { status: 200, headers: {}, body: "", ms } })),
   };
 }

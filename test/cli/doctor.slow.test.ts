@@ -97,8 +97,11 @@ describe("doctor, about a gateway that repeats its first timestamp,", () => {
     const { url, seen } = await answeringEndpoint({ status: 200 }, { status: 409 });
     const { signal } = new AbortController();
     const endpoint = {
-      ...{ url: new URL(url), secret: TEST_SECRET, types: ["new_alarm"] as const },
-      ...{ accountIds: [], connection: {} },
+      url: new URL(url),
+      secret: TEST_SECRET,
+      types: ["new_alarm"] as const,
+      accountIds: [],
+      connection: {},
     };
     expect(await probeRepeatedTimestamp(endpoint, signal)).toBeUndefined();
     expect(seen).toHaveLength(3);

@@ -128,8 +128,17 @@ describe("in front of an app listen records", () => {
     expect(fixture?.expect).toEqual(expected);
     expect(entry).toMatchObject({ outcome: "authentic", status });
     expect(Object.keys(entry).sort()).toEqual([
-      ...["at", "bytes", "durationMs", "event", "findings", "forwarded", "id", "outcome"],
-      ...["reasons", "status", "type"],
+      "at",
+      "bytes",
+      "durationMs",
+      "event",
+      "findings",
+      "forwarded",
+      "id",
+      "outcome",
+      "reasons",
+      "status",
+      "type",
     ]);
   });
 

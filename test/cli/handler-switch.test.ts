@@ -26,8 +26,10 @@ it("an interruption while the handler is being switched on switches it off after
   );
   const at = (path: string) => `http://127.0.0.1:${String(server.port)}${path}`;
   const values = {
-    ...{ "while-failing-on": at("/on"), "while-failing-off": at("/off") },
-    ...{ "while-slow-on": undefined, "while-slow-off": undefined },
+    "while-failing-on": at("/on"),
+    "while-failing-off": at("/off"),
+    "while-slow-on": undefined,
+    "while-slow-off": undefined,
   };
   const one = readHandlerSwitch("while-failing", values, {});
   const during = one?.during(() => Promise.resolve("worked"));

@@ -15,16 +15,20 @@ const folder = temporaryFolder();
 const NAME = "Astrid Exempel";
 const BODY = JSON.stringify({
   alarm: {
-    ...{
-      id: 1,
-      text: `${NAME} was found`,
-      account_id: 424_242_424_242,
-      severity: "High",
-      status: "NEW",
-    },
-    ...{ source: "BreachDb", event_type: "email_hacked", category_id: 3, original_event_id: "e" },
-    ...{ payload: "{}", date: "2026-07-08 10:00:00", checked_at: "2026-07-08 10:00:00" },
-    ...{ created_at: "2026-07-08 10:00:00", updated_at: "2026-07-08 10:00:00" },
+    id: 1,
+    text: `${NAME} was found`,
+    account_id: 424_242_424_242,
+    severity: "High",
+    status: "NEW",
+    source: "BreachDb",
+    event_type: "email_hacked",
+    category_id: 3,
+    original_event_id: "e",
+    payload: "{}",
+    date: "2026-07-08 10:00:00",
+    checked_at: "2026-07-08 10:00:00",
+    created_at: "2026-07-08 10:00:00",
+    updated_at: "2026-07-08 10:00:00",
   },
 });
 

@@ -47,7 +47,9 @@ describe("a JUnit report", () => {
     const xml = renderJunit("suite", [
       { group: "must.once", name: "a", ms: 1500, result: { state: "passed" } },
       {
-        ...{ group: "must.once", name: 'b "<&>"', ms: 0 },
+        group: "must.once",
+        name: 'b "<&>"',
+        ms: 0,
         result: { state: "failed", message: "first\nsecond", details: "]]>\u0000\u001b" },
       },
       { group: "should", name: "c", ms: 0, result: { state: "skipped", message: "not seen" } },

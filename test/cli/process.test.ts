@@ -116,8 +116,13 @@ describe("the command line", () => {
     const readStdin = () => Promise.resolve(new Uint8Array(0));
     const readLine = () => Promise.resolve("");
     const io = {
-      ...{ out: stream, err: stream, readStdin, readLine, isStdinTTY: false },
-      ...{ env: {}, signal },
+      out: stream,
+      err: stream,
+      readStdin,
+      readLine,
+      isStdinTTY: false,
+      env: {},
+      signal,
     };
     const command = { name: "odd", summary: "", help: () => "", start };
     return { code: await runCommandLine(["odd"], io, [command]), stderr };

@@ -52,7 +52,9 @@ describe("help", () => {
     };
     await show([]);
     expect(shown).toEqual([
-      ...["init", ...COMMANDS.slice(0, 5), "webhooks"],
+      "init",
+      ...COMMANDS.slice(0, 5),
+      "webhooks",
       ...["register", "check", "rotate", "history", "reconcile"].map((name) => `webhooks ${name}`),
       "gateway",
     ]);
@@ -77,7 +79,9 @@ describe("help", () => {
 
   test.each(["--version", "-V"])("%s is the version of the package", async (option) => {
     expect(await runCommand(option)).toEqual({
-      ...{ code: 0, stdout: `${packageJson.version}\n`, stderr: "" },
+      code: 0,
+      stdout: `${packageJson.version}\n`,
+      stderr: "",
     });
   });
 });

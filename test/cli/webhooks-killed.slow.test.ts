@@ -44,7 +44,8 @@ test("a rotation that is killed at each step and started again loses and refuses
   expect((await registerWebhooks(client, registration)).result).toBe("registered");
   const { token } = await crmLogin({ baseUrl, credentials: {} });
   const env = {
-    ...{ GATEWAY_BASE_URL: baseUrl, GATEWAY_CRM_TOKEN: token },
+    GATEWAY_BASE_URL: baseUrl,
+    GATEWAY_CRM_TOKEN: token,
     GATEWAY_WEBHOOK_SECRET: CURRENT,
   };
   const nextFile = folder.at("next.txt");

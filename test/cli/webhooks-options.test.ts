@@ -57,7 +57,8 @@ test("register shows what is wrong with the webhooks after it, and exits 1", asy
   expect(registered.stdout).toContain("second_webhook, new_alarm, webhook 1");
   const again = await run(`register --secret-file ${folder.at("secret.txt")} ${quick} --json`);
   expect(JSON.parse(again.stdout)).toMatchObject({
-    ...{ existing: [{ id: "2" }], passed: false },
+    existing: [{ id: "2" }],
+    passed: false,
     findings: [{ code: "second_webhook", webhookId: "1" }],
   });
 });
@@ -196,7 +197,9 @@ test("the login is by a file of its fields, or by a token in a file, also in the
   );
   expect(registered.code).toBe(0);
   expect(JSON.parse(registered.stdout)).toMatchObject({
-    ...{ result: "registered", created: [{ id: "1", type: "new_alarm" }], existing: [] },
+    result: "registered",
+    created: [{ id: "1", type: "new_alarm" }],
+    existing: [],
   });
   const credentials = { user: "partner" };
   folder.write("token.txt", `${(await crmLogin({ baseUrl, credentials })).token}\r\n`);
@@ -286,7 +289,9 @@ describe("the files of a rotation", () => {
     const watch = `--metrics ${metrics.url} --metrics http://127.0.0.1:9/ --once`;
     const looked = await run(`rotate --next-file ${next} ${quick} ${watch} --json`);
     expect(JSON.parse(looked.stdout)).toMatchObject({
-      ...{ result: "no_metrics", watch: { matches: [null, null] }, passed: false },
+      result: "no_metrics",
+      watch: { matches: [null, null] },
+      passed: false,
     });
     expect(readFileSync(`${next}.state.json`, "utf8")).not.toContain("secret-0123456789");
     const again = await run(`rotate --next-file ${next} ${quick} --json`);
@@ -326,7 +331,12 @@ describe("the history", () => {
 
   test("its shape has keys and types of any record, and nothing that could name a person", () => {
     const record = {
-      ...{ id: 7, ok: true, none: null, at: "2026-10-09T11:00:00Z", tags: ["a", "b"], empty: [] },
+      id: 7,
+      ok: true,
+      none: null,
+      at: "2026-10-09T11:00:00Z",
+      tags: ["a", "b"],
+      empty: [],
       request: { headers: { "X-Webhook-Id": "a-1", Authorization: "Bearer canary-token-9988" } },
       payload: { alarm: canaryAlarm() },
       text: JSON.stringify(canaryAlarm()),
@@ -335,9 +345,17 @@ describe("the history", () => {
     const { lines, dropped } = shapeOf(record);
     const types = Object.fromEntries(lines.map(({ path: at, type }) => [at, type]));
     expect(types).toMatchObject({
-      ...{ id: "number", ok: "boolean", none: "null", at: "string", tags: "list of 2" },
-      ...{ "tags.0": "string", empty: "list of 0", request: "object", text: "string" },
-      ...{ "request.headers.X-Webhook-Id": "string", "payload.alarm.account_id": "number" },
+      id: "number",
+      ok: "boolean",
+      none: "null",
+      at: "string",
+      tags: "list of 2",
+      "tags.0": "string",
+      empty: "list of 0",
+      request: "object",
+      text: "string",
+      "request.headers.X-Webhook-Id": "string",
+      "payload.alarm.account_id": "number",
     });
     expect(dropped).toBeGreaterThan(0);
     expect(canariesIn(JSON.stringify(lines))).toEqual([]);

@@ -26,12 +26,19 @@ async function setUp() {
   secrets[0]?.unshift(NEXT);
   const { token } = await crmLogin({ baseUrl, credentials: {} });
   const env = {
-    ...{ GATEWAY_BASE_URL: baseUrl, GATEWAY_CRM_TOKEN: token },
+    GATEWAY_BASE_URL: baseUrl,
+    GATEWAY_CRM_TOKEN: token,
     GATEWAY_WEBHOOK_SECRET: CURRENT,
   };
   const next = folder.write("next.txt", `${NEXT}\n`, 0o600);
   const argv = (...more: string[]) => [
-    ...["webhooks", "rotate", url, "--next-file", next, ...quick, ...more],
+    "webhooks",
+    "rotate",
+    url,
+    "--next-file",
+    next,
+    ...quick,
+    ...more,
   ];
   const rotate = (...more: string[]) => runCommand(argv(...more), { env });
   const deliver = async () => {

@@ -25,7 +25,8 @@ async function setUp() {
   const replicas = await startReplicas(4, CURRENT);
   const { token } = await crmLogin({ baseUrl: gateway.baseUrl, credentials: {} });
   const env = {
-    ...{ GATEWAY_BASE_URL: gateway.baseUrl, GATEWAY_CRM_TOKEN: token },
+    GATEWAY_BASE_URL: gateway.baseUrl,
+    GATEWAY_CRM_TOKEN: token,
     GATEWAY_WEBHOOK_SECRET: CURRENT,
   };
   const world = { env, isTTY: true, columns: 80 };

@@ -37,7 +37,8 @@ describeService(
         expect(faults).toMatchObject({ kills: mode.faults.kills, stops: mode.faults.stops });
         expect(faults.restarts).toBe(mode.faults.restarts);
         expect(faults).toMatchObject({
-          ...{ failovers: mode.faults.failovers, replays: mode.faults.replays },
+          failovers: mode.faults.failovers,
+          replays: mode.faults.replays,
         });
       }
       expect(results.detections).toHaveLength(SHORT_PLAN.flawed.length);

@@ -1,19 +1,35 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { ENGINES } from "../engines.js";
 import { check } from "./checker/check.js";
 import type { Delivery, History } from "./checker/history.js";
+import type { LedgerLine } from "./checker/ledger-line.js";
 import type { CheckResult } from "./checker/violation.js";
-import { startFleet, type Fleet } from "./harness/fleet.js";
-import { ledgerFile, readLedgers } from "./harness/read-ledgers.js";
 import { injectFaults } from "./harness/fault-injection.js";
+import { type Fleet, startFleet } from "./harness/fleet.js";
 import { startTcpProxy } from "./harness/tcp-proxy.js";
 import { startTraffic } from "./harness/traffic.js";
 import type { FaultCounts, Mode } from "./plan/mode.js";
 import { planFaults } from "./plan/schedule.js";
 import type { ReceiverConfig } from "./receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./stores/store-server.js";
+
+/** Path of the ledger of a process. */
+function ledgerFile(folder: string, receiver: number): string {
+  return join(folder, `receiver-${receiver}.jsonl`);
+}
+
+/** The lines of all ledgers in a folder. */
+function readLedgers(folder: string): readonly LedgerLine[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => {
+      // Text after the last line break was cut off by a SIGKILL.
+      const lines = readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1);
+      return lines.map((line) => JSON.parse(line) as LedgerLine);
+    });
+}
 
 /** Durations of the parts of a mode's run. Milliseconds. */
 export interface RunTimes {
@@ -54,9 +70,14 @@ function receiverParts(
 ) {
   return {
     ...(flaw === undefined ? {} : { flaw }),
-    ...{ options, failRate, poolMax: own.poolMax, locksPairs: own.locksPairs },
-    ...{ adapter: own.adapter, retryLimit: own.retryLimit },
-    ...{ blocksMs: own.blocksMs, refusesCompletionsMs: own.refusesCompletionsMs },
+    options,
+    failRate,
+    poolMax: own.poolMax,
+    locksPairs: own.locksPairs,
+    adapter: own.adapter,
+    retryLimit: own.retryLimit,
+    blocksMs: own.blocksMs,
+    refusesCompletionsMs: own.refusesCompletionsMs,
     clockOffMs: clocksAgree === true ? 0 : (CLOCKS_OFF_MS[slot] ?? 0),
   };
 }
@@ -99,22 +120,35 @@ export async function runMode({
     if (proxy !== undefined) closing.unshift(proxy.close);
     const { setup, holdMs, handler, deliveries: wanted } = mode;
     const configOf = (receiver: number, slot: number): ReceiverConfig => ({
-      ...{ setup, receiver, holdMs, handler, ...receiverParts(mode, slot) },
-      ...{ port: proxy?.port ?? 0, databaseFile, ledgerFile: ledgerFile(ledgers, receiver) },
-      ...{ secret: SECRET, secretMs: mode.secretMs, seed: seed + receiver },
+      setup,
+      receiver,
+      holdMs,
+      handler,
+      ...receiverParts(mode, slot),
+      port: proxy?.port ?? 0,
+      databaseFile,
+      ledgerFile: ledgerFile(ledgers, receiver),
+      secret: SECRET,
+      secretMs: mode.secretMs,
+      seed: seed + receiver,
     });
     const fleet = await startFleet(program, configOf, mode.receivers);
     closing.unshift(fleet.close);
 
     const spreadMs = calmMs + faultsMs;
     const traffic = startTraffic(fleet, {
-      ...{ deliveries: wanted, spreadMs, secret: SECRET, seed },
+      deliveries: wanted,
+      spreadMs,
+      secret: SECRET,
+      seed,
       own: mode.traffic ?? {},
     });
     closing.unshift(traffic.close);
     const live = async () => {
       const injected = await injectFaults(planFaults(mode, faultsMs, seed), {
-        ...{ fleet, proxy, store },
+        fleet,
+        proxy,
+        store,
         // Paced by the traffic and not by the clock, so that a slow machine gets the same faults.
         reached: (at) => traffic.begun((calmMs + at) / spreadMs),
       });
@@ -132,7 +166,11 @@ export async function runMode({
 
     const { deliveries, forgedAnswers, forgedIds, requests, judgedId } = traffic;
     const history: History = {
-      ...{ guarantee: mode.guarantee, holdMs, deliveries, forgedAnswers, forgedIds },
+      guarantee: mode.guarantee,
+      holdMs,
+      deliveries,
+      forgedAnswers,
+      forgedIds,
       answers: traffic.answers.map((answer) => ({ ...answer, id: judgedId(answer.id) })),
       lines: readLedgers(ledgers).map((line) =>
         "id" in line ? { ...line, id: judgedId(line.id) } : line,

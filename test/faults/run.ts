@@ -76,7 +76,8 @@ const results = await runFaults({
   ...plan,
   modes,
   flawed,
-  ...{ seed, signal: ending.signal },
+  seed,
+  signal: ending.signal,
   onStart: (title) => say(`${title}: started`),
   onResult: (title, { checked, ms }) => {
     say(`${title}: ${Math.round(ms / 1000)} s, ${checked.violations.length} violations`);

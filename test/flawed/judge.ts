@@ -31,7 +31,9 @@ export async function judge(
   const cases = receiverConformance({
     target: `http://${proxy?.host ?? upstream}/webhooks/gateway`,
     secret: TEST_SECRET,
-    ...{ handled, whileFailing, whileSlow },
+    handled,
+    whileFailing,
+    whileSlow,
     ...options,
   });
   try {

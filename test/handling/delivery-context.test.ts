@@ -9,7 +9,12 @@ it("the handler context contains id, type, timestamp, raw body, signal and takeo
   const receiver = alarmReceiver((context) => void (given = context));
   await receiver.receive(await delivery({ id: "some.id_1-2", timestamp: NOW_SECONDS - 7 }));
   expect(Object.keys(given ?? {}).sort()).toEqual([
-    ...["id", "rawBody", "signal", "takeover", "timestamp", "type"],
+    "id",
+    "rawBody",
+    "signal",
+    "takeover",
+    "timestamp",
+    "type",
   ]);
   expect(given).toMatchObject({
     id: "some.id_1-2",

@@ -66,7 +66,8 @@ it("a lost lease aborts the loser's signal at its next renewal, and not the winn
   await vi.advanceTimersByTimeAsync(10_000);
   expect(loser.context.signal.aborted).toBe(true);
   expect(loser.context.signal.reason).toMatchObject({
-    ...{ name: "GatewayWebhookError", code: "lease_lost" },
+    name: "GatewayWebhookError",
+    code: "lease_lost",
     message: expect.stringContaining("another process may be handling it") as string,
   });
   expect(winner.context.signal.aborted).toBe(false);

@@ -216,8 +216,13 @@ it("maxConcurrentDeliveries releases the place of every outcome", async () => {
   at = 0;
   await receive("id-9");
   expect(outcomes).toEqual([
-    ...["handled", "handled", "handler_failed", "handler_failed"],
-    ...["duplicate", "store_unavailable", "handled"],
+    "handled",
+    "handled",
+    "handler_failed",
+    "handler_failed",
+    "duplicate",
+    "store_unavailable",
+    "handled",
   ]);
 });
 

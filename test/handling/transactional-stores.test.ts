@@ -96,7 +96,10 @@ describe("stores that repeat their work", () => {
     const texts: string[] = [];
     const { store } = retrying();
     const receiver = createWebhookReceiver({
-      ...{ store, secret: TEST_SECRET, logger: false, now: () => NOW_MS },
+      store,
+      secret: TEST_SECRET,
+      logger: false,
+      now: () => NOW_MS,
       handlers: {
         new_alarm(alarm: { text: string }) {
           texts.push(alarm.text);

@@ -148,7 +148,10 @@ describe("transactional handlers", () => {
         if (seen.length === 1) throw new Error("could not serialize access");
       };
       const { receive } = createWebhookReceiver({
-        ...{ secret: TEST_SECRET, logger: false, now: () => NOW_MS, store },
+        secret: TEST_SECRET,
+        logger: false,
+        now: () => NOW_MS,
+        store,
         handlers: {
           new_alarm: handler,
           delete_my_data_event: { DATA_DELETED: handler },

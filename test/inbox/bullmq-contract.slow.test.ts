@@ -14,7 +14,10 @@ describeOnBullmq("BullMQ", (engine) => {
       const queueName = randomUUID();
       const queue = new Queue(queueName, { connection });
       const workerOptions = {
-        ...{ connection, lockDuration: HOLD_MS / 2, stalledInterval: HOLD_MS / 2, drainDelay: 1 },
+        connection,
+        lockDuration: HOLD_MS / 2,
+        stalledInterval: HOLD_MS / 2,
+        drainDelay: 1,
       };
       const newClient = () => {
         const workers: Worker[] = [];

@@ -165,7 +165,9 @@ describeOnBullmq("BullMQ", (engine) => {
     const driver = bullmqQueue({ queue, Worker, workerOptions });
     const workers = [1, 2].map(() =>
       inboxConsume({
-        ...{ driver, store: memoryStore(), logger: false },
+        driver,
+        store: memoryStore(),
+        logger: false,
         handlers: { new_alarm: () => undefined },
         onJob: (report) => reports.push(report),
       }),
@@ -175,7 +177,11 @@ describeOnBullmq("BullMQ", (engine) => {
     await Promise.all(workers.map((worker) => worker.stop()));
     expect(reports).toEqual([
       expect.objectContaining({
-        ...{ outcome: "dead", lastAttempt: true, id: UUID, type: "new_alarm", takeover: true },
+        outcome: "dead",
+        lastAttempt: true,
+        id: UUID,
+        type: "new_alarm",
+        takeover: true,
         error: new GatewayWebhookError("dead_job", "job stalled more than allowable limit"),
       }),
     ]);

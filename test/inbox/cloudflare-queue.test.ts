@@ -30,7 +30,10 @@ function binding(failures = 0) {
 function message(body: unknown, attempts = 1) {
   const done: string[] = [];
   const one = {
-    ...{ id: crypto.randomUUID(), timestamp: new Date(), body, attempts },
+    id: crypto.randomUUID(),
+    timestamp: new Date(),
+    body,
+    attempts,
     ack: () => void done.push("ack"),
     retry: (options?: { delaySeconds?: number }) =>
       void done.push(`retry ${String(options?.delaySeconds)}`),

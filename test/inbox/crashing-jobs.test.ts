@@ -44,7 +44,10 @@ it.each([
     const start = (): void => {
       const driver = new MemoryDriver(broker);
       inboxConsume({
-        ...{ driver, store: storeOf(driver, store), leaseMs: 2_000, logger: false },
+        driver,
+        store: storeOf(driver, store),
+        leaseMs: 2_000,
+        logger: false,
         onJob: (report) => reports.push(report),
         telemetry: { begin: () => 0, run: (_, __, call) => call(), end: count },
         handlers: {
@@ -73,7 +76,10 @@ async function runAfter(crashes: number, store = memoryStore()) {
   const driver = { extends: "never" } as const;
   const worker = inboxConsume({ driver, store, logger: false, handlers: { new_alarm: run } });
   await worker.run({
-    ...{ id: "m", data: await alarmJob("a"), attempt: 1, crashes },
+    id: "m",
+    data: await alarmJob("a"),
+    attempt: 1,
+    crashes,
     settle: (settlement) => Promise.resolve(settled.push(settlement) > 0),
   });
   return { runs: run.mock.calls.length, settled };

@@ -50,7 +50,9 @@ describeOnPgBoss("pg-boss on dead connections", (engine) => {
       pollIntervalMs: 100,
     });
     const { stop } = inboxConsume({
-      ...{ driver, store: memoryStore(), logger: false },
+      driver,
+      store: memoryStore(),
+      logger: false,
       handlers: { new_alarm: (alarm) => void handled.push(alarm.account_id) },
     });
     await receiver.receive(await alarmDelivery(1));
@@ -73,7 +75,9 @@ describeOnBullmq("BullMQ on dead connections", (engine) => {
     const receiver = inboxReceiver(driver, 1_000);
     const handled: number[] = [];
     const { stop } = inboxConsume({
-      ...{ driver, store: memoryStore(), logger: false },
+      driver,
+      store: memoryStore(),
+      logger: false,
       handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
     });
     await receiver.receive(await alarmDelivery(1));

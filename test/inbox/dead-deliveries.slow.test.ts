@@ -28,7 +28,10 @@ describeEachEngine((engine) => {
     const letters = await queue.deadDeliveries.list();
     expect(letters).toEqual([
       {
-        ...{ id, type: "new_alarm", attempts: 1, error: "Error: the CRM is away" },
+        id,
+        type: "new_alarm",
+        attempts: 1,
+        error: "Error: the CRM is away",
         failedAt: expect.any(Date) as Date,
       },
     ]);

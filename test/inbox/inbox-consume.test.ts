@@ -56,7 +56,10 @@ function watchedMessage(
   const { holds = () => true, ...rest } = given;
   const settled: QueueSettlement[] = [];
   return {
-    ...{ id: "m-1", data, attempt: 1, settled },
+    id: "m-1",
+    data,
+    attempt: 1,
+    settled,
     extend: () => {
       events.push("extend");
       return Promise.resolve(holds());
@@ -96,7 +99,9 @@ describe("a worker of any queue", () => {
     const driver = new MemoryDriver();
     const seen: string[] = [];
     const { stop } = inboxConsume({
-      ...{ driver, store, logger: false },
+      driver,
+      store,
+      logger: false,
       handlers: { new_alarm: (_, { id }) => void seen.push(id) },
     });
     const handlers = inbox({ driver });
@@ -120,7 +125,9 @@ describe("a worker of any queue", () => {
     };
     const logger = { warn: take, error: take };
     worker({
-      ...{ store: memoryStore(), handlers: { new_alarm: () => undefined }, logger },
+      store: memoryStore(),
+      handlers: { new_alarm: () => undefined },
+      logger,
       driver: { extends: "message", receive },
     });
     const report = () => {
@@ -157,8 +164,14 @@ describe("a worker of any queue", () => {
     await run(watchedMessage(await alarmJob("a"), events));
     await run(watchedMessage(await alarmJob("a"), events));
     expect(events).toEqual([
-      ...["extend", "claim", "handler", "complete", "done"],
-      ...["extend", "claim", "done"],
+      "extend",
+      "claim",
+      "handler",
+      "complete",
+      "done",
+      "extend",
+      "claim",
+      "done",
     ]);
     expect(outcomesOf(reports)).toEqual(["handled"]);
   });
@@ -382,7 +395,8 @@ describe("a worker of any queue", () => {
       stop: ({ timeoutMs = 0 } = {}) => new Promise((resolve) => setTimeout(resolve, timeoutMs)),
     });
     const { run, stop } = worker({
-      ...{ store: memoryStore(), handlers: { new_alarm: () => never() } },
+      store: memoryStore(),
+      handlers: { new_alarm: () => never() },
       driver: { extends: "message", receive },
     });
     void run(watchedMessage(await alarmJob("a"), []));

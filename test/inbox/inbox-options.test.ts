@@ -13,16 +13,24 @@ import { memoryStore, type ConfigurationError } from "../../src/index.js";
 const nothing = () => Promise.resolve(undefined as never);
 const boss = pgBossStub();
 const queue = {
-  ...{ name: "q", add: nothing, getJob: nothing, getJobState: nothing },
-  ...{ getJobs: nothing, getJobCounts: nothing },
+  name: "q",
+  add: nothing,
+  getJob: nothing,
+  getJobState: nothing,
+  getJobs: nothing,
+  getJobCounts: nothing,
 };
 const worker = { Worker, queueName: "q", workerOptions: {} };
 
 const jetstream = { publish: nothing, jetstreamManager: nothing };
 const nats = { connection: { flush: nothing }, jetstream };
 const client = {
-  ...{ sendMessage: nothing, receiveMessage: nothing, changeMessageVisibility: nothing },
-  ...{ deleteMessage: nothing, getQueueAttributes: nothing, send: nothing },
+  sendMessage: nothing,
+  receiveMessage: nothing,
+  changeMessageVisibility: nothing,
+  deleteMessage: nothing,
+  getQueueAttributes: nothing,
+  send: nothing,
 };
 const queueUrl = "https://sqs.eu-central-1.amazonaws.com/123456789012/q";
 const sqs = { client, queueUrl };

@@ -78,14 +78,18 @@ describe("the run of a job", () => {
       end: () => undefined,
     };
     const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, logger: false, telemetry, now: () => NOW_MS },
+      secret: TEST_SECRET,
+      logger: false,
+      telemetry,
+      now: () => NOW_MS,
       handlers: inbox({ telemetry, driver: { put: (one) => Promise.resolve(jobs.push(one)) } }),
     });
     const seen: unknown[] = [];
     const work = calledWorker({
       handlers: { new_alarm: (_, { recovered }) => void seen.push(recovered) },
       onJob: ({ recovered }) => seen.push(recovered),
-      ...{ telemetry, logger: false },
+      telemetry,
+      logger: false,
     });
     await recoverDelivery(receiver, { ...alarmJob, id: "lost" });
     await receiver.receive(await delivery());
@@ -96,17 +100,13 @@ describe("the run of a job", () => {
     expect(seen).toEqual([true, true, undefined, undefined, undefined, undefined]);
     const kinds = works.map((one) => [one.kind, "recovered" in one && one.recovered]);
     expect(kinds).toEqual([
-      ...[
-        ["delivery", true],
-        ["send", true],
-        ["delivery", false],
-        ["send", false],
-      ],
-      ...[
-        ["job", true],
-        ["job", false],
-        ["job", false],
-      ],
+      ["delivery", true],
+      ["send", true],
+      ["delivery", false],
+      ["send", false],
+      ["job", true],
+      ["job", false],
+      ["job", false],
     ]);
   });
 

@@ -117,7 +117,9 @@ describeNats("NATS", () => {
     const driver = natsQueue({ connection, jetstream: jetstream(connection) });
     const handled = deferred<undefined>();
     const worker = inboxConsume({
-      ...{ driver, store: memoryStore(), logger: false },
+      driver,
+      store: memoryStore(),
+      logger: false,
       handlers: { new_alarm: () => handled.resolve(undefined) },
     });
     await driver.put(await alarmJob(), undefined);

@@ -16,7 +16,10 @@ async function deliver(enqueue: QueueProducer) {
   const { lines, logger } = watchedLog();
   const reports: unknown[] = [];
   const receiver = createWebhookReceiver({
-    ...{ secret, logger, now: () => NOW_MS, handlers: inbox({ driver: enqueue }) },
+    secret,
+    logger,
+    now: () => NOW_MS,
+    handlers: inbox({ driver: enqueue }),
     onOutcome: (report) => reports.push(report),
   });
   const body = JSON.stringify({ alarm: canaryAlarm() });
@@ -60,7 +63,9 @@ describe("an error of the user's own enqueue", () => {
       "an error with parts of the body in every field",
       (job) =>
         Object.assign(new Error(job.body), {
-          ...{ name: CANARIES.iban, code: CANARIES.iban, stack: job.body },
+          name: CANARIES.iban,
+          code: CANARIES.iban,
+          stack: job.body,
         }),
       "could not be put into the queue",
     ],

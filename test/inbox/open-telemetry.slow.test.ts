@@ -49,7 +49,9 @@ describeEachEngine((engine, name) => {
     const telemetry = telemetryOf();
     const queue = await engine().open("linked");
     const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, logger: false, telemetry },
+      secret: TEST_SECRET,
+      logger: false,
+      telemetry,
       handlers: inbox({ driver: queue.enqueue, telemetry }),
     });
     const server = sdk.tracer.startSpan("POST");
@@ -149,7 +151,8 @@ it("a queue whose engine does not answer has no age, and the other metrics are e
 async function throughQueue(telemetry: WebhookTelemetry, options: { fails?: boolean } = {}) {
   const jobs: object[] = [];
   const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, logger: false },
+    secret: TEST_SECRET,
+    logger: false,
     handlers: inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) }, telemetry }),
   });
   await receiver.receive(await alarmDelivery(1));

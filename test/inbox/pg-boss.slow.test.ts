@@ -23,8 +23,11 @@ describeOnPgBoss("pg-boss", (engine) => {
     await inboxReceiver(driver).receive(await alarmDelivery(1, UUID));
     const [job] = await engine().boss.findJobs("settings", { key: UUID });
     expect(job).toMatchObject({
-      ...{ retryLimit: 2_000_000, retryDelay: 10, retryBackoff: false },
-      ...{ heartbeatSeconds: 60, expireInSeconds: 86_400 },
+      retryLimit: 2_000_000,
+      retryDelay: 10,
+      retryBackoff: false,
+      heartbeatSeconds: 60,
+      expireInSeconds: 86_400,
     });
     const keptMs = Number(job?.keepUntil) - Date.now();
     expect(Math.round(keptMs / 86_400_000)).toBe(365);

@@ -37,7 +37,10 @@ describeRabbitmq("RabbitMQ", () => {
     const { driver, kill } = newClient();
     const { driver: other } = newClient();
     return {
-      ...{ driver, otherClient: other, kill, newClient },
+      driver,
+      otherClient: other,
+      kill,
+      newClient,
       async putStrange() {
         const connection = await amqplib.connect(server().url);
         const channel = await connection.createConfirmChannel();
@@ -113,7 +116,11 @@ describeRabbitmq("RabbitMQ", () => {
     const driver = refusing((queue) => isFull && queue.endsWith(".dead"));
     const seen: string[] = [];
     const { stop } = inboxConsume({
-      ...{ driver, store: memoryStore(), concurrency: 1, retryLimit: 0, logger: false },
+      driver,
+      store: memoryStore(),
+      concurrency: 1,
+      retryLimit: 0,
+      logger: false,
       handlers: {
         new_alarm(_, { id }) {
           seen.push(id);
@@ -138,7 +145,10 @@ describeRabbitmq("RabbitMQ", () => {
     const admin = await amqplib.connect(server().url);
     const channel = await admin.createChannel();
     const { stop } = inboxConsume({
-      ...{ driver, store: memoryStore(), retryLimit: 0, logger: false },
+      driver,
+      store: memoryStore(),
+      retryLimit: 0,
+      logger: false,
       handlers: {
         async new_alarm() {
           await channel.deleteQueue(`${queueName}.dead`);
@@ -163,7 +173,11 @@ describeRabbitmq("RabbitMQ", () => {
     const driver = refusing(() => isFull);
     const handlers = { new_alarm: () => Promise.reject(new Error("x")) };
     const { stop } = inboxConsume({
-      ...{ driver, store: memoryStore(), retryLimit: 0, logger: false, handlers },
+      driver,
+      store: memoryStore(),
+      retryLimit: 0,
+      logger: false,
+      handlers,
     });
     for (const id of ["a", "b", "c"]) await driver.put(await alarmJob(id), undefined);
     const dead = async () => (await driver.list()).map(({ id }) => id).sort();

@@ -44,7 +44,8 @@ describe.each([
             const attribute = { DataType: "String", StringValue } as const;
             const fifo = { MessageGroupId: String(n), MessageDeduplicationId: String(n) };
             const input = {
-              ...{ QueueUrl: queues.queueUrl, MessageBody: "junk" },
+              QueueUrl: queues.queueUrl,
+              MessageBody: "junk",
               MessageAttributes: { FailedRuns: attribute, DelayMs: attribute, PutAt: attribute },
             };
             await client.sendMessage(isFifo ? { ...input, ...fifo } : input, {

@@ -225,7 +225,9 @@ it("a delivery with characters that SQS refuses comes out as it was", async () =
   const { queueUrl } = makeQueues();
   const driver = sqsQueue({ client, queueUrl });
   const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, maxBodyBytes: 100_000, handlers: inbox({ driver }) },
+    secret: TEST_SECRET,
+    maxBodyBytes: 100_000,
+    handlers: inbox({ driver }),
     logger: false,
   });
   const text = "\uFFFE and \uFFFF";

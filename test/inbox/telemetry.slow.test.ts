@@ -30,7 +30,9 @@ describeEachEngine((engine) => {
     const queue = await engine().open("traced");
     const { works, ended, telemetry } = tracer();
     const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, logger: false, telemetry },
+      secret: TEST_SECRET,
+      logger: false,
+      telemetry,
       handlers: inbox({ driver: queue.enqueue, telemetry }),
     });
     const delivery = await alarmDelivery(1);
@@ -52,7 +54,9 @@ describeEachEngine((engine) => {
 it("a write that fails is reported to telemetry, and to the gateway as before", async () => {
   const { ended, telemetry } = tracer();
   const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, logger: false, telemetry },
+    secret: TEST_SECRET,
+    logger: false,
+    telemetry,
     handlers: inbox({ driver: { put: () => Promise.reject(new Error("made up")) }, telemetry }),
   });
   expect((await receiver.receive(await alarmDelivery(1))).outcome).toBe("handler_failed");
@@ -74,7 +78,8 @@ it.each([
     end: () => undefined,
   };
   const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, logger: false },
+    secret: TEST_SECRET,
+    logger: false,
     handlers: inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) }, telemetry }),
   });
   await receiver.receive(await alarmDelivery(1));
@@ -86,7 +91,8 @@ it("a worker gives its telemetry the carrier of a job only if it is well-formed"
   const { works, telemetry } = tracer();
   const jobs: object[] = [];
   const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, logger: false },
+    secret: TEST_SECRET,
+    logger: false,
     handlers: inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) } }),
   });
   await receiver.receive(await alarmDelivery(1));

@@ -15,7 +15,13 @@ import { answerTo, idsOf, ledgerReceiver } from "../support/testing/run-suite.js
 /** A case that takes so many turns of the event loop. */
 function caseOf(id: string, runsAlone: boolean, turns: number): ConformanceCase {
   return {
-    ...{ id, level: "must", group: "acceptance", title: id, why: "w", fix: "f", runsAlone },
+    id,
+    level: "must",
+    group: "acceptance",
+    title: id,
+    why: "w",
+    fix: "f",
+    runsAlone,
     async run() {
       for (let left = turns; left > 0; left--) await turn();
       return { result: "passed", exchanges: [] };

@@ -27,10 +27,15 @@ describe.concurrent("receiverConformance", () => {
     [
       "remembers no ids",
       [
-        ...["duplicate_handled_once", "retry_with_new_signature", "duplicate_by_id_alone"],
-        ...["duplicate_after_others", "concurrent_duplicates_handled_once"],
-        ...["retries_at_once_after_failure", "late_handler_counts"],
-        ...["hang_up", "refusal_forgets_nothing"],
+        "duplicate_handled_once",
+        "retry_with_new_signature",
+        "duplicate_by_id_alone",
+        "duplicate_after_others",
+        "concurrent_duplicates_handled_once",
+        "retries_at_once_after_failure",
+        "late_handler_counts",
+        "hang_up",
+        "refusal_forgets_nothing",
       ],
     ],
     [

@@ -5,18 +5,23 @@ import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request
 
 /** Pieces of the input. A finding that quoted a part of it would contain one of these. */
 const CANARIES = [
-  ...["Q2FuYXJ5", "whsec_Q2", "rotated", "of_the_other"],
-  ...[
-    "canary",
-    "Ålarm",
-    "\\u00c5larm",
-    "shop.example",
-    "Åsa",
-    "email_hacked",
-    "12345678901234567890",
-  ],
-  ...[ID.slice(0, 8), ID.toUpperCase().slice(0, 8), TIMESTAMP, macOf().toString("hex").slice(0, 8)],
-  ...[macOf().toString("base64").slice(0, 8), Buffer.from(SECRET).toString("base64").slice(0, 8)],
+  "Q2FuYXJ5",
+  "whsec_Q2",
+  "rotated",
+  "of_the_other",
+  "canary",
+  "Ålarm",
+  "\\u00c5larm",
+  "shop.example",
+  "Åsa",
+  "email_hacked",
+  "12345678901234567890",
+  ID.slice(0, 8),
+  ID.toUpperCase().slice(0, 8),
+  TIMESTAMP,
+  macOf().toString("hex").slice(0, 8),
+  macOf().toString("base64").slice(0, 8),
+  Buffer.from(SECRET).toString("base64").slice(0, 8),
 ];
 
 function leaksOf(diagnosis: SignatureDiagnosis): string[] {

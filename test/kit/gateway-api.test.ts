@@ -41,8 +41,12 @@ async function call(
 }
 
 const fields = {
-  ...{ ...hook, url: "https://partner.example/", secret: "a-secret-of-the-desk" },
-  ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
+  ...hook,
+  url: "https://partner.example/",
+  secret: "a-secret-of-the-desk",
+  is_active: true,
+  skip_ssl_verification: false,
+  enable_requests_history: true,
 };
 
 describe("the two formats", () => {
@@ -52,9 +56,15 @@ describe("the two formats", () => {
     expect(created.status).toBe(201);
     expect(created.json).toEqual({
       data: {
-        ...{ id: 1, ...hook, url: "https://partner.example/", has_secret: true, is_active: true },
-        ...{ skip_ssl_verification: false, enable_requests_history: true },
-        ...{ created_at: "2025-10-09T08:53:20Z", updated_at: "2025-10-09T08:53:20Z" },
+        id: 1,
+        ...hook,
+        url: "https://partner.example/",
+        has_secret: true,
+        is_active: true,
+        skip_ssl_verification: false,
+        enable_requests_history: true,
+        created_at: "2025-10-09T08:53:20Z",
+        updated_at: "2025-10-09T08:53:20Z",
       },
     });
     const taken = await call(api, "POST", "webhook", { ...fields, title: "" });
@@ -255,7 +265,12 @@ describe("a wrong call", () => {
     expect(status).toBe(422);
     const { details } = (json?.["error"] ?? {}) as { details: { field: string }[] };
     expect(details.map(({ field }) => field)).toEqual([
-      ...["title", "url", "type", "secret", "is_active", "skip_ssl_verification"],
+      "title",
+      "url",
+      "type",
+      "secret",
+      "is_active",
+      "skip_ssl_verification",
       "enable_requests_history",
     ]);
     const api = apiOf();

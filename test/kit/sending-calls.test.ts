@@ -67,7 +67,9 @@ describe("the Response of a function", () => {
     });
     const { status, body, isCut } = await send(() => new Response(endless, { status: 201 }));
     expect({ status, length: body.length, isCut }).toEqual({
-      ...{ status: 201, length: 65_536, isCut: true },
+      status: 201,
+      length: 65_536,
+      isCut: true,
     });
     expect(pulls).toBeLessThan(20);
     expect(isCancelled).toBe(true);
@@ -95,7 +97,8 @@ describe("the Response of a function", () => {
     });
     await expect(send(() => new Response(failing))).rejects.toThrow("half way");
     expect(await send(() => new Response(null, { status: 204 }))).toMatchObject({
-      ...{ status: 204, body: "" },
+      status: 204,
+      body: "",
     });
   });
 });

@@ -114,7 +114,9 @@ describe("stale connections", () => {
       body: Buffer.from("x"),
     };
     const fixtures = Array.from({ length: 10 }, (_, at) => ({
-      ...{ ...fixture, name: String(at), expect: { status: 200 } },
+      ...fixture,
+      name: String(at),
+      expect: { status: 200 },
     }));
     expect(await replayFixtures(url, fixtures)).toMatchObject({ asExpected: 10, different: 0 });
   });

@@ -154,7 +154,12 @@ test("the API sends a sample, the same again, a new one like it, and an edited o
   });
   expect(await sent({ sample: "DATA_DELETED" })).toMatchObject({ type: "delete_my_data_event" });
   expect(outcomes()).toEqual([
-    ...["handled", "duplicate", "handled", "handled", "signature_mismatch", "handled"],
+    "handled",
+    "duplicate",
+    "handled",
+    "handled",
+    "signature_mismatch",
+    "handled",
   ]);
   await call(listener, "send", { failNext: 1 });
   expect(await sent({ again: 1 })).toMatchObject({ outcome: "failed_on_request", status: 500 });

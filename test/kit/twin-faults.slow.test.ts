@@ -67,8 +67,10 @@ describe("10 000 deliveries to a flaky receiver", () => {
     });
     const rate = 0.1;
     const faults = {
-      ...{ duplicateRate: rate, concurrentDuplicateRate: rate },
-      ...{ networkErrorRate: rate, lostAnswerRate: rate },
+      duplicateRate: rate,
+      concurrentDuplicateRate: rate,
+      networkErrorRate: rate,
+      lostAnswerRate: rate,
     };
     const twin = twinFor({ target: receiver, faults, timeoutMs: 30_000 }, clock);
     const report = await twin.deliverMany(events(1_000), { concurrency: 100 });

@@ -20,7 +20,10 @@ const SPEED = 72_000;
 
 function twinTo(target: string, options: CommonTwinOptions = {}) {
   const twin = createGatewayTwin({
-    ...{ target, secret, seed: 1, clock: createScaledClock(SPEED) },
+    target,
+    secret,
+    seed: 1,
+    clock: createScaledClock(SPEED),
     ...options,
   });
   onTestFinished(twin.close);
@@ -91,7 +94,9 @@ describe("over HTTP, in scaled time", () => {
     const { end, attempts } = await twinTo(url).deliver(event);
     expect(end).toBe("acknowledged");
     expect(attempts.map(({ result }) => result)).toEqual([
-      ...["network_error", "network_error", "acknowledged"],
+      "network_error",
+      "network_error",
+      "acknowledged",
     ]);
   });
 

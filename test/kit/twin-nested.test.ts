@@ -12,11 +12,14 @@ describe("a handler that waits for another twin on its clock", () => {
     const clock = createVirtualClock({ startMs: 0 });
     let requests = 0;
     const inner = createGatewayTwin({
-      ...{ secret, clock, retry: { factor: 1 } },
+      secret,
+      clock,
+      retry: { factor: 1 },
       target: () => new Response(null, { status: ++requests < 3 ? 503 : 200 }),
     });
     const outer = createGatewayTwin({
-      ...{ secret, clock },
+      secret,
+      clock,
       target: async () => {
         await inner.deliver(event);
         return new Response();
@@ -37,7 +40,8 @@ describe("a handler that waits for another twin on its clock", () => {
     };
     const inner = createGatewayTwin({ secret, clock, target });
     const outer = createGatewayTwin({
-      ...{ secret, clock },
+      secret,
+      clock,
       target: async () => {
         const { attempts } = await inner.deliver(event);
         // The other twin's timers have fired as well.

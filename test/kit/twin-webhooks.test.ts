@@ -88,7 +88,10 @@ describe("a delivery", () => {
     await twin.deliver({ type: "new_alarm", body: bytes });
 
     expect(arrivals.map(({ headers }) => headers.get("x-webhook-type"))).toEqual([
-      ...["new_alarm", "delete_my_data_event", "new_type", "new_alarm"],
+      "new_alarm",
+      "delete_my_data_event",
+      "new_type",
+      "new_alarm",
     ]);
     expect(arrivals.map(({ body }) => body).slice(0, 3)).toEqual([
       JSON.stringify({ alarm: alarm() }),
@@ -116,7 +119,9 @@ describe("a delivery", () => {
     const attempts: TwinAttempt[] = [];
     const deliveries: TwinDelivery[] = [];
     const twin = createGatewayTwin({
-      ...{ target, secret, clock },
+      target,
+      secret,
+      clock,
       onAttempt: (attempt) => {
         attempts.push(attempt);
         throw new Error("no");

@@ -42,7 +42,8 @@ describe("a probe", () => {
     expect(await probe(secret)).toEqual({ result: "accepted", status: 409, outcome: "stale" });
     expect(await probe(secret, "delete_my_data_event")).toMatchObject({ result: "accepted" });
     expect(await probe("a-secret-that-is-unknown")).toMatchObject({
-      ...{ result: "refused", outcome: "signature_mismatch" },
+      result: "refused",
+      outcome: "signature_mismatch",
     });
     expect(handled).toEqual([]);
     expect(reports.map(({ outcome }) => outcome)).toEqual(["stale", "stale", "signature_mismatch"]);
@@ -60,12 +61,15 @@ describe("a probe", () => {
       },
       store: {
         claim: () => (calls.push("claim"), { state: "completed" }),
-        ...{ renew: () => true, complete: () => undefined, release: () => undefined },
+        renew: () => true,
+        complete: () => undefined,
+        release: () => undefined,
       },
     });
     for (const type of ["new_alarm", "delete_my_data_event"] as const) {
       expect(await probeReceiver(url, { secret, type })).toMatchObject({
-        ...{ result: "accepted", outcome: "type_mismatch" },
+        result: "accepted",
+        outcome: "type_mismatch",
       });
     }
     expect([...calls, ...handled]).toEqual([]);
@@ -113,8 +117,13 @@ describe("register", () => {
     const webhooks = await client.webhooks.list();
     expect(webhooks).toMatchObject(
       ["new_alarm", "delete_my_data_event"].map((type) => ({
-        ...{ type, url, has_secret: true, is_active: true, skip_ssl_verification: false },
-        ...{ enable_requests_history: true, title: `identity-gateway-webhooks ${type}` },
+        type,
+        url,
+        has_secret: true,
+        is_active: true,
+        skip_ssl_verification: false,
+        enable_requests_history: true,
+        title: `identity-gateway-webhooks ${type}`,
       })),
     );
     const again = await registerWebhooks(client, { url: `${url}?`.slice(0, -1), secret, ...quick });
@@ -133,11 +142,12 @@ describe("register", () => {
     expect(down).toEqual({ result: "unreachable", status: undefined });
     const wrong = await registerWebhooks(client, { url: other.url, secret, ...quick, waitMs: 0 });
     expect(wrong).toMatchObject({
-      ...{ result: "secret_not_accepted" },
+      result: "secret_not_accepted",
       proof: { result: "not_accepted", refusal: { url: other.url, result: "refused" } },
     });
     expect(await registerWebhooks(client, { url: any.url, secret, ...quick })).toMatchObject({
-      ...{ result: "secret_not_accepted", proof: { result: "accepts_any" } },
+      result: "secret_not_accepted",
+      proof: { result: "accepts_any" },
     });
     expect(await client.webhooks.list()).toEqual([]);
   });
@@ -176,7 +186,9 @@ describe("register", () => {
       const { url } = await desk.receiver({ secret });
       const registered = await registerWebhooks(client, { url, secret, ...quick });
       expect(registered).toMatchObject({
-        ...{ result: "registered", existing: [], findings: [] },
+        result: "registered",
+        existing: [],
+        findings: [],
         created: [{ type: "new_alarm" }, { type: "delete_my_data_event" }],
       });
       expect(posts).toEqual(["new_alarm", "delete_my_data_event"]);
@@ -200,7 +212,8 @@ describe("register", () => {
     }, true);
     const { url } = await desk.receiver({ secret });
     expect(await registerWebhooks(repeated.client, { url, secret, ...quick })).toMatchObject({
-      ...{ result: "registered", existing: [{ type: "new_alarm" }] },
+      result: "registered",
+      existing: [{ type: "new_alarm" }],
       created: [{ type: "delete_my_data_event" }],
     });
     expect(repeated.posts).toEqual(["new_alarm", "new_alarm", "delete_my_data_event"]);
@@ -211,7 +224,8 @@ describe("register", () => {
     const { client, posts } = await answeringPost(conflict, false);
     const { url } = await desk.receiver({ secret });
     await expect(registerWebhooks(client, { url, secret, ...quick })).rejects.toMatchObject({
-      ...{ name: "ManagementError", code: "conflict" },
+      name: "ManagementError",
+      code: "conflict",
     });
     expect(posts).toEqual(["new_alarm"]);
   });
@@ -220,7 +234,8 @@ describe("register", () => {
     const { client, posts } = await answeringPost(() => new Response(null, { status: 201 }), false);
     const { url } = await desk.receiver({ secret });
     await expect(registerWebhooks(client, { url, secret, ...quick })).rejects.toMatchObject({
-      ...{ name: "ManagementError", code: "unexpected_answer" },
+      name: "ManagementError",
+      code: "unexpected_answer",
     });
     expect(posts).toEqual(["new_alarm"]);
   });
@@ -236,7 +251,8 @@ describe("register", () => {
       fetch: api.fetch,
     });
     const dropping = createManagementClient({
-      ...{ baseUrl: "https://desk.example", token },
+      baseUrl: "https://desk.example",
+      token,
       fetch: (to, init) => {
         const body = JSON.parse((init.body as string | undefined) ?? "null") as object | null;
         const kept = body === null ? undefined : JSON.stringify({ ...body, secret: undefined });
@@ -248,10 +264,8 @@ describe("register", () => {
     if (result.result !== "registered") throw new Error(result.result);
     expect(result.created).toHaveLength(1);
     expect(result.findings.map(({ code, webhookId }) => [code, webhookId])).toEqual([
-      ...[
-        ["no_secret", "2"],
-        ["second_webhook", "1"],
-      ],
+      ["no_secret", "2"],
+      ["second_webhook", "1"],
     ]);
   });
 
@@ -314,7 +328,10 @@ describe("check", () => {
     const old = await desk.receiver({ secret });
     const [alarms, events] = await client.webhooks.list();
     const second = await client.webhooks.create({
-      ...{ title: "old", url: old.url, type: "new_alarm", secret },
+      title: "old",
+      url: old.url,
+      type: "new_alarm",
+      secret,
     });
     expect(await codesOf(setUp)).toEqual(["second_webhook new_alarm"]);
     await client.webhooks.update(alarms?.id ?? "", { is_active: false, secret });
@@ -325,7 +342,8 @@ describe("check", () => {
     expect(await codesOf(setUp)).toEqual(["missing_webhook new_alarm"]);
     expect(events?.url).toBe(url);
     expect(await codesOf(setUp, { types: ["new_alarm"] })).toEqual([
-      ...["missing_webhook new_alarm", "unexpected_type delete_my_data_event"],
+      "missing_webhook new_alarm",
+      "unexpected_type delete_my_data_event",
     ]);
   });
 
@@ -347,7 +365,9 @@ describe("check", () => {
     const types = ["new_alarm"] as const;
     expect(await codesOf({ client, url: any.url }, { types })).toContain("accepts_any_secret");
     expect(await codesOf({ client, url: foreign.url }, { types })).toEqual([
-      ...["other_url new_alarm", "receiver_refuses_get", "receiver_unclear"],
+      "other_url new_alarm",
+      "receiver_refuses_get",
+      "receiver_unclear",
     ]);
     const { findings } = await checkWebhooks(client, { url: foreign.url, secret });
     const { fix } = findings.find(({ code }) => code === "receiver_unclear") ?? {};
@@ -368,7 +388,9 @@ describe("check", () => {
     const { client } = scriptedClient([{ status: 404, text: "<h1>Not Found</h1>" }]);
     const { url } = await desk.receiver({ secret });
     await expect(checkWebhooks(client, { url })).rejects.toMatchObject({
-      ...{ name: "ManagementError", code: "unexpected_answer", status: 404 },
+      name: "ManagementError",
+      code: "unexpected_answer",
+      status: 404,
     });
   });
 });

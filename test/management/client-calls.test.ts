@@ -24,7 +24,10 @@ describe("the token", () => {
     expect(await client.webhooks.list()).toEqual([]);
     expect((await failure(client.webhooks.list())).code).toBe("unauthorized");
     expect(seen.map(({ headers }) => headers.get("authorization"))).toEqual([
-      ...["Bearer token-1", "Bearer token-1", "Bearer token-2", "Bearer token-2"],
+      "Bearer token-1",
+      "Bearer token-1",
+      "Bearer token-2",
+      "Bearer token-2",
       "Bearer token-3",
     ]);
   });
@@ -142,7 +145,8 @@ describe("a retry", () => {
   test("is not made when the gateway asks for more than a minute, and the error says how long", async () => {
     const { client, seen } = scriptedClient([{ status: 429, headers: { "retry-after": "3600" } }]);
     await expect(client.webhooks.list()).rejects.toMatchObject({
-      ...{ code: "throttled", retryAfterMs: 3_600_000 },
+      code: "throttled",
+      retryAfterMs: 3_600_000,
     });
     expect(seen).toHaveLength(1);
   });
@@ -196,7 +200,8 @@ describe("a call that ends early", () => {
 
 describe("an update", () => {
   const answers = (before: object, after: object) => [
-    ...[{ json: webhookRecord(before as Record<string, unknown>) }, {}],
+    { json: webhookRecord(before as Record<string, unknown>) },
+    {},
     { json: webhookRecord({ ...before, ...after }) },
   ];
 
@@ -205,8 +210,12 @@ describe("an update", () => {
     const { client, seen } = scriptedClient(answers(before, { title: "new" }));
     expect((await client.webhooks.update(7, { title: "new" })).title).toBe("new");
     expect(seen[1]?.body).toEqual({
-      ...{ title: "new", url: "https://partner.example/webhooks", type: "new_alarm" },
-      ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
+      title: "new",
+      url: "https://partner.example/webhooks",
+      type: "new_alarm",
+      is_active: true,
+      skip_ssl_verification: false,
+      enable_requests_history: true,
       region: "eu",
     });
   });
@@ -279,7 +288,9 @@ test("an answer of more than 64 MiB is refused before its end", async () => {
       }),
     );
   const client = createManagementClient({
-    ...{ baseUrl, token: TOKEN, fetch: () => Promise.resolve(endless()) },
+    baseUrl,
+    token: TOKEN,
+    fetch: () => Promise.resolve(endless()),
   });
   await expect(client.webhooks.get(7)).rejects.toMatchObject({ code: "unexpected_answer" });
   expect(pulled).toBeLessThan(80);
@@ -289,8 +300,13 @@ test("no error holds the token, a secret or a password, however the gateway or f
   const secret = `${CANARIES.secret}<&">\u00e9`;
   const escaped = Array.from(secret, (char) => char.charCodeAt(0).toString(16).padStart(4, "0"));
   const quotes = [
-    ...[secret, encodeURIComponent(secret), JSON.stringify(secret), secret.slice(0, 12)],
-    ...[secret.toUpperCase(), Buffer.from(secret).toString("base64"), `\\u${escaped.join("\\u")}`],
+    secret,
+    encodeURIComponent(secret),
+    JSON.stringify(secret),
+    secret.slice(0, 12),
+    secret.toUpperCase(),
+    Buffer.from(secret).toString("base64"),
+    `\\u${escaped.join("\\u")}`,
     `&#x${escaped.join(";&#x")};`,
     secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;"),
   ];

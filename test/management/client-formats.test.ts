@@ -33,12 +33,17 @@ describe("a call", () => {
   test("that creates a webhook sends the default for a field that is undefined", async () => {
     const { client, seen } = scriptedClient([{ json: webhookRecord() }]);
     await client.webhooks.create({
-      ...{ title: "alarms", url: "https://partner.example/", type: "new_alarm" },
-      ...{ is_active: undefined, skip_ssl_verification: undefined },
+      title: "alarms",
+      url: "https://partner.example/",
+      type: "new_alarm",
+      is_active: undefined,
+      skip_ssl_verification: undefined,
       enable_requests_history: undefined,
     });
     expect(seen[0]?.body).toMatchObject({
-      ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
+      is_active: true,
+      skip_ssl_verification: false,
+      enable_requests_history: true,
     });
   });
 
@@ -49,10 +54,15 @@ describe("a call", () => {
 
   test("names each of the seven routes", async () => {
     const { client, seen } = scriptedClient([
-      ...[{ json: webhookRecord() }, { json: [] }, { json: webhookRecord() }],
-      ...[{ json: webhookRecord({ has_secret: false }) }, {}],
-      ...[{ json: webhookRecord({ has_secret: false }) }, { status: 204 }],
-      ...[{ json: [{ any: 1 }] }, { json: { data: { any: 1 } } }],
+      { json: webhookRecord() },
+      { json: [] },
+      { json: webhookRecord() },
+      { json: webhookRecord({ has_secret: false }) },
+      {},
+      { json: webhookRecord({ has_secret: false }) },
+      { status: 204 },
+      { json: [{ any: 1 }] },
+      { json: { data: { any: 1 } } },
     ]);
     const { title, url } = webhookRecord() as { title: string; url: string };
     await client.webhooks.create({ title, url, type: "new_alarm" });
@@ -63,13 +73,22 @@ describe("a call", () => {
     expect(await client.attempts.list(7)).toEqual([{ any: 1 }]);
     expect(await client.attempts.get(7, "a/b")).toEqual({ any: 1 });
     expect(seen.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      ...["POST /api/v1/webhook", "GET /api/v1/webhooks", "GET /api/v1/webhook/7"],
-      ...["GET /api/v1/webhook/7", "PUT /api/v1/webhook/7", "GET /api/v1/webhook/7"],
-      ...["DELETE /api/v1/webhook/7", "GET /api/v1/webhook/7/requests"],
+      "POST /api/v1/webhook",
+      "GET /api/v1/webhooks",
+      "GET /api/v1/webhook/7",
+      "GET /api/v1/webhook/7",
+      "PUT /api/v1/webhook/7",
+      "GET /api/v1/webhook/7",
+      "DELETE /api/v1/webhook/7",
+      "GET /api/v1/webhook/7/requests",
       "GET /api/v1/webhook/7/requests/a%2Fb",
     ]);
     expect(seen[0]?.body).toEqual({
-      ...{ title, url, type: "new_alarm", is_active: true, skip_ssl_verification: false },
+      title,
+      url,
+      type: "new_alarm",
+      is_active: true,
+      skip_ssl_verification: false,
       enable_requests_history: true,
     });
   });
@@ -159,7 +178,8 @@ describe("a list", () => {
       const { client, seen } = scriptedClient([{ json: [] }], { nextPage: () => next.shift() });
       expect(await client.attempts.list(7)).toEqual([]);
       expect(seen.map(({ path }) => path)).toEqual([
-        ...["/api/v1/webhook/7/requests", "/api/v1/webhook/7/requests?page=2"],
+        "/api/v1/webhook/7/requests",
+        "/api/v1/webhook/7/requests?page=2",
       ]);
     },
   );
@@ -260,8 +280,15 @@ test("an error names the route of a list that is none, of a webhook that is none
 
 test("an error in a shape of its own says nothing, and breaks nothing", async () => {
   const bodies = [
-    ...[null, "text", [], { error: {} }, { error: { details: "x" } }, { errors: [1, {}] }],
-    ...[{ errors: { url: 1 } }, { errors: "x" }, { error: { details: [null, { issue: "a" }] } }],
+    null,
+    "text",
+    [],
+    { error: {} },
+    { error: { details: "x" } },
+    { errors: [1, {}] },
+    { errors: { url: 1 } },
+    { errors: "x" },
+    { error: { details: [null, { issue: "a" }] } },
   ];
   for (const json of bodies) {
     const { client } = scriptedClient([{ status: 422, json }]);
@@ -292,11 +319,13 @@ describe("the login", () => {
     const credentials = { email: "partner@example.com", password: "pass-word-1" };
     const session = await crmLogin({ baseUrl, credentials, keepLogged: true, fetch });
     expect(session).toEqual({
-      ...{ token: TOKEN, expiresInSeconds: 3600 },
+      token: TOKEN,
+      expiresInSeconds: 3600,
       expiresAt: new Date("2026-10-09T11:00:00Z"),
     });
     expect(seen[0]).toMatchObject({
-      ...{ method: "POST", path: "/api/v1/crm/auth/login" },
+      method: "POST",
+      path: "/api/v1/crm/auth/login",
       body: { ...credentials, keep_logged: true },
     });
     expect(seen[0]?.headers.has("authorization")).toBe(false);
@@ -316,7 +345,9 @@ describe("the login", () => {
       json: { data: { token: "x", expires_at: "soon" } },
     });
     expect(await crmLogin({ baseUrl, credentials, fetch: plain })).toEqual({
-      ...{ token: "x", expiresAt: undefined, expiresInSeconds: undefined },
+      token: "x",
+      expiresAt: undefined,
+      expiresInSeconds: undefined,
     });
     const { fetch: none } = scriptedGateway({ json: {} });
     const error = await failure(crmLogin({ baseUrl, credentials, fetch: none }));

@@ -43,8 +43,12 @@ test("whatever the gateway answers, a call resolves or rejects with a Management
       const { webhooks, attempts } = client;
       const fetch = () => Promise.resolve(new Response("{}", { status: 409 }));
       const calls = [
-        ...[webhooks.list(), webhooks.get(1), webhooks.update(1, { title: "a" })],
-        ...[webhooks.delete(1), attempts.list(1), attempts.get(1, 1)],
+        webhooks.list(),
+        webhooks.get(1),
+        webhooks.update(1, { title: "a" }),
+        webhooks.delete(1),
+        attempts.list(1),
+        attempts.get(1, 1),
         checkWebhooks(client, { url: "https://partner.example/", fetch }),
       ];
       for (const ended of await Promise.allSettled<unknown>(calls)) {

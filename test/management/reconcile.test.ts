@@ -29,7 +29,8 @@ test("of 1 000 deliveries, 40 of which a firewall refused for good, 40 are found
   const BLOCKED = 40;
   const { api, client } = await desk.gateway();
   const { receiver, handled, reports } = await desk.receiver({
-    ...{ secret, store: memoryStore() },
+    secret,
+    store: memoryStore(),
   });
   const handle = nodeHandler(receiver);
   let posts = 0;
@@ -96,7 +97,8 @@ test("of 200 deliveries, 36 of which a proxy acknowledged in place of the receiv
   const { api, client } = await desk.gateway();
   const known: string[] = [];
   const { receiver } = await desk.receiver({
-    ...{ secret, store: memoryStore() },
+    secret,
+    store: memoryStore(),
     handlers: { new_alarm: (_alarm, { id }) => void known.push(id) },
   });
   const handle = nodeHandler(receiver);
@@ -149,7 +151,9 @@ test("an acknowledged id that the store has forgotten, or that is younger than i
   expect(report.missing.map(({ deliveryId }) => deliveryId)).toEqual(["unknown"]);
   expect(report.acknowledged).toEqual({ compared: 2, unhandled: 0, forgotten: 1, later: 1 });
   const short = createWebhookReceiver({
-    ...{ secret, retentionMs: 72 * 3_600_000, handlers: { new_alarm: () => undefined } },
+    secret,
+    retentionMs: 72 * 3_600_000,
+    handlers: { new_alarm: () => undefined },
   });
   const forgetful = await reconcileRecords(records, { isCompleted, completedAt, receiver: short });
   expect(forgetful).toMatchObject({ missing: [], acknowledged: { forgotten: 2 } });
@@ -175,7 +179,8 @@ describe("reconcile", () => {
       { nextPage: (body) => ((body as { more?: boolean }).more === true ? "?page=2" : undefined) },
     );
     const report = await reconcileDeliveries(client, {
-      ...{ since, readAttempt: attemptReader({ ...paths, attemptId: "request.id" }) },
+      since,
+      readAttempt: attemptReader({ ...paths, attemptId: "request.id" }),
       now: () => Date.parse("2026-10-09T12:00:00Z"),
       recover: () => expect.unreachable(),
     });
@@ -190,23 +195,22 @@ describe("reconcile", () => {
 
   test("lists what was never answered 2xx, and tells what may come again", async () => {
     const { missing } = await reconcileRecords([
-      ...[attempt("done", 500), attempt("done", "200")],
-      ...[attempt("retrying", 503), attempt("silent", null), attempt("final", 422)],
+      attempt("done", 500),
+      attempt("done", "200"),
+      attempt("retrying", 503),
+      attempt("silent", null),
+      attempt("final", 422),
       attempt("unlisted", 413),
       attempt("old", 503, "2026-10-09T06:59:00Z"),
       ...Array.from({ length: 10 }, (_, at) => attempt("exhausted", 503, minute(at))),
     ]);
     expect(missing.map(({ deliveryId, isGivenUp }) => [deliveryId, isGivenUp])).toEqual([
-      ...[
-        ["retrying", false],
-        ["silent", false],
-        ["final", true],
-        ["unlisted", true],
-      ],
-      ...[
-        ["old", true],
-        ["exhausted", true],
-      ],
+      ["retrying", false],
+      ["silent", false],
+      ["final", true],
+      ["unlisted", true],
+      ["old", true],
+      ["exhausted", true],
     ]);
     expect(JSON.stringify(missing)).not.toContain('"body"');
   });
@@ -241,11 +245,9 @@ describe("reconcile", () => {
     );
     expect(asked).toEqual(["fails", "lost"]);
     expect(report.missing.map(({ deliveryId, recovered }) => [deliveryId, recovered])).toEqual([
-      ...[
-        ["retrying", undefined],
-        ["fails", "handler_failed"],
-        ["bodiless", undefined],
-      ],
+      ["retrying", undefined],
+      ["fails", "handler_failed"],
+      ["bodiless", undefined],
     ]);
     expect(report.recovered.map(({ deliveryId }) => deliveryId)).toEqual(["lost"]);
   });
@@ -258,7 +260,8 @@ describe("reconcile", () => {
     ]);
     const bodies: unknown[] = [];
     const report = await reconcileDeliveries(client, {
-      ...{ since, readAttempt: attemptReader({ ...paths, attemptId: "id" }) },
+      since,
+      readAttempt: attemptReader({ ...paths, attemptId: "id" }),
       recover: ({ body }) => {
         bodies.push(body);
         return Promise.resolve({ status: 200, headers: {}, body: "", outcome: "handled" });
@@ -307,7 +310,8 @@ describe("reconcile", () => {
             { ...bare, delivery_id: "lost-2", id: 2 },
           ],
         },
-        ...[first, { json: attempt("lost-2", 403) }],
+        first,
+        { json: attempt("lost-2", 403) },
       ],
       { maxRetries: 0 },
     );
@@ -345,7 +349,8 @@ describe("reconcile", () => {
       return true;
     };
     const work = reconcileRecords([attempt("a", 403), attempt("b", 403)], {
-      ...{ isCompleted, signal: abort.signal },
+      isCompleted,
+      signal: abort.signal,
     });
     await expect(work).rejects.toMatchObject({ name: "ManagementError", code: "aborted" });
   });
@@ -391,11 +396,16 @@ describe("reconcile", () => {
 describe("attemptReader", () => {
   test("reads paths, both date formats, Unix seconds and a status in digits", () => {
     const read = attemptReader({
-      ...{ deliveryId: "request.headers.X-Webhook-Id", status: "response.status", at: "at" },
-      ...{ body: "request.body", attemptId: "id" },
+      deliveryId: "request.headers.X-Webhook-Id",
+      status: "response.status",
+      at: "at",
+      body: "request.body",
+      attemptId: "id",
     });
     const record = {
-      ...{ id: 5, at: "2026-10-09T11:00:00Z", response: { status: "404" } },
+      id: 5,
+      at: "2026-10-09T11:00:00Z",
+      response: { status: "404" },
       request: { headers: { "X-Webhook-Id": "a-1" }, body: "{}" },
     };
     const at = new Date("2026-10-09T11:00:00Z");

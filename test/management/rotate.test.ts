@@ -56,7 +56,9 @@ describe("a proof", () => {
       return Promise.resolve(Response.json({ error: { code } }, { status: 409 }));
     };
     const proof = await proveSecret("https://partner.example/webhooks", ["the-secret-of-a-test"], {
-      ...{ ...quick, inARow: 3, fetch: answer },
+      ...quick,
+      inARow: 3,
+      fetch: answer,
       onProbe: ({ inARow }) => rows.push(inARow),
     });
     expect(proof).toMatchObject({ result: "accepted", inARow: 3, probes: 7 });
@@ -77,8 +79,14 @@ describe("a proof", () => {
         );
       };
       const proving = proveSecret("https://partner.example/webhooks", ["the-secret-of-a-test"], {
-        ...{ ...quick, inARow: 3, instanceHeader: "x-instance", instances: 2 },
-        ...{ intervalMs: 1_000, waitMs: 1_500, fetch: answer, signal: abort.signal },
+        ...quick,
+        inARow: 3,
+        instanceHeader: "x-instance",
+        instances: 2,
+        intervalMs: 1_000,
+        waitMs: 1_500,
+        fetch: answer,
+        signal: abort.signal,
       });
       await vi.advanceTimersByTimeAsync(999);
       expect(probes).toBe(3);
@@ -98,7 +106,8 @@ describe("a proof", () => {
     const options = { ...quick, instanceHeader: "x-instance", waitMs: 300 };
     const proof = await proveSecret(url, [next, current], options);
     expect(proof).toMatchObject({
-      ...{ result: "not_accepted", inARow: expect.any(Number) as number },
+      result: "not_accepted",
+      inARow: expect.any(Number) as number,
       refusal: { result: "refused", instance: "replica-0", outcome: "signature_mismatch" },
     });
     expect(JSON.stringify(proof)).not.toContain(next);
@@ -135,7 +144,8 @@ describe("a proof", () => {
       return probes === 3 ? answer() : fetch(to, init);
     };
     expect(await proveSecret(url, [current], { ...again, fetch: once })).toMatchObject({
-      ...{ result: "accepted", probes: 6 },
+      result: "accepted",
+      probes: 6,
     });
   });
 
@@ -183,9 +193,13 @@ describe("a rotation over four replicas under load", () => {
     const load = startLoad(api);
     const steps: string[] = [];
     const rotating = rotateSecret(client, {
-      ...{ ...quick, url, current, next },
+      ...quick,
+      url,
+      current,
+      next,
       // The load takes turns at the balancer too, so the probes alone may miss a replica.
-      ...{ instanceHeader: "x-instance", instances: REPLICAS },
+      instanceHeader: "x-instance",
+      instances: REPLICAS,
       onSwitch: () => void steps.push("switch"),
     });
     for (const [at, list] of secrets.entries()) {

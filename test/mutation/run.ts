@@ -2,9 +2,10 @@
 // Stryker on the modules that decide about a delivery, one room of src/ after the other, each with the tests
 // that must notice its mutants. Options are those of `stryker run`: `--incremental` repeats only what a
 // change of sources or tests can alter, and `handling --mutate src/handling/claims.ts` takes one file.
-import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, renameSync, statSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readFileSync, renameSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { installPackages } from "../platforms/install.js";
 import { TESTS } from "./rooms.js";
 
 const FOUND = ["Killed", "Timeout"];
@@ -15,12 +16,7 @@ const LEAST_SCORE = 90;
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const REPORTS = pathOf("../../reports/mutation/");
 
-const changedAt = (file: string): number =>
-  statSync(pathOf(file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-
-if (changedAt("node_modules/.package-lock.json") < changedAt("package-lock.json")) {
-  execFileSync("npm", ["ci"], { cwd: pathOf("."), stdio: "inherit" });
-}
+await installPackages("../mutation");
 
 const config = JSON.parse(readFileSync(pathOf("stryker.config.json"), "utf8")) as {
   mutate: string[];
@@ -50,8 +46,10 @@ for (const room of named.length === 0 ? Object.keys(TESTS) : named) {
       pathOf("node_modules/@stryker-mutator/core/bin/stryker.js"),
       "run",
       pathOf("stryker.config.json"),
-      ...["--mutate", files.join(",")],
-      ...["--incrementalFile", `${REPORTS}${room}-incremental.json`],
+      "--mutate",
+      files.join(","),
+      "--incrementalFile",
+      `${REPORTS}${room}-incremental.json`,
       ...options,
     ],
     // In the repository's root: Stryker copies the folder in which it runs.

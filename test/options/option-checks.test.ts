@@ -89,7 +89,10 @@ describe("a polluted Object.prototype", () => {
   function pollute(name: string, value: unknown): void {
     POLLUTED.add(name);
     Object.defineProperty(Object.prototype, name, {
-      ...{ value, configurable: true, enumerable: true, writable: true },
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
     });
   }
 

@@ -32,8 +32,10 @@ beforeAll(async () => {
   await once(api.listen(0, "127.0.0.1"), "listening");
   const { port } = api.address() as AddressInfo;
   env = {
-    ...{ PATH: process.env["PATH"], GATEWAY_BASE_URL: `http://127.0.0.1:${String(port)}` },
-    ...{ GATEWAY_CRM_TOKEN: "token-of-the-test", WEBHOOK_ID: "7" },
+    PATH: process.env["PATH"],
+    GATEWAY_BASE_URL: `http://127.0.0.1:${String(port)}`,
+    GATEWAY_CRM_TOKEN: "token-of-the-test",
+    WEBHOOK_ID: "7",
   };
 });
 
@@ -81,8 +83,11 @@ test("the commands of docs/going-live.md make a secret, log in, register both we
     ["new_alarm", "delete_my_data_event"].map((type) => ({
       title: `Receiver of ${type}`,
       url: "https://example.com/webhooks/gateway",
-      ...{ type, secret, is_active: true },
-      ...{ skip_ssl_verification: false, enable_requests_history: true },
+      type,
+      secret,
+      is_active: true,
+      skip_ssl_verification: false,
+      enable_requests_history: true,
     })),
   );
 });

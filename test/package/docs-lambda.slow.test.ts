@@ -102,10 +102,14 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
     const client = await openSdkClient(database.url);
     await createDynamoTable({ client });
     const running = await runFunction({
-      ...{ file: path.join(deployed, "index.cjs"), instances: 1, timeoutMs: 25_000 },
+      file: path.join(deployed, "index.cjs"),
+      instances: 1,
+      timeoutMs: 25_000,
       environment: {
-        ...{ GATEWAY_WEBHOOK_SECRET: TEST_SECRET, AWS_REGION: "eu-central-1" },
-        ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" },
+        GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
+        AWS_REGION: "eu-central-1",
+        AWS_ACCESS_KEY_ID: "test",
+        AWS_SECRET_ACCESS_KEY: "test",
         AWS_ENDPOINT_URL_DYNAMODB: database.url,
       },
     });
@@ -133,7 +137,11 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
 const bundleOf = async (imports: string): Promise<string> => {
   const { outputFiles } = await build({
     stdin: { contents: imports, resolveDir: partner().folder },
-    ...{ bundle: true, write: false, format: "cjs", platform: "node", logLevel: "error" },
+    bundle: true,
+    write: false,
+    format: "cjs",
+    platform: "node",
+    logLevel: "error",
   });
   return outputFiles[0]?.text ?? "";
 };

@@ -21,7 +21,8 @@ const isInstalled = ({ name }: { name: string }) =>
   existsSync(path.join(REPOSITORY, "node_modules", name));
 const TOOLS = [
   ...PEERS.filter(isInstalled).map(({ name }) => name),
-  ...["@types/pg", "@nats-io/nats-core"],
+  "@types/pg",
+  "@nats-io/nats-core",
 ];
 
 const snippetsOf = (language: string) =>

@@ -65,8 +65,14 @@ test("passed checks are counted, and a failed check keeps all of its lines", () 
   const lines = shortenedReport([...groups, `two\n${passed("f")}`, "✗ the end\n"].join("\n\n"));
   expect(lines.join("\n")).toBe(
     [
-      ...["url", "", `one\n${passed("a")}\n${passed("b")}\n${failed}`],
-      ...["\u001b[2m  … 2 more passed\u001b[22m", "", `two\n${passed("f")}`, "", "✗ the end"],
+      "url",
+      "",
+      `one\n${passed("a")}\n${passed("b")}\n${failed}`,
+      "\u001b[2m  … 2 more passed\u001b[22m",
+      "",
+      `two\n${passed("f")}`,
+      "",
+      "✗ the end",
     ].join("\n"),
   );
 });

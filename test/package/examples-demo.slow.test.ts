@@ -195,10 +195,14 @@ it("the demo's command line refuses an unknown option", () => {
 it("the demo's command line prefers the URL of --url to that of the variable", () => {
   const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
   expect(readCommand(["--store", "redis", "--url", "redis://given"], env)).toEqual({
-    ...{ show: "restart", store: "redis", url: "redis://given" },
+    show: "restart",
+    store: "redis",
+    url: "redis://given",
   });
   expect(readCommand(["--store", "postgres"], env)).toEqual({
-    ...{ show: "restart", store: "postgres", url: "postgres://variable" },
+    show: "restart",
+    store: "postgres",
+    url: "postgres://variable",
   });
   expect(readCommand(["some/folder"], env)).toEqual({ show: "fixtures", folder: "some/folder" });
 });

@@ -21,8 +21,11 @@ let closers: (() => unknown)[] = [];
 
 const start = () =>
   startExample("dynamodb.ts", {
-    ...{ AWS_ENDPOINT_URL_DYNAMODB: server.url, AWS_REGION: "eu-central-1" },
-    ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test", CREATE_TABLE: "true" },
+    AWS_ENDPOINT_URL_DYNAMODB: server.url,
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    CREATE_TABLE: "true",
   });
 
 beforeEach(async () => {

@@ -117,7 +117,8 @@ for (const [file, describeExample, open, [refuse, allow], accountId] of EXAMPLES
       await database().rows(refuse);
       const sent = await freshAlarm({ account_id: 43 });
       expect(await post(example.url, sent)).toMatchObject({
-        ...{ status: 500, error: { code: "HANDLER_FAILED" } },
+        status: 500,
+        error: { code: "HANDLER_FAILED" },
       });
       expect(await alarmsOf(sent.id)).toEqual([]);
       await database().rows(allow);

@@ -36,7 +36,11 @@ function start(name: string, packageJson?: object, store = "memory"): readonly s
   if (packageJson === undefined) rmSync(path.join(project.folder, "package.json"));
   else project.write("package.json", JSON.stringify(packageJson));
   const output = project.node([
-    ...[CLI, "init", "--framework", name, "--yes"],
+    CLI,
+    "init",
+    "--framework",
+    name,
+    "--yes",
     ...(store === "memory" ? [] : ["--store", store]),
   ]);
   const [, ...commands] = output.split("\n  ");

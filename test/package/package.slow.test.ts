@@ -178,10 +178,20 @@ const oneCopy = `
     const body = ${JSON.stringify(
       JSON.stringify({
         alarm: {
-          ...{ id: 1, text: "t", account_id: 2, severity: "High", status: "NEW" },
-          ...{ source: "BreachDb", event_type: "email_hacked", category_id: 3 },
-          ...{ original_event_id: "e", payload: "{}", date: "d", checked_at: "c" },
-          ...{ created_at: "c", updated_at: "u" },
+          id: 1,
+          text: "t",
+          account_id: 2,
+          severity: "High",
+          status: "NEW",
+          source: "BreachDb",
+          event_type: "email_hacked",
+          category_id: 3,
+          original_event_id: "e",
+          payload: "{}",
+          date: "d",
+          checked_at: "c",
+          created_at: "c",
+          updated_at: "u",
         },
       }),
     )};
@@ -343,14 +353,18 @@ test("the bundle for the edge receives deliveries with Web standards only", asyn
   const code = outputFiles[0]?.text ?? "";
   const log: unknown[] = [];
   const web = vm.createContext({
-    ...{ AbortController, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder },
-    ...{
-      clearTimeout,
-      crypto,
-      performance,
-      setTimeout,
-      console: { warn: log.push, error: log.push },
-    },
+    AbortController,
+    Headers,
+    ReadableStream,
+    Request,
+    Response,
+    TextDecoder,
+    TextEncoder,
+    clearTimeout,
+    crypto,
+    performance,
+    setTimeout,
+    console: { warn: log.push, error: log.push },
   });
   vm.runInContext(code, web);
   const answer = await (vm.runInContext(

@@ -1,19 +1,53 @@
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { installCli, startExpressExample, type InstalledCli } from "../support/cli/cli-binary.js";
+import { installCli, type InstalledCli, startExpressExample } from "../support/cli/cli-binary.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 import { TESTING_DOCUMENTS } from "../support/package/documents.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
-import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
-import {
-  lastingOutput,
-  shownCommands,
-  type ShownCommand,
-} from "../support/package/shell-session.js";
+import { type ReadmeServer, startReadmeServer } from "../support/package/readme-server.js";
+
+/** A command of a document, and what the document says it prints. */
+interface ShownCommand {
+  readonly command: string;
+  readonly output: string;
+}
+
+const PROMPT = "$ ";
+
+/** The commands of a `console` block: each line with a prompt, and what stands below it. */
+function shownCommands(block: string): readonly ShownCommand[] {
+  const [before = "", ...parts] = `\n${block}`.split(`\n${PROMPT}`);
+  if (before.trim() !== "") throw new Error("a console block begins with a command");
+  return parts.map((part) => {
+    const [command = "", ...output] = part.split("\n");
+    return { command, output: output.join("\n") };
+  });
+}
+
+/**
+ * An output without what differs from run to run: ids, times, durations, the start of a signature, and
+ * the white space that gives way to them.
+ */
+function lastingOutput(output: string): string {
+  return (
+    output
+      .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<id>")
+      .replaceAll(/(?<=X-Webhook-Timestamp:?\s+)[0-9]{10}\b/g, "<seconds>")
+      .replaceAll(/\bv1=[0-9a-f]{5}…/g, "v1=<hex>…")
+      .replaceAll(/\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b/g, "<time>")
+      .replaceAll(/\b[0-9]+(?:\.[0-9])?(?= ms\b)/g, "<ms>")
+      // Made-up records differ in length from run to run.
+      .replaceAll(/(?<=v1=<hex>…; )[0-9]+(?= bytes\b)/g, "<n>")
+      // In a column of durations.
+      .replaceAll(/ [0-9]+\.[0-9](?=\s)/g, " <ms>")
+      .replaceAll(/\s+/g, " ")
+      .trim()
+  );
+}
 
 const README = readMarkdown("README.md");
 const QUICK_START = readMarkdown("docs/quickstart.md");

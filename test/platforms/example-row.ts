@@ -23,7 +23,8 @@ export function exampleRow({
   const { folder } = row;
   return {
     ...row,
-    ...{ app: `${EXAMPLES}/${example}`, isSeenFromOutside: true },
+    app: `${EXAMPLES}/${example}`,
+    isSeenFromOutside: true,
     ownAnswers: {
       ...row.ownAnswers,
       big_alarm: tooLarge,

@@ -1,14 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { restore, store } from "../support/cached.js";
@@ -19,7 +11,10 @@ const HERE = new URL("./", import.meta.url);
 /** The first line of the receiver that all apps share. A file of the same name without it is left alone. */
 const SHARED = "// The receiver of every platform's app.";
 
-const changedAt = (file: URL): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+/** The packages of each folder, relative to `test/platforms/`, at the versions that were tried. */
+export const PACKAGES = JSON.parse(
+  readFileSync(new URL("packages.json", HERE), "utf8"),
+) as Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The file or folder below `test/platforms/FOLDER/`, as a path. */
 export function pathIn(folder: string, file = ""): string {
@@ -27,34 +22,48 @@ export function pathIn(folder: string, file = ""): string {
 }
 
 /**
- * Installs the packages of a folder where its lockfile asks for others. `folder` is relative to `test/platforms/`, which
- * is `"."`. Does nothing for a folder without a package.json.
+ * Installs the packages of a folder that are not there in the versions of `packages.json`, and what this package itself
+ * depends on. `folder` is relative to `test/platforms/`, which is `"."`. Does nothing for a folder without packages.
  */
 export async function installPackages(folder: string): Promise<void> {
+  const named = PACKAGES[folder];
+  if (named === undefined) return;
   const root = new URL(`${folder}/`, HERE);
-  if (!existsSync(new URL("package.json", root))) return;
-  const installed = changedAt(new URL("node_modules/.package-lock.json", root));
-  const wanted = ["package.json", "package-lock.json"].map((file) =>
-    changedAt(new URL(file, root)),
-  );
-  if (installed >= Math.max(...wanted) && installed > 0) return;
-  const target = fileURLToPath(new URL("node_modules", root));
-  const key = `platforms/${folder.replaceAll("/", "-")}-${lockDigest(root)}`;
-  if (restore(key, target)) {
-    utimesSync(new URL("node_modules/.package-lock.json", root), new Date(), new Date());
-    return;
-  }
-  // Not `npm ci`: it insists on builds for other systems, which registries do not always have.
-  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
+  const dependencies = { ...named, ...ownDependencies() };
+  const text = JSON.stringify({ private: true, type: "module", dependencies }, null, 2);
+  const manifest = pathIn(folder, "package.json");
+  const target = pathIn(folder, "node_modules");
+  if (readIfThere(manifest) === text && readIfThere(`${target}/.installed`) === text) return;
+  mkdirSync(root, { recursive: true });
+  writeFileSync(manifest, text);
+  const system = `${process.version} ${process.platform} ${process.arch}`;
+  const digest = createHash("sha256").update(text).update(system).digest("hex").slice(0, 16);
+  const key = `platforms/${folder.replaceAll("/", "-")}-${digest}`;
+  if (restore(key, target)) return;
+  // A lock file would be one of other people's packages, for each folder.
+  const args = ["install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"];
+  // What runs beside the packages of the repository's root takes its peers from there.
+  if (folder.startsWith("../")) args.push("--ignore-scripts", "--legacy-peer-deps");
   await promisify(execFile)("npm", args, { cwd: fileURLToPath(root) });
+  writeFileSync(`${target}/.installed`, text);
   store(key, target);
 }
 
-/** What npm installs depends on the lockfile, the Node and the system. */
-function lockDigest(root: URL): string {
-  const lock = readFileSync(new URL("package-lock.json", root));
-  const system = `${process.version} ${process.platform} ${process.arch}`;
-  return createHash("sha256").update(lock).update(system).digest("hex").slice(0, 16);
+/** What the package needs beside an app, at the versions of this repository. */
+function ownDependencies(): Record<string, string> {
+  const read = (file: string) =>
+    JSON.parse(readFileSync(new URL(`../../${file}`, HERE), "utf8")) as {
+      readonly version: string;
+      readonly dependencies?: object;
+    };
+  const names = Object.keys(read("package.json").dependencies ?? {});
+  return Object.fromEntries(
+    names.map((name) => [name, read(`node_modules/${name}/package.json`).version]),
+  );
+}
+
+function readIfThere(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
 /**

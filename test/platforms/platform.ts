@@ -8,8 +8,8 @@ export interface Platform {
   /** As the table has it: "Fastify 5". */
   readonly name: string;
   /**
-   * The folder under `test/platforms/` with its app. If it has a package.json of its own, that is installed
-   * before the start. `--only` takes this name.
+   * The folder under `test/platforms/` with its app. Its packages of `packages.json` are installed before the start.
+   * `--only` takes this name.
    */
   readonly folder: string;
   /** Folders whose packages it also runs with, as Elysia on Bun needs `bun`. */

@@ -48,8 +48,12 @@ test.each([
     expect(await receiver.receive(await delivery({ id: "lost-1" }))).toMatchObject(DUPLICATE);
     expect(contexts).toHaveLength(1);
     expect(contexts[0]).toMatchObject({
-      ...{ id: "lost-1", type: "new_alarm", recovered: true, takeover: false },
-      ...{ timestamp: new Date(NOW_MS), rawBody: new TextEncoder().encode(body) },
+      id: "lost-1",
+      type: "new_alarm",
+      recovered: true,
+      takeover: false,
+      timestamp: new Date(NOW_MS),
+      rawBody: new TextEncoder().encode(body),
     });
     expect(reports.map(({ outcome, recovered }) => [outcome, recovered])).toEqual([
       ["handled", true],

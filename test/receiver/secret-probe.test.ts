@@ -9,7 +9,8 @@ function observed(timestampToleranceMs?: number) {
   const shown: AuthenticDelivery[] = [];
   const clock = { aheadMs: 0 };
   const { receiver, reports, lines } = recordingReceiver({
-    ...{ now: () => Date.now() + clock.aheadMs, timestampToleranceMs },
+    now: () => Date.now() + clock.aheadMs,
+    timestampToleranceMs,
     onAuthenticDelivery: (authentic) => shown.push(authentic),
   });
   const fetch = async (_url: string, init: RequestInit): Promise<Response> => {

@@ -9,18 +9,56 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 /** The types of events, documented or not. */
 export const ALL_EVENTS = [
   ...EVENT_TYPES,
-  ...["DATA_MOVED", "data_deleted", "", "__proto__", "constructor"],
+  "DATA_MOVED",
+  "data_deleted",
+  "",
+  "__proto__",
+  "constructor",
 ];
 
 /**
  * Values of a field as JSON text, because a parsed number may differ from the number in the text.
  */
 export const ODD_VALUES = [
-  ...["null", "true", "false", "[]", "{}", "[5]", '["x"]', '{"length":1}', '{"toString":"x"}'],
-  ...["0", "-0", "5", "-5", "1.5", "1e3", "1e21", "1e400", "5.0", "1e-7"],
-  ...["9007199254740991", "-9007199254740991", "9007199254740992", "-9007199254740993"],
-  ...['""', '"x"', '"5"', '"-5"', '"007"', '"-0"', '"+5"', '" 5"', '"5\\n"', '"1e3"', '"1.5"'],
-  ...['"9007199254740991"', '"9007199254740992"', '"12345678901234567890"', '"\uff15"', '"null"'],
+  "null",
+  "true",
+  "false",
+  "[]",
+  "{}",
+  "[5]",
+  '["x"]',
+  '{"length":1}',
+  '{"toString":"x"}',
+  "0",
+  "-0",
+  "5",
+  "-5",
+  "1.5",
+  "1e3",
+  "1e21",
+  "1e400",
+  "5.0",
+  "1e-7",
+  "9007199254740991",
+  "-9007199254740991",
+  "9007199254740992",
+  "-9007199254740993",
+  '""',
+  '"x"',
+  '"5"',
+  '"-5"',
+  '"007"',
+  '"-0"',
+  '"+5"',
+  '" 5"',
+  '"5\\n"',
+  '"1e3"',
+  '"1.5"',
+  '"9007199254740991"',
+  '"9007199254740992"',
+  '"12345678901234567890"',
+  '"\uff15"',
+  '"null"',
 ];
 
 export type Fields = Readonly<Record<string, string>>;

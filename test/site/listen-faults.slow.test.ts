@@ -64,7 +64,13 @@ describeService("the page of listen names a planted fault", missingChromium, () 
     app.all("/webhooks/gateway", expressHandler(receiver));
     const target = `${await serving(http.createServer(app))}webhooks/gateway`;
     const command = startCommand([
-      ...["listen", "--port", "0", "--json", "--page", "--forward", target],
+      "listen",
+      "--port",
+      "0",
+      "--json",
+      "--page",
+      "--forward",
+      target,
     ]);
     const [, url = ""] = await command.says(/"listening","url":"([^"]+)"/);
     const [, address = ""] = await command.says(/"page","url":"([^"]+)"/);

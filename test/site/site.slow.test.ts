@@ -3,13 +3,36 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
+import { OUTCOMES } from "../../src/answer/outcome.js";
 import { describeService } from "../support/describe-service.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { builtPages, buildSite, readPage, serveSite, SITE } from "../support/site/built-site.js";
+import { buildSite, builtPages, readPage, serveSite, SITE } from "../support/site/built-site.js";
 import { launchChromium, missingChromium, PATIENCE_MS } from "./chromium.js";
-import { SEARCHES } from "./searches.js";
+
+/** What users type, and the pages that answer it. */
+const SEARCHES: readonly (readonly [query: string, ...pages: string[]])[] = [
+  ["nextjs", "frameworks/next"],
+  ["handlerTimeoutMs", "options", "handlers"],
+  ["how do I test locally", "test-handlers", "testing", "listen"],
+  ["IP allowlist", "going-live", "faq"],
+  ["expressHandler", "frameworks/express", "api/express"],
+  ["unregister webhook", "faq", "management"],
+  ["rotate secret", "rotation"],
+  ["kubernetes", "deployment"],
+  ["retry schedule", "retries"],
+  ["body parser", "mounting", "outcomes/body_consumed"],
+  ["wrong signature", "outcomes/signature_mismatch", "signatures"],
+  ["lambda timeout", "aws-lambda"],
+  ["exactly once", "faq", "guarantees", "stores"],
+  ["prometheus", "monitoring"],
+  ["dead letter queue", "inbox"],
+  ["personal data in logs", "privacy", "logging"],
+  ["cloudflare d1", "cloudflare", "stores/d1"],
+  ["graceful shutdown", "deployment"],
+  ["clock skew", "outcomes/stale"],
+  ["conformance", "test-endpoint"],
+];
 
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };

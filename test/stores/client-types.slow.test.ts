@@ -77,9 +77,15 @@ it.each([
     symlinkSync(modules, join(folder, "node_modules"), "dir");
     writeFileSync(join(folder, "uses.ts"), code);
     const compilerOptions = {
-      ...{ target: "ES2022", lib: ["ES2023", "DOM"], module: "nodenext", noEmit: true },
-      ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
-      ...{ types: ["node"], typeRoots: [join(ROOT, "node_modules/@types")] },
+      target: "ES2022",
+      lib: ["ES2023", "DOM"],
+      module: "nodenext",
+      noEmit: true,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: true,
+      types: ["node"],
+      typeRoots: [join(ROOT, "node_modules/@types")],
       paths: {
         "#crypto": [join(ROOT, "src/signature/crypto/node.ts")],
         "identity-gateway-webhooks/*": ["stores", "inbox"].map((room) =>

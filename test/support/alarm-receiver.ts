@@ -7,13 +7,13 @@ import {
 import { createCollector } from "./collector.js";
 import { deferred, type Deferred } from "./deferred.js";
 import { NOW_MS, TEST_SECRET, delivery } from "./deliveries.js";
-import type { CommonReceiverOptions } from "./receiver-options.js";
+import type { SigningReceiverOptions } from "./receiver-options.js";
 
 /** A handler of the tests. It gets the context and not the alarm. */
 export type AlarmHandler = (context: DeliveryContext) => unknown;
 
 type SignedRequest = Awaited<ReturnType<typeof delivery>>;
-type AlarmOptions = Partial<CommonReceiverOptions>;
+type AlarmOptions = Partial<SigningReceiverOptions>;
 
 /** A receiver of alarms with the tests' secret and clock. It does not log by default. */
 export function alarmReceiver(handler: AlarmHandler, options: AlarmOptions = {}): WebhookReceiver {

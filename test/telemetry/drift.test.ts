@@ -30,7 +30,10 @@ describe("what the gateway's document lists is no drift", () => {
     ...HACKED_ITEMS.map((item) => ({ event_type: `${item}_hacked` })),
     ...BUREAUS.map((event_type) => ({ event_type })),
     ...[1, 2, 3, 4, 5, 6, 7, "3"].map((category_id) => ({ category_id })),
-    ...[{ id: "7" }, { account_id: "42" }, { date: "2026-07-08T10:00:00Z" }, { payload: "{" }],
+    { id: "7" },
+    { account_id: "42" },
+    { date: "2026-07-08T10:00:00Z" },
+    { payload: "{" },
   ])("an alarm with %j", (changes) => {
     expect(alarmDrift(changes)).toEqual([]);
   });

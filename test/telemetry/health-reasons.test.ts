@@ -356,7 +356,8 @@ describe("each reason", () => {
     const begun = reasons[0]?.since;
     monitored.pass({ hours: 3 });
     expect(monitored.receiver.health({ deadJobs: 1 }).reasons[0]).toMatchObject({
-      ...{ count: 1, since: begun },
+      count: 1,
+      since: begun,
     });
     expect(monitored.codes()).toEqual([]);
   });

@@ -106,7 +106,8 @@ it("no health holds a personal value, whatever is received", async () => {
   const { secret, nationalId, email } = CANARIES;
   const { options, lines } = createCollector();
   const monitored = new Monitored({
-    ...{ secret, logger: options.logger },
+    secret,
+    logger: options.logger,
     handlers: {
       new_alarm: () => Promise.reject(new Error(nationalId)),
       delete_my_data_event: { DATA_DELETED: () => undefined },

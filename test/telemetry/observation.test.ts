@@ -43,8 +43,12 @@ it("telemetry begins with the request, runs around the handler and ends with the
   const request = await delivery();
   await receiver.receive(request);
   const work = {
-    ...{ kind: "delivery", id: ID, type: "new_alarm", takeover: false },
-    ...{ timestampMs: NOW_SECONDS * 1000, bytes: Buffer.byteLength(request.body) },
+    kind: "delivery",
+    id: ID,
+    type: "new_alarm",
+    takeover: false,
+    timestampMs: NOW_SECONDS * 1000,
+    bytes: Buffer.byteLength(request.body),
   };
   expect(calls).toEqual([
     ["begin", "delivery"],

@@ -17,8 +17,12 @@ const globals = globalThis as Record<symbol, object | undefined>;
 const HANDLED_ALARMS = 'gateway_webhook_requests_total{outcome="handled",type="new_alarm"}';
 
 const QUEUED: InboxJob = {
-  ...{ version: 1, id: "queued", type: "new_alarm", timestamp: NOW_SECONDS },
-  ...{ encoding: "utf-8", body: JSON.stringify({ alarm: alarm() }) },
+  version: 1,
+  id: "queued",
+  type: "new_alarm",
+  timestamp: NOW_SECONDS,
+  encoding: "utf-8",
+  body: JSON.stringify({ alarm: alarm() }),
 };
 
 afterEach(() => {

@@ -54,7 +54,8 @@ export function shortTable(
   return {
     title: `${what}: deliveries per second (÷ a hand-written receiver's)`,
     columns: [
-      ...[column, "by hand"],
+      column,
+      "by hand",
       ...connections.map((count) => (count === 1 ? "1 connection" : `${count} connections`)),
     ],
     rows: stores.map((store) => [
@@ -76,7 +77,8 @@ export function speedTable(levels: readonly LevelResult[]): Table {
   return {
     title: "Durable stores over HTTP: ours, and ours ÷ the other (least to largest of the rounds)",
     columns: [
-      ...["store", "connections"],
+      "store",
+      "connections",
       ...figures.flatMap(([name]) => [name, ...others.map((other) => `÷ ${other}`)]),
     ],
     rows: levels.map((level) => [
@@ -118,9 +120,14 @@ export function costTable(levels: readonly LevelResult[]): Table {
   return {
     title: `Durable stores over HTTP: the cost of a delivery, ${names.join(" / ")}`,
     columns: [
-      ...["store", "connections", "receiver CPU µs"],
+      "store",
+      "connections",
+      "receiver CPU µs",
       ...others.map((other) => `÷ ${other}`),
-      ...["engine CPU µs", "event-loop delay p99 ms", "round trips", "fsyncs"],
+      "engine CPU µs",
+      "event-loop delay p99 ms",
+      "round trips",
+      "fsyncs",
     ],
     rows,
   };

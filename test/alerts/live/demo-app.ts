@@ -36,7 +36,10 @@ export async function startDemoApp(store: DeliveryStore) {
   const version = ({ secret = TEST_SECRET, clockOffMs = 0, parsesBodies = false }: Deployment) => {
     const { telemetry, serveMetrics } = newMetrics();
     const receiver = createWebhookReceiver({
-      ...{ secret, store, telemetry, logger: false },
+      secret,
+      store,
+      telemetry,
+      logger: false,
       now: () => Date.now() + clockOffMs,
       handlers: {
         new_alarm: () => handle({}),

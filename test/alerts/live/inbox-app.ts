@@ -22,16 +22,21 @@ export async function startInboxApp(redisPort: number) {
   let isFailing = false;
 
   const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, telemetry, logger: false },
+    secret: TEST_SECRET,
+    telemetry,
+    logger: false,
     handlers: inbox({ driver, telemetry }),
   });
   const handle = (): void => {
     if (isFailing) throw new Error("a planted failure");
   };
   const { stop } = inboxConsume({
-    ...{ driver, store: memoryStore(), retryLimit: 0 },
+    driver,
+    store: memoryStore(),
+    retryLimit: 0,
     handlers: { new_alarm: handle, delete_my_data_event: handle },
-    ...{ telemetry, logger: false },
+    telemetry,
+    logger: false,
   });
 
   const handleWebhook = nodeHandler(receiver);

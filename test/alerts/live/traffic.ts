@@ -27,7 +27,9 @@ const EVERY_MS = 200;
  */
 export function startTraffic(url: string, inboxUrl: string) {
   const sending: Sending = {
-    ...{ isSilent: false, isUnsigned: false, sendsUnknownTypes: false },
+    isSilent: false,
+    isUnsigned: false,
+    sendsUnknownTypes: false,
     hangsUpAfterMs: undefined,
   };
   const underWay = new Set<Promise<void>>();

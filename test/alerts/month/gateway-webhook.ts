@@ -73,15 +73,24 @@ export class GatewayWebhook {
   record(): object {
     const { id, type } = this.#options;
     return {
-      ...{ id, type, title: type, url: this.url, has_secret: true, is_active: this.isActive },
-      ...{ skip_ssl_verification: false, enable_requests_history: true },
+      id,
+      type,
+      title: type,
+      url: this.url,
+      has_secret: true,
+      is_active: this.isActive,
+      skip_ssl_verification: false,
+      enable_requests_history: true,
     };
   }
 
   #newTwin(secret: string): ReturnType<typeof createGatewayTwin> {
     const { receive, clock, id } = this.#options;
     return createGatewayTwin({
-      ...{ target: { receive }, secret, clock, seed: Number(id) + this.url.length },
+      target: { receive },
+      secret,
+      clock,
+      seed: Number(id) + this.url.length,
       onAttempt: ({ id: deliveryId, status, at }) =>
         this.#attempts.push({ deliveryId, status, at }),
     });

@@ -126,7 +126,9 @@ function judge(recording: Recording, apps: readonly App[]): Omit<Month, "deliver
     const scrape = Math.ceil((first ?? end - EVERY) / EVERY);
     const health = app.replicas.map((replica) => replica.health[scrape] ?? "").sort();
     return {
-      ...{ app: app.job, plant, others: [...new Set(names)] },
+      app: app.job,
+      plant,
+      others: [...new Set(names)],
       afterMinutes: first === undefined ? undefined : first - begin,
       health: health.findLast((one) => one !== "ok") ?? "ok",
       held: ofApp.filter(isRight).some(({ last }) => last >= end - EVERY),

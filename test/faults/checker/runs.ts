@@ -53,8 +53,13 @@ export function readRuns(lines: readonly LedgerLine[]): Runs {
       case "start": {
         const { id, takeover } = line;
         const run: Run = {
-          ...{ id, receiver, takeover, startedAt: at },
-          ...{ effectAt: undefined, isLost: false, endedAt: undefined },
+          id,
+          receiver,
+          takeover,
+          startedAt: at,
+          effectAt: undefined,
+          isLost: false,
+          endedAt: undefined,
         };
         byRun.set(`${receiver} ${line.run}`, run);
         byId.set(id, [...(byId.get(id) ?? []), run]);

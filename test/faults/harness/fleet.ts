@@ -59,7 +59,11 @@ export async function startFleet(
     const config = configOf(receiver, at);
     const child = startReceiver(program, config);
     const slot: Slot = {
-      ...{ process: child, receiver, sender: undefined, isStopped: false, isWanted: true },
+      process: child,
+      receiver,
+      sender: undefined,
+      isStopped: false,
+      isWanted: true,
     };
     if (isHealed) child.heal();
     void child.port.then(

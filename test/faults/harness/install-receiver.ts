@@ -29,10 +29,15 @@ export function installReceiver(folder: string): string {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   buildSync({
     entryPoints: ["receiver.ts", "setups/*.ts"].map((file) => join(RECEIVERS, file)),
-    ...{ outdir: folder, outbase: RECEIVERS },
+    outdir: folder,
+    outbase: RECEIVERS,
     // Each process only loads the parts and drivers that it needs.
     splitting: true,
-    ...{ bundle: true, packages: "external", platform: "node", format: "esm", target: "node20" },
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    target: "node20",
   });
   return join(folder, "receiver.js");
 }

@@ -1,17 +1,82 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Delivery } from "../checker/history.js";
 import {
   createGatewayTwin,
   createScaledClock,
   sampleAlarm,
   sampleOnlineDataEvent,
+  signedDelivery,
   type TwinEvent,
 } from "../../../kit/index.js";
+import { createRandom, type Random } from "../../../kit/random.js";
+import { outcomeOf, type WireRequest } from "../../../kit/sending/wire.js";
+import type { Answer, Delivery } from "../checker/history.js";
 import type { OwnTraffic } from "../plan/mode.js";
-import { createRandom } from "../../../kit/random.js";
-import { createBalancer } from "./balancer.js";
+import { now } from "./clock.js";
 import type { Fleet } from "./fleet.js";
-import { forgeDelivery } from "./forgeries.js";
+
+const FORGERIES = [
+  "wrong secret",
+  "body changed",
+  "id changed",
+  "time changed",
+  "unsigned",
+] as const;
+
+/** A request that the gateway did not make, with an id that it did not choose. */
+async function forgeDelivery(
+  secret: string,
+  number: number,
+): Promise<{ readonly id: string; readonly request: Request }> {
+  const kind = FORGERIES[number % FORGERIES.length];
+  const id = randomUUID();
+  const { headers, body } = await signedDelivery({
+    alarm: sampleAlarm({}, { seed: number }),
+    secret: kind === "wrong secret" ? `${secret} of another` : secret,
+    id: kind === "id changed" ? randomUUID() : id,
+  });
+  const { "X-Webhook-Signature": signature, ...unsigned } = headers;
+  const later = String(Number(headers["X-Webhook-Timestamp"]) + 1);
+  const request = new Request("http://receiver.example/", {
+    method: "POST",
+    headers: {
+      ...unsigned,
+      "X-Webhook-Id": id,
+      ...(kind === "unsigned" ? {} : { "X-Webhook-Signature": signature }),
+      ...(kind === "time changed" ? { "X-Webhook-Timestamp": later } : {}),
+    },
+    body: kind === "body changed" ? String(body).replace("{", "{ ") : String(body),
+  });
+  return { id, request };
+}
+
+/** Makes a balancer that chooses with `random`. */
+function createBalancer(fleet: Fleet, random: Random) {
+  const answers: Answer[] = [];
+  let requests = 0;
+
+  return {
+    answers,
+    /** Number of requests so far. */
+    requests: () => requests,
+    /** A target for the twin. Rejects if no receiver answers. */
+    handle: async (request: Request) => {
+      requests += 1;
+      const senders = fleet.senders();
+      if (senders.length === 0) throw new Error("no receiver listens");
+      const sender = random.pick(senders);
+      const { method, headers } = request;
+      const id = headers.get("x-webhook-id") ?? "";
+      // fetch sets it for the body that it sends.
+      headers.delete("content-length");
+      const body = new Uint8Array(await request.arrayBuffer());
+      const wire: WireRequest = { method, headers: [...headers], body };
+      const { status, body: text } = await sender.send(wire);
+      answers.push({ id, at: now(), status, outcome: outcomeOf(text) });
+      return new Response(text, { status });
+    },
+  };
+}
 
 /** Amount and speed of the traffic. */
 export interface TrafficPlan {
@@ -41,7 +106,10 @@ export function startTraffic(
   const forged = createBalancer(fleet, createRandom(seed + 1));
   const twin = createGatewayTwin({
     target: genuine.handle,
-    ...{ secret, seed, clock: createScaledClock(SPEED), timeoutMs: 5_000 },
+    secret,
+    seed,
+    clock: createScaledClock(SPEED),
+    timeoutMs: 5_000,
     faults: { duplicateRate: DUPLICATE_RATE, concurrentDuplicateRate: CONCURRENT_RATE },
     refreshTimestamp: own.repeatsTimestamp !== true,
   });

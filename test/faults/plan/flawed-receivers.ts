@@ -63,10 +63,18 @@ const RULES: readonly (readonly [Flaw, Rule])[] = [
 
 /** Runs on Redis, with the usual faults in less time. */
 const CARELESS: readonly FlawedReceiver[] = RULES.map(([flaw, detectedBy]) => ({
-  ...{ flaw, detectedBy },
+  flaw,
+  detectedBy,
   mode: {
-    ...{ name: flaw, setup: "lease-redis", title: flaw, guarantee: "lease", engine: "redis", flaw },
-    ...{ deliveries: 1_500, holdMs: 1_500, handler: { maxMs: 15, longMs: 0 } },
+    name: flaw,
+    setup: "lease-redis",
+    title: flaw,
+    guarantee: "lease",
+    engine: "redis",
+    flaw,
+    deliveries: 1_500,
+    holdMs: 1_500,
+    handler: { maxMs: 15, longMs: 0 },
     faults: { ...NO_FAULTS, kills: 5, stops: 1, restarts: 1, cuts: 2, lostAnswers: 1 },
   },
 }));
@@ -88,7 +96,8 @@ export const FLAWED_RECEIVERS: readonly FlawedReceiver[] = [
     options: { ...STUCK_MODE.options, handlerMaxMs: 900_000 },
   }),
   failing(REPEATED_MODE, "refuses a timestamp that is repeated", "genuine refused", {
-    ...{ failRate: 0.7, clocksAgree: true },
+    failRate: 0.7,
+    clocksAgree: true,
     options: { timestampToleranceMs: 2_000 },
   }),
   failing(OVERLOAD_MODE, "runs any number at once", "too many at once", { options: {} }),

@@ -142,15 +142,43 @@ export interface FaultCounts {
 
 /** Faults for a store with a server. */
 export const SERVER_FAULTS: FaultCounts = {
-  ...{ kills: 16, stops: 4, restarts: 2, cuts: 8 },
-  ...{ blackHoles: 1, holds: 2, lostAnswers: 4, latencies: 2, locks: 0, rowLocks: 0, endings: 0 },
-  ...{ freezes: 0, readOnlys: 0, fulls: 0, jumps: 0, failovers: 0, replays: 0 },
+  kills: 16,
+  stops: 4,
+  restarts: 2,
+  cuts: 8,
+  blackHoles: 1,
+  holds: 2,
+  lostAnswers: 4,
+  latencies: 2,
+  locks: 0,
+  rowLocks: 0,
+  endings: 0,
+  freezes: 0,
+  readOnlys: 0,
+  fulls: 0,
+  jumps: 0,
+  failovers: 0,
+  replays: 0,
 };
 /** Faults for a store in a file. */
 export const FILE_FAULTS: FaultCounts = {
-  ...{ kills: 16, stops: 4, restarts: 0, cuts: 0 },
-  ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0, endings: 0 },
-  ...{ freezes: 0, readOnlys: 0, fulls: 0, jumps: 0, failovers: 0, replays: 0 },
+  kills: 16,
+  stops: 4,
+  restarts: 0,
+  cuts: 0,
+  blackHoles: 0,
+  holds: 0,
+  lostAnswers: 0,
+  latencies: 0,
+  locks: 0,
+  rowLocks: 0,
+  endings: 0,
+  freezes: 0,
+  readOnlys: 0,
+  fulls: 0,
+  jumps: 0,
+  failovers: 0,
+  replays: 0,
 };
 
 /** No faults: the base of the special modes. */

@@ -27,7 +27,8 @@ const OWN: Readonly<Record<Setup, Partial<Mode>>> = {
   "lease-dynamodb": { deliveries: 300, faultsMs: 40_000 },
   // A handler holds the write lock of the file.
   "transactions-sqlite": {
-    ...{ deliveries: 3_500, faults: FILE_FAULTS },
+    deliveries: 3_500,
+    faults: FILE_FAULTS,
     handler: { maxMs: 0, longMs: 0 },
   },
   "inbox-pg-boss": { deliveries: 3_500, handler: QUICK_HANDLER },
@@ -44,10 +45,16 @@ export const STORE_MODES: readonly Mode[] = ENTRIES.flatMap(({ name, engine, plu
     const guarantee = GUARANTEES[kind];
     const isInbox = kind === "inbox";
     return {
-      ...{ name: setup, setup, guarantee, engine },
+      name: setup,
+      setup,
+      guarantee,
+      engine,
       title: `${guarantee}, ${testedOn}`,
-      ...{ deliveries: isInbox ? 800 : 6_000, holdMs: isInbox ? 2_000 : LEASE_MS },
-      ...{ handler: LEASE_HANDLER, faults: SERVER_FAULTS, ...OWN[setup] },
+      deliveries: isInbox ? 800 : 6_000,
+      holdMs: isInbox ? 2_000 : LEASE_MS,
+      handler: LEASE_HANDLER,
+      faults: SERVER_FAULTS,
+      ...OWN[setup],
     };
   }),
 );

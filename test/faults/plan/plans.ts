@@ -12,8 +12,13 @@ export const WHOLE_PLAN = {
 } as const satisfies Omit<FaultPlan, "seed">;
 
 const SHORT_MODES: readonly string[] = [
-  ...["lease-redis", "transactions-sqlite", "failover-synchronous", "failover-asynchronous"],
-  ...["two-operators-bullmq", "two-ids-pause", "two-ids-completion"],
+  "lease-redis",
+  "transactions-sqlite",
+  "failover-synchronous",
+  "failover-asynchronous",
+  "two-operators-bullmq",
+  "two-ids-pause",
+  "two-ids-completion",
 ];
 const SHORT_FLAWS: readonly Flaw[] = [
   "claims for good before it handles",
@@ -49,8 +54,11 @@ function shortened(mode: Mode): Mode {
     deliveries: 600,
     faults: {
       ...NO_FAULTS,
-      ...{ kills: 4, stops: 1, lostAnswers: Math.min(faults.lostAnswers, 1) },
-      ...{ restarts: Math.min(faults.restarts, 1), cuts: Math.min(faults.cuts, 2) },
+      kills: 4,
+      stops: 1,
+      lostAnswers: Math.min(faults.lostAnswers, 1),
+      restarts: Math.min(faults.restarts, 1),
+      cuts: Math.min(faults.cuts, 2),
     },
   };
 }

@@ -19,8 +19,11 @@ export function withBroker(
     const isForgetful = config.flaw === "forgets the crashes of a postponed job";
     inboxConsume({
       driver: isForgetful ? forgetful(driver) : driver,
-      ...{ store: notingCompletions(store, ledger), concurrency: 20 },
-      ...{ leaseMs: config.holdMs, retryDelayMs: 1_000, dependencyTimeoutMs: 700 },
+      store: notingCompletions(store, ledger),
+      concurrency: 20,
+      leaseMs: config.holdMs,
+      retryDelayMs: 1_000,
+      dependencyTimeoutMs: 700,
       ...workers,
     });
     return driver;

@@ -36,7 +36,8 @@ export function withQueue(
     return createWebhookReceiver({
       secret: config.secret,
       // A message of NATS has at most 1 MiB.
-      ...{ maxBodyBytes: 100_000, handlers: inbox({ driver, putTimeoutMs: 1_500 }) },
+      maxBodyBytes: 100_000,
+      handlers: inbox({ driver, putTimeoutMs: 1_500 }),
       ...receiverTimes(config),
       logger: false,
     });

@@ -4,8 +4,14 @@
 import { idsOf } from "../../support/testing/run-suite.js";
 import { AUTHOR } from "../flaws.js";
 import { FLAWS, HARMLESS } from "./flaws.js";
-import { judgeReceiver } from "./judge-receiver.js";
-import { LANGUAGES, startReceiver, workFolder, type Language } from "./language.js";
+import {
+  judgeReceiver,
+  LANGUAGES,
+  missingOf,
+  startReceiver,
+  workFolder,
+  type Language,
+} from "./language.js";
 
 const problems: string[] = [];
 say(`Author of the lists of flaws: ${AUTHOR}.`);
@@ -19,7 +25,7 @@ process.exitCode = problems.length === 0 ? 0 : 1;
 
 async function print(language: Language): Promise<void> {
   const { name, serverFails = [] } = language;
-  const missing = language.missing();
+  const missing = missingOf(language);
   if (missing !== undefined) {
     say(`${name} was NOT judged: ${missing}`);
     problems.push(missing);

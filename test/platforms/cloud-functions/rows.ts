@@ -16,7 +16,8 @@ export const rows = [
     },
     args: () => [
       `node_modules/${FRAMEWORK}/build/src/main.js`,
-      ...["--source=app.mjs", "--target=gatewayWebhook"],
+      "--source=app.mjs",
+      "--target=gatewayWebhook",
     ],
     env: () => ({ NODE_ENV: "production" }),
   }),

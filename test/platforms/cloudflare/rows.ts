@@ -17,7 +17,8 @@ export const rows: readonly Platform[] = [
   {
     name: "Cloudflare Workers with D1",
     folder: "cloudflare",
-    ...{ ownAnswers: CONTINUE, version },
+    ownAnswers: CONTINUE,
+    version,
     app: "app.mjs",
     async start(ledgerUrl) {
       const running = await startMiniflare({
@@ -38,8 +39,12 @@ export const rows: readonly Platform[] = [
     },
   },
   exampleRow({
-    ...{ name: "Cloudflare Workers with Queues and D1", folder: "cloudflare" },
-    ...{ example: "workers-queues-d1.ts", starter: "workers.ts", ownAnswers: CONTINUE, version },
+    name: "Cloudflare Workers with Queues and D1",
+    folder: "cloudflare",
+    example: "workers-queues-d1.ts",
+    starter: "workers.ts",
+    ownAnswers: CONTINUE,
+    version,
     tooLarge: "409 to a body over 90 kB, since a message of Queues has at most 128 kB",
     remark: "`examples/workers-queues-d1.ts` as it is",
   }),

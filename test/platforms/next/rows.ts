@@ -15,7 +15,10 @@ const row = (
     args: (port) => [
       NEXT,
       server.build === undefined ? "dev" : "start",
-      ...["--port", String(port), "--hostname", "127.0.0.1"],
+      "--port",
+      String(port),
+      "--hostname",
+      "127.0.0.1",
     ],
     env: () => ({ NEXT_TELEMETRY_DISABLED: "1" }),
     ...server,

@@ -30,7 +30,10 @@ export function peersTable(results: readonly PeerResult[]): {
 } {
   const nodes = [...new Set(results.flatMap((result) => result.versions.flatMap(nodesOf)))];
   const titles = [
-    ...["peer", "entry", "oldest tested", "newest tested"],
+    "peer",
+    "entry",
+    "oldest tested",
+    "newest tested",
     ...nodes.map((node) => `Node ${String(node)}`),
     "remark",
   ];

@@ -7,7 +7,9 @@ export type Peer = OptionalPeer & { readonly entry: string; readonly receiver: s
 /** All optional peers, in the order of the table. */
 export const PEERS: readonly Peer[] = ENTRIES.flatMap(({ name, engine, peers = [] }) =>
   peers.map((peer) => ({
-    ...{ entry: name, receiver: name, ...(engine === undefined ? {} : { engine }) },
+    entry: name,
+    receiver: name,
+    ...(engine === undefined ? {} : { engine }),
     ...peer,
   })),
 );

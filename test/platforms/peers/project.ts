@@ -68,7 +68,8 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
 async function prove(folder: string, node: string, engine: object): Promise<Proof> {
   const environment = {
     ...process.env,
-    ...{ PORT: String(await freePort()), ENGINE: JSON.stringify(engine) },
+    PORT: String(await freePort()),
+    ENGINE: JSON.stringify(engine),
     RUN: `run_${String(Math.floor(Math.random() * 1e9))}`,
   };
   const args = ["--no-warnings", "prove.mjs"];

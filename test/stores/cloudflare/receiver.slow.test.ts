@@ -1,18 +1,34 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { TEST_SECRET } from "../../../kit/index.js";
 import { d1Schema } from "../../../src/inbox/cloudflare/index.js";
-import { installedWorker } from "../../support/cloudflare/installed-worker.js";
+import { bundleWorker } from "../../support/cloudflare/bundle-worker.js";
 import {
+  type Miniflare,
   missingMiniflare,
   startMiniflare,
-  type Miniflare,
   type TestD1,
   type WorkerOptions,
 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";
 import { freshAlarm, type FreshDelivery } from "../../support/package/example-process.js";
+import { installPackage } from "../../support/package/installed-package.js";
+
+/** Bundles a file of the repository as the Worker of a project with nothing but the packed package. */
+async function installedWorker(file: string): Promise<WorkerOptions> {
+  const project = installPackage("module");
+  try {
+    project.copy(file, "worker.mjs");
+    const script = await bundleWorker(pathToFileURL(path.join(project.folder, "worker.mjs")));
+    const bindings = { GATEWAY_WEBHOOK_SECRET: TEST_SECRET };
+    return { script, d1Databases: { DB: "db" }, bindings };
+  } finally {
+    project.remove();
+  }
+}
 
 const ISOLATES = ["one", "other"];
 /** As many as miniflare forwards at a time. */
@@ -38,7 +54,9 @@ describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
   async function start(handlerMs: number): Promise<void> {
     const bindings = { ...worker.bindings, HANDLER_MS: String(handlerMs) };
     const workers = ISOLATES.map((name) => ({
-      ...{ ...worker, name, bindings },
+      ...worker,
+      name,
+      bindings,
       routes: [`http://${name}/*`],
     }));
     running = await startMiniflare({ workers, d1Persist: folder });

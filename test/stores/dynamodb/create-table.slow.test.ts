@@ -37,11 +37,12 @@ it("createDynamoTable makes a table that the store can use at once, with on-dema
     KeySchema: [{ AttributeName: "id", KeyType: "HASH" }],
   });
   expect(await ttlOf("gateway_deliveries")).toMatchObject({
-    ...{ TimeToLiveStatus: "ENABLED", AttributeName: "expiresAt" },
+    TimeToLiveStatus: "ENABLED",
+    AttributeName: "expiresAt",
   });
   const times = { leaseMs: 1_000, retentionMs: 1_000 };
   expect(await dynamoStore({ client }).claim("k", "a", times)).toMatchObject({
-    ...{ state: "claimed" },
+    state: "claimed",
   });
 });
 

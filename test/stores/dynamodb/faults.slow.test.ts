@@ -158,7 +158,8 @@ it("a renewal that arrives after a later one does not shorten the lease", async 
   expect(await early.renew("k", "a", TIMES)).toBe(true);
   ms += 38_000;
   expect(await store.claim("k", "b", TIMES)).toMatchObject({
-    ...{ state: "in_flight", retryAfterMs: 3_000 },
+    state: "in_flight",
+    retryAfterMs: 3_000,
   });
 });
 
@@ -176,7 +177,9 @@ it("TTL keeps a claim for its retention and a day, and a completion too", async 
   expect(secondsFrom(await itemOf("k"))).toBeCloseTo(completedS, -1);
   await store.complete("unclaimed", "a", TIMES);
   expect(Object.keys((await itemOf("unclaimed")) ?? {}).sort()).toEqual([
-    ...["completedUntil", "expiresAt", "id"],
+    "completedUntil",
+    "expiresAt",
+    "id",
   ]);
 });
 

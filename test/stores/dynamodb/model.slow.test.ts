@@ -159,7 +159,8 @@ const hosts = fc.array(
     offMs: offsets,
     /** What follows a claim that was granted. A crash is the end of that owner, without a call. */
     ends: fc.array(fc.constantFrom("complete", "release", "crash", "renew and complete"), {
-      ...{ minLength: 1, maxLength: 4 },
+      minLength: 1,
+      maxLength: 4,
     }),
     waits: fc.array(steps, { minLength: 4, maxLength: 4 }),
   }),

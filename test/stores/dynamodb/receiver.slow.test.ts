@@ -41,7 +41,8 @@ it("a receiver takes over a delivery the margin after the lease of a process tha
   await (
     await openStore()
   ).claim("left-behind", "gone", {
-    ...{ leaseMs: 1_000, retentionMs: 259_200_000 },
+    leaseMs: 1_000,
+    retentionMs: 259_200_000,
   });
   const one = await receiver(() => undefined, { store: await openStore(1_000) });
   await expect

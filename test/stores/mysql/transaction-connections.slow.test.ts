@@ -94,7 +94,10 @@ describeMysql("the connections of mysqlTransactions", () => {
 
   it("both stores accept a pool of mysql2 with callbacks, and tx has promises", async () => {
     const pool = callbacks.createPool({
-      ...{ host: "127.0.0.1", port: db.server.port, user: "root", database: "test" },
+      host: "127.0.0.1",
+      port: db.server.port,
+      user: "root",
+      database: "test",
       connectionLimit: 3,
     });
     const store = mysqlTransactions({ pool });
@@ -138,8 +141,13 @@ describeMysql("the connections of mysqlTransactions", () => {
   it("tx refuses every method that takes the connection away", async () => {
     const beside = async (tx: PoolConnection): Promise<void> => {
       const promises = [
-        ...[tx.beginTransaction(), tx.commit(), tx.rollback(), tx.end(), tx.reset()],
-        ...[tx.changeUser({}), tx[Symbol.asyncDispose]()],
+        tx.beginTransaction(),
+        tx.commit(),
+        tx.rollback(),
+        tx.end(),
+        tx.reset(),
+        tx.changeUser({}),
+        tx[Symbol.asyncDispose](),
       ];
       for (const refused of promises) await expect(refused).rejects.toMatchObject(REFUSAL);
       const refusal = expect.objectContaining(REFUSAL) as Error;

@@ -1,15 +1,34 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { ConfigurationError, type DeliveryStore } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
-import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
+import type { HttpRedisClient } from "../../../src/stores/redis/redis-connection.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
-import { startRedisHttpFront, type RedisHttpFront } from "../../support/redis/http-front.js";
+import { installPlatform, loadFrom } from "../../support/platform-packages.js";
+import { type RedisHttpFront, startRedisHttpFront } from "../../support/redis/http-front.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
-import { openUpstash, type UpstashClient } from "../../support/redis/upstash-client.js";
+import { type RedisServer, startRedisServer } from "../../support/redis/redis-server.js";
+
+/** A `Redis` of `@upstash/redis`. */
+interface UpstashClient extends HttpRedisClient {
+  pipeline(): HttpRedisClient;
+  multi(): HttpRedisClient;
+  scriptFlush(): Promise<unknown>;
+}
+
+/** Makes a client of `@upstash/redis`, with its defaults. `more`: other options. */
+async function openUpstash(
+  { url, token }: Pick<RedisHttpFront, "url" | "token">,
+  more: Record<string, unknown> = {},
+): Promise<UpstashClient> {
+  const { Redis } = loadFrom(await installPlatform("upstash"), "@upstash/redis") as {
+    Redis: new (options: Record<string, unknown>) => UpstashClient;
+  };
+  return new Redis({ url, token, ...more });
+}
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -159,7 +178,8 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     front.faultOf = () => ({ hold: promise });
     const request = await delivery({ id: "during" });
     expect(await receiver.receive(request)).toMatchObject({
-      ...{ status: 503, outcome: "store_unavailable" },
+      status: 503,
+      outcome: "store_unavailable",
     });
     front.faultOf = () => undefined;
     resolve();

@@ -170,7 +170,9 @@ describeSql("calls to one store at the same time", (engine) => {
     const store = makeStore();
     // Four calls with a second for each would take longer.
     store.connectReceiver?.({
-      ...{ dependencyTimeoutMs: 120_000, warn: () => undefined, noteForgets: () => undefined },
+      dependencyTimeoutMs: 120_000,
+      warn: () => undefined,
+      noteForgets: () => undefined,
     });
     const [locked, free] = [keysOf("a locked", 200), keysOf("b free", 200)];
     const unlock = await lock(locked);

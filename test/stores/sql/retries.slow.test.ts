@@ -27,7 +27,9 @@ function failing(errors: readonly unknown[], results: readonly unknown[]) {
 }
 
 const result = (command: string, rows: readonly unknown[] = []) => ({
-  ...{ command, rows, rowCount: rows.length },
+  command,
+  rows,
+  rowCount: rows.length,
 });
 const CLAIMED = result("SELECT", [{ state: "claimed", retry_after_ms: null, version: "1" }]);
 const NOTHING = [{ affectedRows: 0, serverStatus: 2 }];

@@ -17,7 +17,8 @@ describeSql("the connections of transactions", (engine) => {
     const connect = () => pending.promise;
     const slow = {
       query: (sql: string, values?: unknown[]) => pool.query(sql, values),
-      ...{ connect, getConnection: connect },
+      connect,
+      getConnection: connect,
     };
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const late = engine.makeTransactions(slow).process("late", mustNotRun, RETENTION);

@@ -1,13 +1,71 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
+import { BUN } from "../../platforms/bun/program.js";
+import { pathIn } from "../../platforms/install.js";
 import { describeService } from "../../support/describe-service.js";
+import { REPOSITORY } from "../../support/package/installed-package.js";
 import { allCases } from "../../support/sqlite/all-cases.js";
-import { betterSqlite3 } from "../../support/sqlite/drivers.js";
-import {
-  OTHER_RUNTIMES,
-  missingRuntime,
-  runCasesOn,
-  type CaseResult,
-} from "../../support/sqlite/other-runtimes.js";
+import { betterSqlite3, type SqliteDriverName } from "../../support/sqlite/drivers.js";
+
+/** A runtime other than Node, with a driver of its own. */
+interface OtherRuntime {
+  readonly name: string;
+  readonly driver: SqliteDriverName;
+  /** The program and the arguments that come before the script. */
+  readonly command: readonly [program: string, ...args: string[]];
+}
+
+const DENO = pathIn("deno", "node_modules/@deno/linux-x64-glibc/deno");
+
+const OTHER_RUNTIMES: readonly OtherRuntime[] = [
+  { name: "bun:sqlite on Bun", driver: "bun:sqlite", command: [BUN] },
+  { name: "node:sqlite on Bun", driver: "node:sqlite", command: [BUN] },
+  { name: "node:sqlite on Deno", driver: "node:sqlite", command: [DENO, "run", "--allow-all"] },
+];
+
+/** Why a runtime cannot run here; undefined if it can. */
+function missingRuntime({ command: [program] }: OtherRuntime): string | undefined {
+  if (existsSync(program)) return undefined;
+  return `${path.basename(program)} is not installed (npx tsx test/platforms/install-for-tests.ts)`;
+}
+
+/** What became of one case. */
+interface CaseResult {
+  readonly title: string;
+  readonly error?: string;
+}
+
+/** Runs every case in one process of the runtime. Rejects with its errors if it ends early. */
+async function runCasesOn({ driver, command }: OtherRuntime): Promise<CaseResult[]> {
+  const folder = mkdtempSync(path.join(tmpdir(), "webhooks-cases-"));
+  const bundle = path.join(folder, "cases.mjs");
+  try {
+    const esbuild = path.join(REPOSITORY, "node_modules/esbuild/bin/esbuild");
+    const bundling = ["--bundle", "--format=esm", "--platform=node", "--external:bun:sqlite"];
+    const script = "test/support/sqlite/cases-child.ts";
+    await promisify(execFile)(esbuild, [script, ...bundling, `--outfile=${bundle}`], {
+      cwd: REPOSITORY,
+    });
+    const [program, ...args] = command;
+    const child = spawn(program, [...args, bundle, driver], { stdio: ["ignore", "pipe", "pipe"] });
+    const ended = once(child, "close");
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [code] = (await ended) as [number | null];
+    if (code !== 0) throw new Error(`${program} ended with ${String(code)}: ${errors}`);
+    return output
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as CaseResult);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 /** 10 000 keys are 25 000 writes, and each waits for the disk. */
 const SLOW_DISK_MS = 300_000;

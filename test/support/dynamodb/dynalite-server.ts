@@ -20,19 +20,18 @@ export async function startDynalite({ inMemory = false } = {}): Promise<Dynalite
   const program = createRequire(new URL("package.json", root)).resolve("dynalite/cli.js");
   const urlAt = (port: number) => `http://127.0.0.1:${port}`;
   const { end, ...server } = await startServer({
-    ...{ name: "dynalite", command: process.execPath },
+    name: "dynalite",
+    command: process.execPath,
     args: (port, folder) => [
-      ...[
-        "--import",
-        NO_IDLE_LIMIT,
-        program,
-        "--host",
-        "127.0.0.1",
-        "--port",
-        String(port),
-        "--createTableMs",
-        "1",
-      ],
+      "--import",
+      NO_IDLE_LIMIT,
+      program,
+      "--host",
+      "127.0.0.1",
+      "--port",
+      String(port),
+      "--createTableMs",
+      "1",
       ...(inMemory ? [] : ["--path", folder]),
     ],
     // The health check of DynamoDB.

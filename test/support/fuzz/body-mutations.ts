@@ -16,7 +16,11 @@ const ODD_JSON = [
     {"__proto__":{"id":1}} {"toJSON":1} 01 +1 .5 1. NaN 'a' undefined "\x41" " [1,] /**/1`.split(
     /\s+/,
   ),
-  ...["", '" 1"', '"\u2028"', '"\t"', "[".repeat(900) + "]".repeat(900)],
+  "",
+  '" 1"',
+  '"\u2028"',
+  '"\t"',
+  "[".repeat(900) + "]".repeat(900),
   `${'{"a":'.repeat(400)}1${"}".repeat(400)}`,
 ];
 const ODD_KEYS =

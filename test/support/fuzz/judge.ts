@@ -60,8 +60,12 @@ const ANY_SITE = {
   ...allOf("text or null", "site_name site_base_url"),
 };
 const SITE_EVENTS = [
-  ...["DELETION_REQUEST_SENT", "USER_MANUAL_INSTRUCTIONS_SENT", "DATA_DELETED", "DATA_REAPPEARED"],
-  ...["PERSONAL_DATA_FOUND", "PERSONAL_DATA_NOT_FOUND"],
+  "DELETION_REQUEST_SENT",
+  "USER_MANUAL_INSTRUCTIONS_SENT",
+  "DATA_DELETED",
+  "DATA_REAPPEARED",
+  "PERSONAL_DATA_FOUND",
+  "PERSONAL_DATA_NOT_FOUND",
 ];
 
 function allOf(kind: Kind, fields: string): Record<string, Kind> {

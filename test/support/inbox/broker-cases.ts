@@ -16,7 +16,10 @@ export async function warnsOfNoListeners(driver: QueueDriver<unknown>): Promise<
   // Makes the queue.
   await driver.waiting?.();
   const worker = inboxConsume({
-    ...{ driver, store: memoryStore(), logger: false, concurrency: AT_ONCE },
+    driver,
+    store: memoryStore(),
+    logger: false,
+    concurrency: AT_ONCE,
     handlers: {
       async new_alarm() {
         running += 1;

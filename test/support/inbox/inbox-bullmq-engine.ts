@@ -38,7 +38,11 @@ export async function openBullmqQueue(
     enqueue: driver,
     consume({ onJob, ...options }) {
       const { stop } = inboxConsume({
-        ...{ driver, store: redisStore({ client }), leaseMs: LEASE_MS, logger: false, ...retries },
+        driver,
+        store: redisStore({ client }),
+        leaseMs: LEASE_MS,
+        logger: false,
+        ...retries,
         ...options,
         onJob(report) {
           if (report.outcome === "handled" || report.outcome === "discarded") finished += 1;
@@ -86,7 +90,12 @@ export async function startBullmqEngine(): Promise<BullmqEngine> {
   redis.on("error", () => undefined);
   const queues: OpenBullmqQueue[] = [];
   return {
-    ...{ url: server.url, kill: server.kill, start: server.start, server, redis, connection },
+    url: server.url,
+    kill: server.kill,
+    start: server.start,
+    server,
+    redis,
+    connection,
     async open(name, retries) {
       const opened = await openBullmqQueue(server.url, name, retries);
       queues.push(opened);

@@ -68,7 +68,12 @@ export function openPgBossQueue(
     enqueue: driver,
     consume({ onJob, ...given }) {
       const { stop } = inboxConsume({
-        ...{ driver, store, leaseMs: LEASE_MS, logger: false, retryLimit, retryDelayMs },
+        driver,
+        store,
+        leaseMs: LEASE_MS,
+        logger: false,
+        retryLimit,
+        retryDelayMs,
         ...given,
         onJob(report) {
           if (report.outcome === "handled" || report.outcome === "discarded") finished += 1;
@@ -124,7 +129,11 @@ export async function startPgBossEngine(): Promise<PgBossEngine> {
   const sql: PgBossEngine["sql"] = async (text, ...values) =>
     (await boss.getDb().executeSql(text, values)).rows as unknown[];
   return {
-    ...{ url, server, boss, store, sql },
+    url,
+    server,
+    boss,
+    store,
+    sql,
     kill: () => server.stop("crash"),
     start: server.start,
     open: (name, options) => Promise.resolve(openPgBossQueue(boss, store, name, options)),

@@ -140,7 +140,7 @@ export const EVENT_FORMS: readonly EventForm[] = [
     eventOf: (request) => {
       const event = format2(request);
       const domainName = "abcdef.lambda-url.eu-central-1.on.aws";
-      return { ...event, requestContext: { ...event.requestContext, ...{ domainName } } };
+      return { ...event, requestContext: { ...event.requestContext, domainName } };
     },
     answerOf,
   },

@@ -20,7 +20,9 @@ export async function startReplicas(count: number, secret: string) {
     const receiver = createWebhookReceiver({
       secret: () => secrets[at],
       handlers: { new_alarm: note, delete_my_data_event: note },
-      ...{ store, logger: false, onOutcome: (report) => reports.push(report) },
+      store,
+      logger: false,
+      onOutcome: (report) => reports.push(report),
     });
     const handle = nodeHandler(receiver);
     return (req: IncomingMessage, res: ServerResponse): void => {

@@ -58,7 +58,10 @@ export function scriptedClient(
 ) {
   const { fetch, seen } = scriptedGateway(...answers);
   const client = createManagementClient({
-    ...{ baseUrl: "https://gateway.example", token: TOKEN, retryDelayMs: 1, fetch },
+    baseUrl: "https://gateway.example",
+    token: TOKEN,
+    retryDelayMs: 1,
+    fetch,
     ...options,
   });
   return { client, seen };
@@ -67,8 +70,13 @@ export function scriptedClient(
 /** A webhook record in the standard format. */
 export function webhookRecord(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return {
-    ...{ id: 7, title: "alarms", url: "https://partner.example/webhooks", type: "new_alarm" },
-    ...{ has_secret: true, is_active: true, skip_ssl_verification: false },
+    id: 7,
+    title: "alarms",
+    url: "https://partner.example/webhooks",
+    type: "new_alarm",
+    has_secret: true,
+    is_active: true,
+    skip_ssl_verification: false,
     enable_requests_history: true,
     created_at: "2026-07-08T10:00:00Z",
     ...overrides,

@@ -1,9 +1,31 @@
 import type { Pool, PoolOptions, ResultSetHeader } from "mysql2/promise";
-import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
+import {
+  type MysqlConnection,
+  mysqlStore,
+  mysqlTransactions,
+} from "../../../src/stores/mysql/index.js";
+import type { MysqlPromisePool } from "../../../src/stores/mysql/mysql-pool.js";
 import type { PoolSettings, Row, Sql, SqlEngine } from "../stores/sql-engine.js";
 import { describeMysql } from "./mysql-describe.js";
-import { watchedPool } from "./mysql-watched-pool.js";
-import { startMysql, type MysqlServer } from "./mysql-server.js";
+import { type MysqlServer, startMysql } from "./mysql-server.js";
+
+/** `pool`, with `before` called and awaited ahead of each statement that the store sends. */
+function watchedPool(
+  pool: Pool,
+  before: (sql: string) => Promise<void> | undefined,
+): MysqlPromisePool {
+  return {
+    async getConnection() {
+      const connection: MysqlConnection = await pool.getConnection();
+      const query = connection.query.bind(connection);
+      connection.query = async (options) => {
+        await before(options.sql);
+        return query(options);
+      };
+      return connection;
+    },
+  };
+}
 
 /** MariaDB and the stores of MySQL. */
 export const mysqlEngine: SqlEngine<Pool> = {

@@ -15,7 +15,9 @@ export const hasNatsServer = command !== undefined;
 /** Starts a server with JetStream. */
 export async function startNatsServer(): Promise<NatsServer> {
   const { end, ...server } = await startServer({
-    ...{ name: "nats", command: command ?? "nats-server", answers },
+    name: "nats",
+    command: command ?? "nats-server",
+    answers,
     args: (port, folder) => ["-a", "127.0.0.1", "-p", String(port), "-js", "-sd", folder],
   });
   return { ...server, url: `nats://127.0.0.1:${server.port}`, kill: () => end("SIGKILL") };

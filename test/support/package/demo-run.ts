@@ -22,8 +22,10 @@ export function runDemo(
   const [tool = "", ...command] = scripts.demo.split(" ");
   // The settings of this machine must not change the output.
   const unset = {
-    ...{ FORCE_COLOR: undefined, NO_COLOR: undefined },
-    ...{ REDIS_URL: undefined, DATABASE_URL: undefined },
+    FORCE_COLOR: undefined,
+    NO_COLOR: undefined,
+    REDIS_URL: undefined,
+    DATABASE_URL: undefined,
   };
   const options = { cwd: REPOSITORY, env: { ...process.env, ...unset, ...variables } };
   return new Promise((resolve) => {

@@ -6,7 +6,10 @@ import { readMarkdown } from "./markdown.js";
 /** The documents that users read, by their paths in the repository. */
 export const DOCUMENTS: readonly string[] = [
   ...readdirSync(REPOSITORY).filter((file) => file.endsWith(".md")),
-  ...["examples/README.md", "fixtures/README.md", "bench/README.md", "docs/monitoring/proof.md"],
+  "examples/README.md",
+  "fixtures/README.md",
+  "bench/README.md",
+  "docs/monitoring/proof.md",
   ...["docs", "docs/stores"].flatMap((folder) =>
     readdirSync(path.join(REPOSITORY, folder))
       .filter((file) => file.endsWith(".md"))
@@ -16,8 +19,14 @@ export const DOCUMENTS: readonly string[] = [
 
 /** The documents about tests, of which `docs/testing.md` is the first. */
 export const TESTING_DOCUMENTS: readonly string[] = [
-  ...["testing", "test-handlers", "test-endpoint", "listen"],
-  ...["command-line", "test-deliveries", "signatures", "contracts"],
+  "testing",
+  "test-handlers",
+  "test-endpoint",
+  "listen",
+  "command-line",
+  "test-deliveries",
+  "signatures",
+  "contracts",
 ].map((name) => `docs/${name}.md`);
 
 /** The relative links of a document whose file or anchor is missing below `root`. */

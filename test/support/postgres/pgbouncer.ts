@@ -35,11 +35,18 @@ export async function startPgBouncer(
   const folder = mkdtempSync(join(tmpdir(), "pgbouncer-"));
   const port = await freePort();
   const settings = {
-    ...{ listen_addr: "127.0.0.1", listen_port: port, unix_socket_dir: "" },
-    ...{ auth_type: "any", admin_users: "postgres", pool_mode: "transaction" },
-    ...{ default_pool_size: serverConnections, max_client_conn: 500 },
+    listen_addr: "127.0.0.1",
+    listen_port: port,
+    unix_socket_dir: "",
+    auth_type: "any",
+    admin_users: "postgres",
+    pool_mode: "transaction",
+    default_pool_size: serverConnections,
+    max_client_conn: 500,
     // Standard output has it too.
-    ...{ syslog: 0, log_connections: 0, log_disconnections: 0 },
+    syslog: 0,
+    log_connections: 0,
+    log_disconnections: 0,
   };
   const behind = `host=127.0.0.1 port=${postgresPort} user=${user} dbname=postgres`;
   // Set by the pooler: a client's startup packet would change the server connection for all clients.
@@ -48,7 +55,9 @@ export async function startPgBouncer(
   writeFileSync(
     file,
     [
-      ...["[databases]", `postgres = ${behind}`, `serializable = ${behind} ${serializable}`],
+      "[databases]",
+      `postgres = ${behind}`,
+      `serializable = ${behind} ${serializable}`,
       "[pgbouncer]",
       ...Object.entries(settings).map(([name, value]) => `${name} = ${value}`),
     ].join("\n"),

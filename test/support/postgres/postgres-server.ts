@@ -25,30 +25,52 @@ export function startPostgres(
   primaryPort?: number,
 ): Promise<PostgresServer> {
   const connectionAt = (port: number) => ({
-    ...{ host: "127.0.0.1", port, user: "postgres", database: "postgres" },
+    host: "127.0.0.1",
+    port,
+    user: "postgres",
+    database: "postgres",
   });
   return startDatabase({
-    ...{ name: "postgres", user: "postgres", command: postgres ?? "postgres" },
+    name: "postgres",
+    user: "postgres",
+    command: postgres ?? "postgres",
     args(port, folder) {
       const all = {
-        ...{ port: String(port), listen_addresses: "127.0.0.1", unix_socket_directories: "" },
+        port: String(port),
+        listen_addresses: "127.0.0.1",
+        unix_socket_directories: "",
         // Commits survive a crash of the server without fsync. A crash of the machine is not tested.
-        ...{ fsync: "off", max_connections: "200", ...settings },
+        fsync: "off",
+        max_connections: "200",
+        ...settings,
       };
       const given = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
       return ["-D", join(folder, "data"), ...given];
     },
     install: (folder) => [
       ...([initdb ?? "initdb", "-D", join(folder, "data"), "-U", "postgres"] as const),
-      ...["-A", "trust", "-E", "UTF8", "--no-sync", "--no-locale"],
+      "-A",
+      "trust",
+      "-E",
+      "UTF8",
+      "--no-sync",
+      "--no-locale",
     ],
     copyOf:
       primaryPort === undefined
         ? undefined
         : (folder) => [
             ...([basebackup ?? "pg_basebackup", "-D", join(folder, "data"), "-R"] as const),
-            ...["-h", "127.0.0.1", "-p", String(primaryPort), "-U", "postgres"],
-            ...["-X", "stream", "--checkpoint=fast", "--no-sync"],
+            "-h",
+            "127.0.0.1",
+            "-p",
+            String(primaryPort),
+            "-U",
+            "postgres",
+            "-X",
+            "stream",
+            "--checkpoint=fast",
+            "--no-sync",
           ],
     // Without a checkpoint, so that every backend aborts (`immediate`).
     signals: { crash: "SIGQUIT", orderly: "SIGINT" },

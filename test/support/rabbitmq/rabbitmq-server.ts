@@ -20,22 +20,29 @@ export const hasRabbitmq = existsSync(script);
 /** Starts a server, and the port mapper that its Erlang needs. */
 export async function startRabbitmq(): Promise<RabbitmqServer> {
   const mapper = await startServer({
-    ...{ name: "epmd", command: "epmd", answers: accepts },
+    name: "epmd",
+    command: "epmd",
+    answers: accepts,
     args: (port) => ["-port", String(port), "-address", "127.0.0.1"],
   });
   const distribution = await freePort();
   const starting = startServer({
-    ...{ name: "rabbitmq", command: "env", answers },
+    name: "rabbitmq",
+    command: "env",
+    answers,
     args(port, folder) {
       writeFileSync(join(folder, "enabled_plugins"), "[].\n");
       writeFileSync(join(folder, "rabbitmq.conf"), `listeners.tcp.local = 127.0.0.1:${port}\n`);
       const variables = {
-        ...{ HOME: folder, ERL_EPMD_PORT: mapper.port, RABBITMQ_DIST_PORT: distribution },
+        HOME: folder,
+        ERL_EPMD_PORT: mapper.port,
+        RABBITMQ_DIST_PORT: distribution,
         RABBITMQ_NODENAME: `test-${port}@localhost`,
         RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq.conf"),
         RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
         RABBITMQ_MNESIA_BASE: join(folder, "data"),
-        ...{ RABBITMQ_LOG_BASE: join(folder, "log"), RABBITMQ_LOGS: "-" },
+        RABBITMQ_LOG_BASE: join(folder, "log"),
+        RABBITMQ_LOGS: "-",
         // Otherwise the script stays in front of the server, and a signal reaches the script alone.
         NOTIFY_SOCKET: "/dev/null",
       };

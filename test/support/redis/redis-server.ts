@@ -19,11 +19,19 @@ export async function startRedisServer(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RedisServer> {
   const { end, ...server } = await startServer({
-    ...{ name: "redis", command: "redis-server", answers },
+    name: "redis",
+    command: "redis-server",
+    answers,
     args(port, folder) {
       const all = {
-        ...{ port: String(port), bind: "127.0.0.1", dir: folder, daemonize: "no", save: "" },
-        ...{ appendonly: "no", loglevel: "warning", ...settings },
+        port: String(port),
+        bind: "127.0.0.1",
+        dir: folder,
+        daemonize: "no",
+        save: "",
+        appendonly: "no",
+        loglevel: "warning",
+        ...settings,
       };
       return Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
     },

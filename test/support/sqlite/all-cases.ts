@@ -15,9 +15,18 @@ import { powerCutChecks } from "./power-cut-cases.js";
 import { randomCallsChecks } from "./random-calls-cases.js";
 
 const CHECKS = {
-  ...{ ...storeChecks, ...openingChecks, ...transactionChecks, ...guardedHandleChecks },
-  ...{ ...misuseChecks, ...queueChecks, ...waitingChecks, ...groupChecks, ...retentionChecks },
-  ...{ ...powerCutChecks, ...randomCallsChecks, ...fileChecks },
+  ...storeChecks,
+  ...openingChecks,
+  ...transactionChecks,
+  ...guardedHandleChecks,
+  ...misuseChecks,
+  ...queueChecks,
+  ...waitingChecks,
+  ...groupChecks,
+  ...retentionChecks,
+  ...powerCutChecks,
+  ...randomCallsChecks,
+  ...fileChecks,
 };
 
 /** Every case for a SQLite driver. Each runs on a new file. */

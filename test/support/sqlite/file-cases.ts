@@ -32,7 +32,8 @@ async function withReceivers(
       let error: unknown;
       const database = open();
       const receiver: WebhookReceiver = createWebhookReceiver({
-        ...{ secret: TEST_SECRET, now: () => NOW_MS },
+        secret: TEST_SECRET,
+        now: () => NOW_MS,
         store: makeStore({ database }) as DeliveryStore,
         handlers: { new_alarm: () => undefined },
         onOutcome: (report) => void (error = report.error),

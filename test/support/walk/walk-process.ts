@@ -58,17 +58,20 @@ async function oneDelivery(): Promise<Record<string, string[]>> {
   const agent = new http.Agent({ keepAlive: true });
   const body = JSON.stringify({
     alarm: {
-      ...{
-        id: 1,
-        text: "text",
-        account_id: 2,
-        severity: "High",
-        status: "NEW",
-        source: "BreachDb",
-      },
-      ...{ event_type: "email_hacked", category_id: 3, original_event_id: "4", payload: "{}" },
-      ...{ date: "2026-07-08 10:00:00", checked_at: "2026-07-08 10:00:00" },
-      ...{ created_at: "2026-07-08 10:00:00", updated_at: "2026-07-08 10:00:00" },
+      id: 1,
+      text: "text",
+      account_id: 2,
+      severity: "High",
+      status: "NEW",
+      source: "BreachDb",
+      event_type: "email_hacked",
+      category_id: 3,
+      original_event_id: "4",
+      payload: "{}",
+      date: "2026-07-08 10:00:00",
+      checked_at: "2026-07-08 10:00:00",
+      created_at: "2026-07-08 10:00:00",
+      updated_at: "2026-07-08 10:00:00",
     },
   });
   const timestamp = Math.floor(Date.now() / 1000);
@@ -79,7 +82,11 @@ async function oneDelivery(): Promise<Record<string, string[]>> {
   const called = await calledBy(async () => {
     const { id = "", signature = "" } = signed.pop() ?? {};
     const request = http.request({
-      ...{ host: "127.0.0.1", port, path: "/webhooks/gateway", method: "POST", agent },
+      host: "127.0.0.1",
+      port,
+      path: "/webhooks/gateway",
+      method: "POST",
+      agent,
       headers: {
         "content-type": "application/json",
         "content-length": Buffer.byteLength(body),

@@ -6,7 +6,10 @@ import type { Engine } from "./engine.js";
 async function startBroker(start: typeof startNatsServer | typeof startRabbitmq): Promise<Engine> {
   const { port, close } = await start();
   return {
-    ...{ port, close, folder: "", syncs: undefined },
+    port,
+    close,
+    folder: "",
+    syncs: undefined,
     databaseOf: (number) => `contender${number}`,
     bytes: () => Promise.resolve(Number.NaN),
     remember: () => Promise.reject(new Error("the store of an inbox remembers its ids")),

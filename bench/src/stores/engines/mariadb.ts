@@ -10,8 +10,10 @@ const WEEK_MS = 604_800_000;
 /** MariaDB, which syncs each commit to the disk. */
 export async function startMariadbEngine(contenders: number): Promise<Engine> {
   const server = await startMysql({
-    ...{ "innodb-flush-method": "fsync", "innodb-flush-log-at-trx-commit": "1" },
-    ...{ "innodb-buffer-pool-size": "256M", "innodb-log-file-size": "96M" },
+    "innodb-flush-method": "fsync",
+    "innodb-flush-log-at-trx-commit": "1",
+    "innodb-buffer-pool-size": "256M",
+    "innodb-log-file-size": "96M",
   });
   const pool = server.pool({ connectionLimit: 1 });
   for (let number = 0; number < contenders; number++) {

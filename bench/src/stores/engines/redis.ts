@@ -13,7 +13,9 @@ end`;
 /** Redis, which syncs each write to the disk before it answers, and evicts nothing. */
 export async function startRedisEngine(): Promise<Engine> {
   const server = await startRedisServer({
-    ...{ appendonly: "yes", appendfsync: "always", "maxmemory-policy": "noeviction" },
+    appendonly: "yes",
+    appendfsync: "always",
+    "maxmemory-policy": "noeviction",
   });
   return {
     port: server.port,

@@ -42,7 +42,10 @@ export async function startReceiver(plan: ReceiverPlan): Promise<Receiver> {
     folder: engine.folder,
   };
   const port = (await process.ask({
-    ...{ order: "listen", row, place, package: folders[name] },
+    order: "listen",
+    row,
+    place,
+    package: folders[name],
   } as ReceiverOrder)) as number;
   return {
     row,

@@ -16,13 +16,18 @@ export const makeReceiver = withQueue(({ port, holdMs }, ledger, workers) => {
     Worker,
     workerOptions: {
       connection: { ...connection, maxRetriesPerRequest: null },
-      ...{ lockDuration: holdMs, stalledInterval: 500, drainDelay: 1 },
+      lockDuration: holdMs,
+      stalledInterval: 500,
+      drainDelay: 1,
     },
   });
   const store = notingCompletions(redisStore({ client: openRedis(port) }), ledger);
   inboxConsume({
-    ...{ driver, store, leaseMs: holdMs },
-    ...{ retryDelayMs: 1_000, dependencyTimeoutMs: 700 },
+    driver,
+    store,
+    leaseMs: holdMs,
+    retryDelayMs: 1_000,
+    dependencyTimeoutMs: 700,
     ...workers,
   });
   return driver;

@@ -22,8 +22,12 @@ export const makeReceiver = withQueue(async ({ port, holdMs }, ledger, workers) 
     heartbeatMs: 10_000,
   });
   inboxConsume({
-    ...{ driver, store: notingCompletions(postgresStore({ pool }), ledger), concurrency: 20 },
-    ...{ leaseMs: holdMs, dependencyTimeoutMs: 700, retryLimit: 100, retryDelayMs: 1_000 },
+    driver,
+    store: notingCompletions(postgresStore({ pool }), ledger),
+    concurrency: 20,
+    leaseMs: holdMs,
+    dependencyTimeoutMs: 700,
+    retryDelayMs: 1_000,
     ...workers,
   });
   return driver;

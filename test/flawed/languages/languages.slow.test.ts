@@ -6,20 +6,18 @@ import { describeService } from "../../support/describe-service.js";
 import { fixturesFolder } from "../../support/fixtures.js";
 import { idsOf } from "../../support/testing/run-suite.js";
 import { FLAWS, HARMLESS } from "./flaws.js";
-import { judgeReceiver } from "./judge-receiver.js";
 import {
+  judgeReceiver,
   LANGUAGES,
+  missingOf,
   startReceiver,
   workFolder,
   type ForeignReceiver,
-  type Language,
 } from "./language.js";
 
-/** Registers the tests of one language: right receivers pass, and each flaw is convicted. */
-export function describeLanguage(name: Language["name"]): void {
-  const language = LANGUAGES.find((one) => one.name === name);
-  if (language === undefined) throw new Error(`no receiver is written in ${name}`);
-  describeService(`receivers in ${name}`, language.missing(), () => {
+for (const language of LANGUAGES) {
+  const { name } = language;
+  describeService(`receivers in ${name}`, missingOf(language), () => {
     let work: ReturnType<typeof workFolder>;
 
     const start = async (
@@ -35,7 +33,6 @@ export function describeLanguage(name: Language["name"]): void {
 
     beforeAll(() => {
       work = workFolder();
-      language.command(work.folder);
     });
 
     afterAll(() => {

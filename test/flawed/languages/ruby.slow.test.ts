@@ -1,3 +1,0 @@
-import { describeLanguage } from "./describe-language.js";
-
-describeLanguage("Ruby");
