@@ -119,11 +119,8 @@ export function createWebhookReceiver<Tx = never>(
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(trace));
 
-      const authenticity = await authenticate(
-        trace.recovered ? undefined : keyring,
-        headers,
-        rawBody,
-      );
+      const authenticating = authenticate(trace.recovered ? undefined : keyring, headers, rawBody);
+      const authenticity = "then" in authenticating ? await authenticating : authenticating;
       const { id, type, timestampMs } = headers;
       if (!authenticity.authentic) {
         if (!isProbeId(id) || !isWebhookType(type)) trace.claimed = typeLabel(type);

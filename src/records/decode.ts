@@ -55,6 +55,13 @@ function convert(record: JsonObject, owner: string, rules: readonly FieldRule[])
   const converted: [name: string, value: unknown][] = [];
   for (const { name, holds, orNull } of rules) {
     const sent = record[name];
+    // Most values are right as they came.
+    if (
+      holds === "integer"
+        ? Number.isSafeInteger(sent)
+        : holds === "text" && typeof sent === "string"
+    )
+      continue;
     if (sent === null && (orNull || holds === "null")) continue;
     const value = holds === "integer" ? digitsToNumber(sent) : numberToText(sent);
     const isRight = holds === "integer" ? Number.isSafeInteger(value) : typeof value === "string";

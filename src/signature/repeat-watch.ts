@@ -24,9 +24,8 @@ const OTHER_RECORD =
 
 type DecodedRecord = Extract<Decoded, { readonly record: unknown }>;
 
-/** What is remembered of a delivery. */
+/** What is remembered of a delivery that may come again. */
 interface Seen {
-  /** NaN if it was handled at once: the gateway sends no such delivery again. */
   readonly timestampMs: number;
   readonly arrivedAtMs: number;
   readonly facts: Trace["facts"];
@@ -39,8 +38,14 @@ interface Seen {
  */
 export class RepeatWatch {
   readonly #log: Log;
-  /** Apart, so that the many that are handled do not displace those that come again. */
-  readonly #handled = new LRUCache<string, Seen>({ max: MAX_IDS });
+  /**
+   * The facts of the last deliveries that were handled at once, apart, so that they do not displace those that come
+   * again. An LRU cache takes a tenth of such a delivery.
+   */
+  readonly #handled = new Map<string, Trace["facts"]>();
+  /** The ids of these, in the order of their arrival. The next one takes the place of the oldest. */
+  readonly #ids: string[] = [];
+  #next = 0;
   readonly #others = new LRUCache<string, Seen>({ max: MAX_IDS });
   readonly #said = new Set<string>();
 
@@ -53,16 +58,24 @@ export class RepeatWatch {
     const { id, timestampMs, arrivedAtMs, facts } = trace;
     // Without an id the request is not authentic.
     if (id === undefined || this.#said.size === 2) return;
-    const known = this.#others.get(id) ?? this.#handled.get(id);
-    if (known !== undefined && differ(known.facts, facts)) this.#warnOnce(OTHER_RECORD, id);
-    if (known?.timestampMs === timestampMs) {
-      if (Math.abs(arrivedAtMs - known.arrivedAtMs) > MIN_GAP_MS)
+    const before = this.#others.get(id);
+    const known = before?.facts ?? this.#handled.get(id);
+    if (differ(known, facts)) this.#warnOnce(OTHER_RECORD, id);
+    if (before?.timestampMs === timestampMs) {
+      if (Math.abs(arrivedAtMs - before.arrivedAtMs) > MIN_GAP_MS)
         this.#warnOnce(SAME_TIMESTAMP, id);
-    } else if (outcome === "handled" && known === undefined) {
-      this.#handled.set(id, { timestampMs: Number.NaN, arrivedAtMs, facts });
-    } else {
-      this.#others.set(id, { timestampMs, arrivedAtMs, facts: facts ?? known?.facts });
+      return;
     }
+    if (outcome !== "handled" || before !== undefined || this.#handled.has(id)) {
+      this.#others.set(id, { timestampMs, arrivedAtMs, facts: facts ?? known });
+      return;
+    }
+    // The gateway sends no delivery again that was handled at once, so its timestamp does not matter.
+    const oldest = this.#ids[this.#next];
+    if (oldest !== undefined) this.#handled.delete(oldest);
+    this.#ids[this.#next] = id;
+    this.#next = (this.#next + 1) % MAX_IDS;
+    this.#handled.set(id, facts);
   }
 
   #warnOnce(line: string, id: string): void {

@@ -1,7 +1,7 @@
 import { isObject } from "../common/option-checks.js";
 import { HEADERS, isWebhookType } from "../delivery/headers.js";
 import type { Log } from "../answer/logger.js";
-import type { Decoded } from "../records/decoded.js";
+import type { Decoded, JsonObject } from "../records/decoded.js";
 import { ALARM, EVENT, type Fields } from "../common/gateway-facts.js";
 
 /** Bounds the memory and the log, should the gateway name fields after values. */
@@ -78,9 +78,10 @@ function documented(owner: string, table: Fields): DocumentedRecord {
 function isDocumented(decoded: Decoded): boolean {
   if (decoded.kind !== "new_alarm" && decoded.kind !== "delete_my_data_event") return false;
   const { fields, values } = DOCUMENTED[decoded.kind];
-  if (Object.keys(decoded.record).length !== fields.length) return false;
+  const record = decoded.record as unknown as JsonObject;
+  if (Object.keys(record).length !== fields.length) return false;
   for (const [field, known] of values) {
-    if (!known.has(Reflect.get(decoded.record, field))) return false;
+    if (!known.has(record[field])) return false;
   }
   return true;
 }
