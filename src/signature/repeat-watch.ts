@@ -40,7 +40,7 @@ export class RepeatWatch {
   readonly #log: Log;
   /**
    * The facts of the last deliveries that were handled at once, apart, so that they do not displace those that come
-   * again. An LRU cache takes a tenth of such a delivery.
+   * again. Each delivery adds to them, and an LRU cache takes longer.
    */
   readonly #handled = new Map<string, Trace["facts"]>();
   /** The ids of these, in the order of their arrival. The next one takes the place of the oldest. */
