@@ -39,8 +39,8 @@ export interface Trace {
   secretIndex: number | undefined;
   /** The alarm or event, once the body is decoded. */
   record: unknown;
-  /** The fields that tell the record from others; undefined until it is decoded. */
-  facts: readonly unknown[] | undefined;
+  /** Tells the record from others; undefined until it is decoded. */
+  mark: string | number | undefined;
   /** True if an earlier run of this delivery ended without a result. */
   takeover: true | undefined;
   /** Undefined if the request has no observer. */
@@ -75,7 +75,7 @@ export function beginTrace(request: WebhookRequest, recovered: boolean, dueMs = 
     checkedAtMs: Number.NaN,
     secretIndex: undefined,
     record: undefined,
-    facts: undefined,
+    mark: undefined,
     takeover: undefined,
     observation: undefined,
     durations: undefined,

@@ -14,10 +14,14 @@ type HeadersObject = { get(name: string): string | null };
 
 type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export const HEADER_ROWS = Object.entries(HEADERS) as readonly (readonly [HeaderKey, HeaderRow])[];
+const NAMED = ["id", "timestamp", "type", "signature"] as const satisfies HeaderKey[];
+const OTHER_KEYS = (Object.keys(HEADERS) as HeaderKey[]).filter((key) => !NAMED.includes(key));
 
-const NAMED: readonly string[] = ["id", "timestamp", "type", "signature"] satisfies HeaderKey[];
-const OTHER_KEYS = Object.keys(HEADERS).filter((key) => !NAMED.includes(key));
+/** The table, with those that code knows by name first. */
+export const HEADER_ROWS = [...NAMED, ...OTHER_KEYS].map((key): readonly [HeaderKey, HeaderRow] => [
+  key,
+  HEADERS[key],
+]);
 
 /** Adds those of the values whose headers no code knows by name: they only travel with the delivery. */
 export function withOthers<Target extends object>(target: Target, values: object): Target {
@@ -25,12 +29,14 @@ export function withOthers<Target extends object>(target: Target, values: object
   return target;
 }
 
-const KEYS = new Map(HEADER_ROWS.map(([key, { name }]) => [name.toLowerCase(), key]));
-/** They pass over most other headers of a request. */
-const FIRST_LETTERS = new Set(
-  HEADER_ROWS.flatMap(([, { name }]) => [name.charCodeAt(0), name.toLowerCase().charCodeAt(0)]),
-);
-const SIGNATURE_ROWS = HEADER_ROWS.filter(([, { ofSignature }]) => ofSignature);
+const ROW_OF = new Map(HEADER_ROWS.map(([, { name }], row) => [name.toLowerCase(), row]));
+/** By character code. They pass over most other headers of a request. */
+const IS_FIRST_LETTER: (true | undefined)[] = [];
+for (const [, { name }] of HEADER_ROWS) {
+  IS_FIRST_LETTER[name.toLowerCase().charCodeAt(0)] = true;
+  IS_FIRST_LETTER[name.toUpperCase().charCodeAt(0)] = true;
+}
+const NO_VALUES = HEADER_ROWS.map(() => undefined);
 /** In place of a value that is no text, or given twice, in an array or in two letter cases. No grammar allows it. */
 const NO_TEXT = null;
 
@@ -49,32 +55,32 @@ export type SignedHeaders = Pick<DeliveryHeaders, "id" | "timestamp" | "timestam
 /** The same for a signature alone, which does not cover X-Webhook-Type: any single one will do, or none. */
 export function readSignedHeaders(headers: WebhookHeaders): SignedHeaders | undefined {
   const values = findValues(headers);
-  const read = headersOf(values, SIGNATURE_ROWS);
-  if (values.type === NO_TEXT) return undefined;
+  const read = headersOf(values, true);
+  if (values[NAMED.indexOf("type")] === NO_TEXT) return undefined;
   return typeof read === "string" ? undefined : read;
 }
 
-/** The value found of each header, before its grammar is checked. */
-function findValues(headers: WebhookHeaders | null | undefined): HeaderValues {
-  const values = noValues();
+/** The value found of each header, in the order of the table, before its grammar is checked. */
+function findValues(headers: WebhookHeaders | null | undefined): unknown[] {
+  const values: unknown[] = [...NO_VALUES];
   // A serverless event without headers may have null here.
   if (headers === null || headers === undefined) return values;
   if (isHeadersObject(headers)) {
     // A repeated header arrives joined with a comma, which the grammar refuses.
-    for (const [name, key] of KEYS) values[key] = trimmed(headers.get(name) ?? undefined);
+    for (const [name, row] of ROW_OF) values[row] = trimmed(headers.get(name) ?? undefined);
     return values;
   }
   const prototype: unknown = Object.getPrototypeOf(headers);
   // `for in` also names inherited properties, which are no headers.
   const own = prototype === Object.prototype || prototype === null ? headers : { ...headers };
   for (const name in own) {
-    if (!FIRST_LETTERS.has(name.charCodeAt(0))) continue;
-    const key = KEYS.get(name) ?? KEYS.get(name.toLowerCase());
-    if (key === undefined) continue;
+    if (IS_FIRST_LETTER[name.charCodeAt(0)] === undefined) continue;
+    const row = ROW_OF.get(name) ?? ROW_OF.get(name.toLowerCase());
+    if (row === undefined) continue;
     const value = onlyValue(own[name]);
     if (value === undefined) continue;
-    const isText = typeof value === "string" && values[key] === undefined;
-    values[key] = isText ? trimmed(value) : NO_TEXT;
+    const isText = typeof value === "string" && values[row] === undefined;
+    values[row] = isText ? trimmed(value) : NO_TEXT;
   }
   return values;
 }
@@ -96,9 +102,13 @@ function trimmed(text: unknown): unknown {
   if (typeof text !== "string") return text;
   let start = 0;
   let end = text.length;
-  while (start < end && (text[start] === " " || text[start] === "\t")) start += 1;
-  while (end > start && (text[end - 1] === " " || text[end - 1] === "\t")) end -= 1;
+  while (start < end && isSpace(text.charCodeAt(start))) start += 1;
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1;
   return end - start === text.length ? text : text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 /** Every value of a header, in any letter case and any form. */
@@ -122,30 +132,25 @@ export function headerText(headers: WebhookHeaders, name: string): string | unde
   return typeof value === "string" && more.length === 0 ? value : undefined;
 }
 
-/** What is found of each header, of any kind, before the grammar is checked. */
-export type HeaderValues = Record<HeaderKey, unknown> & { timestampMs: number };
-
-const NO_VALUES: Partial<HeaderValues> = {};
-// Not by `Object.fromEntries`, whose object takes ten times as long to copy.
-for (const [key] of HEADER_ROWS) NO_VALUES[key] = undefined;
-NO_VALUES.timestampMs = Number.NaN;
-
-/** No value of any header. */
-export function noValues(): HeaderValues {
-  return { ...NO_VALUES } as HeaderValues;
-}
-
-/** The headers of these values, which it takes over, or the place of the first that makes the delivery malformed. */
-export function headersOf(values: HeaderValues, rows = HEADER_ROWS): DeliveryHeaders | HeaderKey {
-  for (const [key, { neededBy, fits }] of rows) {
-    const value = values[key];
-    if (neededBy === "delivery" ? !fits(value) : neededBy === "secret" && !isTextOrNone(value)) {
-      return key;
+/**
+ * The headers of these values, which are in the order of the table, or the place of the first that makes the delivery
+ * malformed. `isSignature`: only those that a signature is checked with are looked at.
+ */
+export function headersOf(values: unknown[], isSignature = false): DeliveryHeaders | HeaderKey {
+  let row = 0;
+  for (const [key, { neededBy, fits, ofSignature }] of HEADER_ROWS) {
+    const value = values[row];
+    if (ofSignature || !isSignature) {
+      const isGood = neededBy === "secret" ? isTextOrNone(value) : fits(value);
+      if (!isGood && neededBy !== "none") return key;
+      if (!isGood) values[row] = undefined;
     }
-    if (neededBy === "none" && !fits(value)) values[key] = undefined;
+    row += 1;
   }
-  values.timestampMs = readTimestamp(values.timestamp as string);
-  return values as DeliveryHeaders;
+  const [id, timestamp, type, signature, ...others] = values as [string, string, string, string];
+  const read = { id, timestamp, type, signature, timestampMs: readTimestamp(timestamp) };
+  for (const [at, key] of OTHER_KEYS.entries()) Reflect.set(read, key, others[at]);
+  return read;
 }
 
 function isTextOrNone(value: unknown): boolean {

@@ -1,6 +1,6 @@
 import { GatewayWebhookError } from "../common/errors.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
-import { HEADER_ROWS, headersOf, noValues, withOthers } from "../delivery/header-values.js";
+import { HEADER_ROWS, headersOf, withOthers } from "../delivery/header-values.js";
 import { HEADERS, isDeliveryId, type DeliveryHeaders } from "../delivery/headers.js";
 import type { TraceCarrier } from "../telemetry/telemetry.js";
 
@@ -102,11 +102,10 @@ export function readInboxJob(data: unknown): QueuedDelivery {
 
 /** A job has the seconds as a number, and no signature. */
 function readHeaders(data: Record<string, unknown>) {
-  const values = noValues();
-  for (const [key] of HEADER_ROWS) values[key] = data[key];
-  values.signature = undefined;
-  values.timestamp = typeof data["timestamp"] === "number" ? String(data["timestamp"]) : undefined;
-  const headers = headersOf(values);
+  const { timestamp } = data;
+  const seconds = typeof timestamp === "number" ? String(timestamp) : undefined;
+  const values: Record<string, unknown> = { ...data, timestamp: seconds, signature: undefined };
+  const headers = headersOf(HEADER_ROWS.map(([key]) => values[key]));
   if (typeof headers !== "string") return headers;
   throw unreadableJob(`${HEADERS[headers].meaning} in ${headers}`);
 }
