@@ -14,7 +14,7 @@ type HeadersObject = { get(name: string): string | null };
 
 type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-const NAMED = ["id", "timestamp", "type", "signature"] as const satisfies HeaderKey[];
+const NAMED: readonly HeaderKey[] = ["id", "timestamp", "type", "signature"];
 const OTHER_KEYS = (Object.keys(HEADERS) as HeaderKey[]).filter((key) => !NAMED.includes(key));
 
 /** The table, with those that code knows by name first. */
@@ -36,6 +36,7 @@ for (const [, { name }] of HEADER_ROWS) {
   IS_FIRST_LETTER[name.toLowerCase().charCodeAt(0)] = true;
   IS_FIRST_LETTER[name.toUpperCase().charCodeAt(0)] = true;
 }
+const ROWS = HEADER_ROWS.map(([key, row]) => ({ key, ...row }));
 const NO_VALUES = HEADER_ROWS.map(() => undefined);
 /** In place of a value that is no text, or given twice, in an array or in two letter cases. No grammar allows it. */
 const NO_TEXT = null;
@@ -77,7 +78,8 @@ function findValues(headers: WebhookHeaders | null | undefined): unknown[] {
     if (IS_FIRST_LETTER[name.charCodeAt(0)] === undefined) continue;
     const row = ROW_OF.get(name) ?? ROW_OF.get(name.toLowerCase());
     if (row === undefined) continue;
-    const value = onlyValue(own[name]);
+    const given = own[name];
+    const value: unknown = typeof given === "string" ? given : onlyValue(given);
     if (value === undefined) continue;
     const isText = typeof value === "string" && values[row] === undefined;
     values[row] = isText ? trimmed(value) : NO_TEXT;
@@ -138,7 +140,7 @@ export function headerText(headers: WebhookHeaders, name: string): string | unde
  */
 export function headersOf(values: unknown[], isSignature = false): DeliveryHeaders | HeaderKey {
   let row = 0;
-  for (const [key, { neededBy, fits, ofSignature }] of HEADER_ROWS) {
+  for (const { key, neededBy, fits, ofSignature } of ROWS) {
     const value = values[row];
     if (ofSignature || !isSignature) {
       const isGood = neededBy === "secret" ? isTextOrNone(value) : fits(value);
@@ -147,10 +149,17 @@ export function headersOf(values: unknown[], isSignature = false): DeliveryHeade
     }
     row += 1;
   }
-  const [id, timestamp, type, signature, ...others] = values as [string, string, string, string];
-  const read = { id, timestamp, type, signature, timestampMs: readTimestamp(timestamp) };
-  for (const [at, key] of OTHER_KEYS.entries()) Reflect.set(read, key, others[at]);
-  return read;
+  // By index: taking a list apart makes an iterator, which takes 1 % of a delivery.
+  const timestamp = values[1] as string;
+  const read: Partial<DeliveryHeaders> = {
+    id: values[0] as string,
+    timestamp,
+    type: values[2] as string,
+    signature: values[3] as string | undefined,
+    timestampMs: readTimestamp(timestamp),
+  };
+  OTHER_KEYS.forEach((key, at) => Reflect.set(read, key, values[NAMED.length + at]));
+  return read as DeliveryHeaders;
 }
 
 function isTextOrNone(value: unknown): boolean {
