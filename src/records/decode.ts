@@ -44,30 +44,45 @@ export function decode(bytes: Uint8Array, claimedType: string): Decoded {
   if (!isObject(record) || Array.isArray(record)) {
     return unrecognized(body, EXPECTED_OBJECT, [owner]);
   }
-  const issues = convert(record, owner, hasAlarm ? ALARM_RULES : eventRules(record["type"]));
+  const rules = hasAlarm ? ALARM_RULES : eventRules(record["type"]);
+  const isDocumented = isAsDocumented(record, rules.inOrder);
+  const issues = isDocumented ? [] : convert(record, owner, rules.siteLast);
   if (issues.length > 0) return { kind: "unrecognized", body, issues };
-  return { kind, record: record as unknown as Alarm & OnlineDataEvent };
+  return { kind, record: record as unknown as Alarm & OnlineDataEvent, isDocumented };
+}
+
+/**
+ * Whether a record is as the gateway's document has it, as most are. By the order of its fields, since looking each of
+ * them up takes 5 % of a delivery.
+ */
+function isAsDocumented(record: JsonObject, rules: readonly FieldRule[]): boolean {
+  let at = 0;
+  for (const name in record) {
+    const rule = rules[at];
+    const value = record[name];
+    if (rule?.name !== name || !isRight(rule, value) || rule.known?.has(value) === false)
+      return false;
+    at += 1;
+  }
+  return at === rules.length;
+}
+
+function isRight({ holds }: FieldRule, value: unknown): boolean {
+  if (holds === "integer") return Number.isSafeInteger(value);
+  return holds === "text" ? typeof value === "string" : value === null;
 }
 
 /** Converts the documented fields of `record` in place, if all can be. Returns what is wrong with the others. */
 function convert(record: JsonObject, owner: string, rules: readonly FieldRule[]): DeliveryIssue[] {
   const issues: DeliveryIssue[] = [];
   const converted: [name: string, value: unknown][] = [];
-  for (const { name, holds, orNull } of rules) {
+  for (const rule of rules) {
+    const { name, holds, orNull } = rule;
     const sent = record[name];
-    // Most values are right as they came.
-    if (
-      holds === "integer"
-        ? Number.isSafeInteger(sent)
-        : holds === "text" && typeof sent === "string"
-    )
-      continue;
-    if (sent === null && (orNull || holds === "null")) continue;
+    if (isRight(rule, sent) || (sent === null && orNull)) continue;
     const value = holds === "integer" ? digitsToNumber(sent) : numberToText(sent);
-    const isRight = holds === "integer" ? Number.isSafeInteger(value) : typeof value === "string";
-    if (!isRight || holds === "null") {
-      issues.push({ path: [owner, name], message: expected(holds, sent) });
-    } else if (value !== sent) converted.push([name, value]);
+    if (holds !== "null" && isRight(rule, value)) converted.push([name, value]);
+    else issues.push({ path: [owner, name], message: expected(holds, sent) });
   }
   if (issues.length === 0) for (const [name, value] of converted) record[name] = value;
   return issues;

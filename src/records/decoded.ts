@@ -16,10 +16,15 @@ export function placesOf(issues: readonly DeliveryIssue[]): string {
     .join("; ");
 }
 
+interface DecodedRecord {
+  /** Nothing in it is new: it has the fields of the gateway's document, in their order, with the values listed there. */
+  readonly isDocumented: boolean;
+}
+
 /** A signed body after decoding. The body of an unrecognized one is undefined if it is not JSON. */
 export type Decoded =
-  | { readonly kind: "new_alarm"; readonly record: Alarm }
-  | { readonly kind: "delete_my_data_event"; readonly record: OnlineDataEvent }
+  | (DecodedRecord & { readonly kind: "new_alarm"; readonly record: Alarm })
+  | (DecodedRecord & { readonly kind: "delete_my_data_event"; readonly record: OnlineDataEvent })
   | { readonly kind: "type_mismatch" }
   | {
       readonly kind: "unrecognized";

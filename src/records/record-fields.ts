@@ -7,31 +7,43 @@ export interface FieldRule {
   readonly name: string;
   readonly holds: "integer" | "text" | "null";
   readonly orNull: boolean;
+  /** The documented values; undefined if it may have any. */
+  readonly known: ReadonlySet<unknown> | undefined;
+}
+
+/** The rules of the records of one type. */
+export interface RecordRules {
+  readonly inOrder: readonly FieldRule[];
+  /** The fields that depend on the type come last in a list of issues. */
+  readonly siteLast: readonly FieldRule[];
 }
 
 /** `hasSite`: undefined for an event type that is not documented, which may have a site or not. */
-function rulesOf(fields: Fields, hasSite?: boolean): readonly FieldRule[] {
-  return (
-    Object.entries(fields)
-      // The fields that depend on the type come last in a list of issues.
-      .sort(([, one], [, other]) => Number(one.ofSite ?? 0) - Number(other.ofSite ?? 0))
-      .map(([name, { kind, ofSite = false }]) => ({
-        name,
-        holds: ofSite && hasSite === false ? "null" : kind === "integer" ? kind : "text",
-        orNull: ofSite && hasSite === undefined,
-      }))
+function rulesOf(fields: Fields, hasSite?: boolean): RecordRules {
+  const inOrder = Object.entries(fields).map(
+    ([name, { kind, ofSite = false, values }]): FieldRule => ({
+      name,
+      holds: ofSite && hasSite === false ? "null" : kind === "integer" ? kind : "text",
+      orNull: ofSite && hasSite === undefined,
+      known: values && new Set<unknown>(values),
+    }),
   );
+  const isOfSite = ({ name }: FieldRule) => fields[name]?.ofSite === true;
+  return {
+    inOrder,
+    siteLast: [...inOrder.filter((rule) => !isOfSite(rule)), ...inOrder.filter(isOfSite)],
+  };
 }
 
 export const ALARM_RULES = rulesOf(ALARM);
 const OTHER_EVENT_RULES = rulesOf(EVENT);
 // A map, because a type named like a member of Object.prototype must not be found.
-const EVENT_RULES: ReadonlyMap<unknown, readonly FieldRule[]> = new Map(
+const EVENT_RULES: ReadonlyMap<unknown, RecordRules> = new Map(
   Object.entries(EVENT_TYPES).map(([type, { hasSite }]) => [type, rulesOf(EVENT, hasSite)]),
 );
 
 /** The rules of an event whose `type` has this value, of any kind. */
-export function eventRules(type: unknown): readonly FieldRule[] {
+export function eventRules(type: unknown): RecordRules {
   return EVENT_RULES.get(type) ?? OTHER_EVENT_RULES;
 }
 

@@ -10,6 +10,7 @@ import {
   expected,
   numberToText,
   type FieldRule,
+  type RecordRules,
 } from "./record-fields.js";
 import type { StandardSchema } from "./standard-schema.js";
 
@@ -27,7 +28,7 @@ function expecting(holds: FieldRule["holds"]) {
   return { error: ({ input }: { input?: unknown }) => expected(holds, input) };
 }
 
-function recordSchema(rules: readonly FieldRule[]) {
+function recordSchema({ siteLast: rules }: RecordRules) {
   const fields = rules.map(({ name, holds, orNull }) => [
     name,
     orNull ? z.nullable(FIELDS[holds]) : FIELDS[holds],
@@ -36,7 +37,7 @@ function recordSchema(rules: readonly FieldRule[]) {
 }
 
 /** A schema for each list of rules. The type decides which one judges an event, so that an issue names its field. */
-const eventSchemas = new Map<readonly FieldRule[], ReturnType<typeof recordSchema>>();
+const eventSchemas = new Map<RecordRules, ReturnType<typeof recordSchema>>();
 
 function eventSchemaOf(event: unknown) {
   const { type } = Object(event) as { readonly type?: unknown };

@@ -1,7 +1,7 @@
 import { isObject } from "../common/option-checks.js";
 import { HEADERS, isWebhookType } from "../delivery/headers.js";
 import type { Log } from "../answer/logger.js";
-import type { Decoded, JsonObject } from "../records/decoded.js";
+import type { Decoded } from "../records/decoded.js";
 import { ALARM, EVENT, type Fields } from "../common/gateway-facts.js";
 
 /** Bounds the memory and the log, should the gateway name fields after values. */
@@ -29,7 +29,7 @@ export class DriftWatch {
 
   /** Called for each authentic delivery before its handler runs, which may change the record. */
   check(decoded: Decoded, claimedType: string): void {
-    if (isDocumented(decoded)) return;
+    if ("isDocumented" in decoded && decoded.isDocumented) return;
     const drift = driftOf(decoded, claimedType);
     if (drift.length === 0) return;
     this.#onDrift();
@@ -69,21 +69,6 @@ function documented(owner: string, table: Fields): DocumentedRecord {
     known === undefined ? [] : [[field, new Set<unknown>(known)] as const],
   );
   return { owner, fields: Object.keys(table), values };
-}
-
-/**
- * Whether a delivery has a documented record and nothing else, as most have. A decoded record has every documented
- * field, so one with as many keys has no other.
- */
-function isDocumented(decoded: Decoded): boolean {
-  if (decoded.kind !== "new_alarm" && decoded.kind !== "delete_my_data_event") return false;
-  const { fields, values } = DOCUMENTED[decoded.kind];
-  const record = decoded.record as unknown as JsonObject;
-  if (Object.keys(record).length !== fields.length) return false;
-  for (const [field, known] of values) {
-    if (!known.has(record[field])) return false;
-  }
-  return true;
 }
 
 /**

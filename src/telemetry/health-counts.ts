@@ -51,6 +51,8 @@ export class HealthCounts {
   readonly #runs = Object.fromEntries(
     RUNS.map((run): [Run, RunCount] => [run, { count: 0, firstMs: NaN, lastMs: NaN }]),
   ) as Record<Run, RunCount>;
+  /** Whether no run has begun yet: then none has to end. */
+  #isQuiet = true;
   #nowMs = 0;
   /** What the tally had before the first, since the start or since a day without any. */
   readonly #before = { unhandled: 0, drifted: 0 };
@@ -184,12 +186,14 @@ export class HealthCounts {
 
   #prolong(name: Run, nowMs: number): void {
     const run = this.#runs[name];
+    this.#isQuiet = false;
     if (run.count === 0) run.firstMs = nowMs;
     run.lastMs = nowMs;
     run.count += 1;
   }
 
   #endRuns(ends: readonly Run[]): void {
+    if (this.#isQuiet) return;
     for (const run of ends) this.#runs[run].count = 0;
   }
 
