@@ -45,17 +45,11 @@ test.each<[string, (headers: SignedHeaders) => unknown]>([
   ["in capitals", (headers) => rename(headers, (name) => name.toUpperCase())],
   ["in title case", (headers) => rename(headers, titleCase)],
   ["in a Headers object", (headers) => new Headers(headers)],
-  [
-    "in the Headers of a Request",
-    (headers) => new Request("https://a.example", { headers }).headers,
-  ],
   ["as one-element lists", (headers) => revalue(headers, (text) => [text])],
-  ["as frozen one-element lists", (headers) => revalue(headers, (text) => Object.freeze([text]))],
   [
     "in a record without a prototype",
     (headers) => Object.assign(Object.create(null) as object, headers),
   ],
-  ["in a frozen record", (headers) => Object.freeze({ ...headers })],
   ["beside a header named get", (headers) => ({ ...headers, get: "x" })],
   [
     "beside a header named __proto__",
@@ -81,16 +75,6 @@ test.each<[string, (headers: SignedHeaders) => unknown]>([
       ...headers,
     }),
   ],
-  [
-    "beside empty lists in another letter case",
-    (headers) => ({
-      ...headers,
-      ...rename(
-        revalue(headers, () => []),
-        titleCase,
-      ),
-    }),
-  ],
 ])("headers are found %s", async (_, change) => {
   expect(await outcomeWith(change)).toEqual(HANDLED);
 });
@@ -109,20 +93,11 @@ describe.each(NAMES)("%s", (name) => {
 
   test.each<[string, (headers: SignedHeaders) => unknown]>([
     ["as a list of two", (headers) => ({ ...headers, [name]: [headers[name], headers[name]] })],
-    ["as a list of two, one empty", (headers) => ({ ...headers, [name]: [headers[name], ""] })],
     ["in two letter cases", (headers) => ({ ...headers, [name.toUpperCase()]: headers[name] })],
-    [
-      "in two letter cases, one as a list",
-      (headers) => ({ ...headers, [titleCase(name)]: [headers[name]] }),
-    ],
     ["in a Headers object", appendTwice],
     [
       "joined by a comma, as Node joins them",
       (headers) => ({ ...headers, [name]: `${headers[name]}, ${headers[name]}` }),
-    ],
-    [
-      "joined by a comma without a space",
-      (headers) => ({ ...headers, [name]: `${headers[name]},${headers[name]}` }),
     ],
   ])(`${name} is malformed if it is sent twice: %s`, async (_, change) => {
     expect(await outcomeWith(change)).toEqual(MALFORMED);
@@ -130,13 +105,11 @@ describe.each(NAMES)("%s", (name) => {
 
   test.each<[string, unknown]>([
     ["an empty text", ""],
-    ["a space", " "],
     ["a number", 1_760_000_000],
-    ["a boolean", true],
     ["null", null],
     ["an object", { toString: () => "1760000000" }],
-    ["a list with undefined", [undefined]],
     ["a list with a number", [1_760_000_000]],
+    ["a list in a list", [["a"]]],
   ])(`${name} is malformed as %s`, async (_, value) => {
     expect(await outcomeWith((headers) => ({ ...headers, [name]: value }))).toEqual(MALFORMED);
   });
@@ -151,12 +124,6 @@ describe.each(NAMES)("%s", (name) => {
     expect(answer).toEqual(MALFORMED);
   });
 
-  test(`${name} is malformed as a list in a list`, async () => {
-    expect(await outcomeWith((headers) => ({ ...headers, [name]: [[headers[name]]] }))).toEqual(
-      MALFORMED,
-    );
-  });
-
   function appendTwice(headers: SignedHeaders): Headers {
     const twice = new Headers(headers);
     twice.append(name satisfies Name, headers[name]);
@@ -167,10 +134,7 @@ describe.each(NAMES)("%s", (name) => {
 test.each<[string, unknown]>([
   ["undefined", undefined],
   ["null", null],
-  ["an empty record", {}],
   ["an empty Headers object", new Headers()],
-  ["a text", "x-webhook-id: a"],
-  ["a number", 5],
   ["a list of pairs", [["x-webhook-id", "a"]]],
 ])("a delivery without any headers is malformed: %s", async (_, headers) => {
   expect(await outcomeWith(() => headers)).toEqual(MALFORMED);
