@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createWebhookReceiver, type DeliveryStore } from "../../src/index.js";
-import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { NOW_MS, alarm, delivery } from "../support/deliveries.js";
 import { optionsWith } from "./refusal.js";
 import { deferred, never, watched } from "../support/deferred.js";
 

@@ -92,7 +92,7 @@ describe("parseGatewayTime refuses with a code", () => {
     );
   });
 
-  test.each([undefined, 1_783_504_800_000, ["2026-07-08 10:00:00"]])(
+  test.each<[unknown]>([[undefined], [1_783_504_800_000], [["2026-07-08 10:00:00"]]])(
     "parseGatewayTime refuses a value that is not text with a code: %j",
     (value) => {
       expect(() => parseGatewayTime(value as string)).toThrow(

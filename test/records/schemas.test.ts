@@ -12,28 +12,7 @@ import type { StandardSchema } from "../../src/records/standard-schema.js";
 import { alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
 import { EVENT_TYPES } from "./documented-values.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-
-/** The result of a schema of `/schemas`: the value, or the path and message of each issue. */
-function judged<Output>(
-  schema: StandardSchema<Output>,
-  value: unknown,
-): { readonly value?: Output; readonly issues?: readonly DeliveryIssue[] } {
-  const result = schema["~standard"].validate(value);
-  if (result instanceof Promise) throw new TypeError("the schema is asynchronous");
-  if (result.issues === undefined) return { value: result.value };
-  const issues = result.issues.map(({ path = [], message }) => ({
-    path: path as DeliveryIssue["path"],
-    message,
-  }));
-  return { issues };
-}
-
-/** The value that a schema makes of an input that it accepts. */
-function parsed<Output>(schema: StandardSchema<Output>, value: unknown): Output | undefined {
-  const { issues, value: output } = judged(schema, value);
-  expect(issues).toBeUndefined();
-  return output;
-}
+import { judged, parsed } from "./validated.js";
 
 describe("alarmSchema", () => {
   test("alarmSchema returns a documented alarm unchanged", () => {

@@ -146,7 +146,7 @@ function flipByte(at: number, bit: number): Uint8Array {
 }
 
 function textFlips(field: string, text: string) {
-  return [...text].flatMap((letter, at) =>
+  return Array.from(text).flatMap((letter, at) =>
     bits(16).map((bit) => ({
       name: `character ${at}, bit ${bit}`,
       [field]:

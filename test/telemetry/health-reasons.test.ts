@@ -95,10 +95,7 @@ const SCENES: Partial<Record<HealthReasonCode, Scene>> = {
     options: { maxConcurrentDeliveries: 1 },
     before(monitored) {
       const started = deferred();
-      monitored.handler = () => {
-        started.resolve();
-        return never();
-      };
+      monitored.handler = () => (started.resolve(), never());
       void monitored.send();
       return started.promise;
     },
@@ -193,10 +190,8 @@ describe("each reason", () => {
 
   it.each<[string, Sent]>([
     ["with a wrong secret", WRONG_SECRET],
-    ["without a signature", { headers: { "x-webhook-signature": undefined } }],
     ["with a cut signature", { headers: { "x-webhook-signature": "v1=0123" } }],
     ["whose X-Webhook-Id a proxy strips", { headers: { "x-webhook-id": undefined } }],
-    ["whose timestamp a proxy strips", { headers: { "x-webhook-timestamp": undefined } }],
     ["whose X-Webhook-Type a proxy strips", { headers: { "x-webhook-type": undefined } }],
   ])("six hours of refused deliveries %s are failing after one good delivery", async (_, sent) => {
     const monitored = new Monitored();
@@ -241,15 +236,6 @@ describe("each reason", () => {
     }
   });
 
-  it("requests of types that are not documented are never all_refused", async () => {
-    const monitored = new Monitored();
-    for (let time = 0; time < 20; time += 1) {
-      monitored.pass({ minutes: 5 });
-      await monitored.send({ ...WRONG_SECRET, type: "constructor" });
-    }
-    expect(monitored.codes()).toEqual([]);
-  });
-
   it.each<[string, Partial<WebhookReceiverOptions>]>([
     ["of another secret", {}],
     ["where the secret of the other type fails", { secret: oneSecret }],
@@ -263,6 +249,8 @@ describe("each reason", () => {
     await monitored.sendMany(20, { ...made, id: "probe-1" });
     await monitored.sendMany(20, { ...made, headers: { "x-webhook-signature": undefined } });
     await monitored.sendMany(20, { ...made, headers: { "x-webhook-timestamp": undefined } });
+    monitored.pass({ minutes: 60 });
+    await monitored.send({ ...made, type: "constructor" });
     expect(monitored.health()).toMatchObject({ status: "ok", reasons: [] });
   });
 
@@ -320,15 +308,10 @@ describe("each reason", () => {
     expect(monitored.health()).toMatchObject({ status: "ok", reasons: [] });
   });
 
-  it("handlers that ask for a later attempt do not fail", async () => {
+  it("handlers that ask for a later attempt, or take exactly half of their time-out, are no reason", async () => {
     const monitored = new Monitored();
     monitored.handler = () => Promise.reject(new RetryLater());
     await monitored.sendMany(20);
-    expect(monitored.codes()).toEqual([]);
-  });
-
-  it("a handler that takes exactly half of its time-out is not slow", async () => {
-    const monitored = new Monitored();
     monitored.handler = () => {
       monitored.nowMs += 10_000;
       return Promise.resolve();
@@ -391,7 +374,6 @@ describe("each reason", () => {
       { code: "handlers_failing", since: `${minute}:00.000Z` },
     ]);
   });
-
   it("a reason that lasts keeps its since", async () => {
     const monitored = new Monitored();
     monitored.handler = fail;

@@ -161,12 +161,6 @@ it("a meter whose histograms throw changes no answer", async () => {
   expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
 });
 
-it("a receiver works as before without an SDK", async () => {
-  const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
-  expect((await receiver.receive(await delivery())).outcome).toBe("handled");
-  expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
-});
-
 it.each([
   ["an unknown option", { span: true }, "unknown_option"],
   ["spans that are no boolean", { spans: "yes" }, "invalid_option"],
