@@ -28,7 +28,7 @@ it("onOutcome is called once for each request with exactly the documented fields
   expect(reports[1]).toEqual({
     ...reports[0],
     outcome: "duplicate",
-    durationMs: expect.any(Number),
+    durationMs: expect.any(Number) as number,
   });
   expect(reports.every(({ durationMs }) => durationMs >= 0)).toBe(true);
 });
