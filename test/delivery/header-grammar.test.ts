@@ -113,15 +113,10 @@ describe("the type", () => {
 });
 
 describe("as properties", () => {
-  const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-";
   const settings = { seed: 20_260_708, numRuns: 300 };
 
   test("as a property, every id and timestamp that fits the grammar is handled", async () => {
-    const ids = fc.string({
-      unit: fc.constantFrom(...Array.from(letters)),
-      minLength: 1,
-      maxLength: 128,
-    });
+    const ids = fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/);
     const timestamps = fc.stringMatching(/^[0-9]{1,12}$/);
     await fc.assert(
       fc.asyncProperty(ids, timestamps, async (id, timestamp) => {

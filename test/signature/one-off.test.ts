@@ -28,11 +28,10 @@ describe("signDelivery", () => {
   });
 
   test("as a property, verifySignature accepts everything that signDelivery signs", async () => {
-    const letters = Array.from("0123456789abcxyzABCXYZ._-");
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: "binary", minLength: 1 }).filter((secret) => secret.trim() === secret),
-        fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 128 }),
+        fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/),
         fc.nat(999_999_999_999),
         fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" })),
         async (secret, id, timestamp, body) => {

@@ -72,14 +72,12 @@ describe("what it does not list is drift", () => {
     expect(alarmDrift({ id: "7", ...changes })).toEqual(drift);
   });
 
-  it("an event's field, severity and type", () => {
-    expect(eventDrift("DATA_DELETED", { site_country: "SE" })).toEqual([
-      "event.site_country is not documented",
-    ]);
-    expect(eventDrift("DATA_DELETED", { severity: "ERROR" })).toEqual([
-      "event.severity has a value that is not documented",
-    ]);
-    expect(eventDrift("SITE_ADDED")).toEqual(["event.type has a value that is not documented"]);
+  it.each([
+    ["DATA_DELETED", { site_country: "SE" }, "event.site_country is not documented"],
+    ["DATA_DELETED", { severity: "ERROR" }, "event.severity has a value that is not documented"],
+    ["SITE_ADDED", {}, "event.type has a value that is not documented"],
+  ])("an event %s with %j", (type, changes, drift) => {
+    expect(eventDrift(type, changes)).toEqual([drift]);
   });
 
   it("a webhook type, and a field of the body", () => {

@@ -76,30 +76,19 @@ describe.each(BACKENDS)("%s", (name, backend) => {
 });
 
 describe("all backends", () => {
-  test("all backends make the MAC of node:crypto and accept each other's MACs", async () => {
-    await fc.assert(
-      fc.asyncProperty(secret, head, body, async (text, signedHead, bytes) => {
-        const expected = macOf(text, signedHead, bytes);
-        for (const [name, backend] of BACKENDS) {
-          const key = backend.importKey(text);
-          expect(await backend.sign(key, signedHead, bytes), name).toBe(expected);
-          expect(await backend.verify(key, signedHead, bytes, `v1=${expected}`), name).toBe(true);
-        }
-      }),
-      SETTINGS,
-    );
-  });
-
-  test("all backends refuse a MAC with one wrong bit", async () => {
+  test("all backends make the MAC of node:crypto, accept each other's MACs and refuse one with a wrong bit", async () => {
     const flip = fc.record({ at: fc.nat(31), bit: fc.nat(7) });
     await fc.assert(
       fc.asyncProperty(secret, head, body, flip, async (text, signedHead, bytes, { at, bit }) => {
-        const mac = Buffer.from(macOf(text, signedHead, bytes), "hex");
+        const right = macOf(text, signedHead, bytes);
+        const mac = Buffer.from(right, "hex");
         mac[at] = (mac[at] ?? 0) ^ (1 << bit);
-        const signature = `v1=${mac.toString("hex")}`;
+        const wrong = `v1=${mac.toString("hex")}`;
         for (const [name, backend] of BACKENDS) {
           const key = backend.importKey(text);
-          expect(await backend.verify(key, signedHead, bytes, signature), name).toBe(false);
+          expect(await backend.sign(key, signedHead, bytes), name).toBe(right);
+          expect(await backend.verify(key, signedHead, bytes, `v1=${right}`), name).toBe(true);
+          expect(await backend.verify(key, signedHead, bytes, wrong), name).toBe(false);
         }
       }),
       SETTINGS,
