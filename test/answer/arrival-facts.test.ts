@@ -30,6 +30,7 @@ async function lineOf(more: Record<string, unknown>, change: Partial<WebhookRequ
 test.each<[string, Record<string, unknown>, string]>([
   ["gzip", { "content-encoding": "gzip" }, "content-encoding gzip."],
   ["br in capitals", { "Content-Encoding": "BR" }, "content-encoding br."],
+  ["deflate", { "content-encoding": ["deflate"] }, "content-encoding deflate."],
   ["another encoding", { "content-encoding": "jane@example.com" }, "content-encoding other."],
   [
     "a longer Content-Length",
@@ -156,11 +157,8 @@ test.each<[string, string]>([
 
 test.each<[string, object, string]>([
   ["a transaction that was aborted", { code: "transaction_aborted" }, "let the error pass"],
-  [
-    "a replica of Redis",
-    { message: "READONLY You can't write against a read only replica." },
-    "replica",
-  ],
+  ["a replica of Redis", { message: "READONLY You can't write against a replica." }, "replica"],
+  ["a script on a replica of Redis", { message: "Command failed: READONLY You" }, "replica"],
   ["a replica of PostgreSQL", { code: "25006" }, "connect to the primary"],
   ["a MySQL that is read-only", { code: "ER_OPTION_PREVENTS_STATEMENT" }, "connect to the primary"],
 ])("the log names the cause that a store's error has by its code: %s", async (_, given, cause) => {

@@ -142,7 +142,7 @@ describe("the log line of a malformed delivery", () => {
   test("the log line of a malformed delivery says if all four headers are missing", async () => {
     const none = "None of the four X-Webhook- headers is there.";
     const nothing = undefined as unknown as WebhookRequest["headers"];
-    for (const headers of [{}, new Headers(), nothing]) {
+    for (const headers of [{}, new Headers(), nothing, null as never]) {
       expect((await lineOf({ headers, body: "" })).line).toContain(none);
     }
   });
