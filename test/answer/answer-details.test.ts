@@ -1,89 +1,51 @@
 import { describe, expect, test } from "vitest";
-import {
-  RetryLater,
-  createWebhookReceiver,
-  memoryStore,
-  type ClaimResult,
-  type OutcomeReport,
-} from "../../src/index.js";
-import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { RetryLater, memoryStore, type ClaimResult } from "../../src/index.js";
+import { delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 describe("Retry-After", () => {
-  const CASES: [number | undefined, string][] = [
+  async function retryAfterOf(options: Parameters<typeof recordingReceiver>[0]) {
+    const { receive } = recordingReceiver(options);
+    const { headers, status } = await receive(await delivery());
+    return `${String(status)} ${String(headers["retry-after"])}`;
+  }
+
+  test.each<[number | undefined, string]>([
     [undefined, "60"],
     [1_000, "1"],
     [1_001, "2"],
-    [1_500, "2"],
-    [90_000, "90"],
     [0.25, "1"],
     [0, "1"],
     [-5_000, "1"],
     [86_400_000, "86400"],
     [86_400_001, "86400"],
-    [Number.MAX_VALUE, "86400"],
     [Number.NaN, "60"],
     [Number.POSITIVE_INFINITY, "60"],
-    [Number.NEGATIVE_INFINITY, "60"],
-  ];
-
-  test.each(CASES)("Retry-After of RetryLater({ afterMs: %s }) is %s", async (afterMs, seconds) => {
-    const { receive } = recordingReceiver({
-      handlers: {
-        new_alarm: () => {
-          throw new RetryLater({ afterMs });
-        },
-      },
-    });
-    const { headers, status } = await receive(await delivery());
-    expect({ status, retryAfter: headers["retry-after"] }).toEqual({
-      status: 503,
-      retryAfter: seconds,
-    });
+  ])("Retry-After of RetryLater({ afterMs: %s }) is %s", async (afterMs, seconds) => {
+    const new_alarm = throwing(new RetryLater({ afterMs }));
+    expect(await retryAfterOf({ handlers: { new_alarm } })).toBe(`503 ${seconds}`);
   });
 
   test.each([
     [12_345, "13"],
-    [1, "1"],
     [0, "1"],
     [-1, "1"],
     [Number.NaN, "10"],
-    [Number.POSITIVE_INFINITY, "10"],
     [1e15, "86400"],
     [undefined, "10"],
   ])(
     "Retry-After is based on the store's retryAfterMs: %s gives %s",
     async (retryAfterMs, seconds) => {
       const claim = () => ({ state: "in_flight", retryAfterMs }) as ClaimResult;
-      const { receive } = recordingReceiver({
-        store: { ...memoryStore({ maxEntries: 1 }), claim },
-      });
-      const { headers, status } = await receive(await delivery());
-      expect({ status, retryAfter: headers["retry-after"] }).toEqual({
-        status: 409,
-        retryAfter: seconds,
-      });
+      const store = { ...memoryStore({ maxEntries: 1 }), claim };
+      expect(await retryAfterOf({ store })).toBe(`409 ${seconds}`);
     },
   );
-
-  test("Retry-After of one answer does not affect the next", async () => {
-    let afterMs: number | undefined = 7_000;
-    const { receive } = recordingReceiver({
-      handlers: {
-        new_alarm: () => {
-          throw new RetryLater({ afterMs });
-        },
-      },
-    });
-    expect((await receive(await delivery())).headers["retry-after"]).toBe("7");
-    afterMs = undefined;
-    expect((await receive(await delivery())).headers["retry-after"]).toBe("60");
-  });
 });
 
 describe("the method", () => {
-  test.each(["PUT", "PATCH", "DELETE", "", "POST ", "POSTS", "GETS"])(
+  test.each(["PUT", "DELETE", "", "POST ", "GETS"])(
     "the method %j is answered 405 and runs nothing",
     async (method) => {
       const { receive, handled } = recordingReceiver();
@@ -93,39 +55,20 @@ describe("the method", () => {
     },
   );
 
-  test.each(["GET", "HEAD", "get", "head"])(
-    "the method %j is a probe and runs nothing",
-    async (method) => {
-      const reports: OutcomeReport[] = [];
-      const onOutcome = (report: OutcomeReport) => reports.push(report);
-      const { receive, handled } = recordingReceiver({ onOutcome });
-      const answer = await receive({
-        headers: { "x-webhook-type": "new_alarm" },
-        body: "",
-        method,
-      });
-      expect(answer).toEqual({
-        status: 200,
-        headers: { "cache-control": "no-store" },
-        body: "",
-        outcome: "reachable",
-      });
-      expect(reports).toMatchObject([{ outcome: "reachable", status: 200, bytes: 0 }]);
-      expect(handled).toEqual([]);
-    },
-  );
-
-  test("OPTIONS is a probe that is answered with the methods, and runs nothing", async () => {
-    const reports: OutcomeReport[] = [];
-    const onOutcome = (report: OutcomeReport) => reports.push(report);
-    const { receive, handled } = recordingReceiver({ onOutcome });
-    expect(await receive({ method: "options", headers: {}, body: "" })).toEqual({
-      status: 204,
-      headers: { "cache-control": "no-store", allow: "GET, HEAD, OPTIONS, POST" },
+  test.each([
+    ["GET", 200, {}],
+    ["head", 200, {}],
+    ["options", 204, { allow: "GET, HEAD, OPTIONS, POST" }],
+  ])("the method %j is a probe, is answered %i and runs nothing", async (method, status, more) => {
+    const { receive, handled, reports } = recordingReceiver();
+    const headers = { "x-webhook-type": "new_alarm" };
+    expect(await receive({ headers, body: "", method })).toEqual({
+      status,
+      headers: { "cache-control": "no-store", ...more },
       body: "",
       outcome: "reachable",
     });
-    expect(reports).toMatchObject([{ outcome: "reachable", status: 204, bytes: 0 }]);
+    expect(reports).toMatchObject([{ outcome: "reachable", status, bytes: 0 }]);
     expect(handled).toEqual([]);
   });
 
@@ -140,11 +83,7 @@ describe("the order of the checks", () => {
   const forged = () => delivery({ secret: "whsec_another", timestamp: 0, type: "added_later" });
 
   test("the method is checked before draining, and draining before the rest of the request", async () => {
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: () => undefined },
-      logger: false,
-    });
+    const { receiver } = recordingReceiver();
     await receiver.drain();
     const outcomeOf = async (change: object) =>
       (await receiver.receive({ ...(await forged()), ...change })).outcome;
@@ -171,36 +110,8 @@ describe("the order of the checks", () => {
   });
 });
 
-test("the report of a refused request contains no id, type or timestamp of the request", async () => {
-  const { receive, reports } = recordingReceiver();
-  const request = await delivery({ secret: "whsec_another" });
-  await receive(request);
-  await receive({ ...request, headers: { ...request.headers, "x-webhook-signature": undefined } });
-  await receive({ ...request, headers: { ...request.headers, "x-webhook-id": "a b" } });
-  expect(reports.map(({ outcome }) => outcome)).toEqual([
-    "signature_mismatch",
-    "unsigned",
-    "malformed",
-  ]);
-  for (const report of reports) {
-    expect(Object.keys(report).sort()).toEqual(["bytes", "durationMs", "outcome", "status"]);
-  }
-});
-
-test("id, type and secretIndex are reported as soon as the signature is verified", async () => {
-  const { receive, reports } = recordingReceiver();
-  await receive(await delivery({ id: "d-1", timestamp: 0 }));
-  await receive(await delivery({ id: "d-2", type: "added_later" }));
-  expect(reports).toMatchObject([
-    { outcome: "stale", id: "d-1", type: "new_alarm", secretIndex: 0 },
-    { outcome: "type_mismatch", id: "d-2", type: "added_later", secretIndex: 0 },
-  ]);
-});
-
 test.each<[string, unknown, number?]>([
   ["undefined", undefined],
-  ["null", null],
-  ["a number", 5],
   ["an empty object", {}],
   ["an object whose method is no text", { method: 5, headers: {}, body: "" }, 405],
   [
@@ -211,7 +122,7 @@ test.each<[string, unknown, number?]>([
     },
   ],
 ])("receive does not reject for a request that is %s", async (_, request, expected) => {
-  const { receive, handled } = recordingReceiver({ now: () => NOW_MS });
+  const { receive, handled } = recordingReceiver();
   const { status } = await receive(request as Parameters<typeof receive>[0]);
   expect(expected === undefined ? [409, 500] : [expected]).toContain(status);
   expect(handled).toEqual([]);

@@ -108,9 +108,7 @@ const SCENARIOS: Record<
   type_mismatch: (mode) => answerTo(mode, canaryDelivery({ type: CANARY })),
   body_too_large: (mode) => answerTo({ ...mode, maxBodyBytes: 10 }),
   body_timeout: (mode) =>
-    answerTo(mode, canaryDelivery(), {
-      body: new UnreadableBody("body_timeout", 3, CANARY),
-    }),
+    answerTo(mode, canaryDelivery(), { body: new UnreadableBody("body_timeout", 3, CANARY) }),
   body_consumed: (mode) => answerTo(mode, canaryDelivery(), { body: { text: CANARY } }),
   unrecognized: (mode) => answerTo(mode, canaryDelivery({ body: CANARY })),
   handler_failed: (mode) => answerTo({ ...mode, ...failing(new Error(CANARY)) }),

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import { alarm, delivery, eventDelivery, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
-import { throwing } from "../support/faults.js";
+import { rejects, throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
@@ -15,9 +15,7 @@ function lateDelivery(seconds: number) {
 }
 
 it("a refusal at what is probably the last attempt is one error line", async () => {
-  const { receiver, lines, reports } = observedAlarmReceiver(() =>
-    Promise.reject(new Error("made up")),
-  );
+  const { receiver, lines, reports } = observedAlarmReceiver(rejects);
   await receiver.receive(await lateDelivery(21_693));
   const found = linesWith(lines, "last attempt refused");
   expect(found).toEqual([
@@ -56,8 +54,7 @@ it("a stale last attempt is one too: its lag does not depend on the receiver's c
 it("a last attempt that is handled, and a refused earlier one, write no such line", async () => {
   const { options, lines } = createCollector();
   await alarmReceiver(() => undefined, options).receive(await lateDelivery(21_693));
-  const failing = alarmReceiver(() => Promise.reject(new Error("made up")), options);
-  await failing.receive(await lateDelivery(9_355));
+  await alarmReceiver(rejects, options).receive(await lateDelivery(9_355));
   expect(linesWith(lines, "last attempt refused")).toEqual([]);
 });
 

@@ -14,7 +14,6 @@ const BYTES = new TextEncoder().encode(TEXT);
 describe("the body may be", () => {
   test.each<[string, () => unknown]>([
     ["a text", () => TEXT],
-    ["bytes", () => BYTES],
     ["a Buffer", () => Buffer.from(TEXT)],
     ["a view into a larger buffer", () => Uint8Array.from([0, ...BYTES, 0]).subarray(1, -1)],
     ["bytes of shared memory", () => sharedBytes()],
@@ -50,37 +49,28 @@ describe("the body may be", () => {
 describe("a body that a parser has consumed", () => {
   test.each<[string, unknown]>([
     ["an object", { alarm: alarm() }],
-    ["an empty object", {}],
     ["a list", []],
-    ["a list of bytes", [...BYTES]],
-    ["a number", 5],
-    ["a boolean", true],
     ["an ArrayBuffer", BYTES.buffer],
-    ["16-bit numbers", new Uint16Array(4)],
     ["a DataView", new DataView(BYTES.buffer)],
     ["a Blob", new Blob([TEXT])],
     ["a stream", new Blob([TEXT]).stream()],
-    ["a function", () => TEXT],
     ["a String object", new String(TEXT)],
-    ["a Buffer as JSON", Buffer.from(TEXT).toJSON()],
     ["an object with an unknown reason", { unreadable: "gone", bytes: 1 }],
   ])(
     "a body that a parser has consumed is refused, whatever the parser made of it: %s",
     async (_, body) => {
-      const lines: unknown[] = [];
-      const logger = { warn: () => 0, error: (line: unknown) => lines.push(line) };
-      const { receive, handled } = recordingReceiver({ logger });
+      const { receive, handled, lines } = recordingReceiver();
       const answer = await receive({ ...(await delivery()), body: body as Body });
       expect(answer).toMatchObject({ status: 503, outcome: "body_consumed" });
       expect(handled).toEqual([]);
-      expect(lines).toEqual([expect.stringContaining("pass the raw body")]);
+      expect(lines).toMatchObject([
+        { level: "error", message: expect.stringContaining("pass the raw body") as string },
+      ]);
     },
   );
 
   test("a body that a parser has consumed is refused if the sender imitates an adapter's object", async () => {
-    const lines: unknown[] = [];
-    const log = (...line: unknown[]) => lines.push(line);
-    const { receive, reports } = recordingReceiver({ logger: { warn: log, error: log } });
+    const { receive, reports, lines } = recordingReceiver();
     const sent = '{"unreadable":"body_timeout","bytes":"canary","advice":"canary"}';
     const answer = await receive({ ...(await delivery()), body: JSON.parse(sent) as Body });
     expect(answer).toMatchObject({ status: 503, outcome: "body_consumed" });

@@ -9,56 +9,37 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 const HANDLED = { outcome: "handled", status: 200, runs: 1 };
 const MALFORMED = { outcome: "malformed", status: 409, runs: 0 };
 
-/** The outcome of a delivery that arrives at the time of its own timestamp. */
+/** The outcome of a delivery that arrives at the time of its own timestamp, if that is one. */
 async function outcomeOf(raw: RawDelivery) {
   const now = Number(raw.timestamp ?? NOW_SECONDS) * 1000;
-  const { receive, handled } = recordingReceiver({ now: () => now });
+  const { receive, handled } = recordingReceiver({
+    now: () => (Number.isNaN(now) ? NOW_SECONDS * 1000 : now),
+  });
   const { outcome, status } = await receive(rawDelivery(raw));
   return { outcome, status, runs: handled.length };
 }
 
-const FORBIDDEN = [
+describe.each([
   ["a colon", ":"],
   ["a comma", ","],
   ["a newline", "\n"],
-  ["a carriage return", "\r"],
-  ["a line separator", "\u2028"],
   ["a NUL", "\0"],
-  ["a slash", "/"],
-  ["a plus sign", "+"],
-  ["a percent escape", "%3A"],
-  ["a quotation mark", '"'],
-  ["a non-ASCII letter", "Å"],
+  ["a slash, the character before 0", "/"],
   ["U+0136, whose low byte is a 6", "\u0136"],
-  ["U+0161, whose low byte is an a", "\u0161"],
   ["a full-width digit", "\uff16"],
-  ["an Arabic digit", "\u0666"],
   ["the Kelvin sign, which lower-cases to a k", "\u212a"],
-  ["a zero-width space", "\u200b"],
-  ["a byte order mark", "\ufeff"],
-  ["a character beyond 16 bits", "\u{1d7d4}"],
   ["half a surrogate pair", "\ud835"],
-] as const;
-
-describe.each(FORBIDDEN)("%s", (forbidden, character) => {
-  test.each(["at the front", "inside", "at the end"] as const)(
-    `${forbidden} %s of a header is refused`,
-    async (place) => {
-      const put = (text: string) => {
-        if (place === "at the front") return character + text;
-        return place === "inside"
-          ? `${text.slice(0, 3)}${character}${text.slice(3)}`
-          : text + character;
-      };
-      expect(await outcomeOf({ id: put("abcdef") })).toEqual(MALFORMED);
-      expect(await outcomeOf({ type: put("new_alarm") })).toEqual(MALFORMED);
-      const { receive, handled } = recordingReceiver();
-      const { status, outcome } = await receive(
-        rawDelivery({ timestamp: put(String(NOW_SECONDS).slice(0, 9)) }),
-      );
-      expect({ status, outcome, runs: handled.length }).toEqual(MALFORMED);
-    },
-  );
+])("%s", (forbidden, character) => {
+  test.each([
+    ["at the front", 0],
+    ["inside", 3],
+    ["at the end", 9],
+  ])(`${forbidden} %s of a header is refused`, async (_, place) => {
+    const put = (text: string) => text.slice(0, place) + character + text.slice(place);
+    expect(await outcomeOf({ id: put("abcdef") })).toEqual(MALFORMED);
+    expect(await outcomeOf({ type: put("new_alarm") })).toEqual(MALFORMED);
+    expect(await outcomeOf({ timestamp: put("176000000") })).toEqual(MALFORMED);
+  });
 });
 
 describe.each([
@@ -92,45 +73,30 @@ describe.each([
 });
 
 describe("the timestamp", () => {
-  test.each(["0", "7", "1760000000", "999999999999", "001760000000", "000000000000"])(
+  test.each(["0", "999999999999", "001760000000"])(
     "the timestamp %j is accepted and signed as that text",
     async (timestamp) => {
       expect(await outcomeOf({ timestamp })).toEqual(HANDLED);
     },
   );
 
-  test.each([
-    "1000000000000",
-    "0001760000000",
-    "-1760000000",
-    "1760000000.0",
-    "1.76e9",
-    "0x68e778",
-    "1_760_000",
-    "NaN",
-  ])("the timestamp %j is malformed", async (timestamp) => {
-    expect(await outcomeOf({ timestamp })).toEqual(MALFORMED);
-  });
+  test.each(["1000000000000", "-1760000000", "1.76e9", "0x68e778", "NaN"])(
+    "the timestamp %j is malformed",
+    async (timestamp) => {
+      expect(await outcomeOf({ timestamp })).toEqual(MALFORMED);
+    },
+  );
 });
 
 describe("the id", () => {
-  test.each([
-    "a",
-    "Z",
-    "0",
-    ".",
-    "_",
-    "-",
-    "..",
-    "__proto__",
-    "constructor",
-    "undefined",
-    "x".repeat(128),
-  ])("the id %j is accepted", async (id) => {
-    expect(await outcomeOf({ id })).toEqual(HANDLED);
-  });
+  test.each(["a", "Z", "0", ".", "_", "-", "__proto__", "x".repeat(128)])(
+    "the id %j is accepted",
+    async (id) => {
+      expect(await outcomeOf({ id })).toEqual(HANDLED);
+    },
+  );
 
-  test.each([129, 1_000, 100_000])("an id of %i characters is malformed", async (length) => {
+  test.each([129, 100_000])("an id of %i characters is malformed", async (length) => {
     expect(await outcomeOf({ id: "x".repeat(length) })).toEqual(MALFORMED);
   });
 });
@@ -147,38 +113,20 @@ describe("the type", () => {
 });
 
 describe("as properties", () => {
-  const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-";
   const settings = { seed: 20_260_708, numRuns: 300 };
 
-  test("as a property, every id that fits the grammar is handled", async () => {
-    const ids = fc.string({
-      unit: fc.constantFrom(...Array.from(letters)),
-      minLength: 1,
-      maxLength: 128,
-    });
+  test("as a property, every id and timestamp that fits the grammar is handled", async () => {
+    const ids = fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/);
+    const timestamps = fc.stringMatching(/^[0-9]{1,12}$/);
     await fc.assert(
-      fc.asyncProperty(ids, async (id) => {
-        expect(await outcomeOf({ id })).toEqual(HANDLED);
+      fc.asyncProperty(ids, timestamps, async (id, timestamp) => {
+        expect(await outcomeOf({ id, timestamp })).toEqual(HANDLED);
       }),
       settings,
     );
   });
 
-  test("as a property, every timestamp that fits the grammar is handled", async () => {
-    const digits = fc.string({
-      unit: fc.constantFrom(...Array.from("0123456789")),
-      minLength: 1,
-      maxLength: 12,
-    });
-    await fc.assert(
-      fc.asyncProperty(digits, async (timestamp) => {
-        expect(await outcomeOf({ timestamp })).toEqual(HANDLED);
-      }),
-      settings,
-    );
-  });
-
-  test("as a property, every id or timestamp outside the grammar is refused, even if it is signed correctly", async () => {
+  test("as a property, every id, type or timestamp outside the grammar is refused, even if it is signed correctly", async () => {
     const texts = fc.oneof(
       fc.string({ unit: "binary", maxLength: 140 }),
       fc.string({ unit: "binary-ascii", maxLength: 140 }),
@@ -192,21 +140,64 @@ describe("as properties", () => {
     const { receive, handled } = recordingReceiver();
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
-        const isId =
-          text.length > 0 &&
-          text.length <= 128 &&
-          Array.from(text).every((one) => letters.includes(one));
-        const isTimestamp =
-          text.length > 0 &&
-          text.length <= 12 &&
-          Array.from(text).every((one) => "0123456789".includes(one));
+        const isId = /^[0-9A-Za-z._-]{1,128}$/.test(text);
+        const isTimestamp = /^[0-9]{1,12}$/.test(text);
         // The spaces around a text are not part of the value, so its signature covers another text.
         fc.pre(!isId && !isTimestamp && !/^[ \t]|[ \t]$/.test(text));
         expect((await receive(rawDelivery({ id: text }))).outcome).toBe("malformed");
+        expect((await receive(rawDelivery({ type: text }))).outcome).toBe("malformed");
         expect((await receive(rawDelivery({ timestamp: text }))).outcome).toBe("malformed");
       }),
       settings,
     );
     expect(handled).toEqual([]);
+  });
+});
+
+describe("the signature header", () => {
+  async function outcomeWith(
+    change: (signature: string) => string,
+    { receive } = recordingReceiver(),
+  ) {
+    const { headers, body } = rawDelivery();
+    const signature = change(headers["x-webhook-signature"]);
+    const signed = { ...headers, "x-webhook-signature": signature };
+    return (await receive({ headers: signed, body })).outcome;
+  }
+
+  test.each<[string, (signature: string) => string]>([
+    ["in capitals", (signature) => `v1=${signature.slice(3).toUpperCase()}`],
+    ["in mixed letter case", (signature) => signature.replace(/[a-f]/, (one) => one.toUpperCase())],
+  ])("the signature header is accepted %s", async (_, change) => {
+    expect(await outcomeWith(change)).toBe("handled");
+  });
+
+  test.each<[string, (signature: string) => string]>([
+    ["without a digit", () => "v1="],
+    ["with 63 digits", (signature) => signature.slice(0, -1)],
+    ["with 65 digits", (signature) => `${signature}0`],
+    ["without v1=", (signature) => signature.slice(3)],
+    ["as V1=", (signature) => `V${signature.slice(1)}`],
+    ["as v2=", (signature) => `v2${signature.slice(2)}`],
+    ["as sha256=", (signature) => `sha256=${signature.slice(3)}`],
+    ["with a no-break space in front", (signature) => `\u00a0${signature}`],
+    ["with a newline at the end", (signature) => `${signature}\n`],
+    ["with a letter that is not a digit", (signature) => `${signature.slice(0, -1)}g`],
+    ["with a character whose low byte is a digit", (text) => `${text.slice(0, -1)}\u0130`],
+    ["twice, joined by a comma", (signature) => `${signature},${signature}`],
+    ["after a wrong signature", (signature) => `v1=${"0".repeat(64)} ${signature}`],
+  ])("the signature header is malformed %s", async (_, change) => {
+    expect(await outcomeWith(change)).toBe("malformed");
+  });
+
+  test("of all characters, only the 22 hexadecimal digits are accepted in a signature", async () => {
+    const recording = recordingReceiver();
+    let digits = "";
+    for (let code = 0; code <= 0xffff; code++) {
+      const one = String.fromCharCode(code);
+      const change = (text: string) => text.slice(0, 3) + one + text.slice(4);
+      if ((await outcomeWith(change, recording)) !== "malformed") digits += one;
+    }
+    expect(digits).toBe("0123456789ABCDEFabcdef");
   });
 });

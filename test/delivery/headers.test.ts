@@ -1,28 +1,33 @@
 import { describe, expect, test } from "vitest";
 import type { WebhookHeaders } from "../../src/delivery/header-values.js";
-import { delivery, type SignedHeaders } from "../support/deliveries.js";
+import { verifySignature } from "../../src/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
+import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-const NAMES = [
-  "x-webhook-id",
-  "x-webhook-timestamp",
-  "x-webhook-type",
-  "x-webhook-signature",
-] as const;
-type Name = (typeof NAMES)[number];
+/** A delivery that is handled if its headers are found. */
+const GENUINE = rawDelivery();
+type SignedHeaders = typeof GENUINE.headers;
+const NAMES = Object.keys(GENUINE.headers) as (keyof SignedHeaders)[];
 
-/** The outcome of a genuine delivery whose headers `change` has converted. */
-async function outcomeWith(change: (headers: SignedHeaders) => unknown) {
+/** The outcome of the genuine delivery with these headers, from both functions that read headers. */
+async function judge(headers: unknown) {
   const { receive, handled } = recordingReceiver();
-  const request = await delivery();
-  const headers = change(request.headers) as WebhookHeaders;
-  const { outcome, status } = await receive({ ...request, headers });
-  return { outcome, status, runs: handled.length };
+  const request = { headers: headers as WebhookHeaders, body: GENUINE.body };
+  const { outcome, status } = await receive(request);
+  expect(handled).toHaveLength(outcome === "handled" ? 1 : 0);
+  expect(status).toBe(outcome === "handled" ? 200 : 409);
+  const verified = await verifySignature({ secret: TEST_SECRET, ...request });
+  return { outcome, verified };
 }
 
-const HANDLED = { outcome: "handled", status: 200, runs: 1 };
-const MALFORMED = { outcome: "malformed", status: 409, runs: 0 };
-const UNSIGNED = { outcome: "unsigned", status: 409, runs: 0 };
+const HANDLED = { outcome: "handled", verified: true };
+const MALFORMED = { outcome: "malformed", verified: false };
+
+/** The outcome of the genuine delivery whose headers `change` has converted. */
+const outcomeWith = async (change: (headers: SignedHeaders) => unknown) =>
+  (await judge(change(GENUINE.headers))).outcome;
 
 function rename(headers: Readonly<Record<string, unknown>>, to: (name: string) => string) {
   return Object.fromEntries(Object.entries(headers).map(([name, text]) => [to(name), text]));
@@ -32,7 +37,7 @@ function revalue(headers: SignedHeaders, to: (text: string) => unknown) {
   return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, to(text)]));
 }
 
-function without(headers: SignedHeaders, name: Name): Record<string, string> {
+function without(headers: SignedHeaders, name: keyof SignedHeaders): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name));
 }
 
@@ -45,17 +50,11 @@ test.each<[string, (headers: SignedHeaders) => unknown]>([
   ["in capitals", (headers) => rename(headers, (name) => name.toUpperCase())],
   ["in title case", (headers) => rename(headers, titleCase)],
   ["in a Headers object", (headers) => new Headers(headers)],
-  [
-    "in the Headers of a Request",
-    (headers) => new Request("https://a.example", { headers }).headers,
-  ],
   ["as one-element lists", (headers) => revalue(headers, (text) => [text])],
-  ["as frozen one-element lists", (headers) => revalue(headers, (text) => Object.freeze([text]))],
   [
     "in a record without a prototype",
     (headers) => Object.assign(Object.create(null) as object, headers),
   ],
-  ["in a frozen record", (headers) => Object.freeze({ ...headers })],
   ["beside a header named get", (headers) => ({ ...headers, get: "x" })],
   [
     "beside a header named __proto__",
@@ -81,22 +80,12 @@ test.each<[string, (headers: SignedHeaders) => unknown]>([
       ...headers,
     }),
   ],
-  [
-    "beside empty lists in another letter case",
-    (headers) => ({
-      ...headers,
-      ...rename(
-        revalue(headers, () => []),
-        titleCase,
-      ),
-    }),
-  ],
 ])("headers are found %s", async (_, change) => {
-  expect(await outcomeWith(change)).toEqual(HANDLED);
+  expect(await outcomeWith(change)).toBe("handled");
 });
 
 describe.each(NAMES)("%s", (name) => {
-  const missing = name === "x-webhook-signature" ? UNSIGNED : MALFORMED;
+  const missing = name === "x-webhook-signature" ? "unsigned" : "malformed";
 
   test.each<[string, (headers: SignedHeaders) => unknown]>([
     ["left out", (headers) => without(headers, name)],
@@ -104,41 +93,30 @@ describe.each(NAMES)("%s", (name) => {
     ["an empty list", (headers) => ({ ...headers, [name]: [] })],
     ["left out of a Headers object", (headers) => new Headers(without(headers, name))],
   ])(`${name} is missing if it is %s`, async (_, change) => {
-    expect(await outcomeWith(change)).toEqual(missing);
+    expect(await outcomeWith(change)).toBe(missing);
   });
 
   test.each<[string, (headers: SignedHeaders) => unknown]>([
     ["as a list of two", (headers) => ({ ...headers, [name]: [headers[name], headers[name]] })],
-    ["as a list of two, one empty", (headers) => ({ ...headers, [name]: [headers[name], ""] })],
     ["in two letter cases", (headers) => ({ ...headers, [name.toUpperCase()]: headers[name] })],
-    [
-      "in two letter cases, one as a list",
-      (headers) => ({ ...headers, [titleCase(name)]: [headers[name]] }),
-    ],
     ["in a Headers object", appendTwice],
     [
       "joined by a comma, as Node joins them",
       (headers) => ({ ...headers, [name]: `${headers[name]}, ${headers[name]}` }),
     ],
-    [
-      "joined by a comma without a space",
-      (headers) => ({ ...headers, [name]: `${headers[name]},${headers[name]}` }),
-    ],
   ])(`${name} is malformed if it is sent twice: %s`, async (_, change) => {
-    expect(await outcomeWith(change)).toEqual(MALFORMED);
+    expect(await outcomeWith(change)).toBe("malformed");
   });
 
   test.each<[string, unknown]>([
     ["an empty text", ""],
-    ["a space", " "],
     ["a number", 1_760_000_000],
-    ["a boolean", true],
     ["null", null],
     ["an object", { toString: () => "1760000000" }],
-    ["a list with undefined", [undefined]],
     ["a list with a number", [1_760_000_000]],
+    ["a list in a list", [["a"]]],
   ])(`${name} is malformed as %s`, async (_, value) => {
-    expect(await outcomeWith((headers) => ({ ...headers, [name]: value }))).toEqual(MALFORMED);
+    expect(await outcomeWith((headers) => ({ ...headers, [name]: value }))).toBe("malformed");
   });
 
   test.each<[string, (text: string) => unknown]>([
@@ -146,20 +124,14 @@ describe.each(NAMES)("%s", (name) => {
     ["an object that converts to the text", (text) => ({ toString: () => text })],
   ])(`${name} is malformed if the get method of a Headers object returns %s`, async (_, wrap) => {
     const answer = await outcomeWith((headers) => ({
-      get: (other: Name) => (other === name ? wrap(headers[other]) : headers[other]),
+      get: (other: keyof SignedHeaders) => (other === name ? wrap(headers[other]) : headers[other]),
     }));
-    expect(answer).toEqual(MALFORMED);
-  });
-
-  test(`${name} is malformed as a list in a list`, async () => {
-    expect(await outcomeWith((headers) => ({ ...headers, [name]: [[headers[name]]] }))).toEqual(
-      MALFORMED,
-    );
+    expect(answer).toBe("malformed");
   });
 
   function appendTwice(headers: SignedHeaders): Headers {
     const twice = new Headers(headers);
-    twice.append(name satisfies Name, headers[name]);
+    twice.append(name, headers[name]);
     return twice;
   }
 });
@@ -167,21 +139,104 @@ describe.each(NAMES)("%s", (name) => {
 test.each<[string, unknown]>([
   ["undefined", undefined],
   ["null", null],
-  ["an empty record", {}],
   ["an empty Headers object", new Headers()],
-  ["a text", "x-webhook-id: a"],
-  ["a number", 5],
   ["a list of pairs", [["x-webhook-id", "a"]]],
 ])("a delivery without any headers is malformed: %s", async (_, headers) => {
-  expect(await outcomeWith(() => headers)).toEqual(MALFORMED);
+  expect(await outcomeWith(() => headers)).toBe("malformed");
 });
 
 test("a missing header is malformed, not unsigned, even without a signature", async () => {
-  expect(await outcomeWith(() => ({ "x-webhook-id": "a", "x-webhook-type": "new_alarm" }))).toEqual(
-    MALFORMED,
+  expect(await outcomeWith(() => ({ "x-webhook-id": "a", "x-webhook-type": "new_alarm" }))).toBe(
+    "malformed",
   );
 });
 
 test("a Map of lower-case names is read by its get method, like Headers", async () => {
-  expect(await outcomeWith((headers) => new Map(Object.entries(headers)))).toEqual(HANDLED);
+  expect(await outcomeWith((headers) => new Map(Object.entries(headers)))).toBe("handled");
+});
+
+/** One of a name's letter cases, chosen by the bits of `mask`. */
+function inCase(name: string, mask: number): string {
+  return Array.from(name, (letter, at) =>
+    (mask >>> (at % 20)) & 1 ? letter.toUpperCase() : letter,
+  ).join("");
+}
+
+describe.each(NAMES)("%s in a record", (name) => {
+  const text = GENUINE.headers[name];
+  const others = Object.fromEntries(
+    Object.entries(GENUINE.headers).filter(([key]) => key !== name),
+  );
+
+  test.each(["before", "after"])(
+    `${name} is malformed if a second letter case comes %s the lower case`,
+    async (place) => {
+      const second = { [inCase(name, 1)]: text };
+      const record =
+        place === "before" ? { ...second, ...GENUINE.headers } : { ...GENUINE.headers, ...second };
+      expect(await judge(record)).toEqual(MALFORMED);
+    },
+  );
+
+  test(`${name} is malformed in two letter cases, both not lower case, in any order`, async () => {
+    const [one, two] = [{ [inCase(name, 1)]: text }, { [inCase(name, 2 ** 11)]: text }];
+    expect(await judge({ ...others, ...one, ...two })).toEqual(MALFORMED);
+    expect(await judge({ ...two, ...others, ...one })).toEqual(MALFORMED);
+  });
+
+  test.each([
+    ["in lower case", 0],
+    ["in another letter case", 0xfffff],
+  ])(
+    `${name} is read once from a getter %s, so the checked value is the used value`,
+    async (_, mask) => {
+      let reads = 0;
+      const record = Object.defineProperty({ ...others }, inCase(name, mask), {
+        enumerable: true,
+        get: () => {
+          reads += 1;
+          return text;
+        },
+      });
+      const { receive } = recordingReceiver();
+      const { outcome } = await receive({ headers: record, body: GENUINE.body });
+      expect({ outcome, reads }).toEqual({ outcome: "handled", reads: 1 });
+    },
+  );
+
+  test(`${name} may have a getter that throws, and the delivery is not rejected`, async () => {
+    const record = Object.defineProperty({ ...others }, name, {
+      enumerable: true,
+      get: throwing(new Error("no headers today")),
+    });
+    const { receive, handled } = recordingReceiver();
+    const answer = await receive({ headers: record, body: GENUINE.body });
+    expect(answer).toMatchObject({ status: 500, outcome: "internal_error" });
+    expect(handled).toEqual([]);
+  });
+
+  test.each<[string, unknown]>([
+    ["an inherited property", Object.create({ [name]: "other" })],
+    ["an inherited property in another letter case", Object.create({ [inCase(name, 1)]: "other" })],
+    ["symbols with its name", { [Symbol(name)]: "other", [Symbol.for(name)]: "other" }],
+  ])(`${name} does not count as repeated because of %s`, async (_, record) => {
+    expect(await judge(Object.assign(record as object, GENUINE.headers))).toEqual(HANDLED);
+  });
+});
+
+test("inherited and non-enumerable names are not headers of a record", async () => {
+  for (const mask of [0, 1, 0xfffff]) {
+    const headers = Object.entries(GENUINE.headers).map(([name, text]) => [
+      inCase(name, mask),
+      text,
+    ]);
+    const record = Object.fromEntries(headers) as object;
+    expect(await judge(Object.create(record))).toEqual(MALFORMED);
+    const hidden = Object.defineProperties({}, Object.getOwnPropertyDescriptors(record));
+    expect(await judge(hidden)).toEqual(HANDLED);
+    for (const name of Object.keys(hidden)) {
+      Object.defineProperty(hidden, name, { enumerable: false });
+    }
+    expect(await judge(hidden)).toEqual(MALFORMED);
+  }
 });

@@ -57,13 +57,9 @@ describe.each(HOLDERS)("in %s, a captured delivery with a changed character", (h
 
   test.each([
     ["one U+0136 for a 6 of its id", "id", ID.replace("6", "\u0136")],
-    ["U+0136 for each 6 of its id", "id", ID.replaceAll("6", "\u0136")],
     ["U+FF36 for a 6 of its id", "id", ID.replace("6", "\uff36")],
-    ["half a pair for a 6 of its id", "id", ID.replace("6", "\ud836")],
     ["U+0161 for an a of its id", "id", ID.replace("a", "\u0161")],
-    ["U+012D for a dash of its id", "id", ID.replace("-", "\u012d")],
     ["U+0136 for the 6 of its timestamp", "timestamp", String(NOW_SECONDS).replace("6", "\u0136")],
-    ["U+0130 for the zeros", "timestamp", String(NOW_SECONDS).replaceAll("0", "\u0130")],
     ["a full-width 6", "timestamp", String(NOW_SECONDS).replace("6", "\uff16")],
   ] as const)(
     `a captured delivery in ${holder} is malformed with %s (%s)`,
@@ -72,30 +68,13 @@ describe.each(HOLDERS)("in %s, a captured delivery with a changed character", (h
       expect(await replay(forge, hold)).toEqual(MALFORMED);
     },
   );
-
-  test.each([
-    ["the first", 3],
-    ["one in the middle", 40],
-    ["the last", 66],
-  ])(
-    `a captured delivery in ${holder} is malformed if %s digit of the signature has a character with the same low byte`,
-    async (_place, at) => {
-      for (const high of [0x01, 0x02, 0x80, 0xd8, 0xdc, 0xff]) {
-        const forge = (headers: Headers) =>
-          withSignature(headers, at, (code) => (high << 8) | code);
-        expect(await replay(forge, hold)).toEqual(MALFORMED);
-      }
-    },
-  );
 });
 
 test.each([
   ["id", "\u0136"],
   ["id", "a:b"],
-  ["id", ""],
   ["id", "a".repeat(129)],
   ["timestamp", "17\u01360000000"],
-  ["timestamp", "1760000000:a"],
   ["timestamp", "0".repeat(13)],
 ] as const)(
   "verifySignature refuses the %s %j, even with a correct signature",
@@ -105,48 +84,6 @@ test.each([
     expect(await verifySignature({ secret, ...rawDelivery({ [field]: text }) })).toBe(false);
   },
 );
-
-test("each digit of a signature is compared by its whole character code", async () => {
-  const { headers, body } = rawDelivery();
-  const taken: string[] = [];
-  const isTaken = (forged: Headers) =>
-    verifySignature({ secret: TEST_SECRET, headers: forged, body });
-  for (let at = 3; at < 67; at++) {
-    for (let high = 1; high < 512; high++) {
-      // The code plus multiples of 128, because the digits are looked up in a table of 128 entries.
-      const forged = withSignature(headers, at, (code) => code + high * 128);
-      if (await isTaken(forged)) taken.push(`${high * 128} at ${at}`);
-    }
-    expect(await isTaken(withSignature(headers, at, (code) => code))).toBe(true);
-  }
-  expect(taken).toEqual([]);
-});
-
-test("of all characters, only the 22 hexadecimal digits are accepted in a signature", async () => {
-  const { receive } = recordingReceiver();
-  const { headers, body } = rawDelivery();
-  const digits: string[] = [];
-  for (let code = 0; code <= 0xffff; code++) {
-    const outcomes = new Set<string>();
-    for (const at of code < 256 ? [3, 4] : [3]) {
-      const forged = withSignature(headers, at, () => code);
-      outcomes.add((await receive({ headers: forged, body })).outcome);
-    }
-    if (!outcomes.has("malformed")) digits.push(String.fromCharCode(code));
-    else if (outcomes.size > 1) digits.push(`${code} in one place`);
-  }
-  expect(digits.join("")).toBe("0123456789ABCDEFabcdef");
-});
-
-/** These headers with one character of the signature replaced. */
-function withSignature(headers: Headers, at: number, change: (code: number) => number): Headers {
-  const text = headers["x-webhook-signature"];
-  const character = String.fromCharCode(change(text.charCodeAt(at)));
-  return {
-    ...headers,
-    "x-webhook-signature": text.slice(0, at) + character + text.slice(at + 1),
-  };
-}
 
 function mapEntries<T>(
   headers: Headers,

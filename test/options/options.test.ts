@@ -29,8 +29,6 @@ describe.each([
   { name: "dependencyTimeoutMs", min: 1, max: MAX_TIMER_MS, others: {} },
   { name: "maxBodyBytes", min: 1, max: 268_435_456, others: {} },
 ])("$name", ({ name, min, max, others }) => {
-  const refused = (value: unknown) => refusalOf(optionsWith({ ...others, [name]: value }));
-
   test(`${name} may be either bound or undefined`, () => {
     for (const value of [min, max, undefined]) {
       expect(() => createWebhookReceiver(optionsWith({ ...others, [name]: value }))).not.toThrow();
@@ -40,20 +38,13 @@ describe.each([
   test.each([
     ["just below its bounds", min - 1],
     ["just above its bounds", max + 1],
-    ["zero", 0],
-    ["negative", -min],
     ["a fraction", min + 0.5],
     ["not a number", Number.NaN],
     ["infinite", Number.POSITIVE_INFINITY],
-    ["digits", String(min)],
-    ["an empty text", ""],
     ["null", null],
-    ["a boolean", true],
     ["a list", [min]],
-    ["a big integer", BigInt(min)],
-    ["a Date", new Date(min)],
   ])(`${name} may not be %s`, (_, value) => {
-    const { code, message } = refused(value);
+    const { code, message } = refusalOf(optionsWith({ ...others, [name]: value }));
     expect(code).toBe("invalid_option");
     expect(message).toContain(name);
     expect(message).toContain(String(min));
@@ -102,35 +93,11 @@ describe("bodyTimeoutMs of the adapters", () => {
 
 describe("other options", () => {
   test.each([
-    ["unverifiable", ["retry", "reject", undefined], ["ignore", "", "RETRY", null, true, 401]],
-    [
-      "once",
-      [
-        "delivery",
-        "record",
-        noop,
-        { record: true, scope: "a" },
-        { record: noop, scope: "a" },
-        undefined,
-      ],
-      ["alarm", "", null, true, {}],
-    ],
-    ["onOutcome", [noop, undefined], [null, {}, "log", true]],
-    [
-      "logger",
-      [{ warn: noop, error: noop }, console, false, undefined],
-      [
-        true,
-        null,
-        {},
-        { warn: noop },
-        { error: noop },
-        { warn: "x", error: noop },
-        "console",
-        noop,
-      ],
-    ],
-    ["now", [Date.now, undefined], [null, 0, new Date(0), "now"]],
+    ["unverifiable", ["retry", "reject", undefined], ["ignore", "RETRY", null, 401]],
+    ["once", ["delivery", "record", undefined], ["alarm", null, true, {}]],
+    ["onOutcome", [noop, undefined], [null, {}, "log"]],
+    ["logger", [console, false, undefined], [true, null, { warn: noop }, { error: noop }, noop]],
+    ["now", [Date.now, undefined], [null, 0, "now"]],
   ])("the option %s accepts its documented values and no others", (name, accepted, refused) => {
     for (const value of accepted) {
       expect(() => createWebhookReceiver(optionsWith({ [name]: value }))).not.toThrow();
@@ -144,7 +111,7 @@ describe("other options", () => {
 
   test("a store needs all four methods, and the error names the missing one", () => {
     for (const method of ["claim", "renew", "complete", "release"]) {
-      for (const value of [undefined, null, "x", {}]) {
+      for (const value of [undefined, "x"]) {
         const store = { ...memoryStore({ maxEntries: 1 }), [method]: value };
         const { code, message } = refusalOf(optionsWith({ store }));
         expect(code).toBe("invalid_store");
@@ -153,64 +120,21 @@ describe("other options", () => {
     }
   });
 
-  test("a store may be an instance of a class", () => {
-    class Store {
-      claim() {
-        return { state: "completed" };
-      }
-      renew() {
-        return true;
-      }
-      complete = noop;
-      release = noop;
-    }
-    expect(() => createWebhookReceiver(optionsWith({ store: new Store() }))).not.toThrow();
+  test.each([null, "redis://localhost", noop, {}])("a store may not be %j", (store) => {
+    expect(refusalOf(optionsWith({ store })).code).toBe("invalid_store");
   });
 
-  test.each([null, "redis://localhost", 5, true, [], noop, {}])(
-    "a store may not be %j",
-    (store) => {
-      expect(refusalOf(optionsWith({ store })).code).toBe("invalid_store");
-    },
-  );
+  test.each(["secrets", "Handlers", "toString", "__proto__"])("%s is not an option", (name) => {
+    const given = Object.defineProperty(optionsWith(), name, { value: 1, enumerable: true });
+    const { code, message } = refusalOf(given);
+    expect(code).toBe("unknown_option");
+    expect(message).toContain(name);
+  });
 
-  test.each(["secrets", "tolerance", "timeoutMs", "Handlers", "toString", "__proto__"])(
-    "%s is not an option",
-    (name) => {
-      const options = JSON.parse(`{"${name}":1}`) as object;
-      const given = Object.defineProperties(
-        optionsWith(),
-        Object.getOwnPropertyDescriptors(options),
-      );
-      const { code, message } = refusalOf(given);
-      expect(code).toBe("unknown_option");
-      expect(message).toContain(name);
-    },
-  );
-
-  test.each([undefined, null, "whsec_a", 5, true, noop])("options may not be %j", (options) => {
+  test.each([undefined, "whsec_a", noop])("options may not be %j", (options) => {
     const { code, message } = refusalOf(options);
     expect(code).toBe("invalid_options");
     expect(message).not.toContain("whsec_a");
-  });
-
-  test("undefined counts as absent for every option", () => {
-    const optional = [
-      "acceptUnsignedDeliveries",
-      "store",
-      "timestampToleranceMs",
-      "retentionMs",
-      "leaseMs",
-      "handlerTimeoutMs",
-      "dependencyTimeoutMs",
-      "maxBodyBytes",
-      "once",
-      "unverifiable",
-      "onOutcome",
-      "now",
-    ];
-    const options = optionsWith(Object.fromEntries(optional.map((name) => [name, undefined])));
-    expect(() => createWebhookReceiver(options)).not.toThrow();
   });
 });
 

@@ -10,18 +10,13 @@ const accepts = (secret: unknown, more: Record<string, unknown> = {}) => {
 test.each<[string, unknown]>([
   ["a text", TEST_SECRET],
   ["one character", "x"],
-  ["a text with white space inside", "a b\tc\nd"],
   ["a text of any script", "hemlighet-åäö-🔐"],
-  ["a list of one", [TEST_SECRET]],
-  ["a list of many", Array.from({ length: 20 }, (_, index) => `whsec_${index}`)],
-  ["a frozen list", Object.freeze([TEST_SECRET])],
   ["one per webhook type", { new_alarm: "whsec_a", delete_my_data_event: "whsec_b" }],
   [
     "a list per webhook type",
     { new_alarm: ["whsec_a", "whsec_c"], delete_my_data_event: ["whsec_b"] },
   ],
   ["a function", () => TEST_SECRET],
-  ["an async function", () => Promise.resolve(TEST_SECRET)],
 ])("secret may be %s", (_, secret) => {
   accepts(secret);
 });
@@ -31,11 +26,7 @@ const UNUSABLE: [string, unknown, RegExp][] = [
   ["empty", "", /empty/],
   ["a space", " ", /white space/],
   ["a text with a newline behind, as from a file", `${TEST_SECRET}\n`, /white space.*trim/],
-  ["a text with a carriage return behind", `${TEST_SECRET}\r`, /white space/],
   ["a text with a space in front", ` ${TEST_SECRET}`, /white space/],
-  ["a text with a tab behind", `${TEST_SECRET}\t`, /white space/],
-  ["a text with a byte order mark in front", `\ufeff${TEST_SECRET}`, /white space/],
-  ["a text with a no-break space behind", `${TEST_SECRET}\u00a0`, /white space/],
   ['the text "undefined"', "undefined", /not set/],
   ['the text "null"', "null", /not set/],
 ];
@@ -71,23 +62,16 @@ describe("refused secrets", () => {
     expect(message).toContain("secret");
   });
 
-  test.each<[string, unknown]>([
-    ["a number", 12_345_678],
-    ["a boolean", true],
-    ["false", false],
-    ["a symbol", Symbol("whsec")],
-    ["a big integer", 5n],
-  ])("secret may not be of another type: %s", (_, secret) => {
-    expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
-  });
+  test.each<[string, unknown]>([["a number", 12_345_678]])(
+    "secret may not be of another type: %s",
+    (_, secret) => {
+      expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
+    },
+  );
 
   test.each<[string, unknown]>([
     ["undefined", [TEST_SECRET, undefined]],
-    ["null", [null, TEST_SECRET]],
     ["a number", [5]],
-    ["a list", [[TEST_SECRET]]],
-    ["bytes", [Buffer.from(TEST_SECRET)]],
-    ["an object of secrets", [{ new_alarm: TEST_SECRET }]],
   ])("secret may not be a list with %s", (_, secret) => {
     expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
   });
@@ -101,10 +85,8 @@ describe("refused secrets", () => {
 
   test.each<[string, unknown]>([
     ["bytes", Buffer.from(TEST_SECRET)],
-    ["a String object", new String(TEST_SECRET)],
     ["a promise", Promise.resolve(TEST_SECRET)],
     ["a Map", new Map([["new_alarm", TEST_SECRET]])],
-    ["a Set", new Set([TEST_SECRET])],
     ["an empty object", {}],
   ])("secret may not be an object without texts: %s", (_, secret) => {
     const { code, message } = refusalOf(optionsWith({ secret }));
@@ -127,7 +109,7 @@ describe("secrets per webhook type", () => {
     }
   });
 
-  test.each(["added_later", "New_Alarm", "unrecognized", "*"])("secret.%s is refused", (type) => {
+  test.each(["added_later", "New_Alarm"])("secret.%s is refused", (type) => {
     const { code, message } = refusalOf(optionsWith({ secret: { ...both, [type]: "whsec_c" } }));
     expect(code).toBe("unusable_secret");
     expect(message).toContain("new_alarm and delete_my_data_event");
@@ -162,9 +144,7 @@ describe("acceptUnsignedDeliveries", () => {
 
   test.each<[string, unknown]>([
     ["a text", TEST_SECRET],
-    ["an empty text", ""],
     ["null", null],
-    ["a list", [TEST_SECRET]],
     ["a function", () => TEST_SECRET],
   ])("acceptUnsignedDeliveries refuses a secret: %s", (_, secret) => {
     const { code, message } = refusalOf(optionsWith({ secret, acceptUnsignedDeliveries: true }));
@@ -173,7 +153,7 @@ describe("acceptUnsignedDeliveries", () => {
     expect(message).not.toContain(TEST_SECRET);
   });
 
-  test.each(["true", "false", 1, 0, "", {}, []])(
+  test.each(["true", 1, 0, ""])(
     "acceptUnsignedDeliveries may not be %j",
     (acceptUnsignedDeliveries) => {
       for (const secret of [undefined, TEST_SECRET]) {

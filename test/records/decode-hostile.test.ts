@@ -25,24 +25,14 @@ async function expectUnrecognized(request: WebhookRequest) {
 describe("a body that is not JSON in UTF-8", () => {
   test.each<[string, string | readonly number[]]>([
     ["nothing", ""],
-    ["white space", " \n"],
     ["a form", "alarm=1&text=a"],
-    ["XML", "<alarm/>"],
-    ["half a document", '{"alarm":{"id":1,'],
     ["two documents", "{}{}"],
-    ["single quotes", "{'alarm':{}}"],
-    ["NaN", '{"alarm":NaN}'],
-    ["a comment", "{}//"],
     ["a trailing comma", '{"alarm":{},}'],
     ["a NUL at the end", "{}\0"],
     ["two byte order marks", [...BOM, ...BOM, ...ALARM_BYTES]],
     ["a byte that is not UTF-8", inText(0xff)],
-    ["an overlong form", inText(0xc0, 0xaf)],
     ["an encoded surrogate", inText(0xed, 0xa0, 0x80)],
-    ["half a character", inText(0xe2, 0x82)],
     ["a cut-off character at the end", [...ALARM_BYTES, 0xe2, 0x82]],
-    ["UTF-16", [...Buffer.from('{"alarm":{}}', "utf16le")]],
-    ["a gzip stream", [0x1f, 0x8b, 0x08, 0x00]],
   ])("a body that is not JSON in UTF-8 is unrecognized: %s", async (_, sent) => {
     const body = typeof sent === "string" ? sent : Uint8Array.from(sent);
     const { receive, handled } = await expectUnrecognized(await delivery({ body }));
@@ -53,17 +43,9 @@ describe("a body that is not JSON in UTF-8", () => {
     expect(handled).toEqual([alarm()]);
   });
 
-  test.each(["null", "true", "5", '"alarm"', "[]", "[[]]", "{}", '{"Alarm":{}}', '{"alarms":[]}'])(
+  test.each(["true", '"alarm"', "[[]]", "{}", '{"Alarm":{}}', '{"alarm":[{}]}'])(
     "a JSON body without an alarm or event is unrecognized: %s",
     async (body) => {
-      await expectUnrecognized(await delivery({ body }));
-    },
-  );
-
-  test.each(["null", "[]", "5", '"{}"', "true", "[{}]"])(
-    "a body with %s as its alarm is unrecognized",
-    async (json) => {
-      const body = `{"alarm":${json}}`;
       await expectUnrecognized(await delivery({ body }));
     },
   );
@@ -139,14 +121,16 @@ describe("__proto__ is an ordinary key", () => {
     expect(({} as { outer?: unknown }).outer).toBeUndefined();
   });
 
-  test("fields of __proto__ do not replace missing fields", async () => {
-    const { account_id, ...incomplete } = alarm();
-    expect(account_id).toBe(42);
-    await expectUnrecognized(rawDelivery({ body: poisoned(incomplete) }));
-  });
-
-  test("an alarm under the key __proto__ is not found", async () => {
-    const body = `{"__proto__":${JSON.stringify({ alarm: alarm() })}}`;
+  test.each([
+    [
+      "fields under __proto__ do not replace missing fields",
+      poisoned(alarm({ account_id: undefined })),
+    ],
+    [
+      "an alarm under the key __proto__ is not found",
+      `{"__proto__":{"alarm":${JSON.stringify(alarm())}}}`,
+    ],
+  ])("%s", async (_, body) => {
     await expectUnrecognized(rawDelivery({ body }));
   });
 });
@@ -167,7 +151,6 @@ describe("100 000 levels of nesting crash nothing", () => {
   });
 
   test.each([
-    ["lists as the body", lists],
     ["objects as the body", objects],
     ["lists as the alarm", `{"alarm":${lists}}`],
     [

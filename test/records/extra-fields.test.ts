@@ -20,36 +20,27 @@ async function extraFieldsOf(type: "new_alarm" | "delete_my_data_event", body: s
 const untyped = extraFields as (record: unknown) => Record<string, unknown>;
 
 describe("extraFields of a delivered record", () => {
-  test("an alarm with only the documented fields has no extra fields", async () => {
-    expect(await extraFieldsOf("new_alarm", JSON.stringify({ alarm: alarm() }))).toEqual({});
+  const added = { region: "north", risk: { score: "7", ids: [1, null] }, none: null };
+
+  test.each<[string, Record<string, unknown>]>([
+    ["with only the documented fields", {}],
+    ["with fields that the gateway adds, also nested ones", added],
+    ["with fields of an event", { type: "x", client_id: "c", occurred_at: "o" }],
+  ])("the extra fields of an alarm %s are found", async (_, extra) => {
+    const body = JSON.stringify({ alarm: alarm({ ...extra, account_id: "42" }) });
+    expect(await extraFieldsOf("new_alarm", body)).toEqual(extra);
   });
 
-  test.each(["DATA_DELETED", "POWER_OF_ATTORNEY_SIGNED", "DATA_MOVED"])(
-    "an event %s with only the documented fields has no extra fields",
-    async (type) => {
-      const body = JSON.stringify({ event: onlineDataEvent(type) });
-      expect(await extraFieldsOf("delete_my_data_event", body)).toEqual({});
-    },
-  );
-
-  test("the fields that the gateway adds keep the values that were sent, also nested values", async () => {
-    const added = { region: "north", risk: { score: "7", ids: [1, null] }, none: null };
-    const body = JSON.stringify({ alarm: alarm({ ...added, account_id: "42" }) });
-    expect(await extraFieldsOf("new_alarm", body)).toEqual(added);
-    const event = JSON.stringify({ event: onlineDataEvent("DATA_DELETED", added) });
-    expect(await extraFieldsOf("delete_my_data_event", event)).toEqual(added);
-  });
-
-  test("a field of the other kind of record is an extra field", async () => {
-    const body = JSON.stringify({ alarm: alarm({ type: "x", client_id: "c", occurred_at: "o" }) });
-    expect(await extraFieldsOf("new_alarm", body)).toEqual({
-      type: "x",
-      client_id: "c",
-      occurred_at: "o",
-    });
-    const added = { id: 1, payload: "{}" };
-    const event = JSON.stringify({ event: onlineDataEvent("DATA_DELETED", added) });
-    expect(await extraFieldsOf("delete_my_data_event", event)).toEqual(added);
+  test.each<[string, Record<string, unknown>]>([
+    ["DATA_DELETED", {}],
+    ["POWER_OF_ATTORNEY_SIGNED", {}],
+    ["DATA_MOVED", {}],
+    ["DATA_DELETED", added],
+    ["DATA_DELETED", { id: 1, payload: "{}" }],
+  ])("the extra fields of an event %s are the fields that it has besides: %j", async (...row) => {
+    const [type, extra] = row;
+    const body = JSON.stringify({ event: onlineDataEvent(type, extra) });
+    expect(await extraFieldsOf("delete_my_data_event", body)).toEqual(extra);
   });
 
   test("a field named __proto__ is an ordinary extra field and changes no prototype", async () => {
@@ -78,7 +69,7 @@ describe("extraFields of other values", () => {
     expect(untyped({ type: "DATA_DELETED", site_id: 1, payload: "{}" })).toEqual({});
   });
 
-  test.each([null, undefined, 5, "text", true, [], {}, () => 1])(
+  test.each([null, undefined, "text", [], {}])(
     "%j has no extra fields, and extraFields does not throw",
     (value) => {
       expect(untyped(value)).toEqual({});

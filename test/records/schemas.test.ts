@@ -1,13 +1,17 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
+import type { DeliveryIssue } from "../../src/records/decoded.js";
 import {
   alarmSchema,
   deleteMyDataEventSchema,
   newAlarmSchema,
   onlineDataEventSchema,
 } from "../../src/records/schemas.js";
-import { alarm, onlineDataEvent } from "../support/deliveries.js";
 import type { StandardSchema } from "../../src/records/standard-schema.js";
+import { alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
+import { EVENT_TYPES } from "./documented-values.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import { judged, parsed } from "./validated.js";
 
 describe("alarmSchema", () => {
@@ -167,4 +171,189 @@ test("zod's process-wide messages, which may quote values, do not appear in issu
   } finally {
     z.config({ customError: before });
   }
+});
+
+// The receiver decodes by a loop of its own and `/schemas` by zod, both from one table. These tests compare
+// `receive` with the public schemas.
+
+/** The types of events, documented or not. */
+const ALL_EVENTS = [...EVENT_TYPES, "DATA_MOVED", "data_deleted", "", "__proto__", "constructor"];
+
+/**
+ * Values of a field as JSON text, because a parsed number may differ from the number in the text.
+ */
+const ODD_VALUES = String.raw`
+  null | true | false | [] | {} | [5] | ["x"] | {"length":1} | {"toString":"x"} | 0 |
+  -0 | 5 | -5 | 1.5 | 1e3 | 1e21 | 1e400 | 5.0 | 1e-7 | 9007199254740991 |
+  -9007199254740991 | 9007199254740992 | -9007199254740993 | "" | "x" | "5" | "-5" |
+  "007" | "-0" | "+5" | " 5" | "5\n" | "1e3" | "1.5" | "9007199254740991" |
+  "9007199254740992" | "12345678901234567890" | "\uff15" | "null"
+`
+  .split("|")
+  .map((value) => value.trim());
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Each field of a record as JSON text. */
+function textsOf(record: object): Fields {
+  const fields = Object.entries(record) as [string, unknown][];
+  return Object.fromEntries(fields.map(([name, value]) => [name, JSON.stringify(value)]));
+}
+
+/** The record with these JSON texts. A field that is undefined is left out. */
+function jsonOf(fields: Readonly<Record<string, string | undefined>>): string {
+  const members = Object.entries(fields).flatMap(([name, text]) =>
+    text === undefined ? [] : [`${JSON.stringify(name)}:${text}`],
+  );
+  return `{${members.join(",")}}`;
+}
+
+/** The fields of a record in their order, or the issues of the record. */
+interface Judgement {
+  readonly record?: [string, unknown][];
+  readonly issues?: readonly DeliveryIssue[];
+}
+
+const judgements: Judgement[] = [];
+const record = (value: object) => {
+  expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  judgements.push({ record: Object.entries(value) });
+};
+const { receive } = recordingReceiver({
+  handlers: {
+    new_alarm: record,
+    delete_my_data_event: record,
+    unrecognized: ({ issues }) => judgements.push({ issues }),
+  },
+});
+let sent = 0;
+
+/** The result of `receive` for a body. */
+async function received(type: string, body: string): Promise<Judgement | undefined> {
+  const request = await delivery({ id: `judged-${String(sent++)}`, type, body });
+  expect((await receive(request)).outcome).toBe("handled");
+  expect(judgements).toHaveLength(1);
+  return judgements.pop();
+}
+
+/** The result of `/schemas` for a body. Unknown fields are as sent: the output of zod lacks `__proto__`. */
+function validated(type: string, body: string): Judgement {
+  const [owner, schema]: [string, StandardSchema<object>] =
+    type === "new_alarm" ? ["alarm", newAlarmSchema] : ["event", deleteMyDataEventSchema];
+  const given = JSON.parse(body) as Readonly<Record<string, object>>;
+  const { value, issues } = judged(schema, given);
+  if (issues !== undefined) return { issues };
+  const output = new Map<string, unknown>(
+    Object.entries(Reflect.get(value ?? {}, owner) as object),
+  );
+  const record = Object.entries(given[owner] ?? {}).map(
+    ([name, as]: [string, unknown]): [string, unknown] => [
+      name,
+      output.has(name) ? output.get(name) : as,
+    ],
+  );
+  return { record };
+}
+
+/**
+ * Fails if `receive` and the schemas disagree about a body. Returns whether the body was accepted.
+ */
+async function expectAsValidated(type: string, body: string) {
+  const expected = validated(type, body);
+  expect(await received(type, body), body).toStrictEqual(expected);
+  return expected.issues === undefined;
+}
+
+describe("each field of an alarm", () => {
+  const fields = textsOf(alarm());
+
+  test.each(Object.keys(fields))(
+    "the alarm field %s is accepted or refused as the schema decides, with each odd value and without it",
+    async (field) => {
+      const taken: (string | undefined)[] = [];
+      for (const text of [undefined, ...ODD_VALUES]) {
+        const body = `{"alarm":${jsonOf({ ...fields, [field]: text })}}`;
+        if (await expectAsValidated("new_alarm", body)) taken.push(text);
+      }
+      // Some values are accepted; a missing value and null are not.
+      expect(taken).toContain('"007"');
+      expect(taken).not.toContain(undefined);
+      expect(taken).not.toContain("null");
+    },
+  );
+});
+
+describe.each(ALL_EVENTS)("each field of an event of type %j", (type) => {
+  const fields = textsOf(onlineDataEvent(type));
+
+  test.each(Object.keys(fields))(
+    `the field %s of an event of type "${type}" is accepted or refused as the schema decides`,
+    async (field) => {
+      for (const text of [undefined, ...ODD_VALUES]) {
+        const body = `{"event":${jsonOf({ ...fields, [field]: text })}}`;
+        await expectAsValidated("delete_my_data_event", body);
+      }
+    },
+  );
+
+  test(`the type "${type}" replaced by any other type is accepted or refused as the schema decides, with and without a site`, async () => {
+    const none = { site_id: "null", site_name: "null", site_base_url: "null" };
+    for (const other of ALL_EVENTS) {
+      for (const site of [{}, none, { site_id: "null" }, { site_name: "null" }]) {
+        const body = `{"event":${jsonOf({ ...fields, type: JSON.stringify(other), ...site })}}`;
+        await expectAsValidated("delete_my_data_event", body);
+      }
+    }
+  });
+});
+
+test.each(ODD_VALUES)("a record that is %s is refused, as the schema refuses it", async (text) => {
+  expect(await expectAsValidated("new_alarm", jsonOf({ alarm: text }))).toBe(false);
+  expect(await expectAsValidated("delete_my_data_event", jsonOf({ event: text }))).toBe(false);
+});
+
+describe("records of any shape", () => {
+  const settings = { seed: 20_260_708, numRuns: 300 };
+  const odd = fc.option(fc.constantFrom(...ODD_VALUES), { nil: undefined });
+  const unknown = fc.dictionary(
+    fc.constantFrom("__proto__", "constructor", "toString", "added", "0", "Id", "site"),
+    fc.constantFrom(...ODD_VALUES, '{"id":5}'),
+    { maxKeys: 3 },
+  );
+
+  /** The text of a record with up to three odd fields and some unknown fields. */
+  function recordLike(fields: Fields) {
+    const changes = fc.dictionary(fc.constantFrom(...Object.keys(fields)), odd, { maxKeys: 3 });
+    return fc
+      .tuple(changes, unknown, fc.boolean())
+      .map(([changed, added, first]) =>
+        jsonOf(
+          Object.fromEntries([
+            ...(first ? Object.entries(added) : []),
+            ...Object.entries({ ...fields, ...changed }),
+            ...(first ? [] : Object.entries(added)),
+          ]),
+        ),
+      );
+  }
+
+  const alarms = recordLike(textsOf(alarm()));
+  const events = fc
+    .constantFrom(...ALL_EVENTS)
+    .chain((type) => recordLike(textsOf(onlineDataEvent(type))));
+
+  test.each([
+    ["alarms", "new_alarm", "alarm", alarms],
+    ["events", "delete_my_data_event", "event", events],
+  ] as const)(
+    "as a property, %s of any shape are accepted or refused as the schema decides",
+    async (_, type, owner, records) => {
+      await fc.assert(
+        fc.asyncProperty(records, async (text) => {
+          await expectAsValidated(type, `{"${owner}":${text}}`);
+        }),
+        settings,
+      );
+    },
+  );
 });

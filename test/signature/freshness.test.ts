@@ -24,14 +24,11 @@ const STALE = { outcome: "stale", status: 409, runs: 0 };
 
 describe("the freshness of a signed timestamp", () => {
   test.each([
-    [1_000, 0, FRESH],
     [1_000, 1_000, FRESH],
     [1_000, -1_000, FRESH],
     [1_000, 1_001, STALE],
     [1_000, -1_001, STALE],
     [1_000, 1_000.5, STALE],
-    [60_000, 60_000, FRESH],
-    [60_000, -60_001, STALE],
     [Number.MAX_SAFE_INTEGER, 10 ** 14, FRESH],
   ])(
     "with a tolerance of %d ms, a clock that is %d ms off gives the expected freshness, both limits included",
@@ -76,43 +73,42 @@ test("a stale delivery is fresh again after the clock is corrected", async () =>
   expect((await receive(request)).outcome).toBe("handled");
 });
 
-test("a delivery is remembered as long as it can be fresh, also if its timestamp is ahead of the clock", async () => {
-  const DAY = 86_400_000;
-  let nowMs = NOW_MS;
-  const tolerance = 3 * DAY;
-  const { receive, handled } = recordingReceiver({
-    timestampToleranceMs: tolerance,
-    retentionMs: tolerance,
-    now: () => nowMs,
-    store: memoryStore({ now: () => nowMs }),
-  });
-  const ahead = await delivery({ timestamp: (NOW_MS + tolerance) / 1000 });
-  expect((await receive(ahead)).outcome).toBe("handled");
-  nowMs += 2 * tolerance - 1;
-  expect((await receive(ahead)).outcome).toBe("duplicate");
-  nowMs += 2;
-  expect((await receive(ahead)).outcome).toBe("stale");
-  expect(handled).toHaveLength(1);
-});
-
-test("a copy that is still fresh when it begins to wait for a place is a duplicate when it gets one", async () => {
+/** A tolerance of three days, which is also as long as a delivery is remembered. */
+function threeDays() {
   const tolerance = 3 * 86_400_000;
-  let nowMs = NOW_MS;
-  const now = () => nowMs;
-  const { receiver, start } = heldReceiver({
+  const clock = { nowMs: NOW_MS };
+  const now = () => clock.nowMs;
+  const options = {
     now,
     store: memoryStore({ now }),
     timestampToleranceMs: tolerance,
     retentionMs: tolerance,
-    maxConcurrentDeliveries: 1,
-  });
-  const ahead = await delivery({ id: "ahead", timestamp: (NOW_MS + tolerance) / 1000 });
-  await (await start(ahead)).succeed();
-  nowMs += 2 * tolerance - 1;
-  const other = await start(await delivery({ id: "other", timestamp: Math.floor(nowMs / 1000) }));
-  const copy = receiver.receive(ahead);
+  };
+  const ahead = delivery({ id: "ahead", timestamp: (NOW_MS + tolerance) / 1000 });
+  return { tolerance, clock, options, ahead };
+}
+
+test("a delivery is remembered as long as it can be fresh, also if its timestamp is ahead of the clock", async () => {
+  const { tolerance, clock, options, ahead } = threeDays();
+  const { receive, handled } = recordingReceiver(options);
+  expect((await receive(await ahead)).outcome).toBe("handled");
+  clock.nowMs += 2 * tolerance - 1;
+  expect((await receive(await ahead)).outcome).toBe("duplicate");
+  clock.nowMs += 2;
+  expect((await receive(await ahead)).outcome).toBe("stale");
+  expect(handled).toHaveLength(1);
+});
+
+test("a copy that is still fresh when it begins to wait for a place is a duplicate when it gets one", async () => {
+  const { tolerance, clock, options, ahead } = threeDays();
+  const { receiver, start } = heldReceiver({ ...options, maxConcurrentDeliveries: 1 });
+  await (await start(await ahead)).succeed();
+  clock.nowMs += 2 * tolerance - 1;
+  const timestamp = Math.floor(clock.nowMs / 1000);
+  const other = await start(await delivery({ id: "other", timestamp }));
+  const copy = receiver.receive(await ahead);
   while (receiver.health().waiting < 1) await nextTurn();
-  nowMs += 10_000;
+  clock.nowMs += 10_000;
   await other.succeed();
   expect((await copy).outcome).toBe("duplicate");
 });

@@ -23,34 +23,15 @@ describe("signDelivery", () => {
   const facts = { secret: TEST_SECRET, id: "d-1", timestamp: NOW_SECONDS, body: "{}" };
   const sign = (overrides: Record<string, unknown>) => signDelivery({ ...facts, ...overrides });
 
-  test("signDelivery returns v1= and 64 lower-case hexadecimal digits", async () => {
-    expect(await signDelivery(facts)).toMatch(/^v1=[0-9a-f]{64}$/);
-  });
-
-  test("signDelivery signs a text as its UTF-8 bytes, and half a surrogate pair as the replacement character", async () => {
-    const text = "Å – 🔐 \ud83d";
-    expect(await sign({ body: text })).toBe(await sign({ body: new TextEncoder().encode(text) }));
+  test("signDelivery signs half a surrogate pair as the replacement character", async () => {
     expect(await sign({ body: "\ud83d" })).toBe(await sign({ body: "\ufffd" }));
   });
 
-  test("signDelivery returns another signature if any part differs", async () => {
-    const signatures = [
-      await sign({}),
-      await sign({ secret: "whsec_another" }),
-      await sign({ id: "d-2" }),
-      await sign({ timestamp: NOW_SECONDS + 1 }),
-      await sign({ body: "{} " }),
-      await sign({ body: "" }),
-    ];
-    expect(new Set(signatures).size).toBe(signatures.length);
-  });
-
   test("as a property, verifySignature accepts everything that signDelivery signs", async () => {
-    const letters = Array.from("0123456789abcxyzABCXYZ._-");
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: "binary", minLength: 1 }).filter((secret) => secret.trim() === secret),
-        fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 128 }),
+        fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/),
         fc.nat(999_999_999_999),
         fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" })),
         async (secret, id, timestamp, body) => {
@@ -74,7 +55,7 @@ describe("signDelivery", () => {
     },
   );
 
-  test.each([-1, 1.5, 1e12, NOW_SECONDS * 1000, 1e21, Number.NaN, Infinity, undefined, "", "a"])(
+  test.each([-1, 1.5, 1e12, 1e21, Number.NaN, undefined, ""])(
     "signDelivery rejects the timestamp %s, which no receiver accepts",
     async (timestamp) => {
       await expect(sign({ timestamp })).rejects.toMatchObject({ code: "invalid_timestamp" });
@@ -82,7 +63,7 @@ describe("signDelivery", () => {
     },
   );
 
-  test.each(["", "a:b", "a b", "a\n", "å", "\u0136", "a/b", "x".repeat(129)])(
+  test.each(["", "a:b", "\u0136", "x".repeat(129)])(
     "signDelivery rejects the id %j, which no receiver accepts",
     async (id) => {
       await expect(sign({ id })).rejects.toMatchObject({ code: "invalid_delivery_id" });
@@ -90,21 +71,16 @@ describe("signDelivery", () => {
     },
   );
 
-  test.each([
-    ...BAD_SECRETS,
-    ["undefined", undefined, "unusable_secret"],
-    ["a list", [TEST_SECRET], "unusable_secret"],
-    ["bytes", Buffer.from(TEST_SECRET), "unusable_secret"],
-  ])("signDelivery rejects a secret that is %s", async (_, secret, code) => {
-    await expectRefusal(sign({ secret }), code);
-  });
-
-  test.each([undefined, null, 5, { alarm: {} }])(
-    "signDelivery rejects the body %j",
-    async (body) => {
-      await expect(sign({ body })).rejects.toThrow();
+  test.each([...BAD_SECRETS, ["a list", [TEST_SECRET], "unusable_secret"]])(
+    "signDelivery rejects a secret that is %s",
+    async (_, secret, code) => {
+      await expectRefusal(sign({ secret }), code);
     },
   );
+
+  test("signDelivery rejects a body that a parser made", async () => {
+    await expect(sign({ body: { alarm: {} } })).rejects.toThrow();
+  });
 });
 
 describe("verifySignature", () => {
@@ -115,12 +91,13 @@ describe("verifySignature", () => {
     const request = await delivery({ timestamp: 0, type: "added_later", body: "not json" });
     expect(await verify(request)).toBe(true);
     expect(await verify(request)).toBe(true);
-    const { "x-webhook-type": type, ...untyped } = request.headers;
-    expect(type).toBe("added_later");
-    expect(await verify({ ...request, headers: untyped })).toBe(true);
-    expect(
-      await verify({ ...request, headers: { ...untyped, "x-webhook-type": ["a b", ":"] } }),
-    ).toBe(false);
+    for (const [type, expected] of [
+      [undefined, true],
+      [["a b", ":"], false],
+    ]) {
+      const headers = { ...request.headers, "x-webhook-type": type };
+      expect(await verify({ ...request, headers })).toBe(expected);
+    }
   });
 
   test("verifySignature accepts a match with any secret of a list", async () => {
@@ -131,13 +108,8 @@ describe("verifySignature", () => {
 
   test.each<[string, unknown]>([
     ["undefined", undefined],
-    ["null", null],
-    ["empty", {}],
     ["a text", "x-webhook-signature: v1="],
-    ["a number", 5],
-    ["a list", ["x-webhook-id", "a"]],
     ["an empty Headers object", new Headers()],
-    ["without a prototype", Object.create(null)],
   ])("verifySignature returns false for headers that are %s", async (_, headers) => {
     expect(await verify({ headers, body: "" })).toBe(false);
   });
@@ -147,31 +119,20 @@ describe("verifySignature", () => {
     async (name) => {
       const { headers, body } = await delivery();
       const text = headers[name as keyof typeof headers];
-      for (const value of [
-        undefined,
-        "",
-        null,
-        5,
-        [text, text],
-        `${text}, ${text}`,
-        `\u00a0${text}`,
+      for (const change of [
+        { [name]: undefined },
+        { [name]: `\u00a0${text}` },
+        { [name.toUpperCase()]: text },
       ]) {
-        expect(await verify({ headers: { ...headers, [name]: value }, body })).toBe(false);
+        expect(await verify({ headers: { ...headers, ...change }, body })).toBe(false);
       }
-      expect(await verify({ headers: { ...headers, [name.toUpperCase()]: text }, body })).toBe(
-        false,
-      );
     },
   );
 
   test.each<[string, unknown]>([
-    ["undefined", undefined],
     ["null, as in a serverless event without a body", null],
     ["an object that a parser made", { alarm: {} }],
-    ["an object with a length", { length: 3 }],
     ["a list of bytes", [123, 125]],
-    ["a number", 5],
-    ["an ArrayBuffer", new ArrayBuffer(2)],
   ])(
     "verifySignature returns false for a body that is %s, and does not reject",
     async (_, body) => {
@@ -207,10 +168,8 @@ describe("verifySignature", () => {
   test.each([
     ...BAD_SECRETS,
     ["undefined", undefined, "missing_secret"],
-    ["null", null, "missing_secret"],
     ["an empty list", [], "missing_secret"],
     ["a list with an empty text", [TEST_SECRET, ""], "unusable_secret"],
-    ["a function", () => TEST_SECRET, "missing_secret"],
     ["a record by webhook type", { new_alarm: TEST_SECRET }, "missing_secret"],
   ])(
     "verifySignature rejects a secret that is %s, whatever the delivery is",

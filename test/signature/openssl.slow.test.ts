@@ -3,17 +3,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { signDelivery, verifySignature } from "../../src/index.js";
 
-const ID_CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-";
-
 // No NUL: openssl takes the secret as an argument, which cannot contain one.
 const secrets = fc
   .string({ unit: "binary", minLength: 1, maxLength: 100 })
   .filter((text) => !text.includes("\0") && text.trim() === text);
-const ids = fc.string({
-  unit: fc.constantFrom(...Array.from(ID_CHARACTERS)),
-  minLength: 1,
-  maxLength: 128,
-});
+const ids = fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/);
 
 test("50 random deliveries signed by openssl are verified", async () => {
   const deliveries = fc.sample(
@@ -25,8 +19,6 @@ test("50 random deliveries signed by openssl are verified", async () => {
     }),
     { seed: 20_260_708, numRuns: 50 },
   );
-  expect(deliveries).toHaveLength(50);
-
   for (const { secret, id, timestamp, body } of deliveries) {
     const signature = opensslSignature(
       secret,
@@ -44,19 +36,11 @@ test("50 random deliveries signed by openssl are verified", async () => {
 });
 
 function opensslSignature(secret: string, signed: Uint8Array): string {
-  const output = openssl(["dgst", "-sha256", "-hmac", secret], signed);
+  // It fails with ENOENT where the openssl command is not on the PATH.
+  const args = ["dgst", "-sha256", "-hmac", secret];
+  const output = execFileSync("openssl", args, { input: signed, encoding: "utf8" });
   // "HMAC-SHA2-256(stdin)= …": the words before the digits differ between versions.
   const hex = /([0-9a-f]{64})\s*$/.exec(output)?.[1];
   if (hex === undefined) throw new Error(`openssl printed no MAC: ${output}`);
   return `v1=${hex}`;
-}
-
-function openssl(args: readonly string[], input: Uint8Array): string {
-  try {
-    return execFileSync("openssl", args, { input, encoding: "utf8" });
-  } catch (error) {
-    throw new Error("this test needs the openssl command: install it, or put it on the PATH", {
-      cause: error,
-    });
-  }
 }

@@ -1,13 +1,20 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { memoryStore, type WebhookRequest } from "../../src/index.js";
+import type { WebhookRequest } from "../../src/index.js";
 import {
   heldHandler,
   observedAlarmReceiver,
   type AlarmHandler,
 } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
-import { NOW_MS, NOW_SECONDS, alarm, delivery, eventDelivery } from "../support/deliveries.js";
+import {
+  NOW_MS,
+  NOW_SECONDS,
+  TEST_SECRET,
+  alarm,
+  delivery,
+  eventDelivery,
+} from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
@@ -41,12 +48,11 @@ describe("an id that is sent again with the same timestamp", () => {
     await send("two", NOW_SECONDS);
     await send("two", NOW_SECONDS, 20_000);
     expect(notices()).toHaveLength(1);
-    const [notice] = notices();
-    expect(notice).toMatchObject({ level: "warn", details: { id: "one" } });
-    expect(notice?.message).toContain("either the gateway repeats the first timestamp");
-    expect(notice?.message).toContain("someone with a captured delivery");
-    expect(notice?.message).toContain("raise timestampToleranceMs");
-    expect(notice?.message).toContain("at most to retentionMs");
+    expect(notices()[0]).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/captured delivery.* raise timestampToleranceMs/) as string,
+      details: { id: "one" },
+    });
   });
 
   test("an id that is sent again with the same timestamp within 8 s is a duplicate of the network and causes no warning", async () => {
@@ -63,14 +69,6 @@ describe("an id that is sent again with the same timestamp", () => {
     await send("one", NOW_SECONDS, 8_001);
     expect(notices()).toEqual([]);
     await send("other-999", NOW_SECONDS);
-    expect(notices()).toHaveLength(1);
-  });
-
-  test("a repeated timestamp causes a warning if the later attempt is handled", async () => {
-    let runs = 0;
-    const { send, notices } = scene(() => (++runs === 1 ? failing() : undefined));
-    expect(await send("one", NOW_SECONDS)).toBe("handler_failed");
-    expect(await send("one", NOW_SECONDS, 10_000)).toBe("handled");
     expect(notices()).toHaveLength(1);
   });
 
@@ -95,18 +93,12 @@ describe("an id that is sent again with the same timestamp", () => {
   });
 });
 
-test("a gateway that signs each attempt anew causes no warning", async () => {
+test("a gateway that signs each attempt anew, and two ids with one timestamp, cause no warning", async () => {
   const { send, notices } = scene(failing);
+  await send("two", NOW_SECONDS + 10);
   for (const at of [0, 10, 30, 70, 150]) {
     await send("one", NOW_SECONDS + at, NOW_MS + at * 1_000 - Date.now());
   }
-  expect(notices()).toEqual([]);
-});
-
-test("different ids with one timestamp cause no warning", async () => {
-  const { send, notices } = scene(failing);
-  await send("one", NOW_SECONDS);
-  await send("two", NOW_SECONDS, 10_000);
   expect(notices()).toEqual([]);
 });
 
@@ -119,21 +111,14 @@ test("a delivery that is not authentic causes no warning", async () => {
   expect(notices()).toEqual([]);
 });
 
-test("only the store remembers a delivery that was handled immediately, until its first duplicate arrives", async () => {
-  const { send, notices } = scene(() => undefined, { store: memoryStore() });
-  expect(await send("one", NOW_SECONDS)).toBe("handled");
-  expect(await send("one", NOW_SECONDS, 10_000)).toBe("duplicate");
-  expect(notices()).toEqual([]);
-  expect(await send("one", NOW_SECONDS, 20_000)).toBe("duplicate");
-  expect(notices()).toHaveLength(1);
-});
-
-test("a delivery that was handled immediately is not remembered, also while the receiver remembers others", async () => {
+test("only the store remembers a delivery that was handled immediately, until its first duplicate arrives, also while others are remembered", async () => {
   const { send, notices } = scene(({ id }) => (id === "failing" ? failing() : undefined));
   expect(await send("failing", NOW_SECONDS)).toBe("handler_failed");
   expect(await send("one", NOW_SECONDS)).toBe("handled");
   expect(await send("one", NOW_SECONDS, 10_000)).toBe("duplicate");
   expect(notices()).toEqual([]);
+  expect(await send("one", NOW_SECONDS, 20_000)).toBe("duplicate");
+  expect(notices()).toHaveLength(1);
 });
 
 test("the time between two attempts is that of the receiver's clock", async () => {
@@ -162,8 +147,8 @@ test("two copies that came together and waited for a place one after the other c
 
 describe("one id with two records", () => {
   const OTHER = "the same id came with another record";
-  const named = (id: string, record: Record<string, unknown> = {}) =>
-    delivery({ id, body: JSON.stringify({ alarm: alarm(record) }) });
+  const named = (id: string, record: Record<string, unknown> = {}, secret = TEST_SECRET) =>
+    delivery({ id, secret, body: JSON.stringify({ alarm: alarm(record) }) });
   const eventNamed = (id: string, event: Record<string, unknown> = {}) =>
     eventDelivery("DATA_DELETED", { id, event });
 
@@ -203,20 +188,15 @@ describe("one id with two records", () => {
   });
 
   test.each([
-    ["another account", { account_id: 43 }],
-    ["another site", { site_id: 8 }],
-    ["another type", { type: "DATA_REAPPEARED" }],
-    ["another time", { occurred_at: "2026-07-08T10:00:01+00:00" }],
-    ["a long type", { type: "A".repeat(1_000) }],
-  ])("an event with %s is another record", async (_title, change) => {
+    ["an event of another account", eventNamed("a", { account_id: 43 })],
+    ["an event of another site", eventNamed("a", { site_id: 8 })],
+    ["an event of another type", eventNamed("a", { type: "DATA_REAPPEARED" })],
+    ["an event at another time", eventNamed("a", { occurred_at: "2026-07-08T10:00:01+00:00" })],
+    ["an event with a long type", eventNamed("a", { type: "A".repeat(1_000) })],
+    ["an alarm", named("a")],
+  ])("%s is another record than an event", async (_title, other) => {
     const { outcomes, notices } = observed();
-    await outcomes(eventNamed("a"), eventNamed("a", change));
-    expect(notices()).toHaveLength(1);
-  });
-
-  test("an alarm and an event are different records", async () => {
-    const { outcomes, notices } = observed();
-    await outcomes(named("a"), eventNamed("a"));
+    await outcomes(eventNamed("a"), other);
     expect(notices()).toHaveLength(1);
   });
 
@@ -243,12 +223,7 @@ describe("one id with two records", () => {
 
   test("a delivery that is not authentic causes no warning", async () => {
     const { outcomes, notices } = observed();
-    const forged = delivery({
-      id: "a",
-      secret: "other",
-      body: JSON.stringify({ alarm: alarm({ id: 2 }) }),
-    });
-    await outcomes(named("a"), forged);
+    await outcomes(named("a"), named("a", { id: 2 }, "whsec_of_a_forger"));
     expect(notices()).toEqual([]);
   });
 

@@ -1,42 +1,24 @@
 import { describe, expect, test } from "vitest";
 import { signDelivery, verifySignature } from "../../src/index.js";
 import { GOLDEN, GOLDEN_BYTES, goldenRequest, type GoldenChange } from "./golden-vector.js";
+import { rawSignature } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 const { secret, id, timestamp, body, signature } = GOLDEN;
 
 describe("the golden vector", () => {
-  test("the golden vector has the 340 published bytes", () => {
-    expect(GOLDEN_BYTES).toHaveLength(340);
-  });
-
-  test("signDelivery reproduces the golden vector, from text and from bytes", async () => {
-    const facts = { secret, id, timestamp: Number(timestamp) };
-    expect(await signDelivery({ ...facts, body })).toBe(signature);
-    expect(await signDelivery({ ...facts, body: GOLDEN_BYTES })).toBe(signature);
-    expect(await signDelivery({ ...facts, body: Buffer.from(GOLDEN_BYTES) })).toBe(signature);
-  });
-
-  test("the golden vector verifies, from text and from bytes", async () => {
-    const { headers } = goldenRequest();
-    expect(await verifySignature({ secret, headers, body })).toBe(true);
-    expect(await verifySignature({ secret, headers, body: GOLDEN_BYTES })).toBe(true);
-  });
-
-  test("the golden vector is handled", async () => {
+  test.each<[string, Uint8Array | string]>([
+    ["text", body],
+    ["bytes", GOLDEN_BYTES],
+    ["a part of a larger buffer", Uint8Array.of(0x7b, ...GOLDEN_BYTES, 0x7b).subarray(1, -1)],
+  ])("the golden vector is signed, verifies and is handled, from %s", async (_, given) => {
+    const facts = { secret, id, timestamp: Number(timestamp), body: given };
+    expect(await signDelivery(facts)).toBe(signature);
+    const request = goldenRequest({ body: given });
+    expect(await verifySignature({ ...request, secret })).toBe(true);
     const { receive, handled } = recordingReceiver();
-    expect(await receive(goldenRequest())).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receive(request)).toMatchObject({ status: 200, outcome: "handled" });
     expect(handled).toMatchObject([{ text: "Ålarm – test", payload: '{"k":"a:b"}' }]);
-  });
-
-  test("the golden vector verifies as a part of a larger buffer", async () => {
-    const larger = new Uint8Array(1_000).fill(0x7b);
-    larger.set(GOLDEN_BYTES, 100);
-    const view = larger.subarray(100, 100 + GOLDEN_BYTES.length);
-    expect(await verifySignature({ ...goldenRequest(), secret, body: view })).toBe(true);
-    expect(await recordingReceiver().receive(goldenRequest({ body: view }))).toMatchObject({
-      outcome: "handled",
-    });
   });
 
   test.each([
@@ -66,26 +48,73 @@ describe("every single bit", () => {
   });
 
   // All 16 bits of a character, to include characters with the right low byte.
-  test("every single bit of the timestamp's text is covered by the signature", async () => {
-    const flips = textFlips(timestamp).map(({ name, text }) => ({ name, timestamp: text }));
-    expect(flips).toHaveLength(timestamp.length * 16);
-    expect(await accepted(flips)).toEqual([]);
-  });
-
-  test("every single bit of the id's text is covered by the signature", async () => {
-    const flips = textFlips(id).map(({ name, text }) => ({ name, id: text }));
-    expect(flips).toHaveLength(id.length * 16);
-    expect(await accepted(flips)).toEqual([]);
+  test.each([
+    ["timestamp", timestamp],
+    ["id", id],
+  ])("every single bit of the %s's text is covered by the signature", async (field, text) => {
+    expect(await accepted(textFlips(field, text))).toEqual([]);
   });
 
   test("every single bit of the signature counts, except the letter case of its hex digits", async () => {
-    const flips = textFlips(signature).map(({ name, text }) => ({ name, signature: text }));
+    const flips = textFlips("signature", signature);
     expect(flips).toHaveLength(signature.length * 16);
     const letters = Array.from(signature).flatMap((digit, at) =>
       at >= "v1=".length && /[a-f]/.test(digit) ? [`character ${at}, bit 5`] : [],
     );
     expect(letters.length).toBeGreaterThan(0);
     expect(await accepted(flips)).toEqual(letters);
+  });
+});
+
+describe("one captured delivery, split again at its colons", () => {
+  const SIGNED = `v1:${timestamp}:${id}:${body}`;
+  const colons = [...SIGNED.matchAll(/:/g)].map(({ index }) => index).slice(1);
+
+  /** Every way to read the signed string as a timestamp, an id and a body. */
+  const RE_CUTS = colons.flatMap((first, at) =>
+    colons.slice(at + 1).map((second) => ({
+      timestamp: SIGNED.slice("v1:".length, first),
+      id: SIGNED.slice(first + 1, second),
+      body: SIGNED.slice(second + 1),
+    })),
+  );
+  const GENUINE = { timestamp, id, body };
+
+  test("one captured delivery can be split at its colons into 350 other deliveries with the same signature", () => {
+    expect(RE_CUTS).toHaveLength(351);
+    expect(RE_CUTS).toContainEqual(GENUINE);
+    // They are realistic: the gateway would have signed the same string for each of these headers
+    // and bytes.
+    expect(new Set(RE_CUTS.map((cut) => rawSignature(cut)))).toEqual(new Set([signature]));
+  });
+
+  // The clock may be as wrong as the split.
+  test.each([0, Number.NaN, Number.POSITIVE_INFINITY, Number(timestamp) * 1000])(
+    "of all splits of a captured delivery, only the genuine one verifies, and no other runs a handler at the time %d",
+    async (nowMs) => {
+      const { receive, handled } = recordingReceiver({ now: () => nowMs });
+      const verified = [];
+      for (const cut of RE_CUTS) {
+        const request = goldenRequest(cut);
+        if (await verifySignature({ secret, ...request })) verified.push(cut);
+        const { status, outcome } = await receive(request);
+        if (cut.timestamp !== timestamp || cut.id !== id) {
+          expect({ status, outcome }).toEqual({ status: 409, outcome: "malformed" });
+        }
+      }
+      expect(verified).toEqual([GENUINE]);
+      expect(handled).toHaveLength(nowMs === Number(timestamp) * 1000 ? 1 : 0);
+    },
+  );
+
+  test("a captured delivery cannot be split at the end of the version, which the receiver writes itself", async () => {
+    const { receive } = recordingReceiver();
+    for (const moved of [
+      { timestamp: "", id: timestamp, body: `${id}:${body}` },
+      { timestamp: `v1:${timestamp}` },
+    ]) {
+      expect((await receive(goldenRequest(moved))).outcome).toBe("malformed");
+    }
   });
 });
 
@@ -116,13 +145,13 @@ function flipByte(at: number, bit: number): Uint8Array {
   return GOLDEN_BYTES.map((byte, index) => (index === at ? byte ^ (1 << bit) : byte));
 }
 
-function textFlips(text: string) {
-  return Array.from({ length: text.length }, (_, at) => at).flatMap((at) =>
+function textFlips(field: string, text: string) {
+  return Array.from(text).flatMap((letter, at) =>
     bits(16).map((bit) => ({
       name: `character ${at}, bit ${bit}`,
-      text:
+      [field]:
         text.slice(0, at) +
-        String.fromCharCode(text.charCodeAt(at) ^ (1 << bit)) +
+        String.fromCharCode(letter.charCodeAt(0) ^ (1 << bit)) +
         text.slice(at + 1),
     })),
   );

@@ -7,11 +7,6 @@ async function unsignedDelivery(...overrides: Parameters<typeof delivery>) {
   return { ...request, headers: { ...headers, "x-webhook-signature": undefined } };
 }
 
-test("with acceptUnsignedDeliveries, one warning says so when the receiver is created", () => {
-  const messages = trustingReceiver().lines.map(({ message }) => message);
-  expect(messages).toEqual([expect.stringContaining("acceptUnsignedDeliveries")]);
-});
-
 test("with acceptUnsignedDeliveries, a delivery without a signature is handled once", async () => {
   const { receiver, handled, reports } = trustingReceiver();
   const request = await unsignedDelivery();
@@ -33,8 +28,6 @@ test("with acceptUnsignedDeliveries, the header grammar still holds", async () =
   const { headers, body } = await unsignedDelivery();
   for (const change of [
     { "x-webhook-id": "a:b" },
-    { "x-webhook-timestamp": "now" },
-    { "x-webhook-type": undefined },
     { "x-webhook-signature": "v1=" },
     { "x-webhook-signature": "" },
   ]) {

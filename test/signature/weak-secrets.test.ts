@@ -1,14 +1,13 @@
 import { expect, test, vi } from "vitest";
-import { createWebhookReceiver, type SecretOption } from "../../src/index.js";
-import { createCollector } from "../support/collector.js";
+import type { SecretOption } from "../../src/index.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 const STRONG = "whsec_0123456789abcdef_strong";
 
 function watched(secret: SecretOption) {
-  const { receiver, lines } = recordingReceiver({ secret });
-  return { receiver, messages: () => lines.map(({ message }) => message), lines };
+  const { receive, lines } = recordingReceiver({ secret });
+  return { receive, messages: () => lines.map(({ message }) => message), lines };
 }
 
 test.each<[string, SecretOption, string]>([
@@ -30,11 +29,9 @@ test.each<[string, SecretOption, string]>([
     expect(lines[0]?.level).toBe("warn");
     expect(messages()[0]).toContain(`the webhook secret ${expected}`);
     expect(messages()[0]).toContain("openssl rand -hex 32");
-    for (const text of Object.values(Object(secret) as object)
-      .flat(2)
-      .concat(secret)) {
-      if (typeof text === "string" && text.length > 1) expect(messages()[0]).not.toContain(text);
-    }
+    expect(messages()[0]).not.toMatch(
+      /0123456789|your-webhook|CHANGE|xxxx|short and weak|changeme/,
+    );
   },
 );
 
@@ -102,8 +99,8 @@ test.each<[string, string]>([
 
 test("a function that returns a reference in place of the secret causes the warning at its first use", async () => {
   const reference = "vault:secret/data/gateway#webhook";
-  const { receiver, messages } = watched(() => reference);
-  const answer = await receiver.receive(await delivery({ secret: reference }));
+  const { receive, messages } = watched(() => reference);
+  const answer = await receive(await delivery({ secret: reference }));
   // It may still be what was registered at the gateway.
   expect(answer.outcome).toBe("handled");
   expect(messages()).toEqual([expect.stringContaining("is a reference with a scheme")]);
@@ -139,11 +136,11 @@ test.each<[SecretOption]>([
 
 test("a weak secret of a function causes one warning, at its first use", async () => {
   for (const secret of ["weak", ["weak", STRONG]]) {
-    const { receiver, messages } = watched(() => secret);
+    const { receive, messages } = watched(() => secret);
     expect(messages()).toEqual([]);
-    const answer = await receiver.receive(await delivery({ secret: "weak" }));
+    const answer = await receive(await delivery({ secret: "weak" }));
     expect(answer.outcome).toBe("handled");
-    await receiver.receive(await delivery({ secret: "weak" }));
+    await receive(await delivery({ secret: "weak" }));
     expect(messages()).toEqual([expect.stringContaining("is shorter than 16 characters")]);
   }
 });
@@ -158,18 +155,8 @@ test("the public test secret causes a warning only in production", () => {
 });
 
 test("a refused secret causes no warning", () => {
-  const { options, lines } = createCollector();
-  const handlers = { new_alarm: () => undefined };
-  expect(() => createWebhookReceiver({ ...options, secret: ["weak", ""], handlers })).toThrow();
-  expect(lines).toEqual([]);
-});
-
-test("no warning is written if the logger is off", () => {
-  const warn = vi.spyOn(console, "warn");
-  createWebhookReceiver({
-    secret: "weak",
-    handlers: { new_alarm: () => undefined },
-    logger: false,
-  });
+  const warn = vi.fn();
+  const logger = { warn, error: warn };
+  expect(() => recordingReceiver({ secret: ["weak", ""], logger })).toThrow();
   expect(warn).not.toHaveBeenCalled();
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type WebhookReceiverOptions } from "../../src/index.js";
 import { decode } from "../../src/records/decode.js";
-
 import { Log } from "../../src/answer/logger.js";
 import { driftOf, DriftWatch } from "../../src/telemetry/drift-watch.js";
 import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
@@ -56,8 +55,10 @@ describe("what the gateway's document lists is no drift", () => {
 describe("what it does not list is drift", () => {
   it.each<[Record<string, unknown>, readonly string[]]>([
     [{ new_field: 1 }, ["alarm.new_field is not documented"]],
-    [{ a: 1, _b: null }, ["alarm.a is not documented", "alarm._b is not documented"]],
-    [{ address_line2: 1 }, ["alarm.address_line2 is not documented"]],
+    [
+      { address_line2: 1, _b: null },
+      ["alarm.address_line2 is not documented", "alarm._b is not documented"],
+    ],
     [{ severity: "Critical" }, ["alarm.severity has a value that is not documented"]],
     [{ severity: "high" }, ["alarm.severity has a value that is not documented"]],
     [{ status: "__proto__" }, ["alarm.status has a value that is not documented"]],
@@ -71,14 +72,12 @@ describe("what it does not list is drift", () => {
     expect(alarmDrift({ id: "7", ...changes })).toEqual(drift);
   });
 
-  it("an event's field, severity and type", () => {
-    expect(eventDrift("DATA_DELETED", { site_country: "SE" })).toEqual([
-      "event.site_country is not documented",
-    ]);
-    expect(eventDrift("DATA_DELETED", { severity: "ERROR" })).toEqual([
-      "event.severity has a value that is not documented",
-    ]);
-    expect(eventDrift("SITE_ADDED")).toEqual(["event.type has a value that is not documented"]);
+  it.each([
+    ["DATA_DELETED", { site_country: "SE" }, "event.site_country is not documented"],
+    ["DATA_DELETED", { severity: "ERROR" }, "event.severity has a value that is not documented"],
+    ["SITE_ADDED", {}, "event.type has a value that is not documented"],
+  ])("an event %s with %j", (type, changes, drift) => {
+    expect(eventDrift(type, changes)).toEqual([drift]);
   });
 
   it("a webhook type, and a field of the body", () => {
@@ -90,13 +89,9 @@ describe("what it does not list is drift", () => {
 
   it.each([
     "jane.doe@mail.example",
-    "19000101-9988",
     "",
-    "a b",
     "7",
-    "å",
     "a".repeat(65),
-    "DE89370400440532013000",
     "customer_4711_0815",
     "JaneDoe",
     "a1b2c3d4e5f6a7b8",

@@ -147,11 +147,17 @@ describe("the ring of minutes", () => {
     );
   });
 
-  it("counts keep their age if the clock is set back", () => {
+  /** A ring with one event at NOW_MS. */
+  function ringOfOne() {
     const counts = { one: 0 };
     const ring = new MinuteRing(["one"], (name) => counts[name]);
     ring.turnTo(NOW_MS);
     counts.one += 1;
+    return { counts, ring };
+  }
+
+  it("counts keep their age if the clock is set back", () => {
+    const { counts, ring } = ringOfOne();
     ring.turnTo(NOW_MS + 5 * MINUTE_MS);
     counts.one += 1;
     ring.turnTo(NOW_MS - 1_000 * MINUTE_MS);
@@ -163,10 +169,7 @@ describe("the ring of minutes", () => {
   });
 
   it("a year later it is empty, and turns at once", () => {
-    const counts = { one: 0 };
-    const ring = new MinuteRing(["one"], (name) => counts[name]);
-    ring.turnTo(NOW_MS);
-    counts.one += 1;
+    const { ring } = ringOfOne();
     ring.turnTo(NOW_MS + 525_600 * MINUTE_MS);
     expect(ring.sum(["one"])).toBe(0);
     expect(ring.firstAt(["one"])).toBeUndefined();

@@ -36,8 +36,7 @@ function measuredReceiver(
   const receiver = alarmReceiver(handler, { telemetry, ...options });
   return {
     receiver,
-    telemetry,
-    exported: async () => await sdk.series(),
+    exported: () => sdk.series(),
     text: () => parsePrometheus(metricsText(receiver)),
   };
 }
@@ -69,9 +68,6 @@ it("every counter exists at 0 before the first request", async () => {
   const both = await exported();
   for (const name of names(text())) expect(both.get(name), name).toBe(0);
   expect(both.get('gateway_webhook_jobs_dead_total{type="new_alarm"}')).toBe(0);
-  expect(
-    text().get('gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}'),
-  ).toBe(0);
 });
 
 it("requests are counted by outcome and type, forged ones without a type", async () => {
@@ -79,17 +75,15 @@ it("requests are counted by outcome and type, forged ones without a type", async
   await receiveEach(receiver, ["a", "b", "a"]);
   await receiver.receive(await delivery({ secret: "another secret of 20" }));
   await receiver.receive(await delivery({ id: "c", type: "jane_doe", body: "{}" }));
-  expect(risen(text())).toEqual({
+  const requests = Object.entries(risen(text())).filter(([name]) => name.includes("_requests_"));
+  expect(Object.fromEntries(requests)).toEqual({
     [atAlarms("handled")]: 2,
     [atAlarms("duplicate")]: 1,
     'gateway_webhook_requests_total{outcome="signature_mismatch",type="none"}': 1,
-    [notAuthentic("signature_mismatch", "new_alarm")]: 1,
     'gateway_webhook_requests_total{outcome="unrecognized",type="other"}': 1,
-    // A webhook type that is not documented.
-    "gateway_webhook_drift_total{}": 1,
-    'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}': 3,
-    'gateway_webhook_secret_matches_total{secret_index="0",type="other"}': 1,
   });
+  // A webhook type that is not documented.
+  expect(text().get("gateway_webhook_drift_total{}")).toBe(1);
 });
 
 const withHeaders = (changes: Record<string, string | string[] | undefined>) => async () => {
@@ -217,12 +211,16 @@ it("the Prometheus text and the OpenTelemetry exporter show the same numbers", a
   expect(more.filter((name) => !name.startsWith("gateway_webhook_jobs"))).toEqual([]);
 });
 
+/** A delivery of an alarm that was created so many milliseconds before. */
+function alarmOf(ageMs: number, id = "aged") {
+  const created_at = new Date(NOW_MS - ageMs).toISOString();
+  return delivery({ id, body: JSON.stringify({ alarm: alarm({ created_at }) }) });
+}
+
 it("the lag of alarms falls into a bucket of the gateway's schedule", async () => {
   const { receiver, text } = measuredReceiver();
   text();
-  const created_at = new Date(NOW_MS - 40_000).toISOString();
-  const body = JSON.stringify({ alarm: alarm({ created_at }) });
-  await receiver.receive(await delivery({ body }));
+  await receiver.receive(await alarmOf(40_000));
   const below = (le: string) =>
     text().get(`gateway_webhook_delivery_lag_seconds_bucket{le="${le}"}`);
   expect([below("35"), below("100"), below("+Inf")]).toEqual([0, 1, 1]);
@@ -231,15 +229,11 @@ it("the lag of alarms falls into a bucket of the gateway's schedule", async () =
 
 it("a refusal at the last attempt and a sender who has hung up are counted", async () => {
   const { receiver, text } = measuredReceiver(throwing(new Error("made up")));
-  const created_at = new Date(NOW_MS - 22_000_000).toISOString();
-  const body = JSON.stringify({ alarm: alarm({ created_at }) });
-  await receiver.receive({ ...(await delivery({ body })), isDisconnected: () => true });
-  expect(risen(text())).toEqual({
-    [atAlarms("handler_failed")]: 1,
+  await receiver.receive({ ...(await alarmOf(22_000_000)), isDisconnected: () => true });
+  expect(risen(text())).toMatchObject({
     'gateway_webhook_handler_failures_total{event_type="none",type="new_alarm"}': 1,
     "gateway_webhook_last_attempts_refused_total{}": 1,
     "gateway_webhook_disconnected_total{}": 1,
-    'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"}': 1,
   });
 });
 
@@ -255,10 +249,8 @@ it("a delivery that waits for a place and those that found none are counted, by 
     [36_000, 2],
     [22_000_000, 1],
   ] as const) {
-    const created_at = new Date(NOW_MS - ageMs).toISOString();
-    const body = JSON.stringify({ alarm: alarm({ created_at }) });
     for (let time = 0; time < times; time += 1) {
-      const refused = await delivery({ id: `refused-${String(ageMs)}`, body });
+      const refused = await alarmOf(ageMs, `refused-${String(ageMs)}`);
       await receiver.receive({ ...refused, ...NO_TIME_TO_WAIT });
     }
   }
@@ -278,38 +270,27 @@ it("a delivery that waits for a place and those that found none are counted, by 
   expect(text().get("gateway_webhook_waiting{}")).toBe(0);
 });
 
-it("the matches of each secret are counted, and each is at 0 from the start", async () => {
-  const old = "whsec_old_0123456789abcdef";
-  const { receiver } = recordingReceiver({ secret: [TEST_SECRET, old] });
-  const text = () => parsePrometheus(metricsText(receiver));
-  const matches = () =>
-    ["0", "1"].map((index) =>
-      text().get(`gateway_webhook_secret_matches_total{secret_index="${index}",type="new_alarm"}`),
-    );
-  expect(matches()).toEqual([0, 0]);
-  await receiver.receive(await delivery({ secret: old }));
-  expect(matches()).toEqual([0, 1]);
-});
+const secretMatches = (series: ReadonlyMap<string, number>, type = "new_alarm") =>
+  ["0", "1", "2"].map((index) =>
+    series.get(`gateway_webhook_secret_matches_total{secret_index="${index}",type="${type}"}`),
+  );
 
-it("a secret that matches before the ones in front of it gives those a 0, and each line stays a number", async () => {
+it("each secret has its matches at 0 from the start, and one that matches before the ones in front of it gives those a 0", async () => {
   const third = { secret: "whsec_oldest_0123456789abcdef" };
   const secrets = [TEST_SECRET, "whsec_old_0123456789abcdef", third.secret];
   for (const secret of [secrets, () => secrets]) {
     const sdk = inMemorySdk();
     const telemetry = openTelemetry({ meterProvider: sdk.meterProvider, spans: false });
     const { receiver } = recordingReceiver({ secret, telemetry });
+    const text = () => parsePrometheus(metricsText(receiver));
+    const known = secret === secrets ? [0, 0, 0] : [0, undefined, undefined];
+    expect(secretMatches(text())).toEqual(known);
     // Later the gateway may add a type. A stranger may also send an old delivery under another type.
     await receiver.receive(await delivery({ ...third, type: "a_later_type", body: "{}" }));
     await receiver.receive(await delivery(third));
-    for (const series of [parsePrometheus(metricsText(receiver)), await sdk.series()]) {
-      for (const type of ["new_alarm", "other"]) {
-        const matches = ["0", "1", "2"].map((index) =>
-          series.get(
-            `gateway_webhook_secret_matches_total{secret_index="${index}",type="${type}"}`,
-          ),
-        );
-        expect(matches).toEqual([0, 0, 1]);
-      }
+    for (const series of [text(), await sdk.series()]) {
+      expect(secretMatches(series)).toEqual([0, 0, 1]);
+      expect(secretMatches(series, "other")).toEqual([0, 0, 1]);
     }
   }
 });
@@ -359,21 +340,13 @@ it("metricsText refuses what is no receiver", () => {
   );
 });
 
-it("a copy of a receiver has its metrics", async () => {
-  const { receiver } = measuredReceiver();
-  await receiver.receive(await delivery());
-  expect(parsePrometheus(metricsText({ ...receiver })).get(atAlarms("handled"))).toBe(1);
-});
-
 it("how long a type is refused whole is told until an authentic delivery of it comes", async () => {
   let now = NOW_MS;
   const { receiver, text, exported } = measuredReceiver(() => undefined, { now: () => now });
   const name = 'gateway_webhook_all_refused_seconds{type="new_alarm"}';
   const sendUnsigned = async () => {
     const { headers, body } = await delivery({ timestamp: now / 1000 });
-    const { "x-webhook-signature": signature, ...unsigned } = headers;
-    expect(signature).toBeDefined();
-    await receiver.receive({ headers: unsigned, body });
+    await receiver.receive({ headers: { ...headers, "x-webhook-signature": undefined }, body });
     now += 300_000;
   };
   for (let sent = 0; sent < 4; sent++) await sendUnsigned();
@@ -396,8 +369,6 @@ it("probes of webhooks check with a made-up secret are not counted as the gatewa
     now += 900_000;
   }
   expect(text().get('gateway_webhook_all_refused_seconds{type="new_alarm"}')).toBe(0);
-  const counted =
-    'gateway_webhook_not_authentic_total{reason="signature_mismatch",type="new_alarm"}';
-  expect(text().get(counted)).toBe(0);
+  expect(text().get(notAuthentic("signature_mismatch", "new_alarm"))).toBe(0);
   expect(receiver.health().status).not.toBe("failing");
 });

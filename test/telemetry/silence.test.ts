@@ -93,10 +93,11 @@ it.each<[unknown, RegExp]>([
   [[], /expectEvery must be an object/],
   [{ alarm: "6h" }, /expectEvery\.alarm is no webhook type: use new_alarm/],
   [{ new_alarm: null }, DURATION],
-  ...["6", "h", "", "6 h", "-6h", "6w", "30ms", "1e3s", "0s", "367d", "Infinityd"].map(
-    (every): [unknown, RegExp] => [{ new_alarm: every }, DURATION],
-  ),
-  ...[0, -1, 999, Number.NaN, Infinity, true, {}].map((every): [unknown, RegExp] => [
+  ...["6", "h", "6 h", "-6h", "6w", "1e3s", "0s", "367d"].map((every): [unknown, RegExp] => [
+    { new_alarm: every },
+    DURATION,
+  ]),
+  ...[999, Number.NaN, Infinity, true].map((every): [unknown, RegExp] => [
     { new_alarm: every },
     DURATION,
   ]),

@@ -20,9 +20,8 @@ import {
 } from "identity-gateway-webhooks";
 import { type Equal, proves } from "./proofs.js";
 
-function read(_value: unknown): void {
-  // Reading the field is the use.
-}
+/** Reading the field is the use. */
+declare function read(value: unknown): void;
 
 declare const alarm: Alarm;
 declare const event: OnlineDataEvent;

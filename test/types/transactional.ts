@@ -73,36 +73,20 @@ createWebhookReceiver({
 createWebhookReceiver({
   secret,
   store: {
-    async process(
-      _key: string,
-      work: (tx: Set<string>) => Promise<void>,
-      _times: { readonly retentionMs: number },
-    ): Promise<ProcessResult> {
+    async process(_key: string, work: (tx: Set<string>) => Promise<void>): Promise<ProcessResult> {
       await work(new Set());
       return { state: "processed" };
     },
   },
-  handlers: {
-    new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, Set<string>>>(),
-  },
+  handlers: { new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, Set<string>>>() },
 });
-class OwnStore implements TransactionalStore<Map<string, number>> {
-  readonly #effects = new Map<string, number>();
-
-  async process(
-    _key: string,
-    work: (tx: Map<string, number>) => Promise<void>,
-  ): Promise<ProcessResult> {
-    await work(this.#effects);
-    return { state: "processed" };
-  }
+declare class OwnStore implements TransactionalStore<Map<string, number>> {
+  process(key: string, work: (tx: Map<string, number>) => Promise<void>): Promise<ProcessResult>;
 }
 createWebhookReceiver({
   secret,
   store: new OwnStore(),
-  handlers: {
-    new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, Map<string, number>>>(),
-  },
+  handlers: { new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, Map<string, number>>>() },
 });
 
 // What such a store knows of a delivery it may tell, and nothing else.

@@ -56,42 +56,6 @@ const body = fc.oneof(
 );
 
 describe.each(BACKENDS)("%s", (name, backend) => {
-  /**
-   * The key and the data of RFC 4231, section 4. A key that is not UTF-8 is replaced by one of the
-   * same length.
-   */
-  test.each([
-    ["case 1", "\x0b".repeat(20), Buffer.from("Hi There")],
-    ["case 2, a key shorter than the MAC", "Jefe", Buffer.from("what do ya want for nothing?")],
-    ["case 3", "k".repeat(20), Buffer.alloc(50, 0xdd)],
-    [
-      "case 4, a key of 25 different bytes",
-      String.fromCharCode(...Array.from({ length: 25 }, (_, at) => at + 1)),
-      Buffer.alloc(50, 0xcd),
-    ],
-    ["case 5", "\x0c".repeat(20), Buffer.from("Test With Truncation")],
-    [
-      "case 6, a key longer than a block",
-      "k".repeat(131),
-      Buffer.from("Test Using Larger Than Block-Size Key - Hash Key First"),
-    ],
-    [
-      "case 7, key and data longer than a block",
-      "k".repeat(131),
-      Buffer.from(
-        "This is a test using a larger than block-size key and a larger than block-size data. " +
-          "The key needs to be hashed before being used by the HMAC algorithm.",
-      ),
-    ],
-  ])(
-    `${name} signs the data of RFC 4231's %s after a head, as node:crypto does`,
-    async (_, key, data) => {
-      const signed = await backend.sign(backend.importKey(key), HEAD, data);
-      expect(signed).toBe(macOf(key, HEAD, data));
-      expect(await backend.verify(backend.importKey(key), HEAD, data, `v1=${signed}`)).toBe(true);
-    },
-  );
-
   test(`${name} makes the same MAC wherever the head ends and the body starts`, async () => {
     const key = backend.importKey(SECRET);
     const cuts: [SignedHead, string][] = [
@@ -112,30 +76,19 @@ describe.each(BACKENDS)("%s", (name, backend) => {
 });
 
 describe("all backends", () => {
-  test("all backends make the MAC of node:crypto and accept each other's MACs", async () => {
-    await fc.assert(
-      fc.asyncProperty(secret, head, body, async (text, signedHead, bytes) => {
-        const expected = macOf(text, signedHead, bytes);
-        for (const [name, backend] of BACKENDS) {
-          const key = backend.importKey(text);
-          expect(await backend.sign(key, signedHead, bytes), name).toBe(expected);
-          expect(await backend.verify(key, signedHead, bytes, `v1=${expected}`), name).toBe(true);
-        }
-      }),
-      SETTINGS,
-    );
-  });
-
-  test("all backends refuse a MAC with one wrong bit", async () => {
+  test("all backends make the MAC of node:crypto, accept each other's MACs and refuse one with a wrong bit", async () => {
     const flip = fc.record({ at: fc.nat(31), bit: fc.nat(7) });
     await fc.assert(
       fc.asyncProperty(secret, head, body, flip, async (text, signedHead, bytes, { at, bit }) => {
-        const mac = Buffer.from(macOf(text, signedHead, bytes), "hex");
+        const right = macOf(text, signedHead, bytes);
+        const mac = Buffer.from(right, "hex");
         mac[at] = (mac[at] ?? 0) ^ (1 << bit);
-        const signature = `v1=${mac.toString("hex")}`;
+        const wrong = `v1=${mac.toString("hex")}`;
         for (const [name, backend] of BACKENDS) {
           const key = backend.importKey(text);
-          expect(await backend.verify(key, signedHead, bytes, signature), name).toBe(false);
+          expect(await backend.sign(key, signedHead, bytes), name).toBe(right);
+          expect(await backend.verify(key, signedHead, bytes, `v1=${right}`), name).toBe(true);
+          expect(await backend.verify(key, signedHead, bytes, wrong), name).toBe(false);
         }
       }),
       SETTINGS,
@@ -184,8 +137,6 @@ describe.each(BACKENDS)("the bytes of a head that %s signs", (name, backend) => 
   ] as const)("in the %s", (field, headOf) => {
     test.each([
       ["U+0136, whose low byte is a 6", "\u0136", "6"],
-      ["U+FF16, the full-width 6, whose low byte is a SYN", "\uff16", "\x16"],
-      ["U+0161, whose low byte is an a", "\u0161", "a"],
       ["U+00E9, which is one byte in latin1", "\u00e9", "\u0129"],
       ["U+1F536, whose halves end in 3D and 36", "\u{1f536}", "=6"],
     ])(
@@ -219,9 +170,7 @@ describe.each(BACKENDS)("the bytes of a body that %s signs", (name, backend) => 
   };
 
   test.each<[string, Uint8Array]>([
-    ["a Uint8Array", bytes],
     ["a part of a larger Uint8Array", around(new Uint8Array(300))],
-    ["a Buffer", Buffer.from(bytes)],
     ["a part of a Buffer", around(Buffer.alloc(300))],
     ["a part of Node's pool of small buffers", around(Buffer.allocUnsafe(300))],
     ["memory that threads share", around(new Uint8Array(new SharedArrayBuffer(300)))],
@@ -249,8 +198,7 @@ describe.each(BACKENDS)("%s verifying a text", (name, backend) => {
 
   test.each([
     ["upper-case digits", `v1=${digits.toUpperCase()}`],
-    ["digits of mixed case", `v1=${mixCase(digits, 0)}`],
-    ["digits of the other mixed case", `v1=${mixCase(digits, 1)}`],
+    ["digits of mixed case", `v1=${mixCase(digits)}`],
     ["one upper-case digit", replaced(letterAt, right.charAt(letterAt).toUpperCase())(right)],
   ])(
     `${name} accepts the right signature with %s, but not with one wrong digit`,
@@ -265,28 +213,16 @@ describe.each(BACKENDS)("%s verifying a text", (name, backend) => {
 
   test.each([
     ["one character too short at the end", right.slice(0, -1)],
-    ["one character too short at the front", right.slice(1)],
     ["one digit too short in the middle", removed(30, 1)(right)],
     ["one digit too long", `${right}0`],
-    ["one space too long", `${right} `],
-    ["one newline too long", `${right}\n`],
-    ["one NUL too long", `${right}\0`],
     ["one space too long at the front", ` ${right}`],
     ["one non-ASCII character too long", `${right}\u00e9`],
     ["empty", ""],
-    ["8 000 characters long", right.padEnd(8_000, "0")],
     ["8 000 characters of the right signature, repeated", right.repeat(120).slice(0, 8_000)],
-    ["8 000 upper-case letters", "A".repeat(8_000)],
     ["only the digits", digits],
-    ["only the prefix", "v1="],
     ["prefixed with V1=", `V1=${digits}`],
-    ["prefixed with V1=, with upper-case digits", `V1=${digits.toUpperCase()}`],
-    ["prefixed with v1:", `v1:${digits}`],
-    ["prefixed with v2=", `v2=${digits}`],
     ["prefixed with v1= twice", `v1=v1=${digits}`.slice(0, 67)],
-    ["with a letter that is not a digit", replaced(66, "g")(right)],
     ["with an upper-case letter that is not a digit", replaced(66, "G")(right)],
-    ["all zeros after the prefix", `v1=${"0".repeat(64)}`],
     ["67 NULs", "\0".repeat(67)],
   ])(`${name} refuses a wrong signature: %s`, async (_, text) => {
     expect(await isTaken(text)).toBe(false);
@@ -296,34 +232,8 @@ describe.each(BACKENDS)("%s verifying a text", (name, backend) => {
     expect(await isTaken(text)).toBe(false);
   });
 
-  test(`${name} refuses a signature with one digit replaced by a character of the same low byte`, async () => {
-    const taken: string[] = [];
-    for (let at = 0; at < right.length; at++) {
-      for (const high of [0x01, 0x02, 0x20, 0x80, 0xd8, 0xdc, 0xff]) {
-        for (const text of [right, `v1=${digits.toUpperCase()}`]) {
-          const code = (high << 8) | text.charCodeAt(at);
-          if (await isTaken(replaced(at, String.fromCharCode(code))(text)))
-            taken.push(`${code} at ${at}`);
-        }
-      }
-    }
-    expect(taken).toEqual([]);
-  });
-
-  test(`${name} refuses a signature of full-width digits and letters`, async () => {
-    const wide = (text: string) =>
-      text.replace(/[0-9a-f]/gi, (digit) => String.fromCharCode(digit.charCodeAt(0) + 0xfee0));
-    expect(wide("6aA")).toBe("\uff16\uff41\uff21");
-    expect(await isTaken(`v1=${wide(digits)}`)).toBe(false);
-    for (let at = 0; at < 64; at++) {
-      const one = wide(digits.charAt(at));
-      expect(await isTaken(replaced(3 + at, one)(right)), String(at)).toBe(false);
-    }
-  });
-
   test.each([
     ["the v", 0],
-    ["the 1", 1],
     ["the equals sign", 2],
     ["a number", numberAt],
     ["a letter", letterAt],
@@ -354,30 +264,18 @@ describe.each(BACKENDS)("%s verifying a text", (name, backend) => {
       return taken;
     }
 
-    test(`directly after the right signature, ${name} refuses its first n characters`, async () => {
-      expect(await takenOf((n) => right.slice(0, n))).toEqual([]);
-    });
-
-    test(`directly after the right signature, ${name} refuses its first n characters in upper case`, async () => {
-      const upper = `v1=${digits.toUpperCase()}`;
-      expect(await takenOf((n) => upper.slice(0, n))).toEqual([]);
-    });
-
-    test(`directly after the right signature, ${name} refuses all but its first n characters`, async () => {
-      expect(await takenOf((n) => right.slice(n + 1))).toEqual([]);
-    });
-
-    test(`directly after the right signature, ${name} refuses its first n characters padded with NUL`, async () => {
-      expect(await takenOf((n) => right.slice(0, n).padEnd(67, "\0"))).toEqual([]);
+    test.each<[string, (at: number) => string]>([
+      ["its first n characters", (n) => right.slice(0, n)],
+      ["all but its first n characters", (n) => right.slice(n + 1)],
+      ["its first n characters padded with NUL", (n) => right.slice(0, n).padEnd(67, "\0")],
+    ])(`directly after the right signature, ${name} refuses %s`, async (_, textAt) => {
+      expect(await takenOf(textAt)).toEqual([]);
     });
 
     test.each([
       ["two", "\u00e9"],
-      ["two, three in lower case", "\u0130"],
       ["three", "\uff16"],
-      ["three, one in lower case", "\u212a"],
       ["four", "\u{1f536}"],
-      ["three, as half a pair", "\ud83d"],
     ])(
       `directly after the right signature, ${name} refuses a text with a character of %s bytes at position n`,
       async (_, letter) => {
@@ -420,6 +318,6 @@ function removed(at: number, count: number) {
   return (text: string) => text.slice(0, at) + text.slice(at + count);
 }
 
-function mixCase(hex: string, odd: number): string {
-  return Array.from(hex, (digit, at) => (at % 2 === odd ? digit.toUpperCase() : digit)).join("");
+function mixCase(hex: string): string {
+  return Array.from(hex, (digit, at) => (at % 2 === 0 ? digit.toUpperCase() : digit)).join("");
 }
