@@ -1,7 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { startServer } from "../support/server-process.js";
+import type { Recording } from "./recording.js";
+import { RULES_FILE } from "./rules.js";
 
 /** What is missing to test rules; undefined if `prometheus` and `promtool` are on PATH. */
 export const missingPrometheus: string | undefined = ["prometheus", "promtool"].every(
@@ -81,4 +84,108 @@ interface QueryAnswer {
     }[];
   };
   readonly error?: string;
+}
+
+/** The alerts that must have fired in a recording, as rows: at a minute, over the minutes before it, all of them. */
+export type Expected = readonly [atMinute: number, overMinutes: number, ...alerts: string[]];
+
+/** What promtool says against the published rules file; empty if it is valid. */
+export function checkRules(): string {
+  return run(["check", "rules", RULES_FILE]);
+}
+
+/** Asks promtool what the published rules make of a recording. Returns what it says against the expected alerts. */
+export function testRules(
+  recording: Recording,
+  everyMinutes: number,
+  ...expected: readonly Expected[]
+): string {
+  return runTest(
+    recording,
+    everyMinutes,
+    expected.map(([atMinute, overMinutes, ...alerts]) => ({
+      expr: `count by (alertname) (count_over_time(ALERTS{alertstate="firing"}[${overMinutes}m])) > bool 0`,
+      eval_time: `${atMinute}m`,
+      exp_samples: alerts.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 })),
+    })),
+  );
+}
+
+/** Runs `promtool test rules`. `everyMinutes`: between two scrapes of the recording. */
+function runTest(
+  recording: Recording,
+  everyMinutes: number,
+  promql_expr_test: readonly object[],
+): string {
+  const interval = `${everyMinutes}m`;
+  const test = { interval, input_series: recording.inputSeries(), promql_expr_test };
+  const folder = mkdtempSync(path.join(tmpdir(), "promtool-"));
+  try {
+    const file = path.join(folder, "tests.yml");
+    const document = { rule_files: [RULES_FILE], evaluation_interval: interval, tests: [test] };
+    // Every JSON document is also YAML.
+    writeFileSync(file, JSON.stringify(document));
+    return run(["test", "rules", file]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** An alert that fired, with the minutes at which it was first and last seen. */
+export interface FiredAlert {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * The alerts that begin to fire in each of some times, in minutes. promtool only compares, so nothing is expected,
+ * and its complaint has what it got.
+ */
+export function firedIn(
+  recording: Recording,
+  everyMinutes: number,
+  times: readonly { readonly from: number; readonly to: number }[],
+): readonly (readonly FiredAlert[])[] {
+  const [first = [], last = []] = ["min", "max"].map((edge) => {
+    const firing = `timestamp(ALERTS{alertstate="firing"})`;
+    return times.map(({ from, to }) => ({
+      expr: `${edge}_over_time(${firing}[${to - from}m:${everyMinutes}m]) unless (ALERTS{alertstate="firing"} offset ${to - from}m) + 0 * ${from}`,
+      eval_time: `${to}m`,
+      exp_samples: [{ labels: "{}", value: 0 }],
+    }));
+  });
+  const said = runTest(recording, everyMinutes, [...first, ...last]);
+  const got = said.split("expr:").slice(1).map(samplesIn);
+  return times.map((_, at) => {
+    const ends = got[at + times.length] ?? [];
+    return (got[at] ?? []).map(({ labels, value }) => ({
+      labels,
+      first: value / 60,
+      last: (ends.find((end) => same(end.labels, labels))?.value ?? value) / 60,
+    }));
+  });
+}
+
+function same(a: object, b: object): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** What promtool got for one expression: `{a="b"} 1E+00, …`. */
+function samplesIn(
+  complaint: string,
+): readonly { labels: Record<string, string>; value: number }[] {
+  const [, got = ""] = /got: (.*)/.exec(complaint) ?? [];
+  return Array.from(got.matchAll(/\{([^}]*)\} ([-+0-9.E]+)/g), ([, labels = "", value]) => ({
+    labels: Object.fromEntries(
+      Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key = "", value = ""]) => [key, value]),
+    ),
+    value: Number(value),
+  }));
+}
+
+function run(args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync("promtool", args, { encoding: "utf8" });
+  if (status === 0) return "";
+  return error === undefined ? stdout + stderr : error.message;
 }

@@ -2,12 +2,16 @@ import { expect, it } from "vitest";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { describeService } from "../support/describe-service.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { calmMinute, DAY, HOUR, WEEK } from "./calm-traffic.js";
-import { missingPrometheus } from "./prometheus.js";
-import { checkRules, testRules } from "./promtool.js";
-import { Recording } from "./recording.js";
-import { ALERT_NAMES, ruleOf, RULES, shortenedRules } from "./rules.js";
-import { type FailureId, SILENT_FAILURES } from "./silent-failures.js";
+import { checkRules, missingPrometheus, testRules } from "./prometheus.js";
+import { calmMinute, DAY, HOUR, Recording, WEEK } from "./recording.js";
+import {
+  ALERT_NAMES,
+  type FailureId,
+  ruleOf,
+  RULES,
+  shortenedRules,
+  SILENT_FAILURES,
+} from "./rules.js";
 
 /** Adds one minute of a failure to a recording. `minute` counts from its beginning, `now` is the clock's. */
 type FailingMinute = (recording: Recording, minute: number, now: number) => void;
@@ -34,6 +38,12 @@ const set = (...metric: Parameters<Recording["set"]>): FailingMinute =>
 const added = (...metric: Parameters<Recording["add"]>): FailingMinute =>
   besides((recording, minute) => {
     if (minute === 3) recording.add(...metric);
+  });
+
+/** Something once in so many minutes. */
+const eachOf = (minutes: number, act: (recording: Recording, now: number) => void): FailingMinute =>
+  besides((recording, minute, now) => {
+    if (minute % minutes === 0) act(recording, now);
   });
 
 /** Every request of a type is refused. */
@@ -65,8 +75,7 @@ const RECORDED_FAILURES: Readonly<Record<FailureId, FailingMinute>> = {
     recording.request("handled");
     recording.observe("handler", minute);
   },
-  "event-type-fails": besides((recording, minute) => {
-    if (minute % 5 !== 0) return;
+  "event-type-fails": eachOf(5, (recording) => {
     const type = "delete_my_data_event";
     recording.request("handler_failed", { type });
     const event_type = "DATA_REAPPEARED";
@@ -82,48 +91,38 @@ const RECORDED_FAILURES: Readonly<Record<FailureId, FailingMinute>> = {
   }),
 };
 
-/** More that the rules must notice, with the alert that must fire. */
+const QUEUE = { queue: "gateway-deliveries" };
+
+/** More that the rules must notice, with the alert that must fire, without its `GatewayWebhook`. */
 const MORE_FAILURES: readonly (readonly [title: string, alert: string, minute: FailingMinute])[] = [
   [
     "a last attempt is refused",
-    "GatewayWebhookDeliveryLost",
+    "DeliveryLost",
     added("gateway_webhook_last_attempts_refused_total"),
   ],
-  [
-    "completions wait for the store",
-    "GatewayWebhookStoreFailing",
-    set("gateway_webhook_completions_pending", 1),
-  ],
-  [
-    "the secret function is down",
-    "GatewayWebhookStoreFailing",
-    request("secret_unavailable", { type: "none" }),
-  ],
-  ["handlers ask for each delivery again", "GatewayWebhookHandlerFailing", request("retry_later")],
-  ["no handler is free", "GatewayWebhookHandlerSlow", request("overloaded")],
+  ["completions wait for the store", "StoreFailing", set("gateway_webhook_completions_pending", 1)],
+  ["the secret function is down", "StoreFailing", request("secret_unavailable", { type: "none" })],
+  ["handlers ask for each delivery again", "HandlerFailing", request("retry_later")],
+  ["no handler is free", "HandlerSlow", request("overloaded")],
   [
     "a burst finds no place",
-    "GatewayWebhookOverloaded",
-    besides((recording, minute) => {
-      if (minute === 3) recording.add("gateway_webhook_overloaded_total", { attempt: "2" }, 455);
-    }),
+    "Overloaded",
+    added("gateway_webhook_overloaded_total", { attempt: "2" }, 455),
   ],
   [
     "one replica has another secret",
-    "GatewayWebhookNotAuthentic",
+    "NotAuthentic",
     besides((recording, minute) => refused(recording, minute, "new_alarm", "b")),
   ],
   [
     "a proxy refuses large bodies now and then",
-    "GatewayWebhookPartlyRefused",
-    besides((recording, minute) => {
-      if (minute % 4 === 0) recording.request("body_too_large", { type: "none" });
-    }),
+    "PartlyRefused",
+    eachOf(4, (recording) => recording.request("body_too_large", { type: "none" })),
   ],
-  ["one replica cannot be scraped", "GatewayWebhookReplicaDown", set("up", 0, { instance: "b" })],
+  ["one replica cannot be scraped", "ReplicaDown", set("up", 0, { instance: "b" })],
   [
     "a replica ends each ten minutes",
-    "GatewayWebhookReplicaDown",
+    "ReplicaDown",
     besides((recording, minute, now) => {
       const started = now - (minute % 10);
       recording.set("gateway_webhook_started_seconds", 60 * started, { instance: "b" });
@@ -131,37 +130,30 @@ const MORE_FAILURES: readonly (readonly [title: string, alert: string, minute: F
   ],
   [
     "a proxy loses answers, so deliveries come twice",
-    "GatewayWebhookAnswerLost",
-    besides((recording, minute) => {
-      if (minute % 5 === 0) recording.request("duplicate");
-    }),
+    "AnswerLost",
+    eachOf(5, (recording) => recording.request("duplicate")),
   ],
-  [
-    "the store may evict ids",
-    "GatewayWebhookStoreForgets",
-    set("gateway_webhook_store_forgets_total", 1),
-  ],
+  ["the store may evict ids", "StoreForgets", set("gateway_webhook_store_forgets_total", 1)],
   [
     "webhooks check finds a webhook that is switched off",
-    "GatewayWebhookCheckFailed",
+    "CheckFailed",
     set("gateway_webhook_check_exit_code", 1, { command: "check" }),
   ],
   [
     "no worker takes jobs",
-    "GatewayWebhookJobsWaiting",
-    besides((recording, minute) => {
-      const queue = "gateway-deliveries";
-      recording.set("gateway_webhook_jobs_oldest_age_seconds", 60 * minute, { queue });
-    }),
+    "JobsWaiting",
+    besides((recording, minute) =>
+      recording.set("gateway_webhook_jobs_oldest_age_seconds", 60 * minute, QUEUE),
+    ),
   ],
   [
     "dead jobs wait for someone to replay them",
-    "GatewayWebhookDeliveryLost",
-    set("gateway_webhook_jobs_queued", 2, { queue: "gateway-deliveries", state: "dead" }),
+    "DeliveryLost",
+    set("gateway_webhook_jobs_queued", 2, { ...QUEUE, state: "dead" }),
   ],
   [
     "the gateway sends a value that is not documented",
-    "GatewayWebhookUnknownType",
+    "UnknownType",
     added("gateway_webhook_drift_total", { kind: "value" }),
   ],
 ];
@@ -221,10 +213,12 @@ describeService("the published rules in promtool", missingPrometheus, () => {
     ...SILENT_FAILURES.filter(({ id }) => id !== "no-deliveries").map(
       ({ id, title, alert }) => [title, alert, RECORDED_FAILURES[id]] as const,
     ),
-    ...MORE_FAILURES,
+    ...MORE_FAILURES.map(
+      ([title, alert, fail]) => [title, `GatewayWebhook${alert}`, fail] as const,
+    ),
   ])(
     "within two windows of this failure one alert fires, and no other: %s, %s",
-    (title, alert, fail) => {
+    (_title, alert, fail) => {
       const recording = new Recording();
       const twoWindows = 2 * windowMinutesOf(alert);
       for (let minute = 0; minute <= HOUR + twoWindows; minute++) {
@@ -233,19 +227,13 @@ describeService("the published rules in promtool", missingPrometheus, () => {
         else fail(recording, minute - HOUR, now);
         recording.scrape();
       }
-      const expected = [
-        { atMinute: HOUR - 1, overMinutes: HOUR, alerts: [] },
-        { atMinute: HOUR + twoWindows, overMinutes: twoWindows, alerts: [alert] },
-      ];
-      expect(testRules([{ name: title, recording, everyMinutes: 1, expected }])).toBe("");
+      const fired = [HOUR + twoWindows, twoWindows, alert] as const;
+      expect(testRules(recording, 1, [HOUR - 1, HOUR], fired)).toBe("");
     },
   );
 
   it("a receiver whose metrics are gone raises GatewayWebhookSilent", () => {
-    const alerts = ["GatewayWebhookSilent"];
-    const expected = [{ atMinute: 10, overMinutes: 10, alerts }];
-    const recording = new Recording();
-    expect(testRules([{ name: "no metrics", recording, everyMinutes: 1, expected }])).toBe("");
+    expect(testRules(new Recording(), 1, [10, 10, "GatewayWebhookSilent"])).toBe("");
   });
 
   it("an app whose metrics are gone raises GatewayWebhookSilent while another app on the Prometheus lives", () => {
@@ -255,11 +243,8 @@ describeService("the published rules in promtool", missingPrometheus, () => {
       recording.request("handled", { job: "another" });
       recording.scrape();
     }
-    const expected = [
-      { atMinute: HOUR - 1, overMinutes: HOUR, alerts: [] },
-      { atMinute: HOUR + 12, overMinutes: HOUR, alerts: ["GatewayWebhookSilent"] },
-    ];
-    expect(testRules([{ name: "one app gone", recording, everyMinutes: 1, expected }])).toBe("");
+    const fired = [HOUR + 12, HOUR, "GatewayWebhookSilent"] as const;
+    expect(testRules(recording, 1, [HOUR - 1, HOUR], fired)).toBe("");
   });
 
   it("a type that vanishes while the other arrives raises GatewayWebhookSilent on the first evening", () => {
@@ -271,12 +256,8 @@ describeService("the published rules in promtool", missingPrometheus, () => {
       if (isEvent) recording.request("handled", { type: "rare" });
       if (minute % 5 === 0) recording.scrape();
     }
-    const evening = WEEK + 21.5 * HOUR;
-    const expected = [
-      { atMinute: vanishes, overMinutes: WEEK, alerts: [] },
-      { atMinute: evening, overMinutes: 9 * HOUR, alerts: ["GatewayWebhookSilent"] },
-    ];
-    expect(testRules([{ name: "one type gone", recording, everyMinutes: 5, expected }])).toBe("");
+    const fired = [WEEK + 21.5 * HOUR, 9 * HOUR, "GatewayWebhookSilent"] as const;
+    expect(testRules(recording, 5, [vanishes, WEEK], fired)).toBe("");
   });
 
   it("two calm weeks with quiet nights raise no alert, and a silent morning after them does", () => {
@@ -287,11 +268,8 @@ describeService("the published rules in promtool", missingPrometheus, () => {
       // Scrapes each minute would take promtool minutes.
       if (minute % 5 === 0) recording.scrape();
     }
-    const expected = [
-      { atMinute: silentFrom, overMinutes: 2 * WEEK + DAY, alerts: [] },
-      { atMinute: silentFrom + 3.5 * HOUR, overMinutes: HOUR, alerts: ["GatewayWebhookSilent"] },
-    ];
-    expect(testRules([{ name: "calm weeks", recording, everyMinutes: 5, expected }])).toBe("");
+    const fired = [silentFrom + 3.5 * HOUR, HOUR, "GatewayWebhookSilent"] as const;
+    expect(testRules(recording, 5, [silentFrom, 2 * WEEK + DAY], fired)).toBe("");
   });
 });
 

@@ -8,8 +8,7 @@ import { hasRedisServer } from "../support/redis/redis-server.js";
 import { type FailureResult, type ProofResults, runProof } from "./live/run-proof.js";
 import { type Month, type MonthRow, runMonth } from "./month/run-month.js";
 import { missingPrometheus } from "./prometheus.js";
-import { SHORTENED } from "./rules.js";
-import { SILENT_FAILURES } from "./silent-failures.js";
+import { SHORTENED, SILENT_FAILURES } from "./rules.js";
 
 /** At least so many of the failures must be noticed. */
 const LEAST_SEEN = 25;

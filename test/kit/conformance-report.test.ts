@@ -1,10 +1,32 @@
 import { randomUUID } from "node:crypto";
+import http from "node:http";
+import net from "node:net";
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { causesOf } from "../../cli/doctor/closing-report.js";
+import type { ConformanceResult } from "../../kit/conformance/conformance-case.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import { runConformance } from "../../kit/conformance/run-conformance.js";
+import { runOrSkip } from "../../kit/run-or-skip.js";
+import {
+  ConfigurationError,
+  createWebhookReceiver,
+  type Alarm,
+  type OnlineDataEvent,
+  type WebhookReceiver,
+} from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { answering, failureOf, type Answering } from "../support/testing/run-suite.js";
+import { createLedger } from "../support/ledger.js";
+import { serving } from "../support/serving.js";
+import {
+  answering,
+  answerTo,
+  failureOf,
+  idsOf,
+  ledgerReceiver,
+  runSuite,
+  type Answering,
+} from "../support/testing/run-suite.js";
 
 describe("a failure", () => {
   it("a failure shows the request, the answer, why it matters and how to fix it", async () => {
@@ -113,4 +135,193 @@ it.each<[string, object]>([
     receiverConformance({ target: answering(200), secret: TEST_SECRET, ...options });
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(message);
+});
+
+const caseWith = (result: ConformanceResult["result"], reason?: string) => ({
+  run: () => Promise.resolve({ result, reason, exchanges: [] }),
+});
+
+async function skippedBy(one: ReturnType<typeof caseWith>): Promise<readonly unknown[]> {
+  const skipped: unknown[] = [];
+  await runOrSkip(one)({ skip: (reason) => skipped.push(reason) });
+  return skipped;
+}
+
+it("a conformance case that is not judged skips its test with the reason", async () => {
+  expect(await skippedBy(caseWith("not_judged", "pass the option handled"))).toEqual([
+    "pass the option handled",
+  ]);
+  expect(await skippedBy(caseWith("passed", "a note"))).toEqual([]);
+});
+
+it("a conformance case that fails fails its test", async () => {
+  const failing = { run: () => Promise.reject(new Error("expected 2xx")) };
+  await expect(runOrSkip(failing)({ skip: () => undefined })).rejects.toThrow("expected 2xx");
+});
+
+it("a runner without skipping gets a function without parameters, and the case passes", async () => {
+  const run = runOrSkip(caseWith("not_judged"));
+  expect(run).toHaveLength(0);
+  await expect(run()).resolves.toBeUndefined();
+});
+
+/** A receiver of this library behind a connection that records every byte of the requests. */
+async function tappedReceiver() {
+  const receiver = http.createServer(nodeHandler(ledgerReceiver(createLedger())));
+  const { port } = new URL(await serving(receiver));
+  let text = "";
+  const tap = net.createServer((socket) => {
+    const onward = net.connect(Number(port), "127.0.0.1");
+    socket.on("data", (piece) => (text += piece.toString("latin1")));
+    socket.on("error", () => onward.destroy()).pipe(onward);
+    onward.on("error", () => socket.destroy()).pipe(socket);
+  });
+  return { target: await serving(tap), sent: () => text };
+}
+
+it("the case chunked sends a chunked body and no Content-Length", async () => {
+  const { target, sent } = await tappedReceiver();
+  const report = await runSuite({ target }, ["chunked"]);
+  expect(idsOf(report, "passed")).toEqual(["chunked"]);
+  const { headers, bytes } = report.results[0]?.exchanges.at(-1)?.sent ?? {
+    headers: [],
+    bytes: 0,
+  };
+  const id = new Map(headers).get("X-Webhook-Id") ?? "none";
+  const request = sent()
+    .split("POST ")
+    .find((one) => one.includes(id));
+  const [head = "", body = ""] = request?.split("\r\n\r\n") ?? [];
+  expect(head).toMatch(/^transfer-encoding: chunked$/im);
+  expect(head).not.toMatch(/content-length/i);
+  expect(body.startsWith(`${bytes.toString(16)}\r\n{"alarm":`)).toBe(true);
+  expect(request?.endsWith("\r\n0\r\n\r\n")).toBe(true);
+});
+
+it("for a receiver of events only the cases that are about alarms fall away", async () => {
+  const ledger = createLedger();
+  const { handled, whileFailing, whileSlow } = ledger;
+  const target = await serving(http.createServer(nodeHandler(ledgerReceiver(ledger))));
+  const probes = { handled, whileFailing, whileSlow };
+  const report = await runSuite({ target, types: ["delete_my_data_event"], ...probes });
+  expect(idsOf(report, "failed")).toEqual([]);
+  expect(idsOf(report, "not_judged")).toEqual([
+    "alarm",
+    "alarm_types",
+    "nested_text",
+    "odd_payload",
+    "type_flip",
+  ]);
+  const types = report.results.flatMap(({ exchanges }) =>
+    exchanges.map(({ sent }) => new Map(sent.headers).get("X-Webhook-Type")),
+  );
+  expect(types).not.toContain("new_alarm");
+});
+
+it("the suite sends the odd records that come as fixtures, of either type", async () => {
+  const bodies: string[] = [];
+  const receiver = ledgerReceiver(createLedger());
+  const target = async (request: Request): Promise<Response> => {
+    const body = new Uint8Array(await request.arrayBuffer());
+    bodies.push(new TextDecoder().decode(body));
+    const { method, headers } = request;
+    const { status } = await receiver.receive({ method, headers, body });
+    return new Response("", { status });
+  };
+  const ids = ["unknown_fields", "unknown_values", "date_formats", "non_ascii", "big_alarm"];
+  const cases = [...ids, "legacy_values", "odd_payload", "odd_values", "odd_members"];
+  await runSuite({ target }, cases);
+  const [alarms, events] = ['"alarm":{', '"event":{'].map((key) =>
+    bodies.filter((body) => body.includes(key)).join("\n"),
+  );
+  for (const text of [alarms, events]) {
+    expect(text).toContain('"__proto__":{');
+    expect(text).toContain("[[[[[[");
+    expect(text).toContain('{"meta":{');
+    expect(text).toMatch(/"account_id":(?:2[1-9]|[3-4]\d)\d{8}\b/);
+    expect(text).toMatch(/"account_id":"\d+"/);
+    expect(text).toMatch(/"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"/);
+    expect(text).toMatch(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"/);
+    expect(text).toContain("警報");
+    expect(text).toContain("x".repeat(200 * 1024));
+  }
+  for (const payload of ['"payload":""', '"payload":"{\\"breach'])
+    expect(alarms).toContain(payload);
+  expect(alarms).toContain('"status":"SNOOZED"');
+  expect(events).toContain('"severity":"NOTICE"');
+});
+
+/** An app with a table of alarms whose key is the alarm's id, and one of accounts that alarms and events refer to. */
+function partnersApp(accounts: readonly number[]) {
+  const alarms = new Map<number, Alarm>();
+  const ids: string[] = [];
+  const strangers: number[] = [];
+  const refer = ({ account_id }: Alarm | OnlineDataEvent): void => {
+    if (accounts.includes(account_id)) return;
+    strangers.push(account_id);
+    throw new Error("FOREIGN KEY constraint failed");
+  };
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    logger: false,
+    onAuthenticDelivery: ({ id }) => void ids.push(id),
+    handlers: {
+      new_alarm: (alarm) => {
+        refer(alarm);
+        if (alarms.has(alarm.id)) throw new Error("UNIQUE constraint failed: alarms.id");
+        alarms.set(alarm.id, alarm);
+      },
+      delete_my_data_event: refer,
+    },
+  });
+  return { receiver, alarms, ids, strangers };
+}
+
+/** A receiver whose handlers throw. */
+function throwing() {
+  const fail = (): never => {
+    throw new Error("FOREIGN KEY constraint failed");
+  };
+  const handlers = { new_alarm: fail, delete_my_data_event: fail };
+  return createWebhookReceiver({ secret: TEST_SECRET, logger: false, handlers });
+}
+
+it("the advice on a receiver whose handler throws is about the handler and its log", async () => {
+  const cases = receiverConformance({ target: throwing(), secret: TEST_SECRET });
+  const { results } = await runConformance(cases);
+  const failed = results.filter(({ result }) => result === "failed");
+  expect(failed.map(({ id }) => id)).toContain("alarm");
+  for (const { code, fix } of failed) {
+    expect(code).toBe("receiver_failed");
+    expect(fix).toMatch(/^Look into the log of the receiver, which answers handler_failed\. Usual/);
+  }
+  expect(causesOf(results)).toHaveLength(1);
+});
+
+it("what the options of the suite lack is known before a case runs", async () => {
+  const cases = receiverConformance({ target: throwing(), secret: TEST_SECRET });
+  const unmet = cases.filter(({ unmet }) => unmet !== undefined);
+  expect(unmet.map(({ id }) => id)).toEqual(
+    expect.arrayContaining(["failure_sent_again", "late_handler_counts", "hang_up"]),
+  );
+  for (const one of unmet) {
+    expect(await one.run()).toMatchObject({ result: "not_judged", need: one.unmet });
+  }
+});
+
+it("a receiver whose tables have a primary key and a foreign key passes the conformance suite", async () => {
+  const { receiver, alarms, ids, strangers } = partnersApp([7, 8]);
+  const options = { target: receiver, secret: TEST_SECRET, accountIds: [7, 8] };
+  const { results } = await runConformance(receiverConformance(options));
+
+  const failed = results.filter(({ result }) => result === "failed");
+  expect(failed.map(({ id, reason }) => `${id}: ${String(reason)}`)).toEqual([]);
+  expect(alarms.size).toBeGreaterThan(100);
+  expect(new Set(Array.from(alarms.values(), ({ account_id }) => account_id))).toEqual(
+    new Set([7, 8]),
+  );
+  expect(ids.filter((id) => !id.startsWith("7e57da7a-"))).toEqual([]);
+  // A low id may be that of a real alarm or customer.
+  expect(strangers.filter((id) => id < 2 ** 31)).toEqual([]);
+  expect([...alarms.keys()].filter((id) => id > 0 && id < 2_000_000_000)).toEqual([]);
 });

@@ -1,17 +1,22 @@
+import https from "node:https";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { createLedger } from "../support/ledger.js";
+import { testCertificate } from "../support/servers.js";
+import { serving } from "../support/serving.js";
 import {
-  answerTo,
   answering,
+  answerTo,
   failureOf,
   idsOf,
-  runSuite,
   ledgerReceiver,
+  runSuite,
+  runSuiteOnListener,
   type Answering,
 } from "../support/testing/run-suite.js";
-import { createLedger } from "../support/ledger.js";
 
 describe("the cases of receiverConformance", () => {
   const cases = receiverConformance({ target: answering(200), secret: TEST_SECRET });
@@ -169,21 +174,217 @@ describe("receivers with odd answers", () => {
     expect(alarm?.reason).toBe("an alarm: expected 2xx, got no answer (no answer within 20 ms)");
     expect(other?.reason).toContain("got no answer (no answer within 20 ms): fix that first");
   });
+});
 
-  it("a receiver that answers only genuine deliveries fails", async () => {
-    const ours = ledgerReceiver(createLedger());
-    const target: Answering = async (request) => {
-      const { status } = await answerTo(request, ours);
-      return status === 200 ? new Response() : new Promise<never>(() => undefined);
-    };
-    const failure = await failureOf("wrong_secret_sent_again", { target, timeoutMs: 200 });
-    expect(failure.message).toContain(
-      "expected an answer, got no answer (no answer within 200 ms)",
-    );
+/** Answers a request itself, or leaves it to a receiver of this library. */
+type Front = (request: Request) => Response | undefined | Promise<Response>;
+
+function behind(front: Front): Answering {
+  const receiver = ledgerReceiver(createLedger());
+  return async (request) => {
+    const own = await front(request);
+    if (own !== undefined) return own;
+    const { body, status } = await answerTo(request, receiver);
+    return new Response(body, { status });
+  };
+}
+
+const closesConnection = () => Promise.reject(new Error("closed"));
+const answers = (status: number, body = "") => new Response(body, { status });
+const idOf = ({ headers }: Request): string => headers.get("x-webhook-id") ?? "";
+const isUnsigned = ({ headers }: Request) => !headers.has("x-webhook-signature");
+const closesForUnsigned: Front = (request) =>
+  isUnsigned(request) ? closesConnection() : undefined;
+
+/** Answers each request of an id but its first. */
+function onDuplicates(status: number): Front {
+  const seen = new Set<string>();
+  return (request) => {
+    if (seen.has(idOf(request))) return answers(status);
+    seen.add(idOf(request));
+    return undefined;
+  };
+}
+
+/** Refuses all requests that come after such a one. */
+function refusingAfter(status: number, isLast: (request: Request) => boolean): Front {
+  let isRefusing = false;
+  return (request) => {
+    if (isRefusing) return answers(status);
+    isRefusing = isLast(request);
+    return undefined;
+  };
+}
+
+/** Refuses a body that came under another id. */
+function refusingKnownBodies(): Front {
+  const ids = new Map<string, string>();
+  return async (request) => {
+    const body = await request.clone().text();
+    const known = ids.get(body) ?? idOf(request);
+    ids.set(body, known);
+    return answers(known === idOf(request) ? 200 : 422);
+  };
+}
+
+describe("receivers that do not conform", () => {
+  it.each<[does: string, id: string, message: string, front: Front]>([
+    [
+      "closes the connection for no signature",
+      "unsigned",
+      "no signature: expected a refusal, got no answer (the request failed: closed)",
+      closesForUnsigned,
+    ],
+    [
+      "closes the connection for no signature",
+      "no_server_errors",
+      "no signature: expected an answer, got",
+      closesForUnsigned,
+    ],
+    [
+      "closes the connection for no signature",
+      "no_echo",
+      "a delivery without a signature: expected an",
+      closesForUnsigned,
+    ],
+    [
+      "refuses genuine deliveries and closes the connection for others",
+      "unsigned_sent_again",
+      "no signature: expected an answer, got no answer (",
+      (request) => (isUnsigned(request) ? closesConnection() : answers(500)),
+    ],
+    [
+      "refuses genuine deliveries after a body over the limit",
+      "big_forgery",
+      "a genuine delivery after a body over the limit: expected 2xx, got 500",
+      refusingAfter(500, ({ headers }) => Number(headers.get("content-length")) > 1_048_576),
+    ],
+    [
+      "handles a GET",
+      "redirected_delivery",
+      "GET with the headers of a delivery: expected a refusal, got 200, which acknowledges the delivery",
+      ({ method }) => (method === "GET" ? answers(200, '{"outcome":"handled"}') : undefined),
+    ],
+    [
+      "accepts only one delivery",
+      "duplicate_acknowledged",
+      "the first request: expected 2xx, got 409",
+      refusingAfter(409, () => true),
+    ],
+    [
+      "answers 404 to a concurrent duplicate",
+      "concurrent_duplicates",
+      "a duplicate: expected 2xx or a retryable status, got 404",
+      onDuplicates(404),
+    ],
+    [
+      "refuses the body of an earlier delivery",
+      "duplicate_by_id_alone",
+      "the same body under another id: expected 2xx, got 422",
+      refusingKnownBodies(),
+    ],
+    [
+      "redirects every request",
+      "alarm",
+      "got 307, which the gateway's contract does not mention",
+      () => answers(307),
+    ],
+  ])("a receiver that %s fails the case %s: %s", async (_, id, message, front) => {
+    const failure = await failureOf(id, { target: behind(front) });
+    expect(failure.message).toContain(message);
   });
 
-  it("a redirect is not followed", async () => {
-    const failure = await failureOf("alarm", { target: answering(307) });
-    expect(failure.message).toContain("got 307, which the gateway's contract does not mention");
+  it("a receiver that answers only genuine deliveries fails", async () => {
+    const target = behind(async (request) => {
+      const { status } = await answerTo(request, ledgerReceiver(createLedger()));
+      return status === 200 ? answers(200) : new Promise<never>(() => undefined);
+    });
+    const { message } = await failureOf("wrong_secret_sent_again", { target, timeoutMs: 200 });
+    expect(message).toContain("expected an answer, got no answer (no answer within 200 ms)");
+  });
+
+  it("a receiver that answers 409 to every duplicate fails when the time of a case is over", async () => {
+    const options = { target: behind(onDuplicates(409)), timeoutMs: 300 };
+    const { message } = await failureOf("duplicate_acknowledged", options);
+    expect(message).toContain("the duplicate: expected 2xx, got 409");
+    const later = await failureOf("concurrent_duplicates", options);
+    expect(later.message).toContain("the duplicate after them: expected 2xx, got 409");
+    expect(later.exchanges.length).toBeGreaterThan(9);
+  });
+
+  it("a receiver that handles a forgery which it refuses fails", async () => {
+    const ledger = createLedger();
+    const target = behind((request) => {
+      if (!isUnsigned(request)) return undefined;
+      void ledger.record({ id: idOf(request) });
+      return answers(409);
+    });
+    const failure = await failureOf("unsigned", { target, handled: ledger.handled });
+    expect(failure.message).toMatch(/no signature: answered 409, .*, but handled once/);
+  });
+
+  it("a receiver that answers 404 to GET passes with a note, since the gateway may look whether the URL is reachable", async () => {
+    const reasonOf = async (front: Front): Promise<string | undefined> => {
+      const { results } = await runSuite({ target: behind(front) }, ["other_methods"]);
+      expect(results).toMatchObject([{ id: "other_methods", result: "passed" }]);
+      return results[0]?.reason;
+    };
+    const note = await reasonOf(({ method }) => (method === "GET" ? answers(404) : undefined));
+    expect(note).toMatch(/^GET was answered 404\. .* mount by app\.all/);
+    expect(await reasonOf(() => undefined)).toBeUndefined();
+  });
+
+  it("a receiver that handles an interrupted upload fails", async () => {
+    const report = await runSuiteOnListener((ledger) => {
+      const handle = nodeHandler(ledgerReceiver(ledger));
+      return (req, res) => {
+        req.on("close", () => {
+          if (!req.complete) void ledger.record({ id: String(req.headers["x-webhook-id"]) });
+        });
+        handle(req, res);
+      };
+    });
+    expect(idsOf(report, "failed")).toEqual(["broken_upload"]);
+  });
+});
+
+describe("receivers with special connections", () => {
+  it("a receiver that closes the connection instead of answering a forgery passes", async () => {
+    const report = await runSuiteOnListener((ledger) => {
+      const handle = nodeHandler(ledgerReceiver(ledger));
+      return (req, res) => {
+        if (req.method === "PUT") req.socket.destroy();
+        else handle(req, res);
+      };
+    });
+    expect(idsOf(report, "failed")).toEqual([]);
+    expect(idsOf(report, "passed")).toContain("keep_alive");
+  });
+
+  it("a receiver that gets only events, over TLS and by host name, is judged", async () => {
+    const ledger = createLedger();
+    const handle = nodeHandler(ledgerReceiver(ledger));
+    const url = await serving(https.createServer(testCertificate, handle));
+    const target = url.replace("http://127.0.0.1", "https://localhost");
+    const ids = ["split_characters", "invalid_header_bytes"];
+    const options = { types: ["delete_my_data_event"], skipTlsVerification: true } as const;
+    const report = await runSuite({ target, handled: ledger.handled, ...options }, ids);
+    expect(idsOf(report, "passed")).toEqual(ids);
+  });
+});
+
+describe("an option that fails", () => {
+  it("an option that fails is named in the failure", async () => {
+    const noError: unknown = "text";
+    const handled = (): Promise<number> => Promise.reject(noError);
+    const failure = await failureOf("alarm", { handled });
+    expect(failure.message).toBe("the option handled failed: no reason is given");
+  });
+
+  it("an error of the option now ends the case with that error", async () => {
+    const now = () => {
+      throw new RangeError("no clock");
+    };
+    await expect(runSuite({ now }, ["alarm"])).rejects.toThrow(new RangeError("no clock"));
   });
 });

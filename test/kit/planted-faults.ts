@@ -26,6 +26,7 @@ export const ALARM = JSON.stringify({ alarm: RECORD });
 const ONLINE_DATA = sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed: 7 });
 export const EVENT = JSON.stringify({ event: ONLINE_DATA });
 const BYTES = Buffer.from(ALARM);
+const ISO_TIME = new Date(NOW_MS).toISOString();
 const LENGTH = { "Content-Length": String(BYTES.length) };
 
 /** Faults by the code of their first finding, then by what they are. */
@@ -45,6 +46,7 @@ const SECRETS: Table<(secret: string) => readonly [signing: string | Uint8Array,
     "CRLF after the registered secret": (s) => [`${s}\r\n`, s],
     "a blank after the registered secret": (s) => [`${s} `, s],
     "CRLF on one side and LF on the other": (s) => [`${s}\r\n`, `${s}\n`],
+    "a zero-width space in the secret": (s) => [s, `${s.slice(0, 9)}\u200b${s.slice(9)}`],
   },
   secret_bom: {
     "a byte order mark": (s) => [s, `\uFEFF${s}`],
@@ -68,6 +70,11 @@ const SECRETS: Table<(secret: string) => readonly [signing: string | Uint8Array,
     "its line of a Dockerfile": (s) => [s, `ENV WEBHOOK_SECRET=${s}`],
     "its line with a comment": (s) => [s, `WEBHOOK_SECRET=${s} # gateway`],
     "its line of JavaScript": (s) => [s, `const secret = "${s}";`],
+    "a semicolon after it": (s) => [s, `${s};`],
+    "the JSON of Secrets Manager": (s) => [
+      s,
+      JSON.stringify({ name: "gateway", webhook_secret: s }),
+    ],
   },
   secret_joined: {
     "two in one text": (s) => [s, `whsec_old,${s}`],
@@ -120,6 +127,9 @@ const HEADERS: Table<Change | ((hex: string) => Change)> = {
     "a tab after the timestamp": { "X-Webhook-Timestamp": `${TIMESTAMP}\t` },
     "CR after the signature": signature((hex) => `v1=${hex}\r`),
     "a signature in quotes": signature((hex) => `"v1=${hex}"`),
+    "a signature in quotes after v1=": signature((hex) => `v1="${hex}"`),
+    "a signature that was folded": signature((hex) => `v1=${hex.slice(0, 27)} ${hex.slice(27)}`),
+    "an id that was folded": { "X-Webhook-Id": `${ID.slice(0, 9)} ${ID.slice(9)}` },
   },
   signature_prefix: {
     "a signature without v1=": signature((hex) => hex),
@@ -134,10 +144,11 @@ const HEADERS: Table<Change | ((hex: string) => Change)> = {
     "a timestamp in milliseconds": { "X-Webhook-Timestamp": `${TIMESTAMP}000` },
   },
   timestamp_format: {
-    "a timestamp as a date": { "X-Webhook-Timestamp": isoTime() },
+    "a timestamp as a date": { "X-Webhook-Timestamp": ISO_TIME },
     "a timestamp as a date without milliseconds": {
-      "X-Webhook-Timestamp": isoTime().replace(".000", ""),
+      "X-Webhook-Timestamp": ISO_TIME.replace(".000", ""),
     },
+    "a timestamp as a date without a zone": { "X-Webhook-Timestamp": "2025-10-09 08:53:20" },
     "a timestamp with decimals": { "X-Webhook-Timestamp": `${TIMESTAMP}.0` },
   },
 };
@@ -161,6 +172,7 @@ const TIMES: Table<Signed> = {
 };
 
 const LINES = '{\n  "alarm": {\n    "id": 1\n  }\n}';
+const LINED = base64(ALARM).replace(/(.{76})/g, "$1\n");
 const LATIN = ALARM.replace("–", "-");
 /** Faults of the body that a search undoes. */
 const BODIES: Table<BodyRow> = {
@@ -197,12 +209,10 @@ const BODIES: Table<BodyRow> = {
     "an object of a form parser": [JSON.stringify({ [ALARM]: "" })],
   },
   body_base64: {
-    base64: [BYTES.toString("base64")],
-    "base64 in lines": [BYTES.toString("base64").replace(/(.{76})/g, "$1\n")],
-    "base64 in lines, the last one ended": [
-      `${BYTES.toString("base64").replace(/(.{76})/g, "$1\n")}\n`,
-    ],
-    "base64 in a JSON string": [JSON.stringify(BYTES.toString("base64"))],
+    base64: [base64(ALARM)],
+    "base64 in lines": [LINED],
+    "base64 in lines, the last one ended": [`${LINED}\n`],
+    "base64 in a JSON string": [JSON.stringify(base64(ALARM))],
   },
   body_quoted: {
     "a JSON string": [JSON.stringify(ALARM)],
@@ -225,10 +235,10 @@ const BODIES: Table<BodyRow> = {
       JSON.stringify({ version: "2.0", body: ALARM, isBase64Encoded: false }),
     ],
     "an event of a function in base64": [
-      JSON.stringify({ body: BYTES.toString("base64"), isBase64Encoded: true }),
+      JSON.stringify({ body: base64(ALARM), isBase64Encoded: true }),
     ],
     "an event of a function in base64 that does not say so": [
-      JSON.stringify({ body: BYTES.toString("base64") }),
+      JSON.stringify({ body: base64(ALARM) }),
     ],
   },
   body_compressed: {
@@ -276,15 +286,21 @@ const CUTS: typeof BODIES = {
   },
 };
 
+const INDENTED = JSON.stringify({ alarm: RECORD }, null, 2);
+const TABBED = JSON.stringify({ alarm: RECORD }, null, "\t");
 const PHP = ascii(ALARM).replaceAll("/", "\\/");
 const PYTHON = ascii(spaced(RECORD));
 const SORTED = JSON.stringify({ alarm: sorted(RECORD, byText) });
 /** The same JSON as another program writes it. */
 const SPELLINGS: typeof BODIES = {
   body_reserialised: {
-    "indented by 2": [JSON.stringify({ alarm: RECORD }, null, 2)],
+    "indented by 2": [INDENTED],
+    "signed with two blanks and written without": [ALARM, INDENTED],
     "indented by 4": [JSON.stringify({ alarm: RECORD }, null, 4)],
-    "indented by tabs": [JSON.stringify({ alarm: RECORD }, null, "\t")],
+    "indented by tabs": [TABBED],
+    "signed with tabs and written without": [ALARM, TABBED],
+    "with escaped letters": [ascii(ALARM)],
+    "signed with escaped letters and written without": [ALARM, ascii(ALARM)],
     "written by Python": [PYTHON],
     "signed by Python and written by JavaScript": [ALARM, PYTHON],
     "written by PHP": [PHP],
@@ -319,71 +335,58 @@ const RECORDS: Table<readonly [body: string, type?: string]> = {
   type_mismatch: { "an event under the type of alarms": [EVENT] },
 };
 
-const INDENTED = JSON.stringify({ alarm: RECORD }, null, 2);
 const OTHER_TYPE = { "X-Webhook-Type": "delete_my_data_event" };
-/** Two faults at once; the code is that of the first finding. */
-const PAIRS: Table<(secret: string) => readonly [signed: Signed, capture: Capture]> = {
+/** Faults at once; the code is that of the first finding. What is signed is the alarm, unless it says otherwise. */
+const PAIRS: Table<(secret: string) => Capture & { readonly signed?: Signed }> = {
   secret_whitespace: {
-    "a newline after the secret and after the body": (s) => [
-      {},
-      { secret: `${s}\n`, body: `${ALARM}\n` },
-    ],
-    "a newline after the secret of its type": (s) => [
-      {},
-      { secret: { new_alarm: ["whsec_old", `${s}\n`], delete_my_data_event: "whsec_of_events" } },
-    ],
+    "a newline after the secret and after the body": (s) => ({
+      secret: `${s}\n`,
+      body: `${ALARM}\n`,
+    }),
+    "a newline after the secret of its type": (s) => ({
+      secret: { new_alarm: ["whsec_old", `${s}\n`], delete_my_data_event: "whsec_of_events" },
+    }),
   },
   secret_quoted: {
-    "quotes around the secret and an indented body": (s) => [
-      {},
-      { secret: `"${s}"`, body: INDENTED },
-    ],
+    "quotes around the secret and an indented body": (s) => ({ secret: `"${s}"`, body: INDENTED }),
   },
   secret_encoded: {
-    "a secret in base64 and a body in base64": (s) => [
-      {},
-      { secret: base64(s), body: BYTES.toString("base64") },
-    ],
+    "a secret in base64 and a body in base64": (s) => ({ secret: base64(s), body: base64(ALARM) }),
   },
   timestamp_behind: {
-    "a stale delivery whose record is unknown": () => [
-      { body: '{"foo":1}', timestamp: moved(-3_000) },
-      {},
-    ],
+    "a stale delivery whose record is unknown": () => ({
+      signed: { body: '{"foo":1}', timestamp: moved(-3_000) },
+      body: '{"foo":1}',
+    }),
   },
   header_renamed: {
-    "a renamed header and a newline after the body": () => [
-      {},
-      { body: `${ALARM}\n`, change: { "X-Webhook-Id": undefined, "Webhook-Id": ID } },
-    ],
+    "a renamed header and a newline after the body": () => ({
+      body: `${ALARM}\n`,
+      change: { "X-Webhook-Id": undefined, "Webhook-Id": ID },
+    }),
   },
   body_key_order: {
-    "an event sorted by a map of Go": () => [
-      { body: EVENT },
-      { body: JSON.stringify({ event: sorted(ONLINE_DATA, byText) }), change: OTHER_TYPE },
-    ],
+    "an event sorted by a map of Go": () => ({
+      signed: { body: EVENT },
+      body: JSON.stringify({ event: sorted(ONLINE_DATA, byText) }),
+      change: OTHER_TYPE,
+    }),
   },
   other_secret: {
-    "the secret of the other type": (s) => [
-      {},
-      { secret: { new_alarm: "whsec_of_alarms", delete_my_data_event: s } },
-    ],
-    "an old secret": (s) => [
-      {},
-      { secret: "whsec_new_0123456789", otherSecrets: ["whsec_older", s] },
-    ],
+    "the secret of the other type": (s) => ({
+      secret: { new_alarm: "whsec_of_alarms", delete_my_data_event: s },
+    }),
+    "an old secret": (s) => ({ secret: "whsec_new_0123456789", otherSecrets: ["whsec_older", s] }),
   },
   type_mismatch: {
-    "the other type, with secrets by type": (s) => [
-      {},
-      { secret: { new_alarm: s, delete_my_data_event: "whsec_of_events" }, change: OTHER_TYPE },
-    ],
+    "the other type, with secrets by type": (s) => ({
+      secret: { new_alarm: s, delete_my_data_event: "whsec_of_events" },
+      change: OTHER_TYPE,
+    }),
   },
-  method_not_post: { "a GET request": () => [{}, { method: "GET" }] },
-  body_too_large: { "a body over the limit": () => [{}, { maxBodyBytes: 100 }] },
-  all_headers_missing: {
-    "no webhook header at all": () => [{}, { headers: { Host: "a.example" } }],
-  },
+  method_not_post: { "a GET request": () => ({ method: "GET" }) },
+  body_too_large: { "a body over the limit": () => ({ maxBodyBytes: 100 }) },
+  all_headers_missing: { "no webhook header at all": () => ({ headers: { Host: "a.example" } }) },
 };
 
 /** The faults of a table, each as the delivery that it makes of an alarm signed with a secret. */
@@ -430,22 +433,15 @@ export const PLANTED_FAULTS = {
     { body },
     { change: { "X-Webhook-Type": type } },
   ]),
-  pairs: faultsOf(PAIRS, (row, secret) => row(secret)),
+  pairs: faultsOf(PAIRS, (row, secret) => {
+    const { signed = {}, ...capture } = row(secret);
+    return [signed, capture] as const;
+  }),
 };
-
-/** The faults of a group as rows of a table of tests. */
-export function plantedRows(group: keyof typeof PLANTED_FAULTS) {
-  return PLANTED_FAULTS[group].map(({ what, code, plant }) => [what, code, plant] as const);
-}
 
 /** The timestamp, shifted by whole seconds. */
 function moved(seconds: number): string {
   return String(Number(TIMESTAMP) + seconds);
-}
-
-/** The date of the timestamp, shifted by whole seconds. */
-function isoTime(seconds = 0): string {
-  return new Date(NOW_MS + 1_000 * seconds).toISOString();
 }
 
 function signature(write: (hex: string) => string): (hex: string) => Change {

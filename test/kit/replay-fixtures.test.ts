@@ -1,16 +1,28 @@
 import http from "node:http";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { memoryStore, type WebhookReceiver } from "../../src/index.js";
+import {
+  ConfigurationError,
+  memoryStore,
+  verifySignature,
+  type WebhookReceiver,
+} from "../../src/index.js";
+import type { Fixture } from "../../kit/fixtures/fixture.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
-import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
-import type { ReplayReport } from "../../kit/fixtures/replay-report.js";
+import { replayFixtures, type ReplayOptions } from "../../kit/fixtures/replay-fixtures.js";
+import type { ReplayReport, ReplayResult } from "../../kit/fixtures/replay-report.js";
+import { resignedHeaders } from "../../kit/fixtures/resign.js";
+import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import type { WebhookTarget } from "../../kit/sending/target.js";
-import { TEST_SECRET } from "../../kit/signed-delivery.js";
+import { signedDelivery, TEST_SECRET } from "../../kit/signed-delivery.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 import { fixturesFolder } from "../support/fixtures.js";
-import { listen, type RunningServer } from "../support/servers.js";
+import { freePort } from "../support/free-port.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
+import { listen, type RunningServer } from "../support/servers.js";
+import { serving } from "../support/serving.js";
 
 const fixtures = await loadFixtures(fixturesFolder);
 const ALL_AS_EXPECTED = { asExpected: 52, different: 0, notJudged: 0 };
@@ -35,58 +47,45 @@ function differencesIn({ results }: ReplayReport): string[] {
     .map(({ name, status, outcome, error }) => [name, status, outcome, error].join(" "));
 }
 
-/** The three kinds of target, each with one receiver. */
-const KINDS: readonly {
-  readonly kind: string;
-  readonly open: (
-    receiver: WebhookReceiver,
-  ) => Promise<{ target: WebhookTarget; close?: () => unknown }>;
-}[] = [
-  { kind: "a receiver", open: (receiver) => Promise.resolve({ target: receiver }) },
-  {
-    kind: "a fetch function",
-    open: (receiver) => Promise.resolve({ target: fetchHandler(receiver) }),
-  },
-  {
-    kind: "a server",
-    open: async (receiver) => {
-      const { port, close } = await listen(http.createServer(nodeHandler(receiver)));
-      return { target: new URL(`http://127.0.0.1:${String(port)}/webhooks`), close };
-    },
-  },
-];
+type Open = (receiver: WebhookReceiver) => WebhookTarget | Promise<WebhookTarget>;
 
-describe.each(KINDS)("replay against $kind", ({ open }) => {
+/** The three kinds of target, each with one receiver. */
+describe.each<[kind: string, Open]>([
+  ["a receiver", (receiver) => receiver],
+  ["a fetch function", fetchHandler],
+  [
+    "a server",
+    async (receiver) =>
+      new URL("webhooks", await serving(http.createServer(nodeHandler(receiver)))),
+  ],
+])("replay against %s", (_kind, open) => {
   it("published fixtures are answered as expected if they are sent as recorded", async () => {
     const { receiver, setClock } = createTarget();
-    const { target, close } = await open(receiver);
+    const target = await open(receiver);
     const report = await replayFixtures(target, fixtures, { beforeEach: setClock });
     expect(differencesIn(report)).toEqual([]);
     expect(report).toMatchObject(ALL_AS_EXPECTED);
-    await close?.();
   });
 
   it("published fixtures are answered as expected if they are signed again for now with another secret", async () => {
     const secret = "whsec_of_another_endpoint";
     const { receiver } = createTarget(secret);
-    const { target, close } = await open(receiver);
+    const target = await open(receiver);
     const report = await replayFixtures(target, fixtures, { secret, resign: true });
     expect(differencesIn(report)).toEqual([]);
     expect(report).toMatchObject(ALL_AS_EXPECTED);
-    await close?.();
   });
 
   it("published fixtures are stale if neither the clock is set nor they are signed again", async () => {
-    const { target, close } = await open(createTarget().receiver);
+    const target = await open(createTarget().receiver);
     const { results } = await replayFixtures(target, fixtures);
     const handled = results.filter(({ expected }) => expected?.outcome === "handled");
     expect(new Set(handled.map(({ outcome }) => outcome))).toEqual(new Set(["stale"]));
-    await close?.();
   });
 
   it("published fixtures are duplicates when they are replayed again, unless freshIds is set", async () => {
     const { receiver } = createTarget();
-    const { target, close } = await open(receiver);
+    const target = await open(receiver);
     const again = (freshIds: boolean) =>
       replayFixtures(target, fixtures, { secret: TEST_SECRET, resign: true, freshIds });
     expect(await again(false)).toMatchObject(ALL_AS_EXPECTED);
@@ -99,7 +98,6 @@ describe.each(KINDS)("replay against $kind", ({ open }) => {
     );
     expect(new Set(repeated.map(({ outcome }) => outcome))).toEqual(new Set(["duplicate"]));
     for (let run = 0; run < 2; run++) expect(differencesIn(await again(true))).toEqual([]);
-    await close?.();
   });
 });
 
@@ -173,5 +171,338 @@ describe("sent requests", () => {
       const isRight = expected?.status !== 200 || expected.orSentAgain === true;
       expect([name, result]).toEqual([name, isRight ? "as_expected" : "different"]);
     }
+  });
+});
+
+const SENT_MS = 1_783_504_805_000;
+
+/** A fixture of a delivery that was sent at `SENT_MS`. */
+async function fixture(
+  name: string,
+  expected?: Fixture["expect"],
+  body: string | Uint8Array = JSON.stringify({ alarm: sampleAlarm() }),
+  ageMs = 0,
+): Promise<Fixture> {
+  const given = { type: "new_alarm", body: Buffer.from(body), timestamp: SENT_MS / 1_000 };
+  const { headers } = await signedDelivery({ ...given, secret: TEST_SECRET });
+  return {
+    name,
+    description: `What ${name} is`,
+    receivedAt: new Date(SENT_MS + ageMs),
+    ...(expected === undefined ? {} : { expect: expected }),
+    headers,
+    body: given.body,
+  };
+}
+
+const answering = (status: number, body: string) => () => new Response(body, { status });
+
+/** The result of a fixture with this expectation that gets this answer. */
+async function resultOf(expected: Fixture["expect"], status: number, body: string) {
+  const { results } = await replayFixtures(answering(status, body), [await fixture("a", expected)]);
+  return results[0];
+}
+
+describe("results", () => {
+  const HANDLED = '{"outcome":"handled"}';
+  const STALE = '{"error":{"code":"STALE","message":"."}}';
+  const MISMATCH = '{"error":{"code":"SIGNATURE_MISMATCH"}}';
+
+  const HANDLED_200 = { status: 200, outcome: "handled" };
+  const STALE_409 = { status: 409, outcome: "stale" };
+  const UNRECOGNIZED_503 = { status: 503, outcome: "unrecognized" };
+  const OR_AGAIN = { ...HANDLED_200, orSentAgain: true };
+
+  it.each<[Fixture["expect"], number, string, ReplayResult["result"], reason?: string]>([
+    [HANDLED_200, 200, HANDLED, "as_expected"],
+    [{ status: 200, outcome: "discarded" }, 200, HANDLED, "different"],
+    [HANDLED_200, 201, HANDLED, "different"],
+    [{ status: 200 }, 200, HANDLED, "as_expected"],
+    [{ status: 409 }, 409, STALE, "as_expected"],
+    [STALE_409, 409, STALE, "as_expected"],
+    [{ status: 409, outcome: "malformed" }, 409, STALE, "different"],
+    [HANDLED_200, 200, "", "as_expected"],
+    [HANDLED_200, 200, "<html>", "as_expected"],
+    [HANDLED_200, 200, '{"outcome":"toString"}', "as_expected"],
+    [undefined, 500, STALE, "not_judged"],
+    [HANDLED_200, 200, '{"outcome":"unhandled"}', "different", "no handler for new_alarm"],
+    [HANDLED_200, 200, '{"outcome":"duplicate"}', "different", "already handled this id"],
+    [HANDLED_200, 409, STALE, "different", "the receiver's clock"],
+    [{ status: 200 }, 409, MISMATCH, "different", "another secret"],
+    // Another receiver: what the gateway does after the answer.
+    [HANDLED_200, 202, "", "as_expected"],
+    [HANDLED_200, 503, "", "different"],
+    [OR_AGAIN, 503, "", "as_expected"],
+    [OR_AGAIN, 422, "", "different", "after 422 the gateway gives up for good"],
+    [OR_AGAIN, 409, STALE, "different", "the receiver's clock"],
+    [UNRECOGNIZED_503, 200, "", "as_expected"],
+    [UNRECOGNIZED_503, 409, "", "as_expected"],
+    [UNRECOGNIZED_503, 409, STALE, "different"],
+    [UNRECOGNIZED_503, 400, "", "different", "after 400 the gateway gives up for good"],
+    [STALE_409, 503, "", "as_expected"],
+    [STALE_409, 200, "", "different", "acknowledged, although it must be refused"],
+    [STALE_409, 401, "", "different", "after 401 the gateway gives up for good"],
+    [STALE_409, 302, "", "different", "contract does not mention 302"],
+    [{ status: 200 }, 202, "", "different"],
+  ])(
+    "a fixture that expects %o and is answered %i %s is %s, with the reason %s",
+    async (expected, status, body, judged, reason) => {
+      const result = await resultOf(expected, status, body);
+      expect(result?.result).toBe(judged);
+      if (reason === undefined) expect(result).not.toHaveProperty("reason");
+      else expect(result?.reason).toContain(reason);
+    },
+  );
+
+  it("a replay result contains everything known about the fixture and nothing else", async () => {
+    const fixtures = [
+      await fixture("judged", { status: 200, outcome: "handled" }),
+      await fixture("recorded"),
+    ];
+    const { results } = await replayFixtures(answering(503, "no JSON"), fixtures);
+    const ms = expect.any(Number) as unknown;
+    expect(results).toStrictEqual([
+      {
+        name: "judged",
+        description: "What judged is",
+        expected: { status: 200, outcome: "handled" },
+        status: 503,
+        ms,
+        result: "different",
+      },
+      { name: "recorded", description: "What recorded is", status: 503, ms, result: "not_judged" },
+    ]);
+    expect(results.every((result) => result.ms >= 0)).toBe(true);
+  });
+
+  it("replay results are reported one by one in fixture order and counted", async () => {
+    const order: string[] = [];
+    const shown: ReplayResult[] = [];
+    const target = ({ headers }: Request) => {
+      order.push(`send ${headers.get("x-webhook-id") ?? ""}`);
+      return new Response(null, { status: 204 });
+    };
+    const fixtures = [
+      await fixture("one", { status: 204 }),
+      await fixture("two"),
+      await fixture("three", { status: 200 }),
+      await fixture("four", { status: 200 }),
+    ];
+    const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
+    const report = await replayFixtures(target, fixtures, {
+      beforeEach: async ({ name }) => {
+        await Promise.resolve();
+        order.push(`before ${name}`);
+      },
+      onResult: (result) => {
+        order.push(`result ${result.name}`);
+        shown.push(result);
+      },
+    });
+    const steps = (name: string, id = "") => [`before ${name}`, `send ${id}`, `result ${name}`];
+    expect(order).toEqual(fixtures.flatMap(({ name }, at) => steps(name, ids[at])));
+    expect(report.results).toEqual(shown);
+    expect(report).toMatchObject({ asExpected: 1, different: 2, notJudged: 1 });
+  });
+});
+
+describe("failing targets", () => {
+  const twoFixtures = async () => [
+    await fixture("judged", { status: 200 }),
+    await fixture("recorded"),
+  ];
+  const resultsAndErrors = ({ results }: { results: readonly ReplayResult[] }) =>
+    results.map(({ result, error }) => [result, error]);
+
+  it("a target that throws gives a result with its error", async () => {
+    const error = "the request failed: the handler is broken";
+    const target = () => {
+      throw new Error("the handler is broken");
+    };
+    expect(resultsAndErrors(await replayFixtures(target, await twoFixtures()))).toEqual([
+      ["different", error],
+      ["not_judged", error],
+    ]);
+  });
+
+  it.each([
+    ["the first of several", new AggregateError([new Error("::1 refused"), new Error("another")])],
+    ["no reason", new AggregateError([])],
+    ["no error", "a text"],
+  ])(
+    "a target that rejects with %s gives a result with an error message",
+    async (what, thrown: unknown) => {
+      const target = () => Promise.reject<Response>(thrown);
+      const [result] = (await replayFixtures(target, await twoFixtures())).results;
+      const reason = what === "the first of several" ? "::1 refused" : "no reason is given";
+      expect(result?.error).toBe(`the request failed: ${reason}`);
+    },
+  );
+
+  it("a target that never answers gives a result with a time-out", async () => {
+    const target = () => new Promise<Response>(() => undefined);
+    const report = await replayFixtures(target, await twoFixtures(), { timeoutMs: 20 });
+    expect(resultsAndErrors(report)).toEqual([
+      ["different", "no answer within 20 ms"],
+      ["not_judged", "no answer within 20 ms"],
+    ]);
+  });
+
+  it("a target that refuses the connection gives a result with its error", async () => {
+    const port = String(await freePort());
+    const report = await replayFixtures(`http://127.0.0.1:${port}/`, await twoFixtures());
+    for (const { error, status } of report.results) {
+      expect(error).toContain("ECONNREFUSED");
+      expect(status).toBeUndefined();
+    }
+    expect(report).toMatchObject({ different: 1, notJudged: 1 });
+  });
+
+  it("a fixture that HTTP cannot send gives a result too", async () => {
+    const [whole] = await twoFixtures();
+    if (whole === undefined) throw new Error("there is no fixture");
+    const broken = { ...whole, headers: { ...whole.headers, "X-Odd": "a\nb" } };
+    const report = await replayFixtures(answering(200, ""), [broken, whole]);
+    expect(report.results.map(({ result }) => result)).toEqual(["different", "as_expected"]);
+  });
+});
+
+describe("errors", () => {
+  const target = alarmReceiver(() => undefined);
+
+  it.each<[string, object]>([
+    ["a misspelt option", { resing: true }],
+    ["resign without a secret", { resign: true }],
+    ["resign with a secret that cannot be one", { resign: true, secret: " " }],
+    ["fixtures whose secret cannot be one", { resign: true, secret: "s", fixtureSecret: "" }],
+    ["fresh ids without resign", { secret: TEST_SECRET, freshIds: true }],
+    ["a clock that is not a function", { resign: true, secret: "s", now: 0 }],
+    ["an onResult that is not a function", { onResult: [] }],
+    ["a time-out of 0", { timeoutMs: 0 }],
+  ])("replayFixtures rejects for %s", async (_, options) => {
+    await expect(replayFixtures(target, [], options)).rejects.toThrow(ConfigurationError);
+  });
+
+  it("replayFixtures rejects for a target that is not a URL", async () => {
+    await expect(replayFixtures("localhost:3000", [])).rejects.toThrow(ConfigurationError);
+  });
+
+  it.each<(error: Error) => ReplayOptions>([
+    (error) => ({ beforeEach: () => Promise.reject(error) }),
+    (error) => ({
+      onResult: () => {
+        throw error;
+      },
+    }),
+  ])("replayFixtures rejects with the error of the test's own callback (%#)", async (optionsOf) => {
+    const error = new Error("the test is broken");
+    const one = [await fixture("a")];
+    await expect(replayFixtures(target, one, optionsOf(error))).rejects.toBe(error);
+  });
+});
+
+const secret = "whsec_of_another_endpoint";
+const idFor = (id: string) => id;
+const resigning = (nowMs: number) => ({
+  secret,
+  fixtureSecret: TEST_SECRET,
+  now: () => nowMs,
+  idFor,
+});
+
+const agesMs = fc.integer({ min: -1_000_000, max: 1_000_000 });
+const times = fc.integer({ min: 2_000_000, max: 4_000_000_000_000 });
+
+describe("resigning", () => {
+  it("a resigned fixture has a valid signature of the new secret and its old age to the second", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array(), agesMs, times, async (body, ageMs, nowMs) => {
+        const one = await fixture("a", undefined, body, ageMs);
+        const headers = await resignedHeaders(one, resigning(nowMs));
+        expect(await verifySignature({ secret, headers, body })).toBe(true);
+        const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
+        expect(Math.abs(newAgeMs - ageMs)).toBeLessThan(1000);
+        // Rounded towards now, and not beyond it.
+        expect(Math.abs(newAgeMs)).toBeLessThanOrEqual(Math.max(Math.abs(ageMs), 999));
+        if (ageMs >= 0) expect(newAgeMs).toBeGreaterThanOrEqual(0);
+        else expect(newAgeMs).toBeLessThanOrEqual(999);
+        expect({ ...headers, "X-Webhook-Timestamp": "", "X-Webhook-Signature": "" }).toEqual({
+          ...one.headers,
+          "X-Webhook-Timestamp": "",
+          "X-Webhook-Signature": "",
+        });
+      }),
+    );
+  });
+
+  it.each([
+    [300_000, true],
+    [301_000, false],
+    [-300_000, true],
+    [-301_000, false],
+  ])(
+    "a resigned fixture with an age of %s ms is fresh: %s, at any fraction of a second",
+    async (ageMs, isFresh) => {
+      const one = await fixture("a", undefined, Uint8Array.of(1), ageMs);
+      for (const ms of [0, 1, 999]) {
+        const nowMs = 1_790_000_000_000 + ms;
+        const headers = await resignedHeaders(one, resigning(nowMs));
+        const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
+        expect(Math.abs(newAgeMs) <= 300_000).toBe(isFresh);
+      }
+    },
+  );
+
+  it("a resigned fixture keeps its header names, their order and the case of the hexadecimal digits", async () => {
+    const body = Uint8Array.of(1, 2, 3);
+    const one = await fixture("a", undefined, body, 0);
+    const shouted = Object.fromEntries(
+      Object.entries(one.headers).map(([name, value]) => [
+        name.toUpperCase(),
+        name === "X-Webhook-Signature" ? `v1=${String(value).slice(3).toUpperCase()}` : value,
+      ]),
+    );
+    const headers = await resignedHeaders({ ...one, headers: shouted }, resigning(SENT_MS));
+    expect(Object.keys(headers)).toEqual(Object.keys(shouted));
+    expect(headers["X-WEBHOOK-SIGNATURE"]).toMatch(/^v1=[0-9A-F]{64}$/);
+    expect(await verifySignature({ secret, headers, body })).toBe(true);
+  });
+
+  it("a resigned fixture has a valid timestamp, however far from now it was signed", async () => {
+    const body = Uint8Array.of(1);
+    for (const [ageMs, expected] of [
+      [8e15, "0"],
+      [-8e15, "999999999999"],
+    ] as const) {
+      const one = await fixture("a", undefined, body, ageMs);
+      const headers = await resignedHeaders(one, resigning(SENT_MS));
+      expect(headers["X-Webhook-Timestamp"]).toBe(expected);
+      expect(await verifySignature({ secret, headers, body })).toBe(true);
+    }
+  });
+
+  it("a resigned fixture has the id that idFor returns", async () => {
+    const one = await fixture("a", undefined, Uint8Array.of(1), 0);
+    const again = { ...resigning(SENT_MS), idFor: (id: string) => `again-${id}` };
+    const headers = await resignedHeaders(one, again);
+    expect(headers["X-Webhook-Id"]).toBe(`again-${String(one.headers["X-Webhook-Id"])}`);
+    expect(await verifySignature({ secret, headers, body: one.body })).toBe(true);
+  });
+});
+
+describe("fixtures without a valid signature", () => {
+  const refused = ["malformed", "unsigned", "signature_mismatch"];
+
+  it.each(fixtures.filter(({ expect: { outcome = "" } = {} }) => refused.includes(outcome)))(
+    "a fixture without a valid signature is sent unchanged: $name",
+    async (one) => {
+      expect(await resignedHeaders(one, resigning(SENT_MS))).toEqual(one.headers);
+    },
+  );
+
+  it("a fixture that does not match fixtureSecret is sent unchanged", async () => {
+    const one = await fixture("a", undefined, Uint8Array.of(1), 0);
+    const named = { ...resigning(SENT_MS), fixtureSecret: "whsec_test_another_secret" };
+    expect(await resignedHeaders(one, named)).toEqual(one.headers);
   });
 });

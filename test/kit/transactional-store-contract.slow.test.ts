@@ -4,44 +4,10 @@ import type { ContractCase } from "../../kit/store-contract/contract-case.js";
 import { transactionalStoreContract } from "../../kit/store-contract/transactional-store-contract.js";
 import {
   naiveTransactions,
+  TRANSACTION_MISTAKES,
   type TransactionMistake,
   type TransactionVariant,
 } from "../support/testing/naive-transactions.js";
-
-/** Each mistake, with a case that must convict it. */
-const MISTAKES: Readonly<Record<TransactionMistake, string>> = {
-  "commits the key before the work": "rollback",
-  "commits the writes before the end of the work": "rollback",
-  "commits the writes of work that fails": "rollback",
-  "remembers an id whose work failed": "rollback",
-  "forgets committed ids": "commit",
-  "forgets to commit the writes": "commit",
-  "remembers only ids whose work wrote": "commit-nothing",
-  "runs two at once": "race",
-  "runs two clients at once": "race",
-  "answers completed for what is in flight": "open",
-  "says nothing of when to try again": "open-own",
-  "never answers for what is in flight": "open",
-  "answers processed for work that failed": "rollback",
-  "wraps the error of the work": "rollback-error",
-  "does not wait for the work": "commit",
-  "keeps the lock after a failure": "open-fails",
-  "uses up a connection at each failure": "rollback-again",
-  "has one transaction for all deliveries": "apart",
-  "calls a run after a rollback a takeover": "no-takeover",
-  "runs the work of a completed id": "commit",
-  "rejects for a completed id": "commit",
-  "ends a retention too early": "retention",
-  "keeps an id forever": "retention",
-  "overflows on a long retention": "retention-long",
-  "caps a retention at 30 days": "retention-days",
-  "takes milliseconds of retention for seconds": "retention",
-  "forgets ids beyond a thousand": "keys-many",
-  "cuts ids at 36 characters": "keys-late",
-  "cuts ids at 127 characters": "keys-late",
-  "mixes up letter case": "keys-apart",
-  "has clients that do not share their ids": "commit",
-};
 
 function contractOf(change?: TransactionMistake | TransactionVariant): readonly ContractCase[] {
   return transactionalStoreContract(() => {
@@ -74,7 +40,7 @@ describe("wrong transactional stores", () => {
     return ids;
   };
 
-  it.concurrent.each(Object.entries(MISTAKES))(
+  it.concurrent.each(Object.entries(TRANSACTION_MISTAKES))(
     "a transactional store that %s fails the case %s",
     async (mistake, convictedBy) => {
       expect(await convictionsOf(mistake)).toContain(convictedBy);
@@ -82,7 +48,7 @@ describe("wrong transactional stores", () => {
   );
 
   it("every case of the transactional contract convicts a wrong store", async () => {
-    const all = await Promise.all(Object.keys(MISTAKES).map(convictionsOf));
+    const all = await Promise.all(Object.keys(TRANSACTION_MISTAKES).map(convictionsOf));
     const convicting = new Set(all.flat());
     const ids = contractOf().map(({ id }) => id);
     expect(ids.filter((id) => !convicting.has(id))).toEqual([]);

@@ -4,10 +4,15 @@ import { startTcpProxy, type TcpProxy } from "../../faults/harness/tcp-proxy.js"
 import { openRedis } from "../../faults/receivers/redis-client.js";
 import { type RedisServer, startRedisServer } from "../../support/redis/redis-server.js";
 import { type Prometheus, startPrometheus } from "../prometheus.js";
-import { SHORTENED, shortenedRules, windowSecondsOf } from "../rules.js";
-import { type FailureId, SILENT_FAILURES, type SilentFailure } from "../silent-failures.js";
-import { type DemoApp, startDemoApp } from "./demo-app.js";
-import { type InboxApp, startInboxApp } from "./inbox-app.js";
+import {
+  type FailureId,
+  SHORTENED,
+  shortenedRules,
+  SILENT_FAILURES,
+  type SilentFailure,
+  windowSecondsOf,
+} from "../rules.js";
+import { type DemoApp, type InboxApp, startDemoApp, startInboxApp } from "./apps.js";
 import { startTraffic, type Traffic } from "./traffic.js";
 
 /** The real parts that a failure can be planted in. */
@@ -28,8 +33,8 @@ type Cure = () => void | Promise<void>;
 const PLANTS: Readonly<Record<FailureId, Plant>> = {
   "wrong-secret": deployed({ secret: "whsec_of_another_webhook_01" }),
   "clock-off": deployed({ clockOffMs: -10 * 60_000 }),
-  "no-deliveries": sending({ isSilent: true }),
-  "no-secret-registered": sending({ isUnsigned: true }),
+  "no-deliveries": changed(sendingOf, { isSilent: true }),
+  "no-secret-registered": changed(sendingOf, { isUnsigned: true }),
   "parser-in-front": deployed({ parsesBodies: true }),
   "store-down": async ({ redis }) => {
     await redis.kill();
@@ -47,25 +52,20 @@ const PLANTS: Readonly<Record<FailureId, Plant>> = {
       work.delayMs = 0;
     };
   },
-  "event-type-fails": ({ app: { work } }) => {
-    work.failsFor = "DATA_REAPPEARED";
-    return () => {
-      work.failsFor = undefined;
-    };
-  },
+  "event-type-fails": changed(({ app }) => app.work, { failsFor: "DATA_REAPPEARED" }),
   "dead-jobs": ({ inboxApp }) => {
     inboxApp.setFailing(true);
     return () => inboxApp.setFailing(false);
   },
-  "hang-ups": ({ app: { work }, traffic }) => {
+  "hang-ups": ({ app: { work }, traffic: { sending } }) => {
     work.delayMs = 500;
-    traffic.sending.hangsUpAfterMs = 100;
+    sending.hangsUpAfterMs = 100;
     return () => {
       work.delayMs = 0;
-      traffic.sending.hangsUpAfterMs = undefined;
+      sending.hangsUpAfterMs = undefined;
     };
   },
-  "unknown-types": sending({ sendsUnknownTypes: true }),
+  "unknown-types": changed(sendingOf, { sendsUnknownTypes: true }),
 };
 
 /** From 0 to 14 seconds, two more each second. The time-out is 20 seconds. */
@@ -84,13 +84,20 @@ function deployed(deployment: Parameters<DemoApp["deploy"]>[0]): Plant {
   };
 }
 
-function sending(change: Partial<Traffic["sending"]>): Plant {
-  return ({ traffic: { sending: current } }) => {
-    const before = { ...current };
-    Object.assign(current, change);
-    return () => {
-      Object.assign(current, before);
-    };
+function sendingOf({ traffic }: Scene): Traffic["sending"] {
+  return traffic.sending;
+}
+
+/** Changes members of a part, which the cure sets back. */
+function changed<Part extends object>(
+  partOf: (scene: Scene) => Part,
+  change: Partial<Part>,
+): Plant {
+  return (scene) => {
+    const part = partOf(scene);
+    const before = { ...part };
+    Object.assign(part, change);
+    return () => void Object.assign(part, before);
   };
 }
 

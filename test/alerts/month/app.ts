@@ -1,5 +1,10 @@
 import type { VirtualClock } from "../../../kit/twin/virtual-clock.js";
-import { TEST_SECRET } from "../../../kit/index.js";
+import {
+  createGatewayTwin,
+  sampleAlarm,
+  sampleOnlineDataEvent,
+  TEST_SECRET,
+} from "../../../kit/index.js";
 import type { WebhookRequest } from "../../../src/delivery/request.js";
 import {
   attemptReader,
@@ -11,7 +16,6 @@ import { createWebhookReceiver, memoryStore, metricsText, RetryLater } from "../
 import type { DeliveryStore, WebhookReceiver, WebhookResponse } from "../../../src/index.js";
 import type { Recording } from "../recording.js";
 import { RULES } from "../rules.js";
-import { GatewayWebhook } from "./gateway-webhook.js";
 
 /** What is wrong with a deployment. */
 export interface Deployment {
@@ -130,6 +134,89 @@ export class App {
     const found = webhooks.find((webhook) => webhook.id === id);
     const data = found?.attempts ?? webhooks.map((webhook) => webhook.record());
     return Promise.resolve(Response.json({ data }));
+  }
+}
+
+interface WebhookOptions {
+  readonly id: string;
+  readonly type: "new_alarm" | "delete_my_data_event";
+  readonly url: string;
+  readonly receive: WebhookReceiver["receive"];
+  readonly clock: VirtualClock;
+}
+
+interface Attempt {
+  readonly deliveryId: string;
+  readonly status: number | undefined;
+  readonly at: Date;
+}
+
+/** The gateway keeps as much of the history. */
+const KEPT_MS = 3 * DAY_MS;
+
+/** A webhook as the gateway knows it, and its sender with the gateway's retries. */
+export class GatewayWebhook {
+  readonly #options: WebhookOptions;
+  readonly #twin: ReturnType<typeof createGatewayTwin>;
+  #attempts: Attempt[] = [];
+  isActive = true;
+  isSending = true;
+  url: string;
+  /** The type of the events that it sends, if it is a new one. */
+  eventType: string | undefined;
+
+  constructor(options: WebhookOptions) {
+    this.#options = options;
+    this.url = options.url;
+    const { receive, clock, id, url } = options;
+    this.#twin = createGatewayTwin({
+      target: { receive },
+      secret: TEST_SECRET,
+      clock,
+      seed: Number(id) + url.length,
+      onAttempt: ({ id: deliveryId, status, at }) =>
+        this.#attempts.push({ deliveryId, status, at }),
+    });
+  }
+
+  get id(): string {
+    return this.#options.id;
+  }
+
+  /** The stored attempts. */
+  get attempts(): readonly Attempt[] {
+    const from = this.#options.clock.now() - KEPT_MS;
+    this.#attempts = this.#attempts.filter(({ at }) => at.getTime() >= from);
+    return this.#attempts;
+  }
+
+  /** Sends one record. `times`: how often the gateway sends it. */
+  send(seed: number, times = 1): void {
+    if (!this.isSending || !this.isActive || this.url !== this.#options.url) return;
+    const { type, clock } = this.#options;
+    const created_at = new Date(clock.now()).toISOString();
+    const eventType = seed % 2 === 0 ? "DATA_DELETED" : "DATA_REAPPEARED";
+    const event = sampleOnlineDataEvent(eventType, {}, { seed });
+    const sent =
+      type === "new_alarm"
+        ? { alarm: { ...sampleAlarm({}, { seed }), created_at } }
+        : { event: { ...event, type: this.eventType ?? event.type } };
+    void this.#twin.deliver(sent, { times });
+  }
+
+  /** The record that the gateway's list shows. */
+  record(): object {
+    const { id, type } = this.#options;
+    return {
+      id,
+      type,
+      title: type,
+      url: this.url,
+      has_secret: true,
+      is_active: this.isActive,
+      skip_ssl_verification: false,
+      enable_requests_history: true,
+    };
   }
 }
 

@@ -1,9 +1,8 @@
 import { UnreadableBody, type WebhookRequest } from "../../../src/delivery/request.js";
-import { memoryStore, type DeliveryStore } from "../../../src/index.js";
+import { memoryStore, type DeliveryStore, type WebhookResponse } from "../../../src/index.js";
 import type { VirtualClock } from "../../../kit/index.js";
 import { throwing } from "../../support/faults.js";
-import type { App, Deployment } from "./app.js";
-import type { GatewayWebhook } from "./gateway-webhook.js";
+import type { App, Deployment, GatewayWebhook } from "./app.js";
 
 type Clock = VirtualClock;
 
@@ -79,170 +78,136 @@ const slowStore =
     complete: async (...args) => clock.sleep(1_500).then(() => store.complete(...args)),
   });
 
-const own = (status: number): Plant["plant"] =>
-  behind(() =>
-    Promise.resolve({ status, headers: {}, body: "<html>", outcome: "handled" } as never),
-  );
+/** An answer of a proxy. */
+const answerOf = (status: number, body: string) =>
+  ({ status, headers: {}, body, outcome: "handled" }) as WebhookResponse;
 
 let requests = 0;
 
+/** A failure, and the alert that must fire, without its `GatewayWebhook`. */
+const failure = (
+  title: string,
+  alert: string,
+  plant: Plant["plant"],
+  more: Pick<Plant, "from" | "hours" | "eachMinute"> = {},
+): Plant => ({ title, alert: `GatewayWebhook${alert}`, plant, ...more });
+
 /** One failure a day for the app with two replicas, from a Monday on. */
 const OF_RECEIVER: readonly Plant[] = [
-  {
-    title: "a wrong secret after a deploy in the evening, until the morning",
-    alert: "GatewayWebhookNotAuthentic",
-    from: 18,
-    hours: 14,
-    plant: deployed({ secret: OLD_SECRET }),
-  },
-  {
-    title: "one of two replicas has an old secret",
-    alert: "GatewayWebhookNotAuthentic",
-    plant: deployed({ secret: OLD_SECRET }, 1),
-  },
-  {
-    title: "a proxy drops X-Webhook-Timestamp",
-    alert: "GatewayWebhookNotAuthentic",
-    plant: withHeader("x-webhook-timestamp"),
-  },
-  {
-    title: "the clock of one replica is ten minutes off",
-    alert: "GatewayWebhookClockOff",
-    plant: deployed({ clockOffMs: 600_000 }, 1),
-  },
-  {
-    title: "a body parser in front",
-    alert: "GatewayWebhookBodyConsumed",
-    plant: changing(() => ({ body: new UnreadableBody("body_consumed", 0) })),
-  },
-  { title: "one of two replicas is down", alert: "GatewayWebhookReplicaDown", plant: down },
-  {
-    title: "a webhook is switched off at the gateway",
-    alert: "GatewayWebhookCheckFailed check",
-    plant: (app, clock) => {
-      const cures = [ofAlarms, ofEvents].map((of) => of({ isActive: false })(app, clock));
-      return () => {
-        for (const cure of cures) cure();
-      };
-    },
-  },
-  {
-    title: "the store is down",
-    alert: "GatewayWebhookStoreFailing",
-    plant: deployed({ store: (store) => ({ ...store, claim: failing }) }),
-  },
-  {
-    title: "the store takes 1.5 s",
-    alert: "GatewayWebhookStoreFailing",
-    plant: (app, clock) => deployed({ store: slowStore(clock) })(app, clock),
-  },
-  {
-    title: "handlers take 12 s",
-    alert: "GatewayWebhookHandlerSlow",
-    plant: working({ takesMs: 12_000 }),
-  },
-  {
-    title: "the handler fails for one event type",
-    alert: "GatewayWebhookHandlerFailing",
-    plant: working({ fails: (type) => type === "DATA_REAPPEARED" }),
-  },
-  {
-    title: "a proxy loses each fifth answer",
-    alert: "GatewayWebhookAnswerLost",
-    plant: behind(async (request, pass) => {
+  failure(
+    "a wrong secret after a deploy in the evening, until the morning",
+    "NotAuthentic",
+    deployed({ secret: OLD_SECRET }),
+    { from: 18, hours: 14 },
+  ),
+  failure(
+    "one of two replicas has an old secret",
+    "NotAuthentic",
+    deployed({ secret: OLD_SECRET }, 1),
+  ),
+  failure("a proxy drops X-Webhook-Timestamp", "NotAuthentic", withHeader("x-webhook-timestamp")),
+  failure(
+    "the clock of one replica is ten minutes off",
+    "ClockOff",
+    deployed({ clockOffMs: 600_000 }, 1),
+  ),
+  failure(
+    "a body parser in front",
+    "BodyConsumed",
+    changing(() => ({ body: new UnreadableBody("body_consumed", 0) })),
+  ),
+  failure("one of two replicas is down", "ReplicaDown", down),
+  failure("a webhook is switched off at the gateway", "CheckFailed check", (app, clock) => {
+    const cures = [ofAlarms, ofEvents].map((of) => of({ isActive: false })(app, clock));
+    return () => cures.forEach((cure) => cure());
+  }),
+  failure(
+    "the store is down",
+    "StoreFailing",
+    deployed({ store: (store) => ({ ...store, claim: failing }) }),
+  ),
+  failure("the store takes 1.5 s", "StoreFailing", (app, clock) =>
+    deployed({ store: slowStore(clock) })(app, clock),
+  ),
+  failure("handlers take 12 s", "HandlerSlow", working({ takesMs: 12_000 })),
+  failure(
+    "the handler fails for one event type",
+    "HandlerFailing",
+    working({ fails: (type) => type === "DATA_REAPPEARED" }),
+  ),
+  failure(
+    "a proxy loses each fifth answer",
+    "AnswerLost",
+    behind(async (request, pass) => {
       const answer = await pass(request);
       if (requests++ % 5 === 0) throw new Error("connection reset");
       return answer;
     }),
-  },
-  {
-    title: "a replica restarts each ten minutes",
-    alert: "GatewayWebhookReplicaDown",
-    plant: () => () => undefined,
+  ),
+  failure("a replica restarts each ten minutes", "ReplicaDown", () => () => undefined, {
     eachMinute: ({ replicas: [first] }, minute) => {
       if (minute % 10 === 0) first?.deploy({});
     },
-  },
-  {
-    title: "a proxy answers each third delivery 200 itself",
-    alert: "GatewayWebhookCheckFailed",
-    plant: behind((request, pass) =>
+  }),
+  failure(
+    "a proxy answers each third delivery 200 itself",
+    "CheckFailed",
+    behind((request, pass) =>
       requests++ % 3 === 0 && request.method !== "GET"
-        ? Promise.resolve({ status: 200, headers: {}, body: "ok", outcome: "handled" } as never)
+        ? Promise.resolve(answerOf(200, "ok"))
         : pass(request),
     ),
-  },
+  ),
 ];
 
 /** And one for the app with one replica. */
 const OF_SECOND: readonly Plant[] = [
-  {
-    title: "a proxy drops X-Webhook-Signature",
-    alert: "GatewayWebhookNotAuthentic",
-    plant: withHeader("x-webhook-signature"),
-  },
-  {
-    title: "the app is gone while another one lives",
-    alert: "GatewayWebhookSilent",
-    plant: down,
-  },
-  {
-    title: "one type vanishes",
-    alert: "GatewayWebhookSilent",
-    hours: 14,
-    plant: ofEvents({ isSending: false }),
-  },
-  {
-    title: "a proxy sets X-Webhook-Type",
-    alert: "GatewayWebhookPartlyRefused",
-    plant: withHeader("x-webhook-type", "webhook"),
-  },
-  {
-    title: "deliveries are larger than maxBodyBytes",
-    alert: "GatewayWebhookPartlyRefused",
-    plant: deployed({ maxBodyBytes: 200 }),
-  },
-  { title: "the route is gone: 404", alert: "GatewayWebhookCheckFailed check", plant: own(404) },
-  {
-    title: "the URL of a webhook is changed at the gateway",
-    alert: "GatewayWebhookCheckFailed check",
-    plant: ofAlarms({ url: "https://old.example/webhooks" }),
-  },
-  {
-    title: "the secret function is down",
-    alert: "GatewayWebhookStoreFailing",
-    plant: deployed({ secret: throwing(new Error("vault")) }),
-  },
-  {
-    title: "senders hang up",
-    alert: "GatewayWebhookAnswerLost",
-    plant: changing(() => ({ isDisconnected: () => requests++ % 3 === 0 })),
-  },
-  {
-    title: "nothing arrives: a firewall",
-    alert: "GatewayWebhookSilent",
-    plant: behind(() => Promise.reject(new Error("timed out"))),
-  },
-  {
-    title: "handlers ask for each delivery again",
-    alert: "GatewayWebhookHandlerFailing",
-    plant: working({ asksAgain: true }),
-  },
-  {
-    title: "the gateway has a new event type",
-    alert: "GatewayWebhookUnknownType",
-    plant: ofEvents({ eventType: "SITE_VANISHED" }),
-  },
-  {
-    title: "the store is too small for its ids",
-    alert: "GatewayWebhookStoreForgets",
-    plant: deployed({ store: () => memoryStore({ maxEntries: 3 }) }),
-  },
-  {
-    title: "handlers swallow their errors",
-    alert: "GatewayWebhookCheckFailed reconcile",
-    plant: working({ swallows: true }),
-  },
+  failure("a proxy drops X-Webhook-Signature", "NotAuthentic", withHeader("x-webhook-signature")),
+  failure("the app is gone while another one lives", "Silent", down),
+  failure("one type vanishes", "Silent", ofEvents({ isSending: false }), { hours: 14 }),
+  failure("a proxy sets X-Webhook-Type", "PartlyRefused", withHeader("x-webhook-type", "webhook")),
+  failure(
+    "deliveries are larger than maxBodyBytes",
+    "PartlyRefused",
+    deployed({ maxBodyBytes: 200 }),
+  ),
+  failure(
+    "the route is gone: 404",
+    "CheckFailed check",
+    behind(() => Promise.resolve(answerOf(404, "<html>"))),
+  ),
+  failure(
+    "the URL of a webhook is changed at the gateway",
+    "CheckFailed check",
+    ofAlarms({ url: "https://old.example/webhooks" }),
+  ),
+  failure(
+    "the secret function is down",
+    "StoreFailing",
+    deployed({ secret: throwing(new Error("vault")) }),
+  ),
+  failure(
+    "senders hang up",
+    "AnswerLost",
+    changing(() => ({ isDisconnected: () => requests++ % 3 === 0 })),
+  ),
+  failure(
+    "nothing arrives: a firewall",
+    "Silent",
+    behind(() => Promise.reject(new Error("timed out"))),
+  ),
+  failure("handlers ask for each delivery again", "HandlerFailing", working({ asksAgain: true })),
+  failure(
+    "the gateway has a new event type",
+    "UnknownType",
+    ofEvents({ eventType: "SITE_VANISHED" }),
+  ),
+  failure(
+    "the store is too small for its ids",
+    "StoreForgets",
+    deployed({ store: () => memoryStore({ maxEntries: 3 }) }),
+  ),
+  failure("handlers swallow their errors", "CheckFailed reconcile", working({ swallows: true })),
 ];
 
 export const PLANTS = { receiver: OF_RECEIVER, second: OF_SECOND } as const;

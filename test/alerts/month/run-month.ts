@@ -1,8 +1,7 @@
 import { createVirtualClock } from "../../../kit/index.js";
 import { createRandom } from "../../../kit/random.js";
-import { DAY, HOUR } from "../calm-traffic.js";
-import { firedIn } from "../promtool.js";
-import { Recording } from "../recording.js";
+import { firedIn } from "../prometheus.js";
+import { DAY, HOUR, Recording } from "../recording.js";
 import { App } from "./app.js";
 import { PLANTS, type Plant } from "./plants.js";
 

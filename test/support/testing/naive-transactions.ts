@@ -2,39 +2,42 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { TransactionalStore } from "../../../src/index.js";
 import type { TransactionalStoreUnderTest } from "../../../kit/store-contract/contract-case.js";
 
-/** What a naive transactional store can be made to do wrong. */
-export type TransactionMistake =
-  | "commits the key before the work"
-  | "commits the writes before the end of the work"
-  | "commits the writes of work that fails"
-  | "remembers an id whose work failed"
-  | "forgets committed ids"
-  | "forgets to commit the writes"
-  | "remembers only ids whose work wrote"
-  | "runs two at once"
-  | "runs two clients at once"
-  | "answers completed for what is in flight"
-  | "says nothing of when to try again"
-  | "never answers for what is in flight"
-  | "answers processed for work that failed"
-  | "wraps the error of the work"
-  | "does not wait for the work"
-  | "keeps the lock after a failure"
-  | "uses up a connection at each failure"
-  | "has one transaction for all deliveries"
-  | "calls a run after a rollback a takeover"
-  | "runs the work of a completed id"
-  | "rejects for a completed id"
-  | "ends a retention too early"
-  | "keeps an id forever"
-  | "overflows on a long retention"
-  | "caps a retention at 30 days"
-  | "takes milliseconds of retention for seconds"
-  | "forgets ids beyond a thousand"
-  | "cuts ids at 36 characters"
-  | "cuts ids at 127 characters"
-  | "mixes up letter case"
-  | "has clients that do not share their ids";
+/** What a naive transactional store can be made to do wrong, with a case that must convict it. */
+export const TRANSACTION_MISTAKES = {
+  "commits the key before the work": "rollback",
+  "commits the writes before the end of the work": "rollback",
+  "commits the writes of work that fails": "rollback",
+  "remembers an id whose work failed": "rollback",
+  "forgets committed ids": "commit",
+  "forgets to commit the writes": "commit",
+  "remembers only ids whose work wrote": "commit-nothing",
+  "runs two at once": "race",
+  "runs two clients at once": "race",
+  "answers completed for what is in flight": "open",
+  "says nothing of when to try again": "open-own",
+  "never answers for what is in flight": "open",
+  "answers processed for work that failed": "rollback",
+  "wraps the error of the work": "rollback-error",
+  "does not wait for the work": "commit",
+  "keeps the lock after a failure": "open-fails",
+  "uses up a connection at each failure": "rollback-again",
+  "has one transaction for all deliveries": "apart",
+  "calls a run after a rollback a takeover": "no-takeover",
+  "runs the work of a completed id": "commit",
+  "rejects for a completed id": "commit",
+  "ends a retention too early": "retention",
+  "keeps an id forever": "retention",
+  "overflows on a long retention": "retention-long",
+  "caps a retention at 30 days": "retention-days",
+  "takes milliseconds of retention for seconds": "retention",
+  "forgets ids beyond a thousand": "keys-many",
+  "cuts ids at 36 characters": "keys-late",
+  "cuts ids at 127 characters": "keys-late",
+  "mixes up letter case": "keys-apart",
+  "has clients that do not share their ids": "commit",
+} as const;
+
+export type TransactionMistake = keyof typeof TRANSACTION_MISTAKES;
 
 /** How a right store may differ. */
 export type TransactionVariant =

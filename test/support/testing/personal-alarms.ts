@@ -1,25 +1,10 @@
 import type { Random } from "../../../kit/random.js";
 import { alarm } from "../deliveries.js";
-import {
-  cardNumber,
-  cpr,
-  fodselsnummer,
-  hetu,
-  iban,
-  personnummer,
-  phone,
-} from "./synthetic-numbers.js";
 
 const FIRST_NAMES = ["Åsa", "Björn", "Zoë", "Łukasz", "Мария", "Þórdís", "José", "王小明", "Renée"];
 const LAST_NAMES = ["Österlund", "Håkonsen", "Søgaard", "Mäkelä", "O'Brien", "Nuñez", "Žižek"];
 const STREETS = ["Ringvägen", "Storgata", "Østergade", "Hämeentie", "Rue de l’Église"];
-const EVENT_TYPES = [
-  "email_hacked",
-  "ssn_hacked",
-  "iban_hacked",
-  "BureauCreditA",
-  "brand_new_kind",
-];
+const EVENT_TYPES = ["email_hacked", "ssn_hacked", "BureauCreditA", "brand_new_kind"];
 
 /** Made-up personal data of one person: every text that may be found in no fixture. */
 export function personOf(random: Random): readonly string[] {
@@ -27,23 +12,18 @@ export function personOf(random: Random): readonly string[] {
     Array.from({ length: count }, () => String(1 + random.below(8))).join("");
   const first = random.pick(FIRST_NAMES);
   const last = `${random.pick(LAST_NAMES)}-${digits(4)}`;
-  const swedish = personnummer(random);
-  const norwegian = fodselsnummer(random);
-  const danish = cpr(random);
-  const number = phone(random);
-  const nationalIds = [
-    `${swedish.century}${swedish.birth}-${swedish.end}`,
-    norwegian.birth + norwegian.end,
-    `${danish.birth}-${danish.end}`,
-    hetu(random),
-  ];
+  const day = `${11 + random.below(17)}${random.pick(["01", "05", "12"])}`;
   return [
     `${first} ${last}`,
     `${first}.${last}@exempel.se`.toLowerCase().replace("'", ""),
-    `+${number.code}${number.digits}`,
-    ...nationalIds,
-    iban(random),
-    cardNumber(random),
+    `+467${digits(8)}`,
+    // National ids of Sweden, Norway, Denmark and Finland, an IBAN, a card, an address and a password.
+    `19${digits(2)}${random.pick(["01", "05", "12"])}${11 + random.below(17)}-${digits(4)}`,
+    `${day}${digits(7)}`,
+    `${day}${digits(2)}-${digits(4)}`,
+    `${day}${digits(2)}A${digits(3)}K`,
+    `SE${digits(22)}`,
+    digits(16),
     `${random.pick(STREETS)} ${digits(3)}, ${digits(5)} Malmö 🏠`,
     `password-${digits(9)}\n"quoted"\\/`,
     digits(11),
@@ -93,13 +73,18 @@ export function personalAlarm(random: Random, person: readonly string[]): Record
   });
 }
 
+function inAscii(json: string): string {
+  return json.replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** The alarm as JSON, in one of the manners in which senders write it. */
 export function writtenAlarm(random: Random, record: Record<string, unknown>): string {
   const json = JSON.stringify({ alarm: record }, null, random.chance(3) ? 2 : 0);
   if (random.chance(3)) {
-    return json
-      .replaceAll("/", "\\/")
-      .replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    return inAscii(json.replaceAll("/", "\\/"));
   }
   return random.chance(8) ? `\uFEFF${json}` : json;
 }
@@ -107,10 +92,7 @@ export function writtenAlarm(random: Random, record: Record<string, unknown>): s
 /** The ways in which a datum may hide in a file. */
 export function disguisesOf(datum: string): readonly string[] {
   const json = JSON.stringify(datum).slice(1, -1);
-  const escaped = json.replace(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  const escaped = inAscii(json);
   const swapped = datum.replace(/\p{L}/gu, (letter) =>
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
   );
