@@ -1,12 +1,13 @@
 import type pg from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
-import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
+import { openSqlPlace } from "../../support/stores/sql-engines.js";
+import { testStore } from "../../support/stores/test-store.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 import { startedForAll } from "../../support/started-for-all.js";
 
@@ -15,8 +16,6 @@ const PROCESSED = { state: "processed" };
 const COMPLETED = { state: "completed" };
 /** Fewer than the clients, so that they share server connections. */
 const SERVER_CONNECTIONS = 4;
-/** As in the contract's test without a pooler. */
-const LEASE_MS = 600;
 
 describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () => {
   const db = databaseOf(postgresEngine);
@@ -69,25 +68,15 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     "the store keeps the DeliveryStore contract in the database %s",
     (database) => {
       let pools: [pg.Pool, pg.Pool];
-      let tables = 0;
 
       beforeAll(() => {
         pools = [bouncer().pool({ database, max: 20 }), bouncer().pool({ database, max: 20 })];
       });
 
-      const makeStore = async () => {
-        tables += 1;
-        const table = `${database}_${tables}`;
-        const [store, otherClient] = pools.map((pool) => postgresStore({ pool, table }));
-        if (store === undefined) throw new Error("there is no pool");
-        await store.migrate();
-        return { store, otherClient };
-      };
-      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS, sequences: 500 });
-      // This case keeps the processor busy for seconds, and the others would miss their deadlines.
-      const isBusy = ({ id }: { id: string }) => id === "keys-many";
-      for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
-      for (const { title, run } of cases.filter(isBusy)) it(title, run);
+      // The tables are in the database of the pools, so their rows are moved through them.
+      const makeStore = () => openSqlPlace(postgresEngine, pools, pools[0]);
+      const abilities = ["forgets", "purge", "transactions"] as const;
+      testStore(makeStore, { abilities, leaseMs: 600, sequences: 500 });
 
       it("PgBouncer runs the transactions at the isolation level of the database", async () => {
         const { rows } = await pools[0].query("SHOW transaction_isolation");
