@@ -1,7 +1,9 @@
 import pg from "pg";
 import { expect, it } from "vitest";
-import { postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { deferred } from "../../support/deferred.js";
+import { delivery } from "../../support/deliveries.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { databaseOf, mustNotRun, processWriting } from "../../support/stores/sql-engine.js";
@@ -102,4 +104,47 @@ describePostgres("the clients of postgresTransactions", () => {
     }
     expect(single.idleCount).toBe(1);
   });
+
+  it("postgresStore accepts a single client instead of a pool", async () => {
+    const address = { host: "127.0.0.1", port: db.server.port };
+    const client = new pg.Client({ ...address, user: "postgres", database: "postgres" });
+    client.on("error", () => undefined);
+    await client.connect();
+    const receiver = alarmReceiver(() => undefined, { store: postgresStore({ pool: client }) });
+    const request = await delivery({ id: "single" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "duplicate" });
+    expect(await db.effects.remembered("single")).toBe(1);
+    await client.end();
+  });
+});
+
+/** A pool of another library than pg, whose `options` may mean anything. */
+function poolWith(options: unknown): pg.Pool {
+  return Object.assign(new pg.Pool(), { options });
+}
+
+it.each([
+  [undefined, 9],
+  [20, 19],
+  [2, 1],
+  [1, 1],
+])("a PostgreSQL pool with max %s runs %i transactional deliveries at once", (max, expected) => {
+  const pool = new pg.Pool(max === undefined ? {} : { max });
+  expect(postgresTransactions({ pool }).maxConcurrentDeliveries).toBe(expected);
+});
+
+it("a PostgreSQL pool whose max cannot be read leaves the receiver its own default", () => {
+  for (const options of [
+    undefined,
+    {},
+    { max: undefined },
+    { max: "20" },
+    { max: 0 },
+    { max: NaN },
+  ]) {
+    expect(postgresTransactions({ pool: poolWith(options) })).not.toHaveProperty(
+      "maxConcurrentDeliveries",
+    );
+  }
 });

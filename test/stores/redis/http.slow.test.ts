@@ -2,9 +2,6 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { ConfigurationError, type DeliveryStore } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
-import { alarmReceiver } from "../../support/alarm-receiver.js";
-import { deferred } from "../../support/deferred.js";
-import { delivery } from "../../support/deliveries.js";
 import { type RedisHttpFront, startRedisHttpFront } from "../../support/redis/http-front.js";
 import { openUpstash, type UpstashClient } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
@@ -117,22 +114,6 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     await Promise.all(keys.map(async (key) => store.claim(key, "a", TIMES)));
     expect(front.requests.length - before).toBe(1);
     expect(front.requests.at(-1)?.path).toBe("/pipeline");
-  });
-
-  it("a receiver answers 503 in time while the server hangs, and releases the late claim", async () => {
-    const runs: string[] = [];
-    const receiver = alarmReceiver(({ id }) => runs.push(id), { store, dependencyTimeoutMs: 300 });
-    const { promise, resolve } = deferred();
-    front.faultOf = () => ({ hold: promise });
-    const request = await delivery({ id: "during" });
-    expect(await receiver.receive(request)).toMatchObject({
-      status: 503,
-      outcome: "store_unavailable",
-    });
-    front.faultOf = () => undefined;
-    resolve();
-    await expect.poll(async () => (await receiver.receive(request)).outcome).toBe("handled");
-    expect(runs).toEqual(["during"]);
   });
 
   it("the store warns over HTTP too if the server can evict handled ids", async () => {

@@ -83,35 +83,6 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       expect((await admin.keys("*")).sort()).toEqual(kept);
     });
 
-    it("with Redis at maxmemory the running alarm is handled once and a new one is answered 503", async () => {
-      const reports: OutcomeReport[] = [];
-      const runs: string[] = [];
-      const receiver = alarmReceiver(
-        async ({ id }) => {
-          runs.push(id);
-          await fill();
-        },
-        { store, onOutcome: (report) => reports.push(report) },
-      );
-      const [first, second] = await Promise.all([
-        delivery({ id: "first" }),
-        delivery({ id: "second" }),
-      ]);
-      expect(await receiver.receive(first)).toMatchObject({ status: 200, outcome: "handled" });
-      expect(await receiver.receive(second)).toMatchObject({
-        status: 503,
-        outcome: "store_unavailable",
-      });
-      expect(reports.at(-1)?.error).toMatchObject({
-        message: expect.stringMatching(/^OOM /) as string,
-      });
-      const other = alarmReceiver(() => expect.fail("handled twice"), { store });
-      expect(await other.receive(first)).toMatchObject({ status: 200, outcome: "duplicate" });
-      await makeRoom();
-      expect(await receiver.receive(second)).toMatchObject({ status: 200, outcome: "handled" });
-      expect(runs).toEqual(["first", "second"]);
-    });
-
     it("Redis before 7 at maxmemory rejects a completion with its OOM error", async () => {
       await store.claim("k", "a", TIMES);
       await fill();

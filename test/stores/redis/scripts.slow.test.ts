@@ -15,6 +15,7 @@ import { startRedisCluster } from "../../support/redis/redis-cluster.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
+import { expectToWork } from "../../support/stores/store-cases.js";
 
 const SCRIPTS = { CLAIM, COMPLETE, EVICTION_POLICY, RELEASE, RENEW };
 const RETENTION_MS = 259_200_000;
@@ -104,24 +105,15 @@ describeRedis("the scripts of the Redis store", () => {
       near(await admin.pttl(KEY), 2 * RETENTION_MS);
     });
 
-    it("the longest lease and the longest retention that can be configured are accepted", async () => {
+    it("the longest lease and the longest retention that can be configured are kept for a century", async () => {
       const store = redisStore({ client: admin, keyPrefix: "" });
       const longest = { leaseMs: MAX_LEASE_MS, retentionMs: Number.MAX_SAFE_INTEGER };
-      expect(await store.claim("k", "a", longest)).toMatchObject({ state: "claimed" });
+      await store.claim("k", "a", longest);
       near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
-      expect(await store.renew("k", "a", { leaseMs: MAX_LEASE_MS })).toBe(true);
+      await store.renew("k", "a", longest);
       near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
-      const duplicate = await store.claim("k", "b", longest);
-      if (duplicate.state !== "in_flight") expect.fail(duplicate.state);
-      near(duplicate.retryAfterMs, MAX_LEASE_MS);
-      await store.complete("k", "a", { retentionMs: Number.MAX_SAFE_INTEGER });
+      await store.complete("k", "a", longest);
       near(await admin.pttl(KEY), CENTURY_MS);
-    });
-
-    it("a lease that is longer than the retention is kept until its end", async () => {
-      const store = redisStore({ client: admin, keyPrefix: "" });
-      await store.claim("k", "a", { leaseMs: 60_000, retentionMs: 1 });
-      near(await admin.pttl(KEY), 60_001);
     });
   });
 
@@ -142,28 +134,11 @@ describeRedis("the scripts of the Redis store", () => {
   });
 
   it("keys of another layout version are neither read nor changed", async () => {
-    const store = redisStore({ client: admin });
     const newer = "gateway-deliveries:2:{k}";
-    await admin.set(newer, "completed, in the words of a later release");
-    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
-    await store.complete("k", "a", TIMES);
-    // A later release that has run and was rolled back leaves its keys behind, and ours as they were.
-    await admin.del(newer);
-    expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
-    await admin.set(newer, "completed, in the words of a later release");
-    await store.claim("other", "a", TIMES);
-    await store.release("other", "a");
-    expect(await admin.get(newer)).toBe("completed, in the words of a later release");
-  });
-
-  it("two key prefixes keep their deliveries apart", async () => {
-    const [one, two] = ["one:", "two:"].map((keyPrefix) =>
-      redisStore({ client: admin, keyPrefix }),
-    );
-    await one?.claim("k", "a", TIMES);
-    await one?.complete("k", "a", { retentionMs: RETENTION_MS });
-    expect(await two?.claim("k", "b", TIMES)).toEqual({ state: "claimed", takeover: false });
-    expect((await admin.keys("*")).sort()).toEqual(["one:1:{k}", "two:1:{k}"]);
+    const value = "completed, in the words of a later release";
+    await admin.set(newer, value);
+    await expectToWork(redisStore({ client: admin }));
+    expect(await admin.get(newer)).toBe(value);
   });
 });
 

@@ -1,19 +1,16 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
 import { delivery } from "../../support/deliveries.js";
 import {
   createEffects,
   databaseOf,
-  mustNotRun,
   processLater,
+  processWriting,
   type Sql,
 } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
-const KILLED = fileURLToPath(new URL("../../support/stores/killed-handler.ts", import.meta.url));
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 
@@ -24,50 +21,6 @@ describeSql("transactions on faults", (engine) => {
     expect(await effects.of(key)).toBe(0);
     expect(await effects.remembered(key)).toBe(0);
   }
-
-  it(`a transaction of a killed process on ${engine.name} leaves neither key nor effect`, async () => {
-    const args = ["--import", "tsx", KILLED, engine.name, String(db.server.port), "killed"];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-    const [line] = (await once(child.stdout, "data")) as [Buffer];
-    expect(line.toString()).toBe("written\n");
-    const store = engine.makeTransactions(db.pool);
-    const duplicate = await store.process("killed", mustNotRun, RETENTION);
-    expect(duplicate).toMatchObject({ state: "in_flight" });
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    await expectNothingOf("killed");
-    expect(await processLater(engine, db, "killed")).toBe("processed");
-    expect(await db.effects.of("killed")).toBe(1);
-  });
-
-  it(`a transaction on a ${engine.name} server that crashes leaves neither key nor effect, and its connection is closed`, async () => {
-    const other = await engine.start();
-    try {
-      const pool = other.pool({ max: 1 });
-      const store = engine.makeTransactions(pool);
-      await store.migrate();
-      const effects = await createEffects(engine, pool);
-      const work = (tx: Sql) => effects.write(tx, "k");
-      for (const mode of ["crash", "orderly"] as const) {
-        const lost = store.process(
-          "k",
-          async (tx) => {
-            await work(tx);
-            await other.stop(mode);
-          },
-          RETENTION,
-        );
-        await expect(lost).rejects.toThrow();
-        expect(engine.openIn(pool) ?? 0).toBe(0);
-        await other.start();
-        await expectNothingOf("k", effects);
-      }
-      expect(await store.process("k", work, RETENTION)).toEqual(PROCESSED);
-      expect(await effects.of("k")).toBe(1);
-    } finally {
-      await other.close();
-    }
-  });
 
   it(`a transaction whose connection to ${engine.name} breaks rejects at once and aborts context.signal`, async () => {
     // Without a listener for its error, the client would end the process here.
@@ -139,37 +92,28 @@ describeSql("transactions on faults", (engine) => {
   });
 
   if (engine.name === "PostgreSQL") {
-    it("a transaction with a caught statement error rejects and keeps nothing", async () => {
-      const single = db.server.pool({ max: 1 });
-      const swallowed = engine.makeTransactions(single).process(
-        "aborted",
-        async (tx) => {
-          await db.effects.write(tx, "aborted");
-          await tx.query("SELECT 1 / 0").catch(() => undefined);
-        },
-        RETENTION,
-      );
-      await expect(swallowed).rejects.toThrow("rolled back at COMMIT");
-      await expectNothingOf("aborted");
-      expect(single).toHaveProperty("idleCount", 1);
-    });
-
-    it("a transaction that the server refuses to commit rejects with its error and keeps nothing", async () => {
-      await db.pool.query(
-        `CREATE TABLE parents (id int PRIMARY KEY);
-        CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`,
-      );
-      const single = db.server.pool({ max: 1 });
-      const refused = engine.makeTransactions(single).process(
+    it.each<[string, string, object, (tx: Sql) => unknown]>([
+      [
+        "whose handler catches the error of a statement",
+        "caught",
+        { message: expect.stringContaining("rolled back at COMMIT") as string },
+        (tx) => tx.query("SELECT 1 / 0").catch(() => undefined),
+      ],
+      [
+        "that the server refuses to commit",
         "refused",
+        { code: "23503" },
         async (tx) => {
-          await db.effects.write(tx, "refused");
+          await tx.query(`CREATE TABLE parents (id int PRIMARY KEY);
+            CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`);
           await tx.query("INSERT INTO children VALUES (1)");
         },
-        RETENTION,
-      );
-      await expect(refused).rejects.toHaveProperty("code", "23503");
-      await expectNothingOf("refused");
+      ],
+    ])("a transaction %s rejects and keeps nothing", async (_how, key, error, beside) => {
+      const single = db.server.pool({ max: 1 });
+      const store = engine.makeTransactions(single);
+      await expect(processWriting(store, db.effects, key, beside)).rejects.toMatchObject(error);
+      await expectNothingOf(key);
       expect(single).toHaveProperty("idleCount", 1);
     });
     return;

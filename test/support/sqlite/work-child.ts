@@ -71,7 +71,7 @@ const works: Record<string, () => Promise<void>> = {
   },
 
   /** Claims and completes 16 keys at a time until it is killed. */
-  async completeTogether() {
+  async complete() {
     const store = sqliteStore({ database: driver.open(file), waitTimeoutMs: 30_000 });
     await Promise.all(
       Array.from({ length: 16 }, (_, index) => completeKeys(store, `${owner}-${index}`)),

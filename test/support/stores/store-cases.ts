@@ -5,6 +5,7 @@ import {
 } from "../../../kit/store-contract/delivery-store-contract.js";
 import type { ContractCase, StoreUnderTest } from "../../../kit/store-contract/contract-case.js";
 import type { MaybePromise } from "../../../src/common/promises.js";
+import type { DeliveryStore } from "../../../src/stores/delivery-store.js";
 import type { TransactionalStore } from "../../../src/stores/transactional-store.js";
 import type { PurgeOptions, TableMaintenance } from "../../../src/stores/table-maintenance.js";
 
@@ -134,11 +135,7 @@ const CHECKS: readonly (readonly [title: string, needs: Ability | undefined, che
     "transactions take any text of a key as a value, never as code",
     "transactions",
     async ({ transactions }) => {
-      for (const key of AWKWARD) {
-        const work = () => Promise.resolve();
-        assert.deepEqual(await transactions.process(key, work, TIMES), { state: "processed" });
-        assert.deepEqual(await transactions.process(key, work, TIMES), { state: "completed" });
-      }
+      for (const key of AWKWARD) await expectToProcess(transactions, key);
     },
   ],
   [
@@ -202,6 +199,28 @@ export function storeCases(
     };
     return [{ title, run }];
   });
+}
+
+/** Expects that every method works, for a key that the store does not know. */
+export async function expectToWork(store: DeliveryStore, key = "k"): Promise<void> {
+  assert.deepEqual(await store.claim(key, "a", TIMES), CLAIMED);
+  assert.equal((await store.claim(key, "b", TIMES)).state, "in_flight");
+  assert.equal(await store.renew(key, "a", TIMES), true);
+  assert.equal(await store.renew(key, "b", TIMES), false);
+  await store.release(key, "a");
+  assert.deepEqual(await store.claim(key, "b", TIMES), CLAIMED);
+  await store.complete(key, "b", TIMES);
+  assert.deepEqual(await store.claim(key, "a", TIMES), { state: "completed" });
+}
+
+/** Expects that a delivery is processed once, with a key that the store does not know. */
+export async function expectToProcess(
+  transactions: TransactionalStore<unknown>,
+  key = "transaction",
+): Promise<void> {
+  const work = () => Promise.resolve();
+  assert.deepEqual(await transactions.process(key, work, TIMES), { state: "processed" });
+  assert.deepEqual(await transactions.process(key, work, TIMES), { state: "completed" });
 }
 
 export const needsDays = ({ id }: { id: string }): boolean => id.endsWith("-days");
