@@ -2,13 +2,11 @@ import type pg from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { deferred } from "../../support/deferred.js";
-import { delivery } from "../../support/deliveries.js";
 import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
 import { openSqlPlace } from "../../support/stores/sql-engines.js";
 import { testStore } from "../../support/stores/test-store.js";
-import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 import { startedForAll } from "../../support/started-for-all.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
@@ -95,30 +93,6 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
   );
 
   describe("transactions", () => {
-    it("postgresTransactions through PgBouncer commits the handler's writes and the key together, once", async () => {
-      const receivers = [bouncer().pool(), bouncer().pool()].map((pool) =>
-        transactionalReceiver(postgresTransactions({ pool }), ({ id, tx }) =>
-          db.effects.write(tx, id),
-        ),
-      );
-      const request = await delivery({ id: "many" });
-      const duplicates = Array.from({ length: 20 }, () =>
-        receivers.map(({ receive }) => receive(request)),
-      );
-      const outcomes = (await Promise.all(duplicates.flat())).map(({ outcome }) => outcome);
-      expect(outcomes.filter((outcome) => outcome === "handled")).toHaveLength(1);
-      expect(["handled", "in_flight", "duplicate"]).toEqual(
-        expect.arrayContaining([...new Set(outcomes)]),
-      );
-      for (const receiver of receivers) {
-        expect(await receiver.receive(request)).toMatchObject({
-          status: 200,
-          outcome: "duplicate",
-        });
-      }
-      expect(await db.effects.of("many")).toBe(1);
-    });
-
     it("postgresTransactions through PgBouncer answers a duplicate at once and leaves no lock on a shared connection", async () => {
       const [store, other] = [bouncer().pool(), bouncer().pool()].map((pool) =>
         postgresTransactions({ pool }),

@@ -1,6 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { MaybePromise } from "../../../src/common/promises.js";
+import { within } from "../../../src/common/timers.js";
+import type { ClaimResult } from "../../../src/index.js";
 import { EVICTION_POLICY } from "../../../src/stores/redis/eviction-check.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import {
@@ -22,6 +26,7 @@ const RETENTION_MS = 259_200_000;
 const TIMES = { leaseMs: 30_000, retentionMs: RETENTION_MS };
 const MAX_LEASE_MS = 2_147_483_647;
 const CENTURY_MS = 3_155_760_000_000;
+const LONG = { ...TIMES, leaseMs: 600_000 };
 /** The key of the delivery "k" with an empty prefix. */
 const KEY = redisKey("", "k");
 
@@ -142,17 +147,24 @@ describeRedis("the scripts of the Redis store", () => {
   });
 });
 
-describeRedis("the scripts of the Redis store on a Cluster", () => {
+/** Bounds a call as a receiver does: the clients hold a call that they can no longer send. */
+function bounded<T>(call: MaybePromise<T>): Promise<T> {
+  return within(5_500, "the store", Promise.resolve(call));
+}
+
+const stateOf = ({ state }: ClaimResult): string => state;
+
+describeRedis("the Redis store on a Cluster", () => {
+  const cluster = startedForAll(startRedisCluster);
+
   it("the Redis scripts reach every node of a Cluster and survive SCRIPT FLUSH on all of them", async () => {
-    const cluster = await startRedisCluster();
-    onTestFinished(cluster.close);
     for (const kind of CLUSTER_KINDS) {
-      const { client, close } = await kind.open(portsOf(cluster));
+      const { client, close } = await kind.open(portsOf(cluster()));
       onTestFinished(close);
       const store = redisStore({ client, keyPrefix: `${kind.name}:` });
       const ids = Array.from({ length: 60 }, () => randomUUID());
       for (const id of ids) await store.claim(id, "a", TIMES);
-      for (const { port } of cluster.nodes) {
+      for (const { port } of cluster().nodes) {
         const node = new Redis(port);
         expect(await node.dbsize(), kind.name).toBeGreaterThan(0);
         await node.script("FLUSH");
@@ -166,9 +178,7 @@ describeRedis("the scripts of the Redis store on a Cluster", () => {
   });
 
   it("all keys of one id, whatever their layout version, are on one node of a Cluster", async () => {
-    const cluster = await startRedisCluster();
-    onTestFinished(cluster.close);
-    const admin = new Redis(portsOf(cluster)[0] ?? 0);
+    const admin = new Redis(portsOf(cluster())[0] ?? 0);
     onTestFinished(() => {
       admin.disconnect();
     });
@@ -180,10 +190,8 @@ describeRedis("the scripts of the Redis store on a Cluster", () => {
   });
 
   it("a hash tag in keyPrefix puts all keys on one node of a Cluster", async () => {
-    const cluster = await startRedisCluster();
-    onTestFinished(cluster.close);
     for (const kind of CLUSTER_KINDS) {
-      const { client, close } = await kind.open(portsOf(cluster));
+      const { client, close } = await kind.open(portsOf(cluster()));
       onTestFinished(close);
       const store = redisStore({ client, keyPrefix: `{${kind.name}}:` });
       for (let index = 0; index < 60; index += 1) {
@@ -191,14 +199,46 @@ describeRedis("the scripts of the Redis store on a Cluster", () => {
       }
     }
     const sizes = new Map<string, number>();
-    for (const { port } of cluster.nodes) {
+    for (const { port } of cluster().nodes) {
       const node = new Redis(port);
-      for (const key of await node.keys("*")) {
+      for (const key of await node.keys("{*}:*")) {
         const place = `${key.split("}")[0] ?? ""} on ${port}`;
         sizes.set(place, (sizes.get(place) ?? 0) + 1);
       }
       node.disconnect();
     }
     expect([...sizes.values()]).toEqual(CLUSTER_KINDS.map(() => 60));
+  });
+
+  describe.each(CLUSTER_KINDS)("through $name", ({ open }) => {
+    it("a Redis store goes on with the remaining nodes of a Cluster, and with all once they are back", async () => {
+      const { client, close } = await open(portsOf(cluster()));
+      const store = redisStore({ client, keyPrefix: `${randomUUID()}:` });
+      const ids = Array.from({ length: 30 }, () => randomUUID());
+      const claim = (id: string, owner: string) => bounded(store.claim(id, owner, LONG));
+      const claimAll = async (owner: string) => {
+        const claims = ids.map((id) => claim(id, owner).then(stateOf, () => "failed"));
+        return new Set(await Promise.all(claims));
+      };
+      try {
+        expect(await claimAll("a")).toEqual(new Set(["claimed"]));
+        await cluster().nodes[0]?.kill();
+        expect(await claimAll("b")).toEqual(new Set(["in_flight", "failed"]));
+
+        for (const node of cluster().nodes) await node.kill();
+        const message = "the Redis client is not connected: is the server up?";
+        await expect.poll(() => claim("k", "a").catch(String)).toContain(message);
+        const startedAt = performance.now();
+        await expect(claim("k", "a")).rejects.toThrow(message);
+        // A first connection would be waited for, for 2 s.
+        expect(performance.now() - startedAt).toBeLessThan(1_500);
+
+        for (const node of cluster().nodes) await node.start();
+        while ((await claimAll("c")).has("failed")) await wait(100);
+        expect(await claimAll("d")).toEqual(new Set(["in_flight"]));
+      } finally {
+        await close();
+      }
+    });
   });
 });
