@@ -7,10 +7,10 @@ import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { startDynalite } from "../support/dynamodb/dynalite-server.js";
 import { makeTable, openSdkClient } from "../support/dynamodb/dynamodb-clients.js";
-import { startDynamodbFront } from "../support/dynamodb/dynamodb-front.js";
+import { startDynamodbFront, type DynamodbFront } from "../support/dynamodb/dynamodb-front.js";
 import { mysqlEngine } from "../support/mysql/mysql-engine.js";
 import { postgresEngine } from "../support/postgres/postgres-engine.js";
-import { startRedisHttpFront } from "../support/redis/http-front.js";
+import { startRedisHttpFront, type RedisHttpFront } from "../support/redis/http-front.js";
 import { STANDALONE_KINDS, openUpstash, portsOf } from "../support/redis/redis-clients.js";
 import { newServer } from "../support/redis/redis-describe.js";
 import type { Sql, SqlEngine } from "../support/stores/sql-engine.js";
@@ -25,6 +25,16 @@ interface Engine {
   readonly start: () => Promise<unknown>;
 }
 
+/** Holds every request until the returned function is called. */
+function hang(front: DynamodbFront | RedisHttpFront): Promise<() => void> {
+  const { promise, resolve } = deferred();
+  front.faultOf = () => ({ hold: promise });
+  return Promise.resolve(() => {
+    front.faultOf = () => undefined;
+    resolve();
+  });
+}
+
 async function startSql<Pool extends Sql>(engine: SqlEngine<Pool>): Promise<Engine> {
   const server = await engine.start();
   onTestFinished(server.close);
@@ -32,8 +42,10 @@ async function startSql<Pool extends Sql>(engine: SqlEngine<Pool>): Promise<Engi
   await engine.makeStore(pool).migrate();
   return {
     openStore: () => Promise.resolve(engine.makeStore(pool)),
-    // Its only connection is taken.
-    hang: async () => (await engine.connect(pool)).release,
+    async hang() {
+      const only = await engine.connect(pool);
+      return () => only.release();
+    },
     kill: () => server.stop("crash"),
     start: () => server.start(),
   };
@@ -53,16 +65,9 @@ async function startDynamodb(): Promise<Engine> {
       onTestFinished(() => client.destroy());
       return dynamoStore({ client });
     },
-    hang() {
-      const { promise, resolve } = deferred();
-      front.faultOf = () => ({ hold: promise });
-      return Promise.resolve(() => {
-        front.faultOf = () => undefined;
-        resolve();
-      });
-    },
-    kill: () => server.kill(),
-    start: () => server.start(),
+    hang: () => hang(front),
+    kill: server.kill,
+    start: server.start,
   };
 }
 
@@ -78,8 +83,8 @@ async function startRedis(kind: (typeof STANDALONE_KINDS)[number]): Promise<Engi
       server.pause();
       return Promise.resolve(() => server.resume());
     },
-    kill: () => server.kill(),
-    start: () => server.start(),
+    kill: server.kill,
+    start: server.start,
   };
 }
 
@@ -89,16 +94,9 @@ async function startRedisOverHttp(): Promise<Engine> {
   onTestFinished(front.close);
   return {
     openStore: async () => redisStore({ client: await openUpstash(front), logger: false }),
-    hang() {
-      const { promise, resolve } = deferred();
-      front.faultOf = () => ({ hold: promise });
-      return Promise.resolve(() => {
-        front.faultOf = () => undefined;
-        resolve();
-      });
-    },
-    kill: () => server.kill(),
-    start: () => server.start(),
+    hang: () => hang(front),
+    kill: server.kill,
+    start: server.start,
   };
 }
 

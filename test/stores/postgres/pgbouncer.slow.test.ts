@@ -37,60 +37,35 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     for (const one of [client, other]) one.release();
   });
 
-  it.each([false, true])(
-    "postgresStore with prepare: %s grants each of 300 keys once, though a call meets any server connection",
-    async (prepare) => {
-      const table = `prepare_${prepare}`;
-      const stores = [1, 2].map(() => postgresStore({ pool: bouncer().pool(), table, prepare }));
-      await stores[0]?.migrate();
-      const times = { leaseMs: 30_000, ...RETENTION };
-      for (let turn = 0; turn < 10; turn += 1) {
-        const keys = Array.from({ length: 30 }, (_, index) => `${String(turn)}-${String(index)}`);
-        const claims = stores.flatMap((store, index) =>
-          keys.map(async (key) => (await store.claim(key, String(index), times)).state),
-        );
-        const granted = (await Promise.all(claims)).filter((state) => state === "claimed");
-        expect(granted).toHaveLength(keys.length);
-        await Promise.all(
-          stores.flatMap((store) => keys.map(async (key) => store.complete(key, "", times))),
-        );
-      }
-      const { rows } = await db.pool.query(
-        `SELECT count(*)::int AS handled FROM ${table} WHERE owner IS NULL`,
-      );
-      expect(rows).toEqual([{ handled: 300 }]);
-    },
-  );
+  describe.each([
+    ["postgres", true],
+    ["serializable", false],
+  ])("the store keeps the contract in the database %s, with prepare: %s", (database, prepare) => {
+    let pools: [pg.Pool, pg.Pool];
 
-  describe.each(["postgres", "serializable"])(
-    "the store keeps the DeliveryStore contract in the database %s",
-    (database) => {
-      let pools: [pg.Pool, pg.Pool];
+    beforeAll(() => {
+      pools = [bouncer().pool({ database, max: 20 }), bouncer().pool({ database, max: 20 })];
+    });
 
-      beforeAll(() => {
-        pools = [bouncer().pool({ database, max: 20 }), bouncer().pool({ database, max: 20 })];
-      });
+    // The tables are in the database of the pools, so their rows are moved through them.
+    const makeStore = () => openSqlPlace(postgresEngine, pools, pools[0], prepare);
+    const abilities = ["forgets", "purge", "transactions"] as const;
+    testStore(makeStore, { abilities, leaseMs: 600, sequences: 500 });
 
-      // The tables are in the database of the pools, so their rows are moved through them.
-      const makeStore = () => openSqlPlace(postgresEngine, pools, pools[0]);
-      const abilities = ["forgets", "purge", "transactions"] as const;
-      testStore(makeStore, { abilities, leaseMs: 600, sequences: 500 });
+    it("PgBouncer runs the transactions at the isolation level of the database", async () => {
+      const { rows } = await pools[0].query("SHOW transaction_isolation");
+      const level = database === "serializable" ? "serializable" : "read committed";
+      expect(rows).toEqual([{ transaction_isolation: level }]);
+    });
 
-      it("PgBouncer runs the transactions at the isolation level of the database", async () => {
-        const { rows } = await pools[0].query("SHOW transaction_isolation");
-        const level = database === "serializable" ? "serializable" : "read committed";
-        expect(rows).toEqual([{ transaction_isolation: level }]);
-      });
-
-      it("PgBouncer opened no more server connections than its pool size", async () => {
-        const [row] = (await bouncer().show("DATABASES")).filter(({ name }) => name === database);
-        expect(Number(row?.["current_connections"])).toBeGreaterThan(1);
-        expect(Number(row?.["current_connections"])).toBeLessThanOrEqual(SERVER_CONNECTIONS);
-        const clients = pools.map(({ totalCount }) => totalCount);
-        expect(Math.max(...clients)).toBeGreaterThan(SERVER_CONNECTIONS);
-      });
-    },
-  );
+    it("PgBouncer opened no more server connections than its pool size", async () => {
+      const [row] = (await bouncer().show("DATABASES")).filter(({ name }) => name === database);
+      expect(Number(row?.["current_connections"])).toBeGreaterThan(1);
+      expect(Number(row?.["current_connections"])).toBeLessThanOrEqual(SERVER_CONNECTIONS);
+      const clients = pools.map(({ totalCount }) => totalCount);
+      expect(Math.max(...clients)).toBeGreaterThan(SERVER_CONNECTIONS);
+    });
+  });
 
   describe("transactions", () => {
     it("postgresTransactions through PgBouncer answers a duplicate at once and leaves no lock on a shared connection", async () => {

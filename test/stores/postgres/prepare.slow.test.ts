@@ -21,7 +21,7 @@ const COMPLETED = { state: "completed" };
 const preparedOn = async (pool: pg.Pool): Promise<number> =>
   (await pool.query("SELECT FROM pg_prepared_statements")).rowCount ?? 0;
 
-describePostgres("postgresStore with prepare", () => {
+describePostgres("the statements of postgresStore", () => {
   const db = databaseOf(postgresEngine);
 
   /** A pool that counts the texts that its clients send. */
@@ -36,6 +36,21 @@ describePostgres("postgresStore with prepare", () => {
     });
     return { pool, sent };
   }
+
+  it("100 claims take two statements, and so do their completions", async () => {
+    const { pool, sent } = countingPool();
+    const store = postgresStore({ pool });
+    const keys = keysOf("hundred", 100);
+    const claims = await Promise.all(keys.map(async (key) => store.claim(key, key, TIMES)));
+    expect(claims).toEqual(keys.map(() => CLAIMED));
+    expect(sent).toHaveLength(2);
+    await Promise.all(keys.map(async (key) => store.complete(key, key, TIMES)));
+    expect(sent).toHaveLength(4);
+    const again = await Promise.all(keys.map(async (key) => store.claim(key, "b", TIMES)));
+    expect(again).toEqual(keys.map(() => COMPLETED));
+    // The refused claims also read why.
+    expect(sent).toHaveLength(8);
+  });
 
   it("a connection prepares each statement once", async () => {
     const { pool, sent } = countingPool({ max: 1 });

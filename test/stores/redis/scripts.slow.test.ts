@@ -77,39 +77,6 @@ describeRedis("the scripts of the Redis store", () => {
       expect(ms).toBeGreaterThan(to - 5_000);
     };
 
-    it("a lease is kept for one retention after its end, before and after a renewal", async () => {
-      const store = redisStore({ client: admin, keyPrefix: "" });
-      await store.claim("k", "a", TIMES);
-      near(await admin.pttl(KEY), RETENTION_MS + 30_000);
-      await store.renew("k", "a", { leaseMs: 600_000 });
-      near(await admin.pttl(KEY), RETENTION_MS + 600_000);
-      await store.claim("k", "a", TIMES);
-      near(await admin.pttl(KEY), RETENTION_MS + 30_000);
-    });
-
-    it("a released takeover is kept for one retention after its release", async () => {
-      const store = redisStore({ client: admin, keyPrefix: "" });
-      await store.claim("k", "gone", { leaseMs: 1, retentionMs: RETENTION_MS });
-      await expect.poll(() => store.claim("k", "a", TIMES)).toMatchObject({ takeover: true });
-      near(await admin.pttl(KEY), RETENTION_MS + 30_000);
-      await store.renew("k", "a", { leaseMs: 600_000 });
-      near(await admin.pttl(KEY), RETENTION_MS + 600_000);
-      await store.release("k", "a");
-      near(await admin.pttl(KEY), RETENTION_MS);
-      await store.release("k", "a");
-      near(await admin.pttl(KEY), RETENTION_MS);
-      expect(await store.claim("k", "b", TIMES)).toEqual({ state: "claimed", takeover: true });
-    });
-
-    it("a completion is kept for its own retention, whatever a later completion says", async () => {
-      const store = redisStore({ client: admin, keyPrefix: "" });
-      await store.claim("k", "a", TIMES);
-      await store.complete("k", "a", { retentionMs: 2 * RETENTION_MS });
-      near(await admin.pttl(KEY), 2 * RETENTION_MS);
-      await store.complete("k", "b", { retentionMs: 3 * RETENTION_MS });
-      near(await admin.pttl(KEY), 2 * RETENTION_MS);
-    });
-
     it("the longest lease and the longest retention that can be configured are kept for a century", async () => {
       const store = redisStore({ client: admin, keyPrefix: "" });
       const longest = { leaseMs: MAX_LEASE_MS, retentionMs: Number.MAX_SAFE_INTEGER };

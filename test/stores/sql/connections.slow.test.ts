@@ -187,14 +187,6 @@ describeSql("a connection that other code released inside a transaction", (engin
       expect(await db.effects.of("half")).toBe(0);
     });
 
-    it("mysqlStore rolls back what other code left, and commits its own", async () => {
-      const store = engine.makeStore(pool);
-      expect(await store.claim("claimed off", "a", TIMES)).toEqual(FRESH);
-      await store.complete("claimed off", "a", TIMES);
-      expect(await db.effects.remembered("claimed off")).toBe(1);
-      expect(await db.effects.of("half")).toBe(0);
-    });
-
     it("migrate() and purge() leave no transaction open", async () => {
       const store = engine.makeStore(pool);
       await store.migrate();

@@ -14,42 +14,24 @@ type SqliteProcess = ReturnType<typeof startProcess>;
 function startProcess({ node, driver }: SqliteRuntime, args: readonly string[]) {
   const script = ["--no-warnings", "--import", "tsx", "test/support/sqlite/work-child.ts"];
   const child = spawn(node, [...script, driver, ...args], { cwd: REPOSITORY });
+  const output = createInterface({ input: child.stdout });
   const lines: string[] = [];
-  const readers: { resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
+  output.on("line", (line) => lines.push(line));
+  const reader = output[Symbol.asyncIterator]();
   let errors = "";
-  let taken = 0;
-  let isClosed = false;
-  const failed = () => new Error(`the process ended: ${errors}`);
-
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    lines.push(line);
-    const reader = readers.shift();
-    if (reader === undefined) return;
-    taken += 1;
-    reader.resolve(line);
-  });
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
   // Input for a killed process is lost, as intended.
   child.stdin.on("error", () => undefined);
-  const closed = once(child, "close").then(() => {
-    isClosed = true;
-    for (const reader of readers.splice(0)) reader.reject(failed());
-  });
+  const closed = once(child, "close");
 
   return {
     /** Every line that it wrote so far. */
     lines,
     /** The next line that it writes. Rejects with its standard error if it ends before. */
-    line() {
-      const line = lines[taken];
-      if (line !== undefined) {
-        taken += 1;
-        return Promise.resolve(line);
-      }
-      if (isClosed) return Promise.reject(failed());
-      return new Promise<string>((resolve, reject) => {
-        readers.push({ resolve, reject });
-      });
+    async line() {
+      const next = await reader.next();
+      if (next.done === true) throw new Error(`the process ended: ${errors}`);
+      return next.value;
     },
     send(line: string) {
       child.stdin.write(`${line}\n`);

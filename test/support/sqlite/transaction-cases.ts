@@ -127,28 +127,6 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: ["b"], keys: ["k"] });
   },
 
-  async "sqliteTransactions rolls back if the file is full"(folder) {
-    const database = openLedger(folder);
-    const store = openTransactions({ database });
-    const full = Number(valueOf(database, "PRAGMA page_count"));
-    database.exec(`PRAGMA max_page_count = ${full}`);
-    const big = async (tx: SqliteHandle) => {
-      await writes("a")(tx);
-      tx.prepare("INSERT INTO effects (name) VALUES (?)").run("b".repeat(100_000));
-    };
-    await assert.rejects(store.process("k", big), /full/);
-    assert.deepEqual(committed(folder), NOTHING);
-    // Only the row of the key, which is written last, does not fit.
-    let run = 0;
-    await assert.rejects(async () => {
-      for (; run < 1_000; run++) await store.process(`k${run}`, async () => nextTurn());
-    }, /full/);
-    assert.ok(run > 10);
-    assert.equal(committed(folder).keys.length, run);
-    database.exec("PRAGMA max_page_count = 1000000");
-    assert.equal((await store.process("k", big)).state, "processed");
-  },
-
   async "sqliteTransactions lets a handler use savepoints"(folder) {
     const store = openTransactions({ database: openLedger(folder) });
     await store.process("k", async (tx) => {
@@ -249,32 +227,6 @@ export const transactionChecks: SqliteChecks = {
     await first;
     assert.deepEqual(await there.process("k", writes("b")), { state: "completed" });
     assert.deepEqual(committed(folder).effects, ["held"]);
-  },
-
-  async "sqliteTransactions frees the handle of given-up work and refuses later calls of its handler"(
-    folder,
-  ) {
-    const store = openTransactions({ database: openLedger(folder) });
-    const [started, giveUp, goOn] = [deferred(), deferred(), deferred()];
-    let handler: Promise<void> | undefined;
-    const run = store.process("k", async (tx) => {
-      handler = (async () => {
-        await writes("a")(tx);
-        started.resolve();
-        await goOn.promise;
-        await writes("late")(tx);
-      })();
-      await giveUp.promise;
-    });
-    await started.promise;
-    const next = store.process("next", writes("b"));
-    giveUp.reject(new Error("given up"));
-    await assert.rejects(run, /given up/);
-    assert.deepEqual(await next, { state: "processed" });
-    goOn.resolve();
-    await assert.rejects(async () => handler, { code: "transaction_misuse" });
-    assert.deepEqual(await store.process("k", writes("c")), { state: "processed" });
-    assert.deepEqual(committed(folder), { effects: ["b", "c"], keys: ["k", "next"] });
   },
 
   async "tx refuses calls of a handler that has settled, so they do not reach the next delivery"(
