@@ -6,8 +6,7 @@ import { FRAMEWORKS } from "./frameworks.js";
 
 const OWN_ROWS = "#the-handlers-writes-in-the-same-transaction";
 const SQL_CONTRACT = "test/stores/sql/contract.slow.test.ts";
-const SQL_TRANSACTIONS = "test/stores/transactional-contract.slow.test.ts";
-const SQLITE_CONTRACTS = "test/support/sqlite/contract-cases.ts";
+const SQLITE_CONTRACTS = "test/support/sqlite/all-cases.ts";
 const ON_MARIADB = { testedOn: "MariaDB" };
 const EMULATED = "its emulator says nothing of what the service keeps";
 
@@ -53,7 +52,7 @@ export const ENTRIES: readonly Entry[] = [
       },
       {
         ...{ kind: "transactions", title: "PostgreSQL", make: "postgresTransactions({ pool })" },
-        ...{ page: `docs/stores/postgresql.md${OWN_ROWS}`, contract: SQL_TRANSACTIONS },
+        ...{ page: `docs/stores/postgresql.md${OWN_ROWS}`, contract: SQL_CONTRACT },
       },
     ],
   },
@@ -101,7 +100,7 @@ export const ENTRIES: readonly Entry[] = [
           make: "mysqlTransactions({ pool })",
           ...ON_MARIADB,
         },
-        ...{ page: `docs/stores/mysql.md${OWN_ROWS}`, contract: SQL_TRANSACTIONS },
+        ...{ page: `docs/stores/mysql.md${OWN_ROWS}`, contract: SQL_CONTRACT },
       },
     ],
   },

@@ -13,6 +13,15 @@ const KEYS = ["plain a", "plain b", "plain c", "locked", "poisoned", "overtaken"
 
 const deadline = () => new CallLimits().deadline();
 
+/** Sends a call, by default one that may take its time. */
+function send(
+  groups: CallGroups<NumberedCall, number>,
+  number: number,
+  call: Partial<NumberedCall> = {},
+): Promise<number> {
+  return groups.send({ key: `key ${String(number)}`, number, deadline: deadline(), ...call });
+}
+
 /** A verb that notes how it is used. Each of its calls resolves to its own number. */
 function observedVerb(pass: () => Promise<unknown>) {
   const seen = { together: [] as number[][], alone: [] as number[], faults: [] as string[] };
@@ -93,9 +102,7 @@ it("each call gets its own result or its own error, in any order of calls and an
 
 it("the first call is sent at once, and those of the rest of the turn in one group", async () => {
   const { seen, groups } = observedVerb(() => Promise.resolve());
-  const calls = [1, 2, 3, 4].map((number) =>
-    groups.send({ key: `key ${String(5 - number)}`, number, deadline: deadline() }),
-  );
+  const calls = [1, 2, 3, 4].map((number) => send(groups, number, { key: `${5 - number}` }));
   expect(seen.alone).toEqual([1]);
   expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
   expect(seen.together).toEqual([[4, 3, 2]]);
@@ -105,11 +112,9 @@ it("the first call is sent at once, and those of the rest of the turn in one gro
 it("at most two groups are on their way, of at most 200 calls", async () => {
   const answer = deferred();
   const { seen, groups } = observedVerb(() => answer.promise);
-  const send = (number: number) =>
-    groups.send({ key: `key ${String(number)}`, number, deadline: deadline() });
-  const calls = Array.from({ length: 201 }, (_, index) => send(index));
+  const calls = Array.from({ length: 201 }, (_, index) => send(groups, index));
   await new Promise((resolve) => setImmediate(resolve));
-  calls.push(...Array.from({ length: 450 }, (_, index) => send(1_000 + index)));
+  calls.push(...Array.from({ length: 450 }, (_, index) => send(groups, 1_000 + index)));
   await new Promise((resolve) => setImmediate(resolve));
   expect(seen.together.map(({ length }) => length)).toEqual([200]);
   answer.resolve();
@@ -134,9 +139,7 @@ it("calls of a group that fails are sent alone, four at a time", async () => {
     isLocked: () => false,
   });
   const numbers = Array.from({ length: 12 }, (_, number) => number);
-  const calls = numbers.map((number) =>
-    groups.send({ key: `key ${String(number)}`, number, deadline: deadline() }),
-  );
+  const calls = numbers.map((number) => send(groups, number));
   await vi.waitUntil(() => most === 4);
   answer.resolve();
   expect(await Promise.all(calls)).toEqual(numbers);
@@ -159,11 +162,7 @@ it("a call whose time is over when its group fails is rejected, and not sent alo
     isLocked: () => false,
   });
   const short = { limitMs: 5, remainingMs: () => 1, isOver: () => isOver };
-  const calls = [
-    groups.send({ key: "first", number: 1, deadline: deadline() }),
-    groups.send({ key: "short", number: 2, deadline: short }),
-    groups.send({ key: "long", number: 3, deadline: deadline() }),
-  ];
+  const calls = [send(groups, 1), send(groups, 2, { deadline: short }), send(groups, 3)];
   expect(await Promise.allSettled(calls)).toEqual([
     { status: "fulfilled", value: 1 },
     { status: "rejected", reason: failure },
@@ -184,12 +183,11 @@ it("calls that wait for locked rows delay no call for another row", async () => 
     },
     isLocked: (error) => String(error).includes("locked"),
   });
-  const send = (key: string, number: number) => groups.send({ key, number, deadline: deadline() });
   const waiting = Array.from({ length: 6 }, (_, number) =>
-    send(`locked ${String(number)}`, number),
+    send(groups, number, { key: `locked ${number}` }),
   );
   await new Promise((resolve) => setImmediate(resolve));
-  const others = ["a", "b", "c"].map((key, number) => send(key, number));
+  const others = [0, 1, 2].map((number) => send(groups, number));
   expect(await Promise.all(others)).toEqual([0, 1, 2]);
   unlocked.resolve();
   expect(await Promise.all(waiting)).toEqual([0, 1, 2, 3, 4, 5]);
@@ -200,8 +198,8 @@ it("a call that has waited beyond its deadline is rejected and not sent", async 
   const { seen, groups } = observedVerb(() => answer.promise);
   let isOver = false;
   const short = { limitMs: 5, remainingMs: () => 1, isOver: () => isOver };
-  const first = groups.send({ key: "same", number: 1, deadline: deadline() });
-  const late = groups.send({ key: "same", number: 2, deadline: short });
+  const first = send(groups, 1, { key: "same" });
+  const late = send(groups, 2, { key: "same", deadline: short });
   isOver = true;
   answer.resolve();
   expect(await first).toBe(1);

@@ -150,19 +150,6 @@ it("a call without an answer is aborted two seconds after dependencyTimeoutMs", 
   front.faultOf = () => undefined;
 });
 
-it("a renewal that arrives after a later one does not shorten the lease", async () => {
-  await store.claim("k", "a", TIMES);
-  const early = dynamoStore({ client, table, now: () => ms + 1_000 });
-  const later = dynamoStore({ client, table, now: () => ms + 9_000 });
-  expect(await later.renew("k", "a", TIMES)).toBe(true);
-  expect(await early.renew("k", "a", TIMES)).toBe(true);
-  ms += 38_000;
-  expect(await store.claim("k", "b", TIMES)).toMatchObject({
-    state: "in_flight",
-    retryAfterMs: 3_000,
-  });
-});
-
 it("TTL keeps a claim for its retention and a day, and a completion too", async () => {
   await store.claim("k", "a", TIMES);
   const claimedS = (TIMES.leaseMs + TIMES.retentionMs) / 1000 + DAY_S;
@@ -181,14 +168,6 @@ it("TTL keeps a claim for its retention and a day, and a completion too", async 
     "expiresAt",
     "id",
   ]);
-});
-
-it("a completed item that TTL has not deleted yet counts as absent after its retention", async () => {
-  await store.complete("k", "a", { retentionMs: 1_000 });
-  ms += 2_999;
-  expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
-  ms += 1;
-  expect(await store.claim("k", "b", TIMES)).toEqual(CLAIMED);
 });
 
 it("another owner takes over a lease clockSkewMs after its end, and its own owner cannot renew it", async () => {

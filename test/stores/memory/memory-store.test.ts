@@ -1,12 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import {
-  ConfigurationError,
-  createWebhookReceiver,
-  memoryStore,
-  type DeliveryStore,
-} from "../../../src/index.js";
+import { ConfigurationError, memoryStore, type DeliveryStore } from "../../../src/index.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { never } from "../../support/deferred.js";
-import { NOW_MS, TEST_SECRET, delivery } from "../../support/deliveries.js";
+import { NOW_MS, delivery } from "../../support/deliveries.js";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 
 const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
@@ -150,19 +146,13 @@ describe("the bound of memoryStore", () => {
 
   it("a delivery to a full memory store is answered 503 and its handler does not run", async () => {
     const handled: string[] = [];
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      store: memoryStore({ maxEntries: 2 }),
-      handlers: {
-        new_alarm: (_alarm, { id }) => {
-          handled.push(id);
-          return never();
-        },
+    const receiver = alarmReceiver(
+      ({ id }) => {
+        handled.push(id);
+        return never();
       },
-      handlerTimeoutMs: 1,
-      logger: false,
-      now: () => NOW_MS,
-    });
+      { store: memoryStore({ maxEntries: 2 }), handlerTimeoutMs: 1 },
+    );
     await receiver.receive(await delivery({ id: "one" }));
     await receiver.receive(await delivery({ id: "two" }));
     const refused = await receiver.receive(await delivery({ id: "three" }));
@@ -176,18 +166,13 @@ it("with memoryStore each run after a crash is a takeover until one succeeds", a
   // A process that crashes in its handler neither renews nor completes nor releases.
   void store.claim("d-1", "a process that died", TIMES);
   const takeovers: boolean[] = [];
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    store,
-    handlers: {
-      new_alarm: (_alarm, { takeover }) => {
-        takeovers.push(takeover);
-        if (takeovers.length < 3) throw new Error("not yet");
-      },
+  const receiver = alarmReceiver(
+    ({ takeover }) => {
+      takeovers.push(takeover);
+      if (takeovers.length < 3) throw new Error("not yet");
     },
-    logger: false,
-    now: () => NOW_MS,
-  });
+    { store },
+  );
   const outcomes: string[] = [];
   const deliver = async () =>
     outcomes.push((await receiver.receive(await delivery({ id: "d-1" }))).outcome);

@@ -1,12 +1,15 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
-  createWebhookReceiver,
   memoryStore,
   metricsText,
   type DeliveryStore,
   type WebhookReceiver,
 } from "../../../src/index.js";
-import { NOW_MS, TEST_SECRET, delivery } from "../../support/deliveries.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { delivery } from "../../support/deliveries.js";
+import { REPOSITORY } from "../../support/package/installed-package.js";
 
 const DAY_MS = 86_400_000;
 
@@ -27,11 +30,8 @@ function warn(line: string): void {
 }
 
 function receiverOn(store: DeliveryStore | undefined): WebhookReceiver {
-  return createWebhookReceiver({
-    secret: TEST_SECRET,
-    now: () => NOW_MS,
+  return alarmReceiver(({ id }) => runs.push(id), {
     logger: { warn, error: () => undefined },
-    handlers: { new_alarm: (_alarm, { id }) => void runs.push(id) },
     ...(store === undefined ? {} : { store }),
   });
 }
@@ -134,4 +134,16 @@ describe("a receiver without the option store", () => {
     expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
     expect(warnings).toEqual([]);
   });
+});
+
+it("a receiver without a store warns in a worker of node:cluster", async () => {
+  const script = "test/support/cluster-worker-child.ts";
+  const env = { ...process.env, NODE_OPTIONS: "", KUBERNETES_SERVICE_HOST: "" };
+  const run = promisify(execFile)(process.execPath, ["--import", "tsx", script], {
+    cwd: REPOSITORY,
+    env,
+  });
+  expect((await run).stdout).toMatch(
+    /this is a worker of node:cluster: a duplicate that reaches another process runs again/,
+  );
 });

@@ -1,9 +1,14 @@
 import type { PoolOptions, RowDataPacket } from "mysql2/promise";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import type { WebhookReceiver } from "../../../src/index.js";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { delivery } from "../../support/deliveries.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
 import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
 import { databaseOf } from "../../support/stores/sql-engine.js";
+import { expectToProcess, expectToWork } from "../../support/stores/store-cases.js";
+import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -93,16 +98,9 @@ describeMysql("the MySQL store", () => {
       expect(await store.renew(key, "b", { leaseMs: 30_000 })).toBe(true);
     }
     const held = await store.claim(key, "c", TIMES);
-    expect(held).toMatchObject({ state: "in_flight" });
     expect(held).toHaveProperty("retryAfterMs", expect.closeTo(30_000, -4));
-    expect(await store.renew(key, "a", { leaseMs: 1_000 })).toBe(false);
-    await store.complete(key, "b", { retentionMs: 60_000 });
-    expect(await store.claim(key, "c", TIMES)).toEqual({ state: "completed" });
-    const transactions = mysqlTransactions({ pool: odd });
-    const work = () => Promise.resolve();
-    expect(await transactions.process(key, work, TIMES)).toEqual({ state: "completed" });
-    expect(await transactions.process(`${key} 2`, work, TIMES)).toEqual({ state: "processed" });
-    expect(await transactions.process(`${key} 2`, work, TIMES)).toEqual({ state: "completed" });
+    await expectToWork(store, `${key} 2`);
+    await expectToProcess(mysqlTransactions({ pool: odd }), `${key} 4`);
     await store.complete(`${key} 3`, "a", { retentionMs: 1 });
     await sleep(0.02);
     expect(await store.purge()).toBeGreaterThan(0);
@@ -138,5 +136,31 @@ describeMysql("the MySQL store", () => {
     expect(await claim).toEqual(CLAIMED);
     expect(await store.claim("waited", "b", TIMES)).toMatchObject({ state: "in_flight" });
     expect(await store.renew("waited", "a", { leaseMs: 1_000 })).toBe(true);
+  });
+
+  it("each receiver warns once if a crash of the MySQL server can lose what it committed", async () => {
+    const flush = (value: number) =>
+      db.pool.query(`SET GLOBAL innodb_flush_log_at_trx_commit = ${String(value)}`);
+    const warn = vi.fn();
+    const logger = { warn, error: () => undefined };
+    const receivers = () => [
+      alarmReceiver(() => undefined, { logger, store: mysqlStore({ pool: db.pool }) }),
+      transactionalReceiver(mysqlTransactions({ pool: db.pool }), () => undefined, { logger }),
+    ];
+    const deliverAll = async (to: readonly WebhookReceiver[], name: string) => {
+      for (const [index, receiver] of to.entries()) {
+        await receiver.receive(await delivery({ id: `${name}-${String(index)}` }));
+      }
+      // The check runs in the background, on the same pool.
+      await Promise.all(Array.from({ length: 20 }, () => db.pool.query("SELECT 1")));
+    };
+    await deliverAll(receivers(), "durable");
+    expect(warn).not.toHaveBeenCalled();
+    await flush(2);
+    const warned = receivers();
+    for (const name of ["first", "second"]) await deliverAll(warned, name);
+    await flush(1);
+    await expect.poll(() => warn.mock.calls.length).toBe(2);
+    expect(String(warn.mock.calls[0])).toContain("innodb_flush_log_at_trx_commit");
   });
 });

@@ -1,13 +1,12 @@
 import type pg from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
-import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { deferred } from "../../support/deferred.js";
-import { delivery } from "../../support/deliveries.js";
 import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
-import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+import { openSqlPlace } from "../../support/stores/sql-engines.js";
+import { testStore } from "../../support/stores/test-store.js";
 import { startedForAll } from "../../support/started-for-all.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
@@ -15,8 +14,6 @@ const PROCESSED = { state: "processed" };
 const COMPLETED = { state: "completed" };
 /** Fewer than the clients, so that they share server connections. */
 const SERVER_CONNECTIONS = 4;
-/** As in the contract's test without a pooler. */
-const LEASE_MS = 600;
 
 describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () => {
   const db = databaseOf(postgresEngine);
@@ -40,96 +37,37 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     for (const one of [client, other]) one.release();
   });
 
-  it.each([false, true])(
-    "postgresStore with prepare: %s grants each of 300 keys once, though a call meets any server connection",
-    async (prepare) => {
-      const table = `prepare_${prepare}`;
-      const stores = [1, 2].map(() => postgresStore({ pool: bouncer().pool(), table, prepare }));
-      await stores[0]?.migrate();
-      const times = { leaseMs: 30_000, ...RETENTION };
-      for (let turn = 0; turn < 10; turn += 1) {
-        const keys = Array.from({ length: 30 }, (_, index) => `${String(turn)}-${String(index)}`);
-        const claims = stores.flatMap((store, index) =>
-          keys.map(async (key) => (await store.claim(key, String(index), times)).state),
-        );
-        const granted = (await Promise.all(claims)).filter((state) => state === "claimed");
-        expect(granted).toHaveLength(keys.length);
-        await Promise.all(
-          stores.flatMap((store) => keys.map(async (key) => store.complete(key, "", times))),
-        );
-      }
-      const { rows } = await db.pool.query(
-        `SELECT count(*)::int AS handled FROM ${table} WHERE owner IS NULL`,
-      );
-      expect(rows).toEqual([{ handled: 300 }]);
-    },
-  );
+  describe.each([
+    ["postgres", true],
+    ["serializable", false],
+  ])("the store keeps the contract in the database %s, with prepare: %s", (database, prepare) => {
+    let pools: [pg.Pool, pg.Pool];
 
-  describe.each(["postgres", "serializable"])(
-    "the store keeps the DeliveryStore contract in the database %s",
-    (database) => {
-      let pools: [pg.Pool, pg.Pool];
-      let tables = 0;
-
-      beforeAll(() => {
-        pools = [bouncer().pool({ database, max: 20 }), bouncer().pool({ database, max: 20 })];
-      });
-
-      const makeStore = async () => {
-        tables += 1;
-        const table = `${database}_${tables}`;
-        const [store, otherClient] = pools.map((pool) => postgresStore({ pool, table }));
-        if (store === undefined) throw new Error("there is no pool");
-        await store.migrate();
-        return { store, otherClient };
-      };
-      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS, sequences: 500 });
-      // This case keeps the processor busy for seconds, and the others would miss their deadlines.
-      const isBusy = ({ id }: { id: string }) => id === "keys-many";
-      for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
-      for (const { title, run } of cases.filter(isBusy)) it(title, run);
-
-      it("PgBouncer runs the transactions at the isolation level of the database", async () => {
-        const { rows } = await pools[0].query("SHOW transaction_isolation");
-        const level = database === "serializable" ? "serializable" : "read committed";
-        expect(rows).toEqual([{ transaction_isolation: level }]);
-      });
-
-      it("PgBouncer opened no more server connections than its pool size", async () => {
-        const [row] = (await bouncer().show("DATABASES")).filter(({ name }) => name === database);
-        expect(Number(row?.["current_connections"])).toBeGreaterThan(1);
-        expect(Number(row?.["current_connections"])).toBeLessThanOrEqual(SERVER_CONNECTIONS);
-        const clients = pools.map(({ totalCount }) => totalCount);
-        expect(Math.max(...clients)).toBeGreaterThan(SERVER_CONNECTIONS);
-      });
-    },
-  );
-
-  describe("transactions", () => {
-    it("postgresTransactions through PgBouncer commits the handler's writes and the key together, once", async () => {
-      const receivers = [bouncer().pool(), bouncer().pool()].map((pool) =>
-        transactionalReceiver(postgresTransactions({ pool }), ({ id, tx }) =>
-          db.effects.write(tx, id),
-        ),
-      );
-      const request = await delivery({ id: "many" });
-      const duplicates = Array.from({ length: 20 }, () =>
-        receivers.map(({ receive }) => receive(request)),
-      );
-      const outcomes = (await Promise.all(duplicates.flat())).map(({ outcome }) => outcome);
-      expect(outcomes.filter((outcome) => outcome === "handled")).toHaveLength(1);
-      expect(["handled", "in_flight", "duplicate"]).toEqual(
-        expect.arrayContaining([...new Set(outcomes)]),
-      );
-      for (const receiver of receivers) {
-        expect(await receiver.receive(request)).toMatchObject({
-          status: 200,
-          outcome: "duplicate",
-        });
-      }
-      expect(await db.effects.of("many")).toBe(1);
+    beforeAll(() => {
+      pools = [bouncer().pool({ database, max: 20 }), bouncer().pool({ database, max: 20 })];
     });
 
+    // The tables are in the database of the pools, so their rows are moved through them.
+    const makeStore = () => openSqlPlace(postgresEngine, pools, pools[0], prepare);
+    const abilities = ["forgets", "purge", "transactions"] as const;
+    testStore(makeStore, { abilities, leaseMs: 600, sequences: 500 });
+
+    it("PgBouncer runs the transactions at the isolation level of the database", async () => {
+      const { rows } = await pools[0].query("SHOW transaction_isolation");
+      const level = database === "serializable" ? "serializable" : "read committed";
+      expect(rows).toEqual([{ transaction_isolation: level }]);
+    });
+
+    it("PgBouncer opened no more server connections than its pool size", async () => {
+      const [row] = (await bouncer().show("DATABASES")).filter(({ name }) => name === database);
+      expect(Number(row?.["current_connections"])).toBeGreaterThan(1);
+      expect(Number(row?.["current_connections"])).toBeLessThanOrEqual(SERVER_CONNECTIONS);
+      const clients = pools.map(({ totalCount }) => totalCount);
+      expect(Math.max(...clients)).toBeGreaterThan(SERVER_CONNECTIONS);
+    });
+  });
+
+  describe("transactions", () => {
     it("postgresTransactions through PgBouncer answers a duplicate at once and leaves no lock on a shared connection", async () => {
       const [store, other] = [bouncer().pool(), bouncer().pool()].map((pool) =>
         postgresTransactions({ pool }),

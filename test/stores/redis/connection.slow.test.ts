@@ -57,12 +57,6 @@ async function claimWhenBack(store: DeliveryStore, key: string, owner: string) {
 }
 
 describeRedis("the first connection of a Redis store", () => {
-  it.each(CONNECTING)("a Redis store waits for the first connection of %s", async (_, connect) => {
-    const { port } = await newServer();
-    const store = redisStore({ client: connect(port) });
-    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
-  });
-
   it.each(CONNECTING)(
     "a Redis store waits for the first connection of %s to a server that starts later",
     async (_, connect) => {

@@ -1,75 +1,70 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
-import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
+import { startRedisHttpFront } from "../../support/redis/http-front.js";
 import {
   CLUSTER_KINDS,
   STANDALONE_KINDS,
   moveIntoPast,
+  openUpstash,
   portsOf,
   type OpenClient,
 } from "../../support/redis/redis-clients.js";
-import { startRedisCluster, type RedisCluster } from "../../support/redis/redis-cluster.js";
+import { startRedisCluster } from "../../support/redis/redis-cluster.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
-import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
+import { startedForAll } from "../../support/started-for-all.js";
+import { testStore, testStoreInTime } from "../../support/stores/test-store.js";
 
-/** The cases wait for the server's clock, five of them at a time. */
-const LEASE_MS = 500;
-
-const OPTIONS = { leaseMs: LEASE_MS, sequences: 500 };
-
-const needsDays = ({ id }: { id: string }) => id.endsWith("-days");
+/** The cases wait for the server's clock. */
+const OPTIONS = { leaseMs: 500, sequences: 500 };
 
 describeRedis("the Redis store keeps the DeliveryStore contract", () => {
-  let server: RedisServer;
-  let cluster: RedisCluster;
-
-  beforeAll(async () => {
-    [server, cluster] = await Promise.all([startRedisServer(), startRedisCluster()]);
-  });
-  afterAll(async () => {
-    await Promise.all([server.close(), cluster.close()]);
-  });
-
-  const movable = deliveryStoreContract(() => {
-    const keyPrefix = `${randomUUID()}:`;
-    const [client, other] = [new Redis(server.port), new Redis(server.port)];
-    return {
-      store: redisStore({ client, keyPrefix }),
-      otherClient: redisStore({ client: other, keyPrefix }),
-      advance: (ms) => moveIntoPast(other, keyPrefix, ms),
-      close() {
-        client.disconnect();
-        other.disconnect();
-      },
-    };
-  }, OPTIONS);
-  const movesClock = (one: { id: string }) => needsDays(one) || one.id === "sequences";
-  for (const { title, run } of movable.filter(movesClock)) it(title, run);
+  const server = startedForAll(startRedisWithAdmin);
+  const front = startedForAll(() => startRedisHttpFront(server().url));
+  const cluster = startedForAll(startRedisCluster);
 
   describe.each([...STANDALONE_KINDS, ...CLUSTER_KINDS])("through $name", (kind) => {
-    let clients: OpenClient[] = [];
+    let clients: readonly [OpenClient, OpenClient];
 
     beforeAll(async () => {
-      const ports = portsOf(kind.cluster ? cluster : server);
+      const ports = portsOf(kind.cluster ? cluster() : server());
       clients = await Promise.all([kind.open(ports), kind.open(ports)]);
     });
     afterAll(() => {
       for (const { close } of clients) void close();
     });
 
-    const makeStore = () => {
-      // Each case has keys of its own, so that cases can run concurrently.
+    const makePlace = () => {
       const keyPrefix = `${randomUUID()}:`;
-      const [store, otherClient] = clients.map(({ client }) => redisStore({ client, keyPrefix }));
-      if (store === undefined) throw new Error("no client is open");
-      return { store, otherClient };
+      return {
+        store: redisStore({ client: clients[0].client, keyPrefix }),
+        otherClient: redisStore({ client: clients[1].client, keyPrefix }),
+        advance: (ms: number) => moveIntoPast(server().admin, keyPrefix, ms),
+      };
     };
-    const cases = deliveryStoreContract(makeStore, OPTIONS).filter((one) => !needsDays(one));
-    // It keeps the processor busy for seconds, in which timed cases would come too late.
-    const isBusy = ({ id }: { id: string }) => id === "keys-many";
-    for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
-    for (const { title, run } of cases.filter(isBusy)) it(title, run);
+    if (!kind.cluster) testStore(makePlace, { ...OPTIONS, abilities: ["forgets"] });
+    else testStoreInTime(() => ({ ...makePlace(), advance: undefined }), OPTIONS);
+  });
+
+  describe.each([
+    ["with the defaults of @upstash/redis", {}],
+    ["without automatic pipelines", { enableAutoPipelining: false }],
+    ["without base64", { responseEncoding: false }],
+    ["without automaticDeserialization", { automaticDeserialization: false }],
+  ])("over HTTP, %s", (title, options) => {
+    const makeStore = async () => {
+      const keyPrefix = `${randomUUID()}:`;
+      const [client, other] = [
+        await openUpstash(front(), options),
+        await openUpstash(front(), options),
+      ];
+      return {
+        store: redisStore({ client, keyPrefix }),
+        otherClient: redisStore({ client: other, keyPrefix }),
+      };
+    };
+    testStoreInTime(makeStore, { ...OPTIONS, isShort: !title.includes("defaults") });
   });
 });

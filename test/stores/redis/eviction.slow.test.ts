@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-check.js";
 import { CALL_FACTOR } from "../../../src/stores/redis/redis-scripts.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
@@ -7,6 +7,7 @@ import type { NodeRedisClient } from "../../../src/stores/redis/redis-connection
 import { metricsText } from "../../../src/index.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
+import { rejects, throwing } from "../../support/faults.js";
 import { STANDALONE_KINDS, openNodeRedis, portsOf } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
@@ -116,59 +117,48 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     });
 
     it.each<[string, () => unknown]>([
-      [
-        "throws",
-        () => {
-          throw new Error("no logger");
-        },
-      ],
-      ["rejects", () => Promise.reject(new Error("no logger"))],
+      ["throws", throwing(new Error("no logger"))],
+      ["rejects", rejects],
     ])("redisStore goes on if the method warn of its logger %s", async (_, warn) => {
       await admin.config("SET", "maxmemory-policy", "allkeys-lru");
       expect(await warningsOf({ logger: { warn } })).toEqual([]);
     });
 
-    it("redisStore warns once if the server does not report its policy", async () => {
+    /** A client whose reads of the policy another function answers. It returns undefined to let one pass. */
+    async function answeringClient(
+      answer: (call: number) => Promise<number> | undefined,
+    ): Promise<NodeRedisClient> {
       const { client, close } = await openNodeRedis(server().port);
-      const silent: NodeRedisClient = {
+      onTestFinished(close);
+      return {
         isOpen: true,
         isReady: true,
         evalSha(sha1, input) {
-          if (sha1 !== EVICTION_POLICY.sha1) return client.evalSha(sha1, input);
-          return Promise.resolve(
-            Number(input.arguments.at(-1)) * CALL_FACTOR + POLICY_CODES.unknown,
-          );
+          const answered =
+            sha1 === EVICTION_POLICY.sha1 ? answer(Number(input.arguments.at(-1))) : undefined;
+          return answered ?? client.evalSha(sha1, input);
         },
         eval: (lua, input) => client.eval(lua, input),
       };
-      try {
-        expect(await warningsOf({ client: silent })).toEqual([
-          [expect.stringContaining("could not be read with INFO")],
-        ]);
-      } finally {
-        await close();
-      }
+    }
+
+    it("redisStore warns once if the server does not report its policy", async () => {
+      const silent = await answeringClient((call) =>
+        Promise.resolve(call * CALL_FACTOR + POLICY_CODES.unknown),
+      );
+      expect(await warningsOf({ client: silent })).toEqual([
+        [expect.stringContaining("could not be read with INFO")],
+      ]);
     });
 
     it("redisStore checks the policy again if the connection broke before the answer", async () => {
       await admin.config("SET", "maxmemory-policy", "allkeys-lru");
-      const { client, close } = await openNodeRedis(server().port);
       let breaks = 1;
-      const breaking: NodeRedisClient = {
-        isOpen: true,
-        isReady: true,
-        evalSha(sha1, input) {
-          if (sha1 !== EVICTION_POLICY.sha1 || breaks-- <= 0) return client.evalSha(sha1, input);
-          return Promise.reject(new Error("Socket closed unexpectedly"));
-        },
-        eval: (lua, input) => client.eval(lua, input),
-      };
-      try {
-        expect(await warningsOf({ client: breaking })).toHaveLength(1);
-        expect(breaks).toBe(-1);
-      } finally {
-        await close();
-      }
+      const breaking = await answeringClient(() =>
+        breaks-- > 0 ? Promise.reject(new Error("Socket closed unexpectedly")) : undefined,
+      );
+      expect(await warningsOf({ client: breaking })).toHaveLength(1);
+      expect(breaks).toBe(-1);
     });
   });
 });

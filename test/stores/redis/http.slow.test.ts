@@ -1,34 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { ConfigurationError, type DeliveryStore } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
-import type { HttpRedisClient } from "../../../src/stores/redis/redis-connection.js";
-import { alarmReceiver } from "../../support/alarm-receiver.js";
-import { deferred } from "../../support/deferred.js";
-import { delivery } from "../../support/deliveries.js";
-import { installPlatform, loadFrom } from "../../support/platform-packages.js";
 import { type RedisHttpFront, startRedisHttpFront } from "../../support/redis/http-front.js";
+import { openUpstash, type UpstashClient } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { type RedisServer, startRedisServer } from "../../support/redis/redis-server.js";
-
-/** A `Redis` of `@upstash/redis`. */
-interface UpstashClient extends HttpRedisClient {
-  pipeline(): HttpRedisClient;
-  multi(): HttpRedisClient;
-  scriptFlush(): Promise<unknown>;
-}
-
-/** Makes a client of `@upstash/redis`, with its defaults. `more`: other options. */
-async function openUpstash(
-  { url, token }: Pick<RedisHttpFront, "url" | "token">,
-  more: Record<string, unknown> = {},
-): Promise<UpstashClient> {
-  const { Redis } = loadFrom(await installPlatform("upstash"), "@upstash/redis") as {
-    Redis: new (options: Record<string, unknown>) => UpstashClient;
-  };
-  return new Redis({ url, token, ...more });
-}
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -44,38 +21,6 @@ const stopFront = async (): Promise<void> => {
   await front.close();
   await server.close();
 };
-
-describeRedis("the Redis store over HTTP keeps the DeliveryStore contract", () => {
-  beforeAll(startFront);
-  afterAll(stopFront);
-
-  describe.each([
-    ["with the defaults of @upstash/redis", {}],
-    ["without automatic pipelines", { enableAutoPipelining: false }],
-    ["without base64", { responseEncoding: false }],
-    ["without automaticDeserialization", { automaticDeserialization: false }],
-  ])("%s", (title, options) => {
-    const makeStore = async () => {
-      const keyPrefix = `${randomUUID()}:`;
-      const [client, other] = [
-        await openUpstash(front, options),
-        await openUpstash(front, options),
-      ];
-      return {
-        store: redisStore({ client, keyPrefix }),
-        otherClient: redisStore({ client: other, keyPrefix }),
-      };
-    };
-    const cases = deliveryStoreContract(makeStore, { leaseMs: 500, sequences: 500 });
-    // It keeps the processor busy for seconds, in which timed cases would come too late.
-    const isBusy = ({ id }: { id: string }) => id === "keys-many";
-    for (const one of cases.filter((each) => !isBusy(each))) {
-      it.concurrent(`${one.id}: ${one.title} (${title})`, one.run);
-    }
-    for (const one of title.includes("defaults") ? cases.filter(isBusy) : [])
-      it(`${one.id}: ${one.title} (${title})`, one.run);
-  });
-});
 
 describeRedis("the Redis store over HTTP when requests fail", () => {
   let store: DeliveryStore;
@@ -169,22 +114,6 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     await Promise.all(keys.map(async (key) => store.claim(key, "a", TIMES)));
     expect(front.requests.length - before).toBe(1);
     expect(front.requests.at(-1)?.path).toBe("/pipeline");
-  });
-
-  it("a receiver answers 503 in time while the server hangs, and releases the late claim", async () => {
-    const runs: string[] = [];
-    const receiver = alarmReceiver(({ id }) => runs.push(id), { store, dependencyTimeoutMs: 300 });
-    const { promise, resolve } = deferred();
-    front.faultOf = () => ({ hold: promise });
-    const request = await delivery({ id: "during" });
-    expect(await receiver.receive(request)).toMatchObject({
-      status: 503,
-      outcome: "store_unavailable",
-    });
-    front.faultOf = () => undefined;
-    resolve();
-    await expect.poll(async () => (await receiver.receive(request)).outcome).toBe("handled");
-    expect(runs).toEqual(["during"]);
   });
 
   it("the store warns over HTTP too if the server can evict handled ids", async () => {

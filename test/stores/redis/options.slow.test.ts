@@ -6,6 +6,7 @@ import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/in
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer } from "../../support/redis/redis-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
+import { expectToWork } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 const client = createClient();
@@ -13,7 +14,6 @@ const client = createClient();
 const commands = { eval: () => undefined, evalSha: () => undefined, evalsha: () => undefined };
 it.each<[string, unknown]>([
   ["nothing", undefined],
-  ["null", null],
   ["a URL", "redis://127.0.0.1"],
   ["an empty object", {}],
   ["a pool of node-redis", createClientPool()],
@@ -28,10 +28,6 @@ it.each<[string, unknown]>([
   [
     "an object that looks like both libraries",
     { ...commands, connect: commands.eval, isReady: true, status: "ready" },
-  ],
-  [
-    "an object whose methods are no functions",
-    { evalSha: true, eval: true, isReady: true, isOpen: true },
   ],
 ])("redisStore refuses %s as its client", (_, given) => {
   const options = { client: given } as RedisStoreOptions;
@@ -95,14 +91,7 @@ describeRedis("the clients of redisStore", () => {
     const warnings: string[] = [];
     const logger = { warn: (message: string) => warnings.push(message) };
     const store = redisStore({ client: await open(), keyPrefix: `${name}:`, logger });
-    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
-    expect(await store.claim("k", "b", TIMES)).toMatchObject({ state: "in_flight" });
-    expect(await store.renew("k", "a", { leaseMs: 1_000 })).toBe(true);
-    expect(await store.renew("k", "b", { leaseMs: 1_000 })).toBe(false);
-    await store.release("k", "a");
-    await store.claim("k", "b", TIMES);
-    await store.complete("k", "b", TIMES);
-    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "completed" });
+    await expectToWork(store);
     expect(warnings).toEqual([]);
   });
 

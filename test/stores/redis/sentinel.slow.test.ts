@@ -69,10 +69,8 @@ describeRedis("the Redis store behind a sentinel", () => {
     expect(await one.claim("handled", "a", TIMES)).toMatchObject({ state: "claimed" });
     expect(await two.claim("handled", "b", TIMES)).toMatchObject({ state: "in_flight" });
     await two.complete("handled", "a", TIMES);
-    const replicated = redisStore({ client: connectIoredis(replica.port), logger: false });
-    await expect
-      .poll(() => replicated.claim("handled", "b", TIMES))
-      .toEqual({ state: "completed" });
+    const copy = redisStore({ client: connectIoredis(replica.port), logger: false });
+    await expect.poll(() => copy.claim("handled", "b", TIMES)).toEqual({ state: "completed" });
 
     await master.kill();
     expect(await claimWhenBack(one, "handled")).toEqual({ state: "completed" });

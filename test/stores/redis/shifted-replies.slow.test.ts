@@ -62,19 +62,6 @@ describeRedis("a Redis client that returns replies to other calls", () => {
     return { deliver, shifting, runs, store };
   }
 
-  it("a claim that receives the reply to a duplicate's claim is answered 503, not 200", async () => {
-    const { deliver, shifting, runs } = scene();
-    await deliver("old");
-    expect(await deliver("old")).toMatchObject({ outcome: "duplicate" });
-    shifting.isShifted = true;
-    expect(await deliver("new")).toMatchObject({ status: 503, outcome: "store_unavailable" });
-    shifting.isShifted = false;
-    // Its own claim was granted unseen. That lease ends by itself; the test ends it at once.
-    await admin.del(keyOf("new"));
-    expect(await deliver("new")).toMatchObject({ status: 200, outcome: "handled" });
-    expect(runs.get("new")).toBe(1);
-  });
-
   it("a completion that the server refused is retried, though its call received a success", async () => {
     const { deliver, shifting, store } = scene(async () => {
       await admin.config("SET", "min-replicas-to-write", "1");

@@ -1,20 +1,20 @@
 import { beforeAll, describe, it } from "vitest";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
+import { transactionalStoreContract } from "../../../kit/store-contract/transactional-store-contract.js";
 import { databaseOf, type PoolSettings, type Sql } from "../../support/stores/sql-engine.js";
-import { describeSql } from "../../support/stores/sql-engines.js";
+import { describeSql, openSqlPlace } from "../../support/stores/sql-engines.js";
+import { onRealClock } from "../../support/stores/store-cases.js";
+import { testStore } from "../../support/stores/test-store.js";
 
-/** Real time: the server's clock decides. */
-const LEASE_MS = 600;
-
+/** Pools on which the store keeps the contract, and those on which its transactions do. */
 interface Kind {
   readonly pool: string;
   readonly settings: PoolSettings;
   readonly prepare?: boolean;
-  /** Without the case that keeps the processor busy for seconds. */
   readonly isShort?: boolean;
 }
 
-const KINDS: Readonly<Record<"MySQL" | "PostgreSQL", readonly Kind[]>> = {
+const OWN_KINDS: Readonly<Record<"MySQL" | "PostgreSQL", readonly Kind[]>> = {
   MySQL: [
     { pool: "with the options of mysql2", settings: {} },
     {
@@ -22,11 +22,7 @@ const KINDS: Readonly<Record<"MySQL" | "PostgreSQL", readonly Kind[]>> = {
       settings: { driver: { flags: ["-FOUND_ROWS"] } },
       isShort: true,
     },
-    {
-      pool: "with autocommit off",
-      settings: { session: "SET autocommit = 0" },
-      isShort: true,
-    },
+    { pool: "with autocommit off", settings: { session: "SET autocommit = 0" }, isShort: true },
   ],
   PostgreSQL: [
     { pool: "at read committed", settings: { isolation: "read committed" }, prepare: false },
@@ -35,55 +31,63 @@ const KINDS: Readonly<Record<"MySQL" | "PostgreSQL", readonly Kind[]>> = {
   ],
 };
 
-describeSql("the DeliveryStore contract", (engine) => {
+const RACES = ["claim-atomic", "takeover-atomic", "complete-atomic", "release-atomic"];
+
+describeSql("the contracts of stores", (engine) => {
   const db = databaseOf(engine);
 
-  describe.each(KINDS[engine.name])(
+  const poolsFor = (settings: PoolSettings): (() => [Sql, Sql]) => {
+    let pools: [Sql, Sql];
+    beforeAll(() => {
+      pools = [db.server.pool({ max: 20, ...settings }), db.server.pool({ max: 20, ...settings })];
+    });
+    return () => pools;
+  };
+
+  describe.each(OWN_KINDS[engine.name])(
     `the ${engine.name} store keeps the contract on a pool $pool`,
-    ({ pool: name, settings, prepare, isShort = false }) => {
-      let pools: [Sql, Sql];
-      let tables = 0;
-
-      beforeAll(() => {
-        pools = [db.server.pool(settings), db.server.pool(settings)];
-      });
-
-      const makeStore = async () => {
-        tables += 1;
-        const table = `${name.replace(/\W/g, "_")}_${tables}`;
-        const options = prepare === undefined ? { table } : { table, prepare };
-        const [store, otherClient] = pools.map((pool) => engine.makeStore(pool, options));
-        if (store === undefined) throw new Error("there is no pool");
-        await store.migrate();
-        return { store, otherClient, table };
-      };
-      /** A store whose rows can be moved into the past, in place of its clock into the future. */
-      const makeMovable = async () => {
-        const { table, ...made } = await makeStore();
-        const back = engine.name === "MySQL" ? "- ?" : "- ? * interval '1 ms'";
-        const move = `UPDATE ${table} SET expires_at = expires_at ${back}, lease_until = lease_until ${back}`;
-        return {
-          ...made,
-          async advance(ms: number) {
-            // On one connection, because autocommit may be off.
-            const connection = await engine.connect(pools[0]);
-            await connection.query("BEGIN");
-            await engine.rows(connection, move, [ms, ms]);
-            await connection.query("COMMIT");
-            connection.release();
-          },
-        };
-      };
-      const movesClock = ({ id }: { id: string }) => id.endsWith("-days") || id === "sequences";
-      const options = { leaseMs: LEASE_MS, sequences: 500 };
-      const moving = deliveryStoreContract(makeMovable, options).filter(movesClock);
-      for (const { title, run } of moving) it(title, run);
-      const cases = deliveryStoreContract(makeStore, options).filter((one) => !movesClock(one));
-      // This case keeps the processor busy for seconds, and the others would miss their deadlines.
-      const isBusy = ({ id }: { id: string }) => id === "keys-many";
-      for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
-      if (isShort) return;
-      for (const { title, run } of cases.filter(isBusy)) it(title, run);
+    ({ settings, prepare, isShort = false }) => {
+      const pools = poolsFor(settings);
+      const makePlace = () => openSqlPlace(engine, pools(), db.pool, prepare);
+      const abilities = ["forgets", "purge", "transactions"] as const;
+      // Real time: the server's clock decides.
+      testStore(makePlace, { abilities, isShort, leaseMs: 600, sequences: 500 });
     },
   );
+
+  describe.each<PoolSettings>([
+    ...engine.isolations.map((isolation) => ({ isolation })),
+    ...engine.oddSessions.map((session) => ({ session })),
+  ])("races for the store on a pool with %j", (settings) => {
+    const pools = poolsFor(settings);
+    const contract = deliveryStoreContract(() => openSqlPlace(engine, pools(), db.pool));
+    it.each(contract.filter(({ id }) => RACES.includes(id)))("$title", async ({ run }) => {
+      await run();
+    });
+  });
+
+  const levels = engine.name === "MySQL" ? ["REPEATABLE READ"] : ["read committed", "serializable"];
+  describe.each(levels)("transactions at isolation level %s", (isolation) => {
+    const pools = poolsFor({ isolation });
+    const makePlace = async () => {
+      const place = await openSqlPlace(engine, pools(), db.pool);
+      const rows = `${place.table}_rows`;
+      const text = engine.name === "MySQL" ? "varchar(200) COLLATE utf8mb4_bin" : "text";
+      await db.pool.query(`CREATE TABLE ${rows} (text ${text})`);
+      return {
+        store: place.transactions,
+        otherClient: place.otherTransactions,
+        advance: place.advance,
+        write: (tx: Sql, written: string) =>
+          engine.rows(tx, `INSERT INTO ${rows} VALUES (?)`, [written]),
+        async written() {
+          const found = await engine.rows(db.pool, `SELECT text FROM ${rows}`);
+          return found.map((row) => String(row["text"]));
+        },
+      };
+    };
+    it.each(onRealClock(transactionalStoreContract<Sql>, makePlace))("$title", async ({ run }) => {
+      await run();
+    });
+  });
 });

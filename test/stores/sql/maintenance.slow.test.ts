@@ -1,25 +1,20 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
-import type { PurgeOptions } from "../../../src/stores/table-maintenance.js";
 import { tableOf } from "../../support/stores/sql-tables.js";
 import type { Sql, SqlServer } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
+import { expectToProcess, expectToWork } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const FRESH = { state: "claimed", takeover: false };
 const COMPLETED = { state: "completed" };
-const PROCESSED = { state: "processed" };
-const nothing = () => Promise.resolve();
 
 describeSql("the table of the stores", (engine) => {
   const definition = tableOf(engine);
   const advice = `name another table, or add what is missing (${definition.schemaName})`;
   const sqlFile = new URL(`../../../sql/${definition.file}`, import.meta.url);
-  const makers = [
-    { name: engine.store, make: engine.makeStore.bind(engine) },
-    { name: engine.transactions, make: engine.makeTransactions.bind(engine) },
-  ];
+  const makers = [engine.makeStore.bind(engine), engine.makeTransactions.bind(engine)] as const;
   let server: SqlServer<Sql>;
   let pool: Sql;
 
@@ -68,14 +63,11 @@ describeSql("the table of the stores", (engine) => {
     const restricted = server.pool({ user: "receiver" });
     const store = engine.makeStore(restricted);
     await store.migrate();
-    expect(await store.claim("k", "a", TIMES)).toEqual(FRESH);
-    expect(await store.renew("k", "a", { leaseMs: 1_000 })).toBe(true);
-    await store.complete("k", "a", { retentionMs: 1 });
-    await store.release("k", "a");
+    await expectToWork(store);
+    await expectToProcess(engine.makeTransactions(restricted));
+    await store.complete("short", "a", { retentionMs: 1 });
     await engine.sleep(pool, 0.05);
     expect(await store.purge()).toBe(1);
-    const transactions = engine.makeTransactions(restricted);
-    expect(await transactions.process("t", nothing, TIMES)).toEqual(PROCESSED);
   });
 
   it(`migrate() needs the right to CREATE in ${engine.name} only if the table is missing`, async () => {
@@ -95,7 +87,7 @@ describeSql("the table of the stores", (engine) => {
       const table = what.replaceAll(" ", "_");
       if (before !== undefined) await pool.query(before);
       await pool.query(`CREATE ${kind} ${table} ${columns}`);
-      for (const { make } of makers) {
+      for (const make of makers) {
         const migration = make(pool, { table }).migrate();
         await expect(migration).rejects.toThrow(ConfigurationError);
         await expect(migration).rejects.toThrow(problem);
@@ -118,8 +110,8 @@ describeSql("the table of the stores", (engine) => {
   });
 
   it(`a release that was rolled back works on the ${engine.name} table of a later layout`, async () => {
-    for (const { name, make } of makers) {
-      const table = `later_${name.toLowerCase()}`;
+    const later = { later_leases: makers[0], later_transactions: makers[1] };
+    for (const [table, make] of Object.entries(later)) {
       await make(pool, { table }).migrate();
       await run(
         `ALTER TABLE ${table} ADD COLUMN attempts int, ADD COLUMN region varchar(9) NOT NULL DEFAULT 'eu'`,
@@ -128,17 +120,8 @@ describeSql("the table of the stores", (engine) => {
       await make(pool, { table }).migrate();
       expect(await definition.layoutOf(pool, table)).toEqual([layout(2)]);
     }
-    const store = engine.makeStore(pool, { table: `later_${engine.store.toLowerCase()}` });
-    expect(await store.claim("k", "a", TIMES)).toEqual(FRESH);
-    expect(await store.renew("k", "a", { leaseMs: 1_000 })).toBe(true);
-    await store.release("k", "a");
-    expect(await store.claim("k", "a", TIMES)).toEqual(FRESH);
-    await store.complete("k", "a", { retentionMs: 60_000 });
-    expect(await store.claim("k", "b", TIMES)).toEqual(COMPLETED);
-    const table = `later_${engine.transactions.toLowerCase()}`;
-    const transactions = engine.makeTransactions(pool, { table });
-    expect(await transactions.process("k", nothing, TIMES)).toEqual(PROCESSED);
-    expect(await transactions.process("k", nothing, TIMES)).toEqual(COMPLETED);
+    await expectToWork(engine.makeStore(pool, { table: "later_leases" }));
+    await expectToProcess(engine.makeTransactions(pool, { table: "later_transactions" }));
   });
 
   it(`a claim is released in a ${engine.name} table whose takeover column may be NULL`, async () => {
@@ -151,10 +134,7 @@ describeSql("the table of the stores", (engine) => {
 
   it(`the store works on a ${engine.name} table that the application created with additional columns`, async () => {
     await run(...definition.extended);
-    const store = await storeOn("extended");
-    expect(await store.claim("k", "a", TIMES)).toEqual(FRESH);
-    await store.complete("k", "a", { retentionMs: 60_000 });
-    expect(await store.claim("k", "b", TIMES)).toEqual(COMPLETED);
+    await expectToWork(await storeOn("extended"));
   });
 
   it(`the ${engine.name} table may be in another schema, and its name may be a reserved word`, async () => {
@@ -169,16 +149,8 @@ describeSql("the table of the stores", (engine) => {
     expect(await countOf(definition.quoted("Select"))).toBe(1);
   });
 
-  it(`two ${engine.name} tables do not share their rows`, async () => {
-    const [one, two] = [await storeOn("one"), await storeOn("two")];
-    await one.complete("k", "a", { retentionMs: 60_000 });
-    expect(await two.claim("k", "a", TIMES)).toEqual(FRESH);
-  });
-
-  it(`purge() of ${engine.store} deletes in batches only the rows whose retention has ended`, async () => {
-    const store = await storeOn("purged");
-    await store.complete("expired-100", "a", { retentionMs: 60_000 });
-    await store.claim("running", "a", TIMES);
+  it(`purge() of ${engine.store} deletes in batches`, async () => {
+    await storeOn("purged");
     await definition.expire(pool, "purged", 25);
     const batches: unknown[] = [];
     const watched = engine.watched(pool, (sql, values) => {
@@ -187,25 +159,6 @@ describeSql("the table of the stores", (engine) => {
     });
     expect(await engine.makeStore(watched, { table: "purged" }).purge({ batchRows: 10 })).toBe(25);
     expect(batches).toEqual(definition.batchesOf25);
-    expect(await countOf("purged")).toBe(2);
-    expect(await store.purge()).toBe(0);
-  });
-
-  it(`a row past its retention counts as absent in ${engine.name} before it is purged`, async () => {
-    const store = await storeOn("stale");
-    await definition.expire(pool, "stale", 3);
-    expect(await store.claim("expired-1", "a", TIMES)).toEqual(FRESH);
-    await store.complete("expired-2", "a", { retentionMs: 60_000 });
-    const facts: unknown[] = [];
-    const work = (_tx: unknown, given: unknown) => {
-      facts.push(given);
-      return Promise.resolve();
-    };
-    const transactions = engine.makeTransactions(pool, { table: "stale" });
-    expect(await transactions.process("expired-3", work, TIMES)).toEqual(PROCESSED);
-    expect(facts).toEqual([{ takeover: false }]);
-    expect(await store.purge()).toBe(0);
-    expect(await store.claim("expired-2", "a", TIMES)).toEqual(COMPLETED);
   });
 
   it(`two purges of ${engine.store} beside live traffic lose no claim and refuse none`, async () => {
@@ -250,15 +203,5 @@ describeSql("the table of the stores", (engine) => {
     await stranger.query("ROLLBACK");
     stranger.release();
     expect(await store.purge()).toBe(1);
-  });
-
-  it(`purge() of ${engine.store} refuses a batchRows out of its bounds and an unknown option`, async () => {
-    const store = engine.makeStore(pool, { table: "many" });
-    for (const batchRows of [0, -1, 1.5, 100_001, Number.NaN]) {
-      await expect(store.purge({ batchRows })).rejects.toThrow("batchRows must be a whole number");
-    }
-    await expect(store.purge({ batch: 10 } as PurgeOptions)).rejects.toThrow(
-      "batch is no option of purge: is it misspelt? There are batchRows",
-    );
   });
 });

@@ -1,19 +1,16 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { delivery } from "../../support/deliveries.js";
 import {
   createEffects,
   databaseOf,
-  mustNotRun,
   processLater,
+  processWriting,
   type Sql,
 } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
-const KILLED = fileURLToPath(new URL("../../support/stores/killed-handler.ts", import.meta.url));
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 
@@ -24,50 +21,6 @@ describeSql("transactions on faults", (engine) => {
     expect(await effects.of(key)).toBe(0);
     expect(await effects.remembered(key)).toBe(0);
   }
-
-  it(`a transaction of a killed process on ${engine.name} leaves neither key nor effect`, async () => {
-    const args = ["--import", "tsx", KILLED, engine.name, String(db.server.port), "killed"];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-    const [line] = (await once(child.stdout, "data")) as [Buffer];
-    expect(line.toString()).toBe("written\n");
-    const store = engine.makeTransactions(db.pool);
-    const duplicate = await store.process("killed", mustNotRun, RETENTION);
-    expect(duplicate).toMatchObject({ state: "in_flight" });
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    await expectNothingOf("killed");
-    expect(await processLater(engine, db, "killed")).toBe("processed");
-    expect(await db.effects.of("killed")).toBe(1);
-  });
-
-  it(`a transaction on a ${engine.name} server that crashes leaves neither key nor effect, and its connection is closed`, async () => {
-    const other = await engine.start();
-    try {
-      const pool = other.pool({ max: 1 });
-      const store = engine.makeTransactions(pool);
-      await store.migrate();
-      const effects = await createEffects(engine, pool);
-      const work = (tx: Sql) => effects.write(tx, "k");
-      for (const mode of ["crash", "orderly"] as const) {
-        const lost = store.process(
-          "k",
-          async (tx) => {
-            await work(tx);
-            await other.stop(mode);
-          },
-          RETENTION,
-        );
-        await expect(lost).rejects.toThrow();
-        expect(engine.openIn(pool) ?? 0).toBe(0);
-        await other.start();
-        await expectNothingOf("k", effects);
-      }
-      expect(await store.process("k", work, RETENTION)).toEqual(PROCESSED);
-      expect(await effects.of("k")).toBe(1);
-    } finally {
-      await other.close();
-    }
-  });
 
   it(`a transaction whose connection to ${engine.name} breaks rejects at once and aborts context.signal`, async () => {
     // Without a listener for its error, the client would end the process here.
@@ -88,88 +41,29 @@ describeSql("transactions on faults", (engine) => {
     expect(await processLater(engine, db, "broken")).toBe("processed");
   });
 
-  const conflict = engine.name === "MySQL" ? "deadlock" : "serialization conflict";
-
-  it(`a transaction that loses a ${conflict} rejects, runs no handler twice, and what the handler writes afterwards is undone`, async () => {
-    await db.pool.query(`CREATE TABLE balances (name ${engine.text} PRIMARY KEY, amount int)`);
-    await db.pool.query("INSERT INTO balances VALUES ('a', 1), ('b', 1)");
-    const isolation = engine.isolations[engine.name === "MySQL" ? 1 : 2] ?? "";
-    const store = engine.makeTransactions(db.server.pool({ isolation }));
-    const haveFirst = new Set<string>();
-    let runs = 0;
-    const cross = async (tx: Sql, key: string): Promise<void> => {
-      runs += 1;
-      const bothHaveFirst = async (): Promise<void> => {
-        haveFirst.add(key);
-        await vi.waitUntil(() => haveFirst.size === 2, { timeout: 20_000 });
-      };
-      if (engine.name === "PostgreSQL") {
-        await db.effects.write(tx, key);
-        await tx.query("SELECT sum(amount) FROM balances");
-        await bothHaveFirst();
-        await engine.rows(tx, "UPDATE balances SET amount = 0 WHERE name = ?", [key]);
-        return;
-      }
-      const lock = (name: string) =>
-        engine.rows(tx, "SELECT amount FROM balances WHERE name = ? FOR UPDATE", [name]);
-      await lock(key);
-      await bothHaveFirst();
-      // The handler drops the error, and its later statements have been sent already.
-      await Promise.allSettled([
-        lock(key === "a" ? "b" : "a"),
-        db.effects.write(tx, key),
-        db.effects.write(tx, key),
-      ]);
-      await db.effects.write(tx, key);
-    };
-    const results = await Promise.allSettled(
-      ["a", "b"].map((key) => store.process(key, (tx) => cross(tx, key), RETENTION)),
-    );
-    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    const rejected = results.find((result) => result.status === "rejected");
-    expect(rejected?.reason).toMatchObject(
-      engine.name === "MySQL"
-        ? { code: "transaction_aborted", cause: { code: "ER_LOCK_DEADLOCK" } }
-        : { code: "40001" },
-    );
-    expect(runs).toBe(2);
-    const loser = results[0]?.status === "rejected" ? "a" : "b";
-    await expectNothingOf(loser);
-    expect(await processLater(engine, db, loser)).toBe("processed");
-  });
-
   if (engine.name === "PostgreSQL") {
-    it("a transaction with a caught statement error rejects and keeps nothing", async () => {
-      const single = db.server.pool({ max: 1 });
-      const swallowed = engine.makeTransactions(single).process(
-        "aborted",
-        async (tx) => {
-          await db.effects.write(tx, "aborted");
-          await tx.query("SELECT 1 / 0").catch(() => undefined);
-        },
-        RETENTION,
-      );
-      await expect(swallowed).rejects.toThrow("rolled back at COMMIT");
-      await expectNothingOf("aborted");
-      expect(single).toHaveProperty("idleCount", 1);
-    });
-
-    it("a transaction that the server refuses to commit rejects with its error and keeps nothing", async () => {
-      await db.pool.query(
-        `CREATE TABLE parents (id int PRIMARY KEY);
-        CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`,
-      );
-      const single = db.server.pool({ max: 1 });
-      const refused = engine.makeTransactions(single).process(
+    it.each<[string, string, object, (tx: Sql) => unknown]>([
+      [
+        "whose handler catches the error of a statement",
+        "caught",
+        { message: expect.stringContaining("rolled back at COMMIT") as string },
+        (tx) => tx.query("SELECT 1 / 0").catch(() => undefined),
+      ],
+      [
+        "that the server refuses to commit",
         "refused",
+        { code: "23503" },
         async (tx) => {
-          await db.effects.write(tx, "refused");
+          await tx.query(`CREATE TABLE parents (id int PRIMARY KEY);
+            CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`);
           await tx.query("INSERT INTO children VALUES (1)");
         },
-        RETENTION,
-      );
-      await expect(refused).rejects.toHaveProperty("code", "23503");
-      await expectNothingOf("refused");
+      ],
+    ])("a transaction %s rejects and keeps nothing", async (_how, key, error, beside) => {
+      const single = db.server.pool({ max: 1 });
+      const store = engine.makeTransactions(single);
+      await expect(processWriting(store, db.effects, key, beside)).rejects.toMatchObject(error);
+      await expectNothingOf(key);
       expect(single).toHaveProperty("idleCount", 1);
     });
     return;
@@ -220,7 +114,9 @@ describeSql("transactions on faults", (engine) => {
         "k",
         async (tx) => {
           await effects.write(tx, "k");
-          await tx.query("DELETE FROM contended").catch(() => undefined);
+          // The handler drops the error, and its later statements have been sent already.
+          const late = [tx.query("DELETE FROM contended"), effects.write(tx, "k")];
+          await Promise.allSettled(late);
           await effects.write(tx, "k");
         },
         RETENTION,

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { recoverDelivery } from "../../../src/management/recover-delivery.js";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { quickContractCases } from "../../support/sqlite/contract-cases.js";
+import { delivery } from "../../support/deliveries.js";
+import { quickContractCases } from "../../support/sqlite/all-cases.js";
 import { libsql, type SqliteHandle } from "../../support/sqlite/drivers.js";
 import { withSqliteFolder } from "../../support/sqlite/folder.js";
 import {
@@ -8,14 +10,18 @@ import {
   RETENTION,
   committed,
   openLedger,
+  writes,
 } from "../../support/sqlite/transaction-cases.js";
+import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 /** A `Database` of libsql has the `transaction` of better-sqlite3. */
 type LibsqlHandle = SqliteHandle & { transaction(work: () => void): () => void };
 
-// All cases, on the real clock, are in libsql-cases.slow.test.ts.
+// All cases, on the real clock, are in drivers.slow.test.ts.
 describe("the contracts of stores on libsql", () => {
-  for (const { title, run } of quickContractCases(libsql)) it(title, run);
+  it.each(quickContractCases(libsql))("$title", async ({ run }) => {
+    await run();
+  });
 });
 
 it("libsql: transaction() of tx throws and its delivery can be handled again", async () => {
@@ -42,5 +48,46 @@ it("libsql: transaction() of tx throws and its delivery can be handled again", a
     );
     expect(await savepoint).toEqual({ state: "processed" });
     expect(committed(folder)).toEqual({ effects: ["a"], keys: ["k"] });
+  });
+});
+
+it("a receiver on sqliteTransactions handles a burst of 100 deliveries once each, with their writes", async () => {
+  await withSqliteFolder(libsql, async (folder) => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const receiver = transactionalReceiver(store, ({ id, tx }) => writes(id)(tx));
+    const ids = Array.from({ length: 100 }, (_, index) => `k${index}`);
+    const requests = await Promise.all(ids.map((id) => delivery({ id })));
+    const answers = await Promise.all(
+      [...requests, ...requests].map((request) => receiver.receive(request)),
+    );
+    const outcomes = answers.map(({ outcome }) => outcome);
+    expect(outcomes.slice(0, 100)).toEqual(Array(100).fill("handled"));
+    // The first was running when its copy came. The other copies have waited.
+    expect(outcomes.slice(100)).toEqual(["in_flight", ...Array<string>(99).fill("duplicate")]);
+    for (const request of requests) {
+      expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
+    }
+    expect(committed(folder)).toEqual({ effects: [...ids].sort(), keys: [...ids].sort() });
+  });
+});
+
+it("recover on sqliteTransactions commits a lost delivery with its writes, once", async () => {
+  await withSqliteFolder(libsql, async (folder) => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const seen: unknown[] = [];
+    const receiver = transactionalReceiver(store, (context) => {
+      seen.push(context.recovered);
+      return writes(context.id)(context.tx);
+    });
+    const { body } = await delivery({ id: "lost" });
+    const lost = { id: "lost", type: "new_alarm", body: body as string };
+    const together = await Promise.all([
+      recoverDelivery(receiver, lost),
+      recoverDelivery(receiver, lost),
+    ]);
+    expect(together.map(({ outcome }) => outcome)).toEqual(["handled", "in_flight"]);
+    expect((await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
+    expect(seen).toEqual([true]);
+    expect(committed(folder)).toEqual({ effects: ["lost"], keys: ["lost"] });
   });
 });

@@ -1,4 +1,5 @@
-import type { DeliveryStore } from "../../../src/index.js";
+import type { ClaimResult, DeliveryStore } from "../../../src/index.js";
+import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
 import type { StoreUnderTest } from "../../../kit/store-contract/contract-case.js";
 import { naiveStore, type StoreMistake } from "../../support/testing/naive-store.js";
 
@@ -63,19 +64,14 @@ const INSIDE: Readonly<Record<StoreMistake, string>> = {
 
 /** Mistakes that are made around a good store: in its columns, its clock, its client or its connection. */
 const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeClients]>> = {
-  "cuts the lease of a claim at a minute": [
-    "lease-days",
-    (now) => ({ store: cuttingClaims(naiveStore(now)) }),
-  ],
-  "cuts a renewal at a minute": [
-    "lease-days",
-    (now) => ({ store: cuttingRenewals(naiveStore(now)) }),
-  ],
-  "cuts ids at 16 characters": ["keys-late", keysAs((key) => key.slice(0, 16))],
-  "cuts ids at 32 characters": ["keys-late", keysAs((key) => key.slice(0, 32))],
-  "cuts ids at 36 characters": ["keys-late", keysAs((key) => key.slice(0, 36))],
-  "cuts ids at 64 characters": ["keys-late", keysAs((key) => key.slice(0, 64))],
-  "cuts ids at 127 characters": ["keys-late", keysAs((key) => key.slice(0, 127))],
+  "cuts the lease of a claim at a minute": ["lease-days", cutting("claim")],
+  "cuts a renewal at a minute": ["lease-days", cutting("renew")],
+  ...Object.fromEntries(
+    [16, 32, 36, 64, 127].map((length) => [
+      `cuts ids at ${length} characters`,
+      ["keys-late", keysAs((key) => key.slice(0, length))],
+    ]),
+  ),
   "keeps the last 36 characters of an id": ["keys-late", keysAs((key) => key.slice(-36))],
   "has one lease for all ids": ["keys-apart", keysAs(() => "lock")],
   "takes ids for numbers": ["keys-apart", keysAs((key) => String(Number(key) || key))],
@@ -99,20 +95,12 @@ const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeC
   ],
   "cuts owners at 16 characters": ["owners-apart", ownersAs((owner) => owner.slice(0, 16))],
   "mixes up the letter case of owners": ["owners-apart", ownersAs((owner) => owner.toLowerCase())],
-  "caps a retention at a day": ["retention-days", retentionsAs((ms) => Math.min(ms, DAY_MS))],
-  "caps a retention at 2^31 ms": [
-    "retention-days",
-    retentionsAs((ms) => Math.min(ms, MAX_TIMER_MS)),
-  ],
-  "caps a retention at a week": ["retention-days", retentionsAs((ms) => Math.min(ms, 7 * DAY_MS))],
-  "caps a retention at 30 days": [
-    "retention-days",
-    retentionsAs((ms) => Math.min(ms, 30 * DAY_MS)),
-  ],
-  "caps a retention at a year": [
-    "retention-days",
-    retentionsAs((ms) => Math.min(ms, 365 * DAY_MS)),
-  ],
+  ...Object.fromEntries(
+    [DAY_MS, MAX_TIMER_MS, 7 * DAY_MS, 30 * DAY_MS, 365 * DAY_MS].map((capMs) => [
+      `caps a retention at ${capMs} ms`,
+      ["retention-days", retentionsAs((ms) => Math.min(ms, capMs))],
+    ]),
+  ),
   "takes milliseconds of retention for seconds": ["retention", retentionsAs((ms) => ms * 1_000)],
   "keeps 32 bits of a retention": ["retention-long", retentionsAs((ms) => Math.trunc(ms) | 0)],
   "counts time in whole seconds": [
@@ -136,11 +124,16 @@ const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeC
   "says when the lease ends": ["retry-after", answersAs((ms, now) => now + ms)],
   "says nothing of a takeover": [
     "claim-exclusive",
-    (now) => ({ store: withoutTakeover(naiveStore(now)) }),
+    claimsAs((result) =>
+      result.state === "claimed" ? ({ state: "claimed" } as typeof result) : result,
+    ),
   ],
   "throws for what is in flight": [
     "claim-exclusive",
-    (now) => ({ store: throwing(naiveStore(now)) }),
+    claimsAs((result) => {
+      if (result.state === "in_flight") throw new Error("the key is locked");
+      return result;
+    }),
   ],
   "returns nothing from renew": [
     "renew-elsewhere",
@@ -165,18 +158,17 @@ export const WRONG_STORES: readonly WrongStore[] = [
   ),
 ];
 
-function keysAs(keyOf: (key: string) => string): MakeClients {
-  return (now) => {
-    const store = naiveStore(now);
-    return {
-      store: {
-        claim: (key, ...more) => store.claim(keyOf(key), ...more),
-        renew: (key, ...more) => store.renew(keyOf(key), ...more),
-        complete: (key, ...more) => store.complete(keyOf(key), ...more),
-        release: (key, ...more) => store.release(keyOf(key), ...more),
-      },
-    };
+function withKeys(store: DeliveryStore, keyOf: (key: string) => string): DeliveryStore {
+  return {
+    claim: (key, ...more) => store.claim(keyOf(key), ...more),
+    renew: (key, ...more) => store.renew(keyOf(key), ...more),
+    complete: (key, ...more) => store.complete(keyOf(key), ...more),
+    release: (key, ...more) => store.release(keyOf(key), ...more),
   };
+}
+
+function keysAs(keyOf: (key: string) => string): MakeClients {
+  return (now) => ({ store: withKeys(naiveStore(now), keyOf) });
 }
 
 function ownersAs(ownerOf: (owner: string) => string): MakeClients {
@@ -202,16 +194,32 @@ function retentionsAs(retentionOf: (ms: number) => number): MakeClients {
   };
 }
 
-/** A store that answers another `retryAfterMs`. */
-export function answersAs(leftOf: (ms: number, now: number) => number): MakeClients {
+/** A store that answers a claim otherwise. */
+function claimsAs(change: (result: ClaimResult, now: number) => ClaimResult): MakeClients {
   return (now) => {
     const store = naiveStore(now);
-    const claim: DeliveryStore["claim"] = async (...given) => {
-      const result = await store.claim(...given);
-      if (result.state !== "in_flight") return result;
-      return { ...result, retryAfterMs: leftOf(result.retryAfterMs, now()) };
-    };
+    const claim: DeliveryStore["claim"] = async (...given) =>
+      change(await store.claim(...given), now());
     return { store: { ...store, claim } };
+  };
+}
+
+/** A store that answers another `retryAfterMs`. */
+export function answersAs(leftOf: (ms: number, now: number) => number): MakeClients {
+  return claimsAs((result, now) =>
+    result.state === "in_flight"
+      ? { ...result, retryAfterMs: leftOf(result.retryAfterMs, now) }
+      : result,
+  );
+}
+
+/** A store whose leases end after a minute at most, if they begin by this method. */
+function cutting(method: "claim" | "renew"): MakeClients {
+  return (now) => {
+    const store = naiveStore(now);
+    const cut = (key: string, owner: string, options: ClaimOptions) =>
+      store[method](key, owner, { ...options, leaseMs: Math.min(options.leaseMs, 60_000) });
+    return { store: { ...store, [method]: cut } };
   };
 }
 
@@ -235,12 +243,7 @@ function forgetful(store: DeliveryStore, now: () => number): DeliveryStore {
     }
     return `${key}#${generations.get(key) ?? 0}`;
   };
-  return {
-    claim: (key, ...more) => store.claim(keyOf(key), ...more),
-    renew: (key, ...more) => store.renew(keyOf(key), ...more),
-    complete: (key, ...more) => store.complete(keyOf(key), ...more),
-    release: (key, ...more) => store.release(keyOf(key), ...more),
-  };
+  return withKeys(store, keyOf);
 }
 
 /** A client of a replica that no write has reached. */
@@ -259,39 +262,6 @@ function remembering(now: () => number): ReturnType<MakeClients> {
     return result;
   };
   return { store, otherClient: { ...store, claim } };
-}
-
-function cuttingClaims(store: DeliveryStore): DeliveryStore {
-  return {
-    ...store,
-    claim: (key, owner, options) =>
-      store.claim(key, owner, { ...options, leaseMs: Math.min(options.leaseMs, 60_000) }),
-  };
-}
-
-function cuttingRenewals(store: DeliveryStore): DeliveryStore {
-  return {
-    ...store,
-    renew: (key, owner, { leaseMs }) =>
-      store.renew(key, owner, { leaseMs: Math.min(leaseMs, 60_000) }),
-  };
-}
-
-function withoutTakeover(store: DeliveryStore): DeliveryStore {
-  const claim: DeliveryStore["claim"] = async (...given) => {
-    const result = await store.claim(...given);
-    return result.state === "claimed" ? ({ state: "claimed" } as typeof result) : result;
-  };
-  return { ...store, claim };
-}
-
-function throwing(store: DeliveryStore): DeliveryStore {
-  const claim: DeliveryStore["claim"] = async (...given) => {
-    const result = await store.claim(...given);
-    if (result.state === "in_flight") throw new Error("the key is locked");
-    return result;
-  };
-  return { ...store, claim };
 }
 
 function twoSteps(store: DeliveryStore): DeliveryStore {

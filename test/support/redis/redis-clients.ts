@@ -3,7 +3,13 @@ import { once } from "node:events";
 import { createClient, createCluster } from "redis";
 import { createCluster as createCluster5 } from "redis-5";
 import type { RedisClient } from "../../../src/stores/redis/index.js";
-import type { NodeRedisClient, IoredisClient } from "../../../src/stores/redis/redis-connection.js";
+import type {
+  HttpRedisClient,
+  IoredisClient,
+  NodeRedisClient,
+} from "../../../src/stores/redis/redis-connection.js";
+import { installPlatform, loadFrom } from "../platform-packages.js";
+import type { RedisHttpFront } from "./http-front.js";
 import type { RedisCluster } from "./redis-cluster.js";
 import type { RedisServer } from "./redis-server.js";
 
@@ -111,4 +117,22 @@ export const CLUSTER_KINDS: readonly ClientKind[] = [
 /** The ports for `ClientKind.open`. */
 export function portsOf(server: RedisServer | RedisCluster): readonly number[] {
   return "nodes" in server ? server.nodes.map(({ port }) => port) : [server.port];
+}
+
+/** A `Redis` of `@upstash/redis`. */
+export interface UpstashClient extends HttpRedisClient {
+  pipeline(): HttpRedisClient;
+  multi(): HttpRedisClient;
+  scriptFlush(): Promise<unknown>;
+}
+
+/** Makes a client of `@upstash/redis`, with its defaults. `more`: other options. */
+export async function openUpstash(
+  { url, token }: Pick<RedisHttpFront, "url" | "token">,
+  more: Record<string, unknown> = {},
+): Promise<UpstashClient> {
+  const { Redis } = loadFrom(await installPlatform("upstash"), "@upstash/redis") as {
+    Redis: new (options: Record<string, unknown>) => UpstashClient;
+  };
+  return new Redis({ url, token, ...more });
 }

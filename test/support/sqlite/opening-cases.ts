@@ -6,6 +6,7 @@ import {
   sqliteTransactions,
   type SqliteOptions,
 } from "../../../src/stores/sqlite/index.js";
+import { expectToProcess, expectToWork } from "../stores/store-cases.js";
 import { valueOf, type SqliteHandle } from "./drivers.js";
 import type { SqliteChecks } from "./folder.js";
 
@@ -49,18 +50,14 @@ export const openingChecks: SqliteChecks = {
     }
   },
 
-  "sqliteStore refuses a read-only handle while another connection holds the lock"({ open }) {
+  "sqliteStore refuses a read-only handle, also while another connection holds the lock"({ open }) {
     const other = open();
     sqliteStore({ database: other });
-    other.exec("BEGIN IMMEDIATE");
-    const database = open({ readOnly: true });
-    assert.throws(() => sqliteStore({ database }), /readonly/);
-  },
-
-  "sqliteStore refuses a read-only handle"({ open }) {
-    sqliteStore({ database: open() });
-    const database = open({ readOnly: true });
-    assert.throws(() => sqliteStore({ database }), /readonly/);
+    for (const sql of ["SELECT 1", "BEGIN IMMEDIATE"]) {
+      other.exec(sql);
+      const database = open({ readOnly: true });
+      assert.throws(() => sqliteStore({ database }), /readonly/);
+    }
   },
 
   "sqliteStore refuses a handle inside a transaction"({ open }) {
@@ -116,18 +113,8 @@ export const openingChecks: SqliteChecks = {
          CONSTRAINT identity_gateway_webhooks_layout_2 DEFAULT NULL;
        ALTER TABLE gateway_deliveries ADD COLUMN region TEXT NOT NULL DEFAULT 'eu'`,
     );
-    const store = sqliteStore({ database: open() });
-    assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
-    assert.equal(store.renew("k", "a", { leaseMs: 1_000 }), true);
-    void store.release("k", "a");
-    assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
-    void store.complete("k", "a", { retentionMs: 60_000 });
-    assert.deepEqual(store.claim("k", "b", TIMES), { state: "completed" });
-    const transactions = sqliteTransactions({ database: open() });
-    const work = () => Promise.resolve();
-    const times = { retentionMs: 60_000 };
-    assert.deepEqual(await transactions.process("j", work, times), { state: "processed" });
-    assert.deepEqual(await transactions.process("j", work, times), { state: "completed" });
+    await expectToWork(sqliteStore({ database: open() }));
+    await expectToProcess(sqliteTransactions({ database: open() }));
     assert.equal(layoutOf(createTableOf(later, "gateway_deliveries")), 2);
   },
 
@@ -156,15 +143,7 @@ export const openingChecks: SqliteChecks = {
 
   "sqliteStore refuses options that cannot work"({ open }) {
     const database = open();
-    for (const table of [
-      "",
-      "a b",
-      'a"',
-      "1a",
-      "sqlite_a",
-      "a".repeat(65),
-      1 as unknown as string,
-    ]) {
+    for (const table of ["", 'a"', "1a", "sqlite_a", "a".repeat(65), 1 as unknown as string]) {
       refused({ database, table }, /table must be/);
     }
     for (const wrong of [undefined, null, "file.db", {}, { exec: 1, prepare: 1 }]) {

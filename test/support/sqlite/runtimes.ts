@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { REPOSITORY } from "../package/installed-package.js";
 import type { SqliteDriverName } from "./drivers.js";
 
 /** A Node and the driver that it runs. */
@@ -8,19 +8,17 @@ export interface SqliteRuntime {
   readonly node: string;
 }
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-
 /** Where a Node with `node:sqlite` may be: named, this one, or installed from npm as `node24`. */
 const CANDIDATES = [
   process.env["NODE_SQLITE_RUNTIME"],
   process.execPath,
-  `${ROOT}test/platforms/node/node_modules/node24/bin/node`,
+  `${REPOSITORY}/test/platforms/node/node_modules/node24/bin/node`,
 ];
 
 /** Whether `code` runs without an error, in a process of its own. */
 function runs(node: string, code: string): boolean {
   try {
-    execFileSync(node, ["--no-warnings", "--eval", code], { cwd: ROOT, stdio: "ignore" });
+    execFileSync(node, ["--no-warnings", "--eval", code], { cwd: REPOSITORY, stdio: "ignore" });
     return true;
   } catch {
     return false;

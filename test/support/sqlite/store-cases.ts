@@ -1,14 +1,95 @@
 import assert from "node:assert/strict";
+import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
+import { createRandom } from "../../../kit/random.js";
 import { isPromise } from "../../../src/common/promises.js";
-import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import type { SqliteChecks } from "./folder.js";
-import { rowsOf, valueOf } from "./drivers.js";
+import type { DeliveryStore, WebhookReceiver } from "../../../src/index.js";
+import { createWebhookReceiver } from "../../../src/index.js";
+import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../deliveries.js";
+import { rowsOf, valueOf, type SqliteHandle } from "./drivers.js";
+import type { SqliteChecks, SqliteFolder } from "./folder.js";
+import { openLedger, openTransactions, writes } from "./transaction-cases.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
+const KEYS = 3_000;
+const LONG_MS = 3_600_000;
 
-/** What `sqliteStore` does beyond the contract of stores. */
+/** Lets the retention of `KEYS` completed keys end, completes as many others, and counts the first. */
+async function leftOver(folder: SqliteFolder, keyAt: (index: number) => string): Promise<number> {
+  const database = folder.open();
+  const store = sqliteStore({ database });
+  // Faster: the same rows, without waiting for the disk.
+  database.exec("PRAGMA synchronous = OFF");
+  const complete = async (from: number) => {
+    for (let index = from; index < from + KEYS; index++) {
+      await store.claim(keyAt(index), "a", { leaseMs: 1_000, retentionMs: LONG_MS });
+      await store.complete(keyAt(index), "a", { retentionMs: LONG_MS });
+    }
+  };
+  await complete(0);
+  database.exec("UPDATE gateway_deliveries SET forget_at = 1");
+  await complete(KEYS);
+  assert.equal(count(database, "forget_at > 1"), KEYS, "a key within its retention was forgotten");
+  return count(database, "forget_at = 1");
+}
+
+function count(database: SqliteHandle, where: string): number {
+  return Number(valueOf(database, `SELECT count(*) FROM gateway_deliveries WHERE ${where}`));
+}
+
+function hexWord(random: ReturnType<typeof createRandom>): string {
+  return random
+    .below(2 ** 32)
+    .toString(16)
+    .padStart(8, "0");
+}
+
+const STORES = { sqliteStore, sqliteTransactions };
+/** A look at the file that finds it gone. */
+const LOST = ["store_unavailable", "file_lost"];
+const HANDLED = ["handled", undefined];
+
+/** A receiver on each store, with what `send` got and what was logged as an error. */
+async function withReceivers(
+  { open }: SqliteFolder,
+  use: (receiver: {
+    readonly send: (id: string) => Promise<unknown[]>;
+    readonly wait: (ms: number) => void;
+    readonly errorLines: () => number;
+    readonly database: SqliteHandle;
+  }) => Promise<void>,
+): Promise<void> {
+  const real = performance.now.bind(performance);
+  let waitedMs = 0;
+  performance.now = () => real() + waitedMs;
+  const wait = (ms: number): void => void (waitedMs += ms);
+  try {
+    for (const makeStore of Object.values(STORES)) {
+      let errorLines = 0;
+      let error: unknown;
+      const database = open();
+      const receiver: WebhookReceiver = createWebhookReceiver({
+        secret: TEST_SECRET,
+        now: () => NOW_MS,
+        store: makeStore({ database }) as DeliveryStore,
+        handlers: { new_alarm: () => undefined },
+        onOutcome: (report) => void (error = report.error),
+        logger: { warn: () => undefined, error: () => void (errorLines += 1) },
+      });
+      const send = async (id: string): Promise<unknown[]> => {
+        const { outcome } = await receiver.receive(await delivery({ id }));
+        return [outcome, (error as { readonly code?: string } | undefined)?.code];
+      };
+      await use({ send, wait, errorLines: () => errorLines, database });
+    }
+  } finally {
+    performance.now = real;
+  }
+}
+
+/** What the SQLite stores do beyond the cases of every store, and when something happens to their file. */
 export const storeChecks: SqliteChecks = {
   "sqliteStore sets WAL and synchronous=FULL, and leaves busy_timeout as it was"({ open }) {
     const database = open();
@@ -37,19 +118,6 @@ export const storeChecks: SqliteChecks = {
     assert.equal(store.complete("k", "a", { retentionMs: 1000 }), undefined);
   },
 
-  async "sqliteStore waits for another connection's lock without blocking the process"({ open }) {
-    const store = sqliteStore({ database: open() });
-    const other = open();
-    other.exec("BEGIN IMMEDIATE");
-    const claiming = store.claim("k", "a", TIMES);
-    assert.ok(isPromise(claiming));
-    const startedAt = performance.now();
-    await wait(100);
-    assert.ok(performance.now() - startedAt < 1_000, "the process was stopped");
-    other.exec("COMMIT");
-    assert.deepEqual(await claiming, CLAIMED);
-  },
-
   async "sqliteStore rejects with SQLITE_BUSY after waitTimeoutMs and has written nothing"({
     open,
   }) {
@@ -65,15 +133,6 @@ export const storeChecks: SqliteChecks = {
     assert.ok(performance.now() - startedAt >= 110);
     other.exec("COMMIT");
     assert.deepEqual(rowsOf(other, "SELECT * FROM gateway_deliveries"), []);
-  },
-
-  async "sqliteStore stops waiting at any other error"({ open }) {
-    const database = open();
-    const store = sqliteStore({ database, waitTimeoutMs: 60_000 });
-    open().exec("BEGIN IMMEDIATE");
-    const claiming = store.claim("k", "a", TIMES);
-    database.close();
-    await assert.rejects(async () => claiming, /not open/);
   },
 
   "sqliteStore throws at once if waitTimeoutMs is 0"({ open }) {
@@ -98,17 +157,6 @@ export const storeChecks: SqliteChecks = {
     assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
   },
 
-  async "sqliteStore remembers leases and completions in a file that is opened again"({ open }) {
-    const database = open();
-    const before = sqliteStore({ database });
-    await before.claim("held", "a", TIMES);
-    await before.complete("done", "a", { retentionMs: 1_000_000 });
-    database.close();
-    const after = sqliteStore({ database: open() });
-    assert.equal((await after.claim("held", "b", TIMES)).state, "in_flight");
-    assert.equal((await after.claim("done", "b", TIMES)).state, "completed");
-  },
-
   "sqliteStore keeps tables apart, whatever their names"({ open }) {
     const database = open();
     for (const table of ["order", "_", "T1", "a".repeat(64)]) {
@@ -118,37 +166,125 @@ export const storeChecks: SqliteChecks = {
     }
   },
 
-  async "sqliteStore rejects if the file is full and has claimed nothing"({ open }) {
-    const database = open();
-    const store = sqliteStore({ database });
-    const pages = Number(valueOf(database, "PRAGMA page_count"));
-    database.exec(`PRAGMA max_page_count = ${pages}`);
-    let taken = 0;
-    await assert.rejects(async () => {
-      for (; taken < 1_000; taken++) await store.claim(`k${taken}`, "a", TIMES);
-    }, /full/);
-    assert.ok(taken > 10);
-    assert.equal(valueOf(database, "SELECT count(*) FROM gateway_deliveries"), taken);
-    database.exec("PRAGMA max_page_count = 1000000");
-    assert.deepEqual(await store.claim(`k${taken}`, "a", TIMES), CLAIMED);
+  async "the SQLite stores wait for another connection's lock without blocking the process"(
+    folder,
+  ) {
+    const store = sqliteStore({ database: folder.open() });
+    const transactions = openTransactions({ database: openLedger(folder) });
+    const other = folder.open();
+    other.exec("BEGIN IMMEDIATE");
+    const claiming = store.claim("k", "a", TIMES);
+    assert.ok(isPromise(claiming));
+    const run = transactions.process("t", writes("a"));
+    const startedAt = performance.now();
+    await wait(100);
+    assert.ok(performance.now() - startedAt < 1_000, "the process was stopped");
+    other.exec("COMMIT");
+    assert.deepEqual(await claiming, CLAIMED);
+    assert.deepEqual(await run, { state: "processed" });
   },
 
-  async "sqliteStore reads rows as arrays and integers as BigInt"({ open }) {
-    const store = sqliteStore({ database: open({ oddRows: true }) });
-    assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
-    const busy = await store.claim("k", "b", TIMES);
-    assert.ok(busy.state === "in_flight");
-    assert.equal(typeof busy.retryAfterMs, "number");
-    assert.ok(busy.retryAfterMs > 50_000);
-    assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
-    void store.complete("k", "a", { retentionMs: 1000 });
-    assert.deepEqual(store.claim("k", "b", TIMES), { state: "completed" });
-    await store.claim("j", "gone", { leaseMs: 1, retentionMs: 60_000 });
-    await wait(5);
-    const takeover = { state: "claimed", takeover: true };
-    assert.deepEqual(await store.claim("j", "a", TIMES), takeover);
-    assert.deepEqual(await store.claim("j", "a", TIMES), takeover);
-    await store.release("j", "a");
-    assert.deepEqual(await store.claim("j", "b", TIMES), takeover);
+  async "sqliteStore deletes rows past their retention while random ids complete"(folder) {
+    const random = createRandom(1);
+    const keys = Array.from({ length: 2 * KEYS }, () => hexWord(random) + hexWord(random));
+    const left = await leftOver(folder, (index) => keys[index] ?? "");
+    assert.ok(left < KEYS / 100, `${left} are left`);
+  },
+
+  async "sqliteStore deletes rows past their retention while ascending ids complete"(folder) {
+    const left = await leftOver(folder, (index) => String(index).padStart(12, "0"));
+    assert.equal(left, 0);
+  },
+
+  async "sqliteStore deletes rows past their retention while numbered ids complete"(folder) {
+    const left = await leftOver(folder, (index) => `delivery-${index}`);
+    assert.ok(left < KEYS / 100, `${left} are left`);
+  },
+
+  async "a receiver answers store_unavailable within a minute after its SQLite file was deleted, with one error line"(
+    folder,
+  ) {
+    await withReceivers(folder, async ({ send, wait, errorLines }) => {
+      assert.deepEqual(await send("a"), HANDLED);
+      rmSync(folder.file);
+      wait(60_000);
+      for (const id of ["a", "b", "c"]) assert.deepEqual(await send(id), LOST);
+      assert.equal(errorLines(), 1);
+    });
+  },
+
+  async "a receiver answers store_unavailable after its SQLite file was emptied or another put in its place"(
+    folder,
+  ) {
+    const replace = (): void => {
+      copyFileSync(folder.file, `${folder.file}.copy`);
+      renameSync(`${folder.file}.copy`, folder.file);
+    };
+    const empty = (): void => truncateSync(folder.file);
+    for (const damage of [replace, empty]) {
+      await withReceivers(folder, async ({ send, wait }) => {
+        assert.deepEqual(await send(crypto.randomUUID()), HANDLED);
+        damage();
+        wait(60_000);
+        assert.deepEqual(await send("b"), LOST);
+        for (const end of ["", "-wal", "-shm"]) rmSync(folder.file + end);
+      });
+    }
+  },
+
+  async "a receiver handles deliveries again at once when its SQLite file was moved away and back"(
+    folder,
+  ) {
+    await withReceivers(folder, async ({ send, wait }) => {
+      const ids = [crypto.randomUUID(), crypto.randomUUID()] as const;
+      assert.deepEqual(await send(ids[0]), HANDLED);
+      renameSync(folder.file, `${folder.file}.away`);
+      wait(60_000);
+      assert.deepEqual(await send(ids[1]), LOST);
+      renameSync(`${folder.file}.away`, folder.file);
+      assert.deepEqual(await send(ids[1]), HANDLED);
+      assert.deepEqual(await send(ids[0]), ["duplicate", undefined]);
+    });
+  },
+
+  async "on a full disk new deliveries are refused, and none of those that were handled is forgotten"(
+    folder,
+  ) {
+    await withReceivers(folder, async ({ send, database }) => {
+      const handled: string[] = [];
+      // The least that SQLite takes is what the file has, so the next page that is needed is one too many.
+      database.exec("PRAGMA max_page_count = 1");
+      let refused = crypto.randomUUID();
+      for (let outcome = await send(refused); outcome[0] === "handled";) {
+        handled.push(refused);
+        outcome = await send((refused = crypto.randomUUID()));
+      }
+      assert.equal((await send(refused))[0], "store_unavailable");
+      for (const id of handled) assert.deepEqual(await send(id), ["duplicate", undefined]);
+      database.exec("PRAGMA max_page_count = 1000000");
+      assert.deepEqual(await send(refused), HANDLED);
+    });
+  },
+
+  async "the -wal file that a long reader has let grow is small again after some deliveries"(
+    folder,
+  ) {
+    const [reader, writer] = [folder.open(), folder.open()];
+    await withReceivers(folder, async ({ send }) => {
+      writer.exec("CREATE TABLE IF NOT EXISTS pages (page BLOB)");
+      reader.exec("BEGIN");
+      valueOf(reader, "SELECT count(*) FROM pages");
+      writer.exec("INSERT INTO pages VALUES (zeroblob(20000000))");
+      reader.exec("COMMIT");
+      for (let i = 0; i < 3; i += 1) await send(crypto.randomUUID());
+      assert.ok(statSync(`${folder.file}-wal`).size <= 2 ** 23);
+    });
+  },
+
+  "the SQLite stores keep the journal_size_limit that the handle has"({ open }) {
+    const database = open();
+    database.exec("PRAGMA journal_size_limit = 1000");
+    sqliteStore({ database });
+    assert.equal(valueOf(database, "PRAGMA journal_size_limit"), 1000);
   },
 };

@@ -53,47 +53,57 @@ export function committed({ open }: SqliteFolder): { effects: unknown[]; keys: u
 
 export const NOTHING = { effects: [], keys: [] };
 
-/** What a transaction commits or rolls back together. */
-export const transactionChecks: SqliteChecks = {
-  async "sqliteTransactions commits the handler's writes and the key together"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
-    const midway = deferred();
-    const run = store.process("k", async (tx) => {
-      await writes("a")(tx);
-      await midway.promise;
-      await writes("b")(tx);
-    });
-    await nextTurn();
-    await nextTurn();
-    assert.deepEqual(committed(folder), NOTHING);
-    midway.resolve();
-    assert.deepEqual(await run, { state: "processed" });
-    assert.deepEqual(committed(folder), { effects: ["a", "b"], keys: ["k"] });
-    const again = await store.process("k", writes("c"));
-    assert.deepEqual(again, { state: "completed" });
-    assert.deepEqual(committed(folder), { effects: ["a", "b"], keys: ["k"] });
-  },
+/** Work that runs until `end` is called. */
+function heldWork() {
+  const started = deferred();
+  const end = deferred();
+  return {
+    started: started.promise,
+    end,
+    work: async (tx: SqliteHandle) => {
+      await writes("held")(tx);
+      started.resolve();
+      await end.promise;
+    },
+  };
+}
 
-  async "sqliteTransactions rolls back if the handler throws and rejects with the same error"(
-    folder,
-  ) {
-    const store = openTransactions({ database: openLedger(folder) });
-    for (const thrown of [new Error("later"), "text", undefined] as unknown[]) {
-      const run = store.process("k", async (tx) => {
-        await writes("a", "b")(tx);
-        await Promise.reject(thrown);
-      });
-      const error: unknown = await run.then(
-        () => assert.fail("it resolved"),
-        (reason: unknown) => reason,
+const LATE = { code: "transaction_misuse", message: /after (?:the|its) handler had settled/ };
+
+/** Work that keeps tx and its statements, and calls that use them after the work has ended. */
+function keepingWork() {
+  const uses: (() => unknown)[] = [];
+  return {
+    uses,
+    work: async (tx: SqliteHandle) => {
+      const late = "INSERT INTO effects (name) VALUES ('late')";
+      const insert = tx.prepare(late);
+      const select = tx.prepare("SELECT name FROM effects");
+      uses.push(
+        () => tx.exec(late),
+        () => tx.prepare(late),
+        () => insert.run(),
+        () => select.get(),
+        () => select.all(),
+        () => select.iterate(),
       );
-      assert.equal(error, thrown);
-      assert.deepEqual(committed(folder), NOTHING);
-    }
-    await store.process("k", writes("a"));
-    assert.deepEqual(committed(folder), { effects: ["a"], keys: ["k"] });
-  },
+      const kept = tx.query?.("SELECT name FROM effects");
+      const rows = kept?.[Symbol.iterator]();
+      if (kept !== undefined) {
+        uses.push(
+          () => tx.query?.(late),
+          () => kept.all(),
+          () => [...kept],
+          () => rows?.next(),
+        );
+      }
+      await writes("kept")(tx);
+    },
+  };
+}
 
+/** What a transaction commits or rolls back together, how deliveries wait for it, and what a handler can do with tx. */
+export const transactionChecks: SqliteChecks = {
   async "sqliteTransactions rolls back if a handler throws before it returns a promise"(folder) {
     const store = openTransactions({ database: openLedger(folder) });
     const run = store.process("k", (tx) => {
@@ -117,28 +127,6 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: ["b"], keys: ["k"] });
   },
 
-  async "sqliteTransactions rolls back if the file is full"(folder) {
-    const database = openLedger(folder);
-    const store = openTransactions({ database });
-    const full = Number(valueOf(database, "PRAGMA page_count"));
-    database.exec(`PRAGMA max_page_count = ${full}`);
-    const big = async (tx: SqliteHandle) => {
-      await writes("a")(tx);
-      tx.prepare("INSERT INTO effects (name) VALUES (?)").run("b".repeat(100_000));
-    };
-    await assert.rejects(store.process("k", big), /full/);
-    assert.deepEqual(committed(folder), NOTHING);
-    // Only the row of the key, which is written last, does not fit.
-    let run = 0;
-    await assert.rejects(async () => {
-      for (; run < 1_000; run++) await store.process(`k${run}`, async () => nextTurn());
-    }, /full/);
-    assert.ok(run > 10);
-    assert.equal(committed(folder).keys.length, run);
-    database.exec("PRAGMA max_page_count = 1000000");
-    assert.equal((await store.process("k", big)).state, "processed");
-  },
-
   async "sqliteTransactions lets a handler use savepoints"(folder) {
     const store = openTransactions({ database: openLedger(folder) });
     await store.process("k", async (tx) => {
@@ -148,5 +136,266 @@ export const transactionChecks: SqliteChecks = {
       await writes("b")(tx);
     });
     assert.deepEqual(committed(folder), { effects: ["b"], keys: ["k"] });
+  },
+
+  async "sqliteTransactions runs the deliveries of one handle one after the other"(folder) {
+    const database = openLedger(folder);
+    // Two stores on one handle: a connection has one transaction.
+    const [even, odd] = [openTransactions({ database }), openTransactions({ database })];
+    let running = 0;
+    const runs = Array.from({ length: 20 }, (_, index) =>
+      (index % 2 === 0 ? even : odd).process(`k${index}`, async (tx) => {
+        running += 1;
+        await writes(`a${index}`, `b${index}`)(tx);
+        assert.equal(running, 1);
+        running -= 1;
+        if (index % 3 === 0) throw new Error("failed");
+      }),
+    );
+    const results = await Promise.allSettled(runs);
+    const done = results.flatMap(({ status }, index) => (status === "fulfilled" ? [index] : []));
+    assert.deepEqual(done, [1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17, 19]);
+    const { effects, keys } = committed(folder);
+    assert.deepEqual(keys, done.map((index) => `k${index}`).sort());
+    assert.deepEqual(effects, done.flatMap((index) => [`a${index}`, `b${index}`]).sort());
+  },
+
+  async "sqliteTransactions answers a duplicate at once while the first delivery runs or waits"(
+    folder,
+  ) {
+    const store = openTransactions({ database: openLedger(folder) });
+    await store.process("done", writes("done"));
+    const held = heldWork();
+    const first = store.process("k", held.work);
+    await held.started;
+    const waiting = store.process("waiting", writes("waiting"));
+    const duplicates = ["k", "waiting", "done"].map((key) =>
+      store.process(key, () => assert.fail("a duplicate ran")),
+    );
+    assert.deepEqual(await Promise.all(duplicates), [
+      { state: "in_flight", retryAfterMs: 1_000 },
+      { state: "in_flight", retryAfterMs: 1_000 },
+      { state: "completed" },
+    ]);
+    held.end.resolve();
+    assert.equal((await first).state, "processed");
+    assert.equal((await waiting).state, "processed");
+    assert.deepEqual(committed(folder).effects, ["done", "held", "waiting"]);
+  },
+
+  async "sqliteTransactions runs a duplicate through another store of the handle after the first one failed"(
+    folder,
+  ) {
+    const database = openLedger(folder);
+    const [store, another] = [openTransactions({ database }), openTransactions({ database })];
+    const held = heldWork();
+    const first = store.process("k", held.work);
+    await held.started;
+    const duplicate = another.process("k", writes("duplicate"));
+    await nextTurn();
+    held.end.reject(new Error("failed"));
+    await assert.rejects(first, /failed/);
+    assert.deepEqual(await duplicate, { state: "processed" });
+    assert.deepEqual(committed(folder), { effects: ["duplicate"], keys: ["k"] });
+  },
+
+  async "sqliteTransactions rejects a delivery that waits longer than waitTimeoutMs, and handles it later"(
+    folder,
+  ) {
+    const store = openTransactions({ database: openLedger(folder), waitTimeoutMs: 80 });
+    const held = heldWork();
+    const first = store.process("k", held.work);
+    await held.started;
+    const late = store.process("late", writes("late"));
+    await assert.rejects(late, { code: "wait_timeout" });
+    held.end.resolve();
+    await first;
+    assert.deepEqual(committed(folder), { effects: ["held"], keys: ["k"] });
+    assert.equal((await store.process("late", writes("late"))).state, "processed");
+  },
+
+  async "sqliteTransactions rejects with SQLITE_BUSY if another connection's transaction takes too long"(
+    folder,
+  ) {
+    const here = openTransactions({ database: openLedger(folder) });
+    const there = openTransactions({ database: openLedger(folder), waitTimeoutMs: 60 });
+    const held = heldWork();
+    const first = here.process("k", held.work);
+    await held.started;
+    await assert.rejects(there.process("k", writes("b")), /database is locked/);
+    held.end.resolve();
+    await first;
+    assert.deepEqual(await there.process("k", writes("b")), { state: "completed" });
+    assert.deepEqual(committed(folder).effects, ["held"]);
+  },
+
+  async "tx refuses calls of a handler that has settled, so they do not reach the next delivery"(
+    folder,
+  ) {
+    const store = openTransactions({ database: openLedger(folder) });
+    const { uses, work } = keepingWork();
+    const failing = async (tx: SqliteHandle) => {
+      await work(tx);
+      throw new Error("failed");
+    };
+    await assert.rejects(store.process("k", failing), /failed/);
+    for (const use of uses) assert.throws(use, LATE);
+    assert.deepEqual(committed(folder), NOTHING);
+    await store.process("k", work);
+    await store.process("next", async (tx) => {
+      await writes("a")(tx);
+      for (const use of uses) assert.throws(use, LATE);
+      await writes("b")(tx);
+    });
+    assert.deepEqual(committed(folder), { effects: ["a", "b", "kept"], keys: ["k", "next"] });
+  },
+
+  async "an iterator of tx refuses more rows after its handler has settled"(folder) {
+    const store = openTransactions({ database: openLedger(folder) });
+    await store.process("first", writes("a", "b", "c"));
+    let rows: Iterator<unknown> | undefined;
+    await store.process("k", async (tx) => {
+      rows = tx.prepare("SELECT name FROM effects").iterate();
+      rows.next();
+      await nextTurn();
+    });
+    assert.throws(() => rows?.next(), LATE);
+    // A `for` loop that is left late calls it.
+    assert.deepEqual(rows?.return?.().done, true);
+  },
+
+  async "sqliteTransactions ends the transaction of a handler that left iterators open"(folder) {
+    const store = openTransactions({ database: openLedger(folder) });
+    await store.process("first", writes("a", "b", "c"));
+    const leaving = async (tx: SqliteHandle) => {
+      await writes("d")(tx);
+      const select = tx.prepare("SELECT name FROM effects");
+      // One that is open, one that has not begun, one that was ended and two that were read to the end.
+      tx.prepare("SELECT name FROM effects").iterate().next();
+      tx.prepare("SELECT key FROM gateway_deliveries").iterate();
+      for (const row of tx.prepare("SELECT 1 UNION SELECT 2").iterate()) if (row !== null) break;
+      assert.equal([...select.iterate()].length, 4);
+      assert.equal([...select.iterate()].length, 4);
+    };
+    const failing = async (tx: SqliteHandle) => {
+      await leaving(tx);
+      throw new Error("failed");
+    };
+    await assert.rejects(store.process("k", failing), /failed/);
+    assert.deepEqual(committed(folder), { effects: ["a", "b", "c"], keys: ["first"] });
+    // Another process finds the lock free.
+    folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
+    assert.deepEqual(await store.process("k", leaving), { state: "processed" });
+    folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
+    await store.process("next", writes("e"));
+    const effects = ["a", "b", "c", "d", "e"];
+    assert.deepEqual(committed(folder), { effects, keys: ["first", "k", "next"] });
+  },
+
+  async "sqliteTransactions writes after other connections although a handler left iterators open"(
+    folder,
+  ) {
+    const store = openTransactions({ database: openLedger(folder), waitTimeoutMs: 1_000 });
+    await store.process("first", writes("a", "b", "c"));
+    // More rows than a driver reads ahead.
+    const many =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) SELECT * FROM n, effects";
+    const leavings: ((tx: SqliteHandle) => void)[] = [
+      (tx) => tx.prepare(many).iterate().next(),
+      (tx) => {
+        for (const row of tx.prepare(many).iterate()) if (row !== null) break;
+      },
+    ];
+    for (const [index, leave] of leavings.entries()) {
+      const leaving = (tx: SqliteHandle): Promise<void> => {
+        leave(tx);
+        return Promise.resolve();
+      };
+      await store.process(`leaving ${index}`, leaving);
+      folder.open().exec(`INSERT INTO effects (name) VALUES ('other ${index}')`);
+      const next = store.process(`next ${index}`, writes(`d${index}`));
+      assert.deepEqual(await next, { state: "processed" });
+    }
+  },
+
+  async "tx does everything that the handle does"(folder) {
+    const database = openLedger(folder);
+    const store = openTransactions({ database });
+    await store.process("k", async (tx) => {
+      assert.ok(tx instanceof database.constructor);
+      assert.equal(tx.constructor, database.constructor);
+      const insert = tx.prepare("INSERT INTO effects (name) VALUES (?)");
+      for (const name of ["a", "b", "c"]) assert.equal(insert.run(name).changes, 1);
+      await nextTurn();
+      const select = tx.prepare("SELECT name FROM effects ORDER BY name");
+      // libsql adds a member of its own to the row.
+      assert.equal((select.get() as { name: unknown }).name, "a");
+      assert.equal(select.all().length, 3);
+      const names: unknown[] = [];
+      for (const row of select.iterate()) {
+        names.push((row as { name: unknown }).name);
+        if (names.length === 2) break;
+      }
+      assert.deepEqual(names, ["a", "b"]);
+      assert.equal([...select.iterate()].length, 3);
+      tx.exec("DELETE FROM effects WHERE name = 'c'");
+    });
+    assert.deepEqual(committed(folder), { effects: ["a", "b"], keys: ["k"] });
+  },
+
+  async "sqliteTransactions does not remember a delivery whose handler ended the transaction"(
+    folder,
+  ) {
+    const store = openTransactions({ database: openLedger(folder) });
+    for (const sql of ["COMMIT", "ROLLBACK", "COMMIT; BEGIN", "ROLLBACK; BEGIN IMMEDIATE"]) {
+      const run = store.process("k", async (tx) => {
+        tx.exec(sql);
+        await nextTurn();
+      });
+      await assert.rejects(run, { code: "transaction_ended", message: /leave COMMIT/ });
+      assert.deepEqual(committed(folder), NOTHING);
+    }
+    assert.equal((await store.process("k", writes("a"))).state, "processed");
+  },
+
+  async "sqliteTransactions leaves the application's transaction alone after a handler ended its own"(
+    folder,
+  ) {
+    const database = openLedger(folder);
+    const store = openTransactions({ database });
+    const ended = store.process("k", async (tx) => {
+      tx.exec("ROLLBACK");
+      await nextTurn();
+    });
+    await assert.rejects(ended, { code: "transaction_ended" });
+    database.exec("BEGIN; INSERT INTO effects (name) VALUES ('of the application')");
+    const run = store.process("k", writes("a"));
+    await assert.rejects(run, { code: "handle_in_transaction" });
+    database.exec("COMMIT");
+    assert.deepEqual(committed(folder), { effects: ["of the application"], keys: [] });
+  },
+
+  async "sqliteTransactions recovers when an open iterator of the handle itself is ended"(folder) {
+    const database = openLedger(folder);
+    const store = openTransactions({ database });
+    await store.process("first", writes("a", "b"));
+    let iterator: Iterator<unknown> | undefined;
+    const run = store.process("k", async (tx) => {
+      await writes("c")(tx);
+      iterator = database.prepare("SELECT name FROM effects").iterate();
+      iterator.next();
+    });
+    // better-sqlite3 refuses both COMMIT and ROLLBACK; node:sqlite allows them.
+    const state = await run.then(
+      (result) => result.state,
+      (error: unknown) => String(error),
+    );
+    assert.match(state, /^processed$|busy executing a query/);
+    iterator?.return?.();
+    await store.process("next", writes("d"));
+    const { effects, keys } = committed(folder);
+    const isCommitted = state === "processed";
+    assert.deepEqual(effects, isCommitted ? ["a", "b", "c", "d"] : ["a", "b", "d"]);
+    assert.deepEqual(keys, isCommitted ? ["first", "k", "next"] : ["first", "next"]);
   },
 };

@@ -1,14 +1,18 @@
 // A process that works on a database file until a line arrives or it is killed. Arguments: driver, file,
 // work, argument. Prints a line for each acknowledged call.
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { createWebhookReceiver } from "../../../src/index.js";
 import type { DeliveryStore } from "../../../src/stores/delivery-store.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { createRandom } from "../../../kit/random.js";
+import { sampleAlarm } from "../../../kit/samples/sample-alarm.js";
+import { signedDelivery, TEST_SECRET } from "../../../kit/signed-delivery.js";
 import { sqliteDriver, type SqliteHandle } from "./drivers.js";
 
-const [, , driverName = "", file = "", work = "", argument = ""] = process.argv;
+const [, , driverName = "", file = "", work = "", argument = "", ...more] = process.argv;
 const driver = await sqliteDriver(driverName);
 const owner = `process-${process.pid}`;
 const HOUR_MS = 3_600_000;
@@ -66,41 +70,12 @@ const works: Record<string, () => Promise<void>> = {
     say(JSON.stringify(won));
   },
 
-  /** Holds a lease of `argument` milliseconds until it is killed. */
-  async hold() {
-    const store = sqliteStore({ database: driver.open(file) });
-    await store.claim("held", owner, { leaseMs: Number(argument), retentionMs: HOUR_MS });
-    say("held");
-    await once(input, "line");
-  },
-
-  /** Claims and completes one key after the other until it is killed. */
-  async complete() {
-    await completeKeys(sqliteStore({ database: driver.open(file), waitTimeoutMs: 30_000 }), owner);
-  },
-
   /** Claims and completes 16 keys at a time until it is killed. */
-  async completeTogether() {
+  async complete() {
     const store = sqliteStore({ database: driver.open(file), waitTimeoutMs: 30_000 });
     await Promise.all(
       Array.from({ length: 16 }, (_, index) => completeKeys(store, `${owner}-${index}`)),
     );
-  },
-
-  /** Claims keys until the file can grow no more, and prints how many it claimed. */
-  async fill() {
-    const store = sqliteStore({ database: driver.open(file) });
-    const claimed: string[] = [];
-    let refused = 0;
-    for (let index = 0; index < 400; index++) {
-      try {
-        await store.claim(`key-${index}`, owner, { leaseMs: HOUR_MS, retentionMs: HOUR_MS });
-        claimed.push(`key-${index}`);
-      } catch {
-        refused += 1;
-      }
-    }
-    say(JSON.stringify({ claimed, refused }));
   },
 
   /** Writes two effects in the transaction of each key, until it is killed. */
@@ -123,18 +98,31 @@ const works: Record<string, () => Promise<void>> = {
     }
   },
 
-  /** Writes in a transaction and waits there. */
-  async halfway() {
-    const database = openLedger();
-    await sqliteTransactions({ database }).process(
-      "half",
-      async (tx) => {
-        tx.exec("INSERT INTO effects VALUES ('half', 1)");
-        say("written");
-        await once(input, "line");
-      },
-      { retentionMs: HOUR_MS },
-    );
+  /** A receiver with 16 deliveries in flight for a time. Prints the count of each outcome. */
+  async load() {
+    const [kind, loadMs, handlerMs] = [argument, ...more];
+    const database = driver.open(file);
+    const options = {
+      secret: TEST_SECRET,
+      logger: false,
+      handlers: { new_alarm: () => wait(Number(handlerMs)) },
+    } as const;
+    const receiver =
+      kind === "transactions"
+        ? createWebhookReceiver({ ...options, store: sqliteTransactions({ database }) })
+        : createWebhookReceiver({ ...options, store: sqliteStore({ database }) });
+    await startTogether();
+    const counts: Record<string, number> = {};
+    const endsAt = performance.now() + Number(loadMs);
+    const deliver = async (): Promise<void> => {
+      while (performance.now() < endsAt) {
+        const delivery = { id: randomUUID(), alarm: sampleAlarm(), secret: TEST_SECRET };
+        const { outcome } = await receiver.receive(await signedDelivery(delivery));
+        counts[outcome] = (counts[outcome] ?? 0) + 1;
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, deliver));
+    say(JSON.stringify(counts));
   },
 };
 

@@ -193,3 +193,8 @@ export function processWriting<Tx extends Sql>(
 export function mustNotRun(): Promise<void> {
   return Promise.reject(new Error("the handler was called"));
 }
+
+/** `count` keys in descending order, at most 800. */
+export function keysOf(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${name}-${String(999 - index)}`);
+}

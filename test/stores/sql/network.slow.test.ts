@@ -1,5 +1,8 @@
-import { expect, it, vi } from "vitest";
+import { afterEach, expect, it, onTestFinished, vi } from "vitest";
+import { observedAlarmReceiver } from "../../support/alarm-receiver.js";
 import { startBlackHoleProxy } from "../../support/black-hole-proxy.js";
+import { startCommitProxy } from "../../support/commit-proxy.js";
+import { delivery } from "../../support/deliveries.js";
 import { databaseOf, mustNotRun, processLater, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { startedForAll } from "../../support/started-for-all.js";
@@ -11,6 +14,8 @@ const BEFORE_10_S = { timeout: 8_000 };
 const LIMIT_MS = 12_000;
 /** For this long a closed client keeps its place in the pool of pg. */
 const NOTICED_MS = 1_500;
+/** Much less than the lease of 30 seconds. */
+const SOON = { timeout: 8_000, interval: 100 };
 
 describeSql("a network that drops every packet of a pool's connections", (engine) => {
   const db = databaseOf(engine);
@@ -79,4 +84,78 @@ describeSql("a network that drops every packet of a pool's connections", (engine
     expect(await processLater(engine, db, "dropped")).toBe("processed");
     expect(await db.effects.of("dropped")).toBe(1);
   });
+});
+
+describeSql("a transaction on a connection that breaks at COMMIT", (engine) => {
+  const db = databaseOf(engine);
+  const proxy = startedForAll(() => startCommitProxy(db.server.port, engine.commit));
+
+  afterEach(() => {
+    proxy().fault = undefined;
+  });
+
+  it.each([
+    { fault: "lose the answer", state: "completed" },
+    { fault: "lose the command", state: "processed" },
+  ] as const)(
+    `${engine.transactions} rejects if the fault at COMMIT is: $fault. The next process finds the key $state`,
+    async ({ fault, state }) => {
+      const proxied = db.server.pool({ port: proxy().port });
+      const store = engine.makeTransactions(proxied);
+      proxy().fault = fault;
+      const lost = store.process(fault, (tx) => db.effects.write(tx, fault), TIMES);
+      await expect(lost).rejects.toMatchObject(engine.lost);
+      expect(engine.openIn(proxied) ?? 0).toBe(0);
+      expect(await processLater(engine, db, fault)).toBe(state);
+      expect(await db.effects.of(fault)).toBe(1);
+      expect(await db.effects.remembered(fault)).toBe(1);
+    },
+  );
+
+  it(`${engine.transactions} rejects after 12 s and its connection is closed if COMMIT gets no answer`, async () => {
+    const proxied = db.server.pool({ port: proxy().port, max: 1 });
+    await proxied.query("SELECT 1");
+    proxy().fault = "swallow";
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { hits } = proxy();
+      const lost = engine
+        .makeTransactions(proxied)
+        .process("swallowed", (tx) => db.effects.write(tx, "swallowed"), TIMES);
+      const rejection = expect(lost).rejects.toThrow("COMMIT took longer than 12000 ms");
+      await vi.waitUntil(() => proxy().hits > hits, BEFORE_10_S);
+      proxy().fault = undefined;
+      await vi.advanceTimersByTimeAsync(LIMIT_MS);
+      await vi.advanceTimersByTimeAsync(NOTICED_MS);
+      await rejection;
+      expect(engine.openIn(proxied) ?? 0).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(await processLater(engine, db, "swallowed")).toBe("processed");
+    expect(await db.effects.of("swallowed")).toBe(1);
+  });
+});
+
+describeSql("a claim on a connection that breaks", (engine) => {
+  const db = databaseOf(engine);
+
+  it.each(["lose the answer", "lose the command"] as const)(
+    `${engine.store} handles the next attempt soon and without takeover if the fault at the claim is: %s`,
+    async (fault) => {
+      const proxy = await startCommitProxy(db.server.port, "INSERT");
+      onTestFinished(proxy.close);
+      const store = engine.makeStore(db.server.pool({ port: proxy.port }));
+      const { receiver, reports } = observedAlarmReceiver(() => undefined, { store });
+      const repeated = await delivery({ id: fault.replaceAll(" ", "-") });
+      proxy.fault = fault;
+      expect(await receiver.receive(repeated)).toMatchObject({ outcome: "store_unavailable" });
+      expect(proxy.hits).toBeGreaterThan(0);
+      proxy.fault = undefined;
+      const attempt = async () => (await receiver.receive(repeated)).outcome;
+      await expect.poll(attempt, SOON).toBe("handled");
+      expect(reports.at(-1)).not.toHaveProperty("takeover");
+      expect(await attempt()).toBe("duplicate");
+    },
+  );
 });

@@ -5,25 +5,37 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { BUN } from "../../platforms/bun/program.js";
 import { pathIn } from "../../platforms/install.js";
 import { describeService } from "../../support/describe-service.js";
 import { REPOSITORY } from "../../support/package/installed-package.js";
-import { allCases } from "../../support/sqlite/all-cases.js";
-import { betterSqlite3, type SqliteDriverName } from "../../support/sqlite/drivers.js";
+import { allCases, SLOW_DISK_MS } from "../../support/sqlite/all-cases.js";
+import { betterSqlite3, libsql, type SqliteDriverName } from "../../support/sqlite/drivers.js";
+import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
-/** A runtime other than Node, with a driver of its own. */
+describe.each([betterSqlite3, libsql])("the SQLite stores on $name", (driver) => {
+  it.each(allCases(driver))(
+    "$title",
+    async ({ run }) => {
+      await run();
+    },
+    SLOW_DISK_MS,
+  );
+});
+
+/** A runtime with a driver of its own, and the program and arguments that come before the script. */
 interface OtherRuntime {
   readonly name: string;
   readonly driver: SqliteDriverName;
-  /** The program and the arguments that come before the script. */
   readonly command: readonly [program: string, ...args: string[]];
 }
 
 const DENO = pathIn("deno", "node_modules/@deno/linux-x64-glibc/deno");
+const NODE = SQLITE_RUNTIMES.find(({ driver }) => driver === "node:sqlite")?.node;
 
 const OTHER_RUNTIMES: readonly OtherRuntime[] = [
+  { name: "node:sqlite on Node", driver: "node:sqlite", command: [NODE ?? "a newer Node"] },
   { name: "bun:sqlite on Bun", driver: "bun:sqlite", command: [BUN] },
   { name: "node:sqlite on Bun", driver: "node:sqlite", command: [BUN] },
   { name: "node:sqlite on Deno", driver: "node:sqlite", command: [DENO, "run", "--allow-all"] },
@@ -67,29 +79,29 @@ async function runCasesOn({ driver, command }: OtherRuntime): Promise<CaseResult
   }
 }
 
-/** 10 000 keys are 25 000 writes, and each waits for the disk. */
-const SLOW_DISK_MS = 300_000;
 const titles = allCases(betterSqlite3).map(({ title }) => title);
 
-const results = new Map<string, readonly CaseResult[]>();
-beforeAll(async () => {
-  const present = OTHER_RUNTIMES.filter((runtime) => missingRuntime(runtime) === undefined);
-  // At the same time: the cases wait for leases to end.
-  await Promise.all(
-    present.map(async (runtime) => results.set(runtime.name, await runCasesOn(runtime))),
-  );
-}, SLOW_DISK_MS);
-
-for (const runtime of OTHER_RUNTIMES) {
-  describeService(runtime.name, missingRuntime(runtime), () => {
-    it(`${runtime.name} runs every case of better-sqlite3`, () => {
-      expect(results.get(runtime.name)?.map(({ title }) => title)).toEqual(titles);
-    });
-
-    it.each(titles)(`${runtime.name}: %s`, (title) => {
-      const found = results.get(runtime.name)?.filter((result) => result.title === title) ?? [];
-      expect(found.length).toBeGreaterThan(0);
-      for (const { error } of found) expect(error).toBeUndefined();
-    });
+describe("the SQLite stores on other runtimes", () => {
+  const results = new Map<string, readonly CaseResult[]>();
+  beforeAll(async () => {
+    const present = OTHER_RUNTIMES.filter((runtime) => missingRuntime(runtime) === undefined);
+    // At the same time: the cases wait for leases to end.
+    await Promise.all(
+      present.map(async (runtime) => results.set(runtime.name, await runCasesOn(runtime))),
+    );
   });
-}
+
+  for (const runtime of OTHER_RUNTIMES) {
+    describeService(runtime.name, missingRuntime(runtime), () => {
+      it(`${runtime.name} runs every case of better-sqlite3`, () => {
+        expect(results.get(runtime.name)?.map(({ title }) => title)).toEqual(titles);
+      });
+
+      it.each(titles)(`${runtime.name}: %s`, (title) => {
+        const found = results.get(runtime.name)?.filter((result) => result.title === title) ?? [];
+        expect(found.length).toBeGreaterThan(0);
+        for (const { error } of found) expect(error).toBeUndefined();
+      });
+    });
+  }
+});

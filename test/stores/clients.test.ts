@@ -1,0 +1,186 @@
+import { EventEmitter } from "node:events";
+import { createRequire } from "node:module";
+import { expect, it, vi } from "vitest";
+import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
+import {
+  ConfigurationError,
+  memoryStore,
+  type DeliveryStore,
+  type WebhookReceiverOptions,
+} from "../../src/index.js";
+import { d1Store } from "../../src/stores/cloudflare/d1-store.js";
+import { createDynamoTable, dynamoStore } from "../../src/stores/dynamodb/index.js";
+import { mysqlStore } from "../../src/stores/mysql/index.js";
+import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
+import { redisStore } from "../../src/stores/redis/index.js";
+import { sqliteStore, sqliteTransactions } from "../../src/stores/sqlite/index.js";
+import { linesWith } from "../support/collector.js";
+import { delivery } from "../support/deliveries.js";
+import { rejects } from "../support/faults.js";
+import { pgBossStub } from "../support/inbox/pg-boss-stub.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+import { libsql } from "../support/sqlite/drivers.js";
+import { withSqliteFolder } from "../support/sqlite/folder.js";
+
+/** A client whose calls fail: the warning comes at the first call, whatever becomes of it. */
+const clientWith = (members: object) => Object.assign(new EventEmitter(), members);
+const pgPool = () => clientWith({ query: rejects, connect: rejects, totalCount: 0, options: {} });
+const nodeRedis = () =>
+  clientWith({ isOpen: true, isReady: true, evalSha: rejects, eval: rejects });
+const ioredis = () =>
+  clientWith({ status: "ready", connect: rejects, evalsha: rejects, eval: rejects });
+
+type Make = (client: never) => WebhookReceiverOptions["store"];
+const CLIENTS: readonly [string, () => EventEmitter, Make][] = [
+  ["the pool of pg", pgPool, (pool) => postgresStore({ pool })],
+  ["the pool of pg", pgPool, (pool) => postgresTransactions({ pool }) as never],
+  ["the client of node-redis", nodeRedis, (client) => redisStore({ client, logger: false })],
+];
+
+/** The warnings of a receiver whose client gets a listener or none after the receiver was made. */
+async function warningsOf(client: EventEmitter, make: Make, listens: boolean) {
+  const { receive, lines } = recordingReceiver({ store: make(client as never) });
+  expect(lines).toEqual([]);
+  if (listens) client.on("error", () => undefined);
+  for (const id of ["a", "b"]) await receive(await delivery({ id }));
+  return linesWith(lines, "has no listener").map(({ message }) => message);
+}
+
+it.each(CLIENTS)(
+  "%s without a listener for its error causes one warning at the first call: case %#",
+  async (what, make, store) => {
+    expect(await warningsOf(make(), store, false)).toEqual([expect.stringContaining(what)]);
+    expect(await warningsOf(make(), store, true)).toEqual([]);
+  },
+);
+
+it("a client of ioredis, which survives without a listener, causes no warning", async () => {
+  const store: Make = (client) => redisStore({ client, logger: false });
+  expect(await warningsOf(ioredis(), store, false)).toEqual([]);
+});
+
+it("a PgBoss without a listener for its error causes one line at the first put", async () => {
+  const warn = vi.spyOn(console, "warn").mockReturnValue(undefined);
+  for (const listens of [true, false]) {
+    const boss = clientWith(pgBossStub({ createQueue: rejects }));
+    if (listens) boss.on("error", () => undefined);
+    const driver = pgBossQueue({ boss: boss as never });
+    expect(warn).not.toHaveBeenCalled();
+    for (let time = 0; time < 2; time += 1) {
+      await expect(driver.put({ id: "a" } as never, {})).rejects.toThrow();
+    }
+  }
+  expect(warn.mock.calls).toEqual([[expect.stringContaining("the PgBoss has no listener")]]);
+});
+
+const unused = (): never => expect.fail("the client is not used");
+const client = { send: unused, evalSha: unused, eval: unused, isReady: true } as never;
+const dynamo = {
+  send: unused,
+  getItem: unused,
+  putItem: unused,
+  updateItem: unused,
+  deleteItem: unused,
+} as never;
+const pool = { getConnection: unused, query: unused } as never;
+const database = { prepare: unused, batch: unused } as never;
+
+it.each<[string, DeliveryStore, string | undefined]>([
+  ["memoryStore", memoryStore(), undefined],
+  ["redisStore", redisStore({ client }), "gateway-deliveries:"],
+  ["redisStore with a prefix", redisStore({ client, keyPrefix: "a:" }), "a:"],
+  ["postgresStore", postgresStore({ pool }), "gateway_deliveries"],
+  ["postgresStore with a table", postgresStore({ pool, table: "a.b" }), "a.b"],
+  ["mysqlStore", mysqlStore({ pool }), "gateway_deliveries"],
+  ["mysqlStore with a table", mysqlStore({ pool, table: "b" }), "b"],
+  ["dynamoStore", dynamoStore({ client: dynamo }), "gateway_deliveries"],
+  ["dynamoStore with a table", dynamoStore({ client: dynamo, table: "bbb" }), "bbb"],
+  ["d1Store", d1Store({ database }), "gateway_deliveries"],
+  ["d1Store with a table", d1Store({ database, table: "b" }), "b"],
+])("the scope of %s is its table or prefix, also in a copy of it", (_name, store, scope) => {
+  const copy: DeliveryStore = { ...store };
+  expect(copy.scope).toBe(scope);
+});
+
+it("the scope of sqliteStore is its table, also in a copy of it", async () => {
+  await withSqliteFolder(libsql, ({ open }) => {
+    for (const table of [undefined, "b"]) {
+      const copy: DeliveryStore = { ...sqliteStore({ database: open(), table }) };
+      expect(copy.scope).toBe(table ?? "gateway_deliveries");
+    }
+  });
+});
+
+const ignore = (): void => undefined;
+/** `DynamoDB` of the AWS SDK 2 has no `send`. */
+const DYNAMODB_2 = Object.fromEntries(
+  ["getItem", "putItem", "updateItem", "deleteItem", "createTable", "describeTable"]
+    .concat(["describeTimeToLive", "updateTimeToLive"])
+    .map((method) => [method, ignore]),
+);
+/** A client of redis 3 has no promises, and connects by itself. */
+const REDIS_3 = { evalsha: ignore, eval: ignore, exec: ignore, connection_id: 1, server_info: {} };
+
+it.each<[string, (given: never) => unknown, unknown, string]>([
+  [
+    "redisStore refuses a client of redis 3",
+    (client) => redisStore({ client }),
+    REDIS_3,
+    "client is of redis 3, which does not work here. Supported: redis 5 and later, ioredis 5 and later, @upstash/redis 1.34 and later",
+  ],
+  [
+    "dynamoStore refuses a DynamoDB of the AWS SDK 2",
+    (client) => dynamoStore({ client }),
+    DYNAMODB_2,
+    "client is of aws-sdk 2, which does not work here. Supported: @aws-sdk/client-dynamodb 3 and later",
+  ],
+  [
+    "postgresTransactions refuses a pool without connect",
+    (pool) => postgresTransactions({ pool }),
+    { query: ignore },
+    "pool is of a version of pg without the method connect, which does not work here. Supported: pg 8 and later",
+  ],
+  [
+    "sqliteStore refuses a handle without exec",
+    (database) => sqliteStore({ database }),
+    { prepare: ignore },
+    "database is of a version of the SQLite driver without the method exec, which does not work here. Supported: better-sqlite3 11 and later, libsql 0.5 and later, node:sqlite, bun:sqlite",
+  ],
+  [
+    "sqliteTransactions refuses a handle whose statements return promises",
+    (database) => sqliteTransactions({ database }),
+    { exec: ignore, prepare: () => Promise.resolve({}) },
+    "database is of a SQLite driver whose prepare() returns no statement with run and get, such as libsql/promise",
+  ],
+])("%s and names the versions that work", (_, make, given, message) => {
+  const call = () => make(given as never);
+  expect(call).toThrow(ConfigurationError);
+  expect(call).toThrow(expect.objectContaining({ code: "unsupported_version" }) as Error);
+  expect(call).toThrow(message);
+});
+
+it("createDynamoTable refuses a DynamoDB of the AWS SDK 2", async () => {
+  await expect(createDynamoTable({ client: DYNAMODB_2 as never })).rejects.toMatchObject({
+    code: "unsupported_version",
+  });
+});
+
+it("a store refuses an object with no method of its peer as an invalid option, of no version", () => {
+  for (const make of [
+    () => redisStore({ client: {} as never }),
+    () => dynamoStore({ client: {} as never }),
+    () => postgresStore({ pool: {} as never }),
+    () => mysqlStore({ pool: {} as never }),
+    () => sqliteStore({ database: {} as never }),
+  ]) {
+    expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
+  }
+});
+
+it("sqliteStore refuses a handle of libsql/promise", () => {
+  const load = createRequire(import.meta.url);
+  const Handle = load("libsql/promise") as new (file: string) => never;
+  expect(() => sqliteStore({ database: new Handle(":memory:") })).toThrow(
+    expect.objectContaining({ code: "unsupported_version" }) as Error,
+  );
+});

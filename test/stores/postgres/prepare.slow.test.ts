@@ -1,0 +1,165 @@
+import type pg from "pg";
+import { beforeEach, expect, it } from "vitest";
+import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
+import { describePostgres } from "../../support/postgres/postgres-describe.js";
+import { postgresEngine } from "../../support/postgres/postgres-engine.js";
+import {
+  databaseOf,
+  keysOf,
+  mustNotRun,
+  type PoolSettings,
+} from "../../support/stores/sql-engine.js";
+import { startedForAll } from "../../support/started-for-all.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+const CLAIMED = { state: "claimed", takeover: false };
+const IN_FLIGHT = { state: "in_flight" };
+const PROCESSED = { state: "processed" };
+const COMPLETED = { state: "completed" };
+
+const preparedOn = async (pool: pg.Pool): Promise<number> =>
+  (await pool.query("SELECT FROM pg_prepared_statements")).rowCount ?? 0;
+
+describePostgres("the statements of postgresStore", () => {
+  const db = databaseOf(postgresEngine);
+
+  /** A pool that counts the texts that its clients send. */
+  function countingPool(config: PoolSettings = {}) {
+    const sent: string[] = [];
+    const pool = db.server.pool(config).on("connect", (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      client.query = ((text: unknown, ...rest: unknown[]) => {
+        sent.push(String(text));
+        return query(text, ...rest);
+      }) as typeof client.query;
+    });
+    return { pool, sent };
+  }
+
+  it("100 claims take two statements, and so do their completions", async () => {
+    const { pool, sent } = countingPool();
+    const store = postgresStore({ pool });
+    const keys = keysOf("hundred", 100);
+    const claims = await Promise.all(keys.map(async (key) => store.claim(key, key, TIMES)));
+    expect(claims).toEqual(keys.map(() => CLAIMED));
+    expect(sent).toHaveLength(2);
+    await Promise.all(keys.map(async (key) => store.complete(key, key, TIMES)));
+    expect(sent).toHaveLength(4);
+    const again = await Promise.all(keys.map(async (key) => store.claim(key, "b", TIMES)));
+    expect(again).toEqual(keys.map(() => COMPLETED));
+    // The refused claims also read why.
+    expect(sent).toHaveLength(8);
+  });
+
+  it("a connection prepares each statement once", async () => {
+    const { pool, sent } = countingPool({ max: 1 });
+    const store = postgresStore({ pool, prepare: true });
+    for (const name of ["one", "two", "three"]) {
+      const keys = keysOf(`prepared-${name}`, 5);
+      await Promise.all(keys.map(async (key) => store.claim(key, key, TIMES)));
+      await Promise.all(keys.map(async (key) => store.complete(key, key, TIMES)));
+    }
+    // One claim, a group of claims, one completion, a group of completions.
+    expect(await preparedOn(pool)).toBe(4);
+    expect(sent.filter((text) => text.includes("PREPARE"))).toHaveLength(4);
+    expect(await store.claim("prepared-one-999", "b", TIMES)).toEqual({ state: "completed" });
+    expect(await store.renew("prepared-one-999", "b", TIMES)).toBe(false);
+  });
+
+  it("a call works if other code has removed or taken the names on its connection", async () => {
+    const { pool } = countingPool({ max: 1 });
+    const store = postgresStore({ pool, prepare: true });
+    expect(await store.claim("kept", "a", TIMES)).toEqual(CLAIMED);
+    await pool.query("DEALLOCATE ALL");
+    expect(await store.claim("kept too", "a", TIMES)).toEqual(CLAIMED);
+    expect(await store.claim("kept three", "a", TIMES)).toEqual(CLAIMED);
+    expect(await preparedOn(pool)).toBe(1);
+    expect(await store.claim("kept", "b", TIMES)).toMatchObject(IN_FLIGHT);
+  });
+
+  it("two stores on one pool run their own statements", async () => {
+    const { pool } = countingPool({ max: 1 });
+    const tables = ["prepared_a", "prepared_b"];
+    const stores = tables.map((table) => postgresStore({ pool, table, prepare: true }));
+    for (const store of stores) {
+      await store.migrate();
+      expect(await store.claim("k", "a", TIMES)).toEqual(CLAIMED);
+    }
+  });
+});
+
+describePostgres("postgresTransactions with prepare", () => {
+  const db = databaseOf(postgresEngine);
+
+  /** A handler that writes one effect of `key`. */
+  const writes = (key: string) => (tx: pg.PoolClient) => db.effects.write(tx, key);
+
+  let pool: pg.Pool;
+
+  beforeEach(() => {
+    pool = db.server.pool({ max: 1 });
+  });
+
+  it("a connection prepares one statement for all deliveries, also if one fails", async () => {
+    const store = postgresTransactions({ pool, prepare: true });
+    for (const key of ["one", "two", "three"]) {
+      const fails = () => Promise.reject(new Error("no"));
+      await expect(store.process(key, fails, TIMES)).rejects.toThrow("no");
+      expect(await store.process(key, writes(key), TIMES)).toEqual(PROCESSED);
+      expect(await store.process(key, mustNotRun, TIMES)).toEqual(COMPLETED);
+      expect(await db.effects.of(key)).toBe(1);
+    }
+    expect(await preparedOn(pool)).toBe(1);
+  });
+
+  it("a delivery is handled once if other code has removed the statement", async () => {
+    const store = postgresTransactions({ pool, prepare: true });
+    expect(await store.process("before", writes("before"), TIMES)).toEqual(PROCESSED);
+    await pool.query("DEALLOCATE ALL");
+    for (const key of ["removed", "after"]) {
+      expect(await store.process(key, writes(key), TIMES)).toEqual(PROCESSED);
+      expect(await db.effects.of(key)).toBe(1);
+    }
+    expect(await preparedOn(pool)).toBe(1);
+  });
+
+  it("a handler runs on no client that other code has left inside a transaction", async () => {
+    const store = postgresTransactions({ pool, prepare: true });
+    expect(await store.process("first", writes("first"), TIMES)).toEqual(PROCESSED);
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    await db.effects.write(client, "half");
+    client.release();
+    await expect(store.process("second", mustNotRun, TIMES)).rejects.toThrow(
+      "handed out a client inside a transaction",
+    );
+    expect(await store.process("second", writes("second"), TIMES)).toEqual(PROCESSED);
+    expect(await db.effects.of("half")).toBe(0);
+  });
+
+  it("both stores refuse a prepare that is neither true nor false", () => {
+    const options = { pool, prepare: "yes" as unknown as boolean };
+    for (const make of [postgresStore, postgresTransactions]) {
+      expect(() => make(options)).toThrow("prepare must be true or false");
+    }
+  });
+
+  describePgBouncer("through PgBouncer", () => {
+    const bouncer = startedForAll(() => startPgBouncer(db.server.port, 3));
+
+    it("each of 100 deliveries is handled once, though a transaction meets any server connection", async () => {
+      const stores = [1, 2].map(() =>
+        postgresTransactions({ pool: bouncer().pool({ max: 10 }), prepare: true }),
+      );
+      const keys = Array.from({ length: 100 }, (_, index) => `pooled-${index}`);
+      const states = await Promise.all(
+        keys.flatMap((key) =>
+          stores.map(async (store) => (await store.process(key, writes(key), TIMES)).state),
+        ),
+      );
+      expect(states.filter((state) => state === "processed")).toHaveLength(100);
+      for (const key of keys) expect(await db.effects.of(key)).toBe(1);
+    });
+  });
+});
