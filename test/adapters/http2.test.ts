@@ -18,9 +18,6 @@ import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiv
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = http2.constants;
 
-// `hono-uploads.test.ts` has Hono.
-const servers = http2Servers.filter(([name]) => !name.startsWith("hono"));
-
 /** How long the rest of a refused upload is read. An answer that waits for nothing takes less. */
 const LINGER_MS = 2_000;
 
@@ -73,7 +70,7 @@ async function expectUsable(id: string): Promise<void> {
   expect(await endOf(stream)).toMatchObject({ status: 200, body: '{"outcome":"handled"}' });
 }
 
-describe.each(servers)("HTTP/2: %s", (_name, create) => {
+describe.each(http2Servers)("HTTP/2: %s", (_name, create) => {
   it.each([
     ["a stream that is cancelled", NGHTTP2_CANCEL],
     ["a stream that is reset without an error", NGHTTP2_NO_ERROR],

@@ -116,6 +116,13 @@ describe.each(httpServers)("%s", (_name, create) => {
       expect(server.runs.map(({ id }) => id)).toEqual(["first", "third"]);
     });
 
+    it("answers a POST that says nothing of a body at once", async () => {
+      const { server, connection } = await open.connected(create);
+      await connection.write(headOf(await signed()));
+      expect((await connection.answers(1))[0]?.status).toBe(409);
+      expect(outcomesOf(server)).toEqual(["signature_mismatch"]);
+    });
+
     it("answers 100 Continue to a body that waits for it", async () => {
       const { connection } = await open.connected(create);
       const request = await signed();

@@ -1,10 +1,13 @@
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import express from "express";
 import fastify from "fastify";
+import { Hono } from "hono";
 import Koa from "koa";
 import { describe, expect, inject, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { fastifyPlugin } from "../../adapters/fastify.js";
+import { honoHandler } from "../../adapters/hono.js";
 import { koaHandler } from "../../adapters/koa.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
@@ -66,6 +69,18 @@ const newestServers: readonly (readonly [string, (around: Around) => CreateServe
       });
       const listener = app.use(koaHandler(receiver, options)).callback();
       return http.createServer((req, res) => void listener(req, res));
+    },
+  ],
+  [
+    "hono",
+    (around) => (receiver, options) => {
+      const app = new Hono<{ Bindings: HttpBindings }>();
+      app.use(({ env }, next) => {
+        return new Promise((resolve) => {
+          around(() => resolve(next()), env.incoming, env.outgoing);
+        });
+      });
+      return createAdaptorServer({ fetch: app.post("/", honoHandler(receiver, options)).fetch });
     },
   ],
 ];
@@ -155,6 +170,21 @@ describe.each(surroundedServers)("%s", (_name, around) => {
       expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
       expect(Buffer.concat(seen).toString()).toBe(ODD_BODY);
       expect(server.bodies()).toEqual([ODD_BODY]);
+    });
+
+    it("may take maxBodyBytes and not one byte more", async () => {
+      const request = await oddDelivery();
+      const { length = 0 } = request.body ?? {};
+      for (const [maxBodyBytes, status] of [
+        [length, 200],
+        [length - 1, 409],
+      ] as const) {
+        const plain = around((next) => next());
+        const { server, connection } = await open.connected(plain, { maxBodyBytes });
+        await send(server, connection, request);
+        expect((await connection.answers(1))[0]).toMatchObject({ status });
+        expect(server.bodies()).toEqual(status === 200 ? [ODD_BODY] : []);
+      }
     });
 
     it("is never taken in part when other code keeps the stream paused", async () => {
