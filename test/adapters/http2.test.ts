@@ -1,9 +1,7 @@
 import http2, { type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { recordOf, type WireRequest } from "../../kit/sending/wire.js";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
-import { deferred } from "../support/deferred.js";
 import { http2Client } from "../support/adapters/http-clients.js";
 import { http2Servers } from "../support/adapters/http-servers.js";
 import {
@@ -186,21 +184,5 @@ describe.each(http2Servers)("HTTP/2: %s", (_name, create) => {
       ids.map((_, index) => (index % 4 === 0 ? 409 : 200)),
     );
     expect(server.runs).toHaveLength(30);
-  });
-
-  it("a sender that leaves before the answer has its delivery handled", async () => {
-    const work = deferred();
-    await open(create, { handler: () => work.promise });
-    const request = await signed();
-    const stream = await start();
-    const ended = endOf(stream);
-    stream.end(request.body);
-    await eventually(() => server.runs.length).toBe(1);
-    stream.close(NGHTTP2_CANCEL);
-    await ended;
-    await sleep(20);
-    work.resolve();
-    await eventually(() => outcomesOf(server)).toEqual(["handled"]);
-    await expectUsable("after");
   });
 });

@@ -1,13 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
 import { httpServers } from "../support/adapters/http-servers.js";
-import {
-  eventually,
-  listenersOf,
-  type ListeningOptions,
-  type ListeningReceiver,
-} from "../support/listening-receiver.js";
+import { eventually, listenersOf, type ListeningOptions } from "../support/listening-receiver.js";
 import { chunkOf, headOf, wireOf } from "../support/raw-connection.js";
 import { watchTimers } from "../support/adapters/upload-timers.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
@@ -16,6 +12,7 @@ const BODY_TIMEOUT_MS = 60;
 /** How long the rest of a refused upload is read. An answer that waits for nothing takes less. */
 const LINGER_MS = 2_000;
 const CHUNKED = "Transfer-Encoding: chunked";
+const bytes = (byte: number) => Uint8Array.of(byte);
 const HANDLED = { status: 200, body: '{"outcome":"handled"}' };
 
 const open = watchedReceivers();
@@ -33,28 +30,22 @@ async function uploading(
   return { server, connection };
 }
 
-/** A request has the listeners that it came with. */
-function expectNoListeners({ requests }: ListeningReceiver): void {
-  const listeners = requests.map(({ req }) => listenersOf(req));
-  expect(listeners).toEqual(requests.map(({ before }) => before));
-}
-
 describe.each(httpServers)("%s", (_name, create) => {
   describe("a body in the smallest pieces", () => {
-    it("arrives whole when each byte comes in a packet of its own", async () => {
-      const { server, connection } = await open.connected(create);
-      const request = await signed();
-      for (const byte of wireOf(request)) await connection.write(Uint8Array.of(byte));
-      expect((await connection.answers(1))[0]).toMatchObject(HANDLED);
-      expect(Buffer.from(server.runs[0]?.rawBody ?? [])).toEqual(Buffer.from(request.body ?? []));
-    });
+    const inPackets = (request: WireRequest) => Array.from(wireOf(request), bytes);
+    const inChunks = (request: WireRequest) => [
+      headOf(request, CHUNKED),
+      ...Array.from(request.body ?? [], bytes).map(chunkOf),
+      chunkOf(new Uint8Array(0)),
+    ];
 
-    it("arrives whole in chunks of one byte", async () => {
+    it.each([
+      ["when each byte comes in a packet of its own", inPackets],
+      ["in chunks of one byte", inChunks],
+    ])("arrives whole %s", async (_how, piecesOf) => {
       const { server, connection } = await open.connected(create);
       const request = await signed();
-      await connection.write(headOf(request, CHUNKED));
-      for (const byte of request.body ?? []) await connection.write(chunkOf(Uint8Array.of(byte)));
-      await connection.write(chunkOf(new Uint8Array(0)));
+      for (const piece of piecesOf(request)) await connection.write(piece);
       expect((await connection.answers(1))[0]).toMatchObject(HANDLED);
       expect(Buffer.from(server.runs[0]?.rawBody ?? [])).toEqual(Buffer.from(request.body ?? []));
     });
@@ -162,15 +153,7 @@ describe.each(httpServers.filter(([name]) => !name.startsWith("fetch")))("%s", (
     const { server, connection } = await uploading(create);
     connection.socket.resetAndDestroy();
     await server.allGone();
-    expectNoListeners(server);
-  });
-
-  it("leaves no listener on a connection that is kept", async () => {
-    const { server, connection } = await open.connected(create);
-    for (const count of [1, 2, 3]) {
-      await connection.write(wireOf(await signed({ id: `delivery-${String(count)}` })));
-      await connection.answers(count);
-    }
-    expectNoListeners(server);
+    const listeners = server.requests.map(({ req }) => listenersOf(req));
+    expect(listeners).toEqual(server.requests.map(({ before }) => before));
   });
 });

@@ -115,7 +115,7 @@ const harmless: readonly (readonly [string, Around])[] = [
       req.pause().resume();
     },
   ],
-  ...(["hex", "utf8", "latin1"] as const).map(
+  ...(["hex", "utf8", "latin1", "base64"] as const).map(
     (encoding) =>
       [
         `when the stream is set to ${encoding}`,
