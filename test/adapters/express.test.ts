@@ -20,8 +20,7 @@ import {
 } from "../support/listening-receiver.js";
 import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
 import { headOf, wireOf } from "../support/raw-connection.js";
-import { watchTimers } from "../support/adapters/upload-timers.js";
-import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 
 /** How long the rest of a refused upload is read. An answer that waits for nothing takes less. */
 const LINGER_MS = 2_000;
