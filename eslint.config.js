@@ -31,7 +31,7 @@ export default defineConfig(
       "test/platforms/lambda/handler-types.ts",
       // Apps of platforms, in JavaScript, and what is made of them.
       "test/platforms/**/*.{js,jsx,mjs,cjs}",
-      "test/platforms/nest*/app.cts",
+      "test/platforms/**/*.cts",
       "test/platforms/*/{.next,.nitro,.nuxt,.output,.react-router,.svelte-kit,build}/",
     ],
   },

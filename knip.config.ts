@@ -14,7 +14,7 @@ const config: KnipConfig = {
     "test/platforms/lambda/handler-types.ts",
     "test/faults/receivers/receiver.ts",
     "test/faults/receivers/setups/*.ts",
-    "test/platforms/*/{rows,types}.ts",
+    "test/platforms/*/types.ts",
     "test/platforms/cloudflare/d1-types.ts",
     "test/support/adapters/adapter-contract.ts",
     "docs/*.ts",

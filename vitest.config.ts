@@ -16,14 +16,13 @@ const NEST = "test/adapters/nestjs/**";
 /** What runs on each server that an adapter supports: on the newest in `npm test`. */
 const ON_EACH_SERVER = [
   "test/adapters/{adapter-contract,disconnected,draining-connections,raw-connections,raw-tcp}.test.ts",
-  "test/adapters/{telemetry,upload-timeout,whole-body}.test.ts",
+  "test/adapters/{upload-timeout,whole-body}.test.ts",
   "test/package/fixtures.test.ts",
   "test/kit/conformance-adapters.slow.test.ts",
 ];
 /** They register OpenTelemetry's API and its context, of which a process has one, or replace a module. */
 const ALONE = [
   "test/delivery/header-more.test.ts",
-  "test/adapters/telemetry.test.ts",
   "test/telemetry/{metrics,open-telemetry-options,spans}.test.ts",
 ];
 /** What depends on the crypto backend. The other rooms get a promise or a value of it, whichever it is. */

@@ -28,7 +28,7 @@ interface EngineServer {
   readonly program?: Omit<Program, "name">;
   /** The folder of test/platforms/ that has it or its client. */
   readonly folder?: string;
-  /** Starts one, with the address that test/platforms/peers/receivers connect to. */
+  /** Starts one, with the address that the receivers of test/platforms/peers connect to. */
   readonly start?: () => Promise<{
     readonly address: object;
     readonly close: () => Promise<unknown>;

@@ -1,9 +1,5 @@
 import http from "node:http";
 import http2 from "node:http2";
-import { setTimeout as sleep } from "node:timers/promises";
-import * as h3v1 from "h3-1";
-import * as h3v2 from "h3-2";
-import { toNodeHandler } from "h3-2/node";
 import { describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
@@ -13,64 +9,30 @@ import { http1Client, http2Client } from "../support/adapters/http-clients.js";
 import { throwing } from "../support/faults.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { headOf } from "../support/raw-connection.js";
-import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+import { watchedReceivers } from "../support/adapters/watched-receiver.js";
 
 const open = watchedReceivers();
-
-const hosts: readonly (readonly [name: string, create: CreateServer])[] = [
-  [
-    "h3 1",
-    (receiver) => {
-      const app = h3v1.createApp().use("/", h3v1.fromNodeMiddleware(nodeHandler(receiver)));
-      return http.createServer(h3v1.toNodeListener(app));
-    },
-  ],
-  [
-    "h3 2",
-    (receiver) => {
-      const app = new h3v2.H3().all("/", h3v2.fromNodeHandler(nodeHandler(receiver)));
-      return http.createServer(toNodeHandler(app));
-    },
-  ],
-];
-
-describe.each(hosts)("%s awaits the Node handler, so", (_name, create) => {
-  it("a handler that fails late is answered 500, and no answer goes out before", async () => {
-    const work = deferred();
-    const server = await open(create, { handler: () => work.promise });
-    const client = open.closing(http1Client(server.port));
-    let isAnswered = false;
-    const answer = client.send(await signed()).finally(() => (isAnswered = true));
-    await eventually(() => server.runs.length).toBe(1);
-    // Long enough for a host that answers an unfinished listener in its place.
-    await sleep(100);
-    expect(isAnswered).toBe(false);
-    work.reject(new Error("no database"));
-    expect(await answer).toMatchObject({ status: 500 });
-    expect(outcomesOf(server)).toEqual(["handler_failed"]);
-  });
-});
 
 /** Servers that record the state of the response when the listener's promise settles. */
 function watchedListeners() {
   const ends: { readonly written: boolean; readonly gone: boolean }[] = [];
   const rejections: unknown[] = [];
+  const watch = (ended: unknown, stateOf: () => (typeof ends)[number]): void => {
+    Promise.resolve(ended).then(
+      () => ends.push(stateOf()),
+      (error: unknown) => rejections.push(error),
+    );
+  };
   const over1: CreateServer = (receiver, options) => {
     const handle = nodeHandler(receiver, options);
     return http.createServer((req, res) => {
-      Promise.resolve(handle(req, res)).then(
-        () => ends.push({ written: res.writableFinished, gone: res.destroyed }),
-        (error: unknown) => rejections.push(error),
-      );
+      watch(handle(req, res), () => ({ written: res.writableFinished, gone: res.destroyed }));
     });
   };
   const over2: CreateServer = (receiver, options) => {
     const handle = nodeHandler(receiver, options);
     return http2.createServer((req, res) => {
-      Promise.resolve(handle(req, res)).then(
-        () => ends.push({ written: res.headersSent, gone: res.stream.destroyed }),
-        (error: unknown) => rejections.push(error),
-      );
+      watch(handle(req, res), () => ({ written: res.headersSent, gone: res.stream.destroyed }));
     });
   };
   return { ends, rejections, over1, over2 };

@@ -6,15 +6,16 @@ import type { LambdaResult, LambdaEvent } from "../../adapters/aws-lambda/http-e
 import { createGatewayTwin, createScaledClock, sampleAlarm } from "../../kit/index.js";
 import { delivery, TEST_SECRET } from "../support/deliveries.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
-import { unexplained, type LedgerEntry } from "../support/lambda/frozen-ledger.js";
+import type { LedgerEntry } from "../support/lambda/frozen-function-handler.js";
 import { deployFunction } from "../support/lambda/lambda-function.js";
 import { startFront } from "../support/lambda/lambda-front.js";
 import { installPlatform } from "../support/platform-packages.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
 
-const sourceOf = (file: string): string =>
-  fileURLToPath(new URL(`../support/lambda/${file}`, import.meta.url));
+const SOURCE = fileURLToPath(
+  new URL("../support/lambda/frozen-function-handler.ts", import.meta.url),
+);
 
 const DELIVERIES = 1_000;
 const TIMEOUT_MS = 2_000;
@@ -38,26 +39,79 @@ function kindOf(index: number): string {
 
 const idOf = (event: object): string => (event as LambdaEvent).headers?.["x-webhook-id"] ?? "";
 
+/** What happened to the deliveries from outside. */
+interface OutsideFacts {
+  /** The ids of the deliveries that the gateway holds for acknowledged. */
+  readonly acknowledged: ReadonlySet<string>;
+  /** The ids of the deliveries whose process was killed, once for each time. */
+  readonly killed: readonly string[];
+}
+
+/** Everything in a ledger that the facts do not explain: lost, doubled, overlapping and odd runs. */
+function unexplained(ledger: readonly LedgerEntry[], facts: OutsideFacts): string[] {
+  const byId = new Map<string, LedgerEntry[]>();
+  for (const entry of ledger) byId.set(entry.id, [...(byId.get(entry.id) ?? []), entry]);
+  const lost = [...facts.acknowledged].filter(
+    (id) => byId.get(id)?.some(({ what }) => what === "effect") !== true,
+  );
+  const found = lost.map((id) => `${id} was acknowledged without an effect`);
+  for (const [id, entries] of byId) {
+    const kills = facts.killed.filter((killed) => killed === id);
+    const effects = entries.filter(({ what }) => what === "effect").length;
+    if (effects > 1 + kills.length) {
+      found.push(`${id} had ${effects} effects and ${kills.length} kills`);
+    }
+    if (!facts.acknowledged.has(id)) found.push(`${id} ran and was not acknowledged`);
+    found.push(...overlaps(id, entries));
+  }
+  return found;
+}
+
+/** A line of an earlier run must not come after a later run has begun. */
+function overlaps(id: string, entries: readonly LedgerEntry[]): string[] {
+  let latest = 0;
+  return entries.flatMap(({ run, what }) => {
+    latest = Math.max(latest, run);
+    return run < latest ? [`${id}: run ${run} has ${what} after run ${latest} began`] : [];
+  });
+}
+
+/** A function on Redis, and the entries of its ledger. */
+async function deploy(timeoutMs: number, leaseMs: number, environment: Record<string, string>) {
+  const redis = await startRedisServer();
+  onTestFinished(redis.close);
+  const packages = await installPlatform("lambda");
+  const deployed = await deployFunction({
+    source: SOURCE,
+    build: { nodePaths: [fileURLToPath(new URL("node_modules", packages))] },
+    instances: 2,
+    timeoutMs,
+    // Long enough that another instance takes over what this one has given up.
+    restAfter: (result) => ((result as LambdaResult).statusCode === 503 ? leaseMs + 1_000 : 0),
+    environment: {
+      REDIS_PORT: String(redis.port),
+      GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
+      LEASE_MS: String(leaseMs),
+      ...environment,
+    },
+  });
+  onTestFinished(deployed.stop);
+  const ledger = async (): Promise<LedgerEntry[]> => {
+    const client = new Redis(redis.port);
+    const lines = await client.lrange("ledger", 0, -1);
+    client.disconnect();
+    return lines.map((line) => JSON.parse(line) as LedgerEntry);
+  };
+  return { ...deployed, ledger };
+}
+
 describeRedis("a function whose instances are frozen between invocations", () => {
   it("handles a thousand deliveries with retries: none is lost, and none is doubled unless its instance was killed", async () => {
-    const redis = await startRedisServer();
-    onTestFinished(redis.close);
     const [httpApi] = EVENT_FORMS;
-    const deployed = await deployFunction({
-      source: sourceOf("frozen-function-handler.ts"),
-      instances: 2,
-      timeoutMs: TIMEOUT_MS,
-      // Long enough that another instance takes over what this one has given up.
-      restAfter: (result) => ((result as LambdaResult).statusCode === 503 ? LEASE_MS + 1_000 : 0),
-      environment: {
-        REDIS_PORT: String(redis.port),
-        GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
-        LEASE_MS: String(LEASE_MS),
-        SLOW_MS: "700",
-        OVERLONG_MS: String(TIMEOUT_MS + 500),
-      },
+    const deployed = await deploy(TIMEOUT_MS, LEASE_MS, {
+      SLOW_MS: "700",
+      OVERLONG_MS: String(TIMEOUT_MS + 500),
     });
-    onTestFinished(deployed.stop);
     if (httpApi === undefined) throw new Error("there is no form of event");
     const front = await startFront(httpApi, deployed.invoke);
     onTestFinished(front.close);
@@ -76,10 +130,7 @@ describeRedis("a function whose instances are frozen between invocations", () =>
     }));
     const report = await twin.deliverMany(events, { concurrency: 2 });
 
-    const client = new Redis(redis.port);
-    const lines = await client.lrange("ledger", 0, -1);
-    client.disconnect();
-    const ledger = lines.map((line) => JSON.parse(line) as LedgerEntry);
+    const ledger = await deployed.ledger();
     const killed = deployed.failures.map(({ event }) => idOf(event));
     const acknowledged = new Set(report.deliveries.map(({ id }) => id));
 
@@ -98,29 +149,12 @@ describeRedis("a function whose instances are frozen between invocations", () =>
   });
 
   it.each(["hono", "fastify", "express"])(
-    "answer a delivery through the wrapper of %s when its slow handler has ended, and no effect is doubled",
+    "answers a delivery through the wrapper of %s when its slow handler has ended, and no effect is doubled",
     async (wrapper) => {
-      const redis = await startRedisServer();
-      onTestFinished(redis.close);
-      const packages = await installPlatform("lambda");
-      const deployed = await deployFunction({
-        source: sourceOf("wrapped-function-handler.ts"),
-        build: { nodePaths: [fileURLToPath(new URL("node_modules", packages))] },
-        instances: 2,
-        timeoutMs: 30_000,
-        // Meanwhile another instance takes over what this one has given up.
-        restAfter: (result) => ((result as LambdaResult).statusCode === 503 ? 3_000 : 0),
-        environment: {
-          REDIS_PORT: String(redis.port),
-          GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
-          LEASE_MS: "1000",
-          SLOW_MS: "1000",
-          WRAPPER: wrapper,
-        },
-      });
-      onTestFinished(deployed.stop);
+      const deployed = await deploy(30_000, 1_000, { SLOW_MS: "1000", WRAPPER: wrapper });
+      const body = JSON.stringify({ alarm: sampleAlarm({ text: "heedless" }) });
       const send = async (id: string): Promise<number> => {
-        const { headers, body } = await delivery({ id, timestamp: Math.floor(Date.now() / 1000) });
+        const { headers } = await delivery({ id, body, timestamp: Math.floor(Date.now() / 1000) });
         const lines = Object.entries(headers);
         const request = { method: "POST", headers: lines, body: Buffer.from(body) };
         const event = EVENT_FORMS[0]?.eventOf(request) ?? {};
@@ -135,12 +169,8 @@ describeRedis("a function whose instances are frozen between invocations", () =>
       }
       await Promise.all([send("second"), send("third")]);
 
-      const client = new Redis(redis.port);
-      const lines = await client.lrange("ledger", 0, -1);
-      client.disconnect();
-      const ledger = lines.map((line) => JSON.parse(line) as LedgerEntry);
       const acknowledged = new Set(["first", "second", "third"]);
-      expect(unexplained(ledger, { acknowledged, killed: [] })).toEqual([]);
+      expect(unexplained(await deployed.ledger(), { acknowledged, killed: [] })).toEqual([]);
       expect(sent).toBe(200);
     },
   );

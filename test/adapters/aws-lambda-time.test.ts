@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { lambdaHandler } from "../../adapters/aws-lambda/index.js";
-import type { LambdaResult, LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
+import type { LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
 import {
   memoryStore,
   type DeliveryContext,
@@ -43,23 +43,27 @@ function contextOf(timeoutMs = TIMEOUT_MS) {
 }
 
 /** An invocation under way. */
-interface Invocation {
-  readonly result: Promise<LambdaResult>;
-  /** When it returned, in milliseconds since its start; undefined while it runs. */
-  readonly ms: () => number | undefined;
-}
-
 async function invoke(
   receiver: WebhookReceiver,
   options?: Parameters<typeof lambdaHandler>[1],
   timeoutMs?: number,
-): Promise<Invocation> {
+) {
   const event = await eventOf();
   const startedAt = Date.now();
   let endedAt: number | undefined;
   const result = lambdaHandler(receiver, options)(event, contextOf(timeoutMs));
   void result.then(() => (endedAt = Date.now() - startedAt));
-  return { result, ms: () => endedAt };
+  return {
+    result,
+    /** When it returned, in milliseconds since its start; undefined while it runs. */
+    ms: () => endedAt,
+    /** Lets time pass, and then waits for the result. `timers` are those that are left. */
+    after: async (passMs: number) => {
+      await vi.advanceTimersByTimeAsync(passMs);
+      const { statusCode: status } = await result;
+      return { status, ms: endedAt, timers: vi.getTimerCount() };
+    },
+  };
 }
 
 type SceneOptions = Partial<CommonReceiverOptions> & { store?: DeliveryStore };
@@ -94,11 +98,10 @@ function slowStore(ms: Partial<Record<"claim" | "renew" | "complete" | "release"
 
 describe("a handler that is slower than handlerTimeoutMs", () => {
   test("is awaited, and its success is answered 200", async () => {
-    const { reports, result, ms } = await invoked(() => wait(5_000), { handlerTimeoutMs: 1_000 });
+    const { reports, ms, after } = await invoked(() => wait(5_000), { handlerTimeoutMs: 1_000 });
     await vi.advanceTimersByTimeAsync(4_999);
     expect(ms()).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(100);
-    expect((await result).statusCode).toBe(200);
+    expect(await after(100)).toMatchObject({ status: 200 });
     expect(reports).toMatchObject([{ outcome: "handled", status: 200 }]);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -119,15 +122,13 @@ describe("a handler that is slower than handlerTimeoutMs", () => {
       await wait(5_000);
       throw new Error("no database");
     };
-    const { spy, result, ms } = await invoked(fail, {
+    const { spy, ms, after } = await invoked(fail, {
       handlerTimeoutMs: 1_000,
       store: slowStore({ release: 500 }),
     });
     await vi.advanceTimersByTimeAsync(5_499);
     expect([spy.count("release"), ms()]).toEqual([1, undefined]);
-    await vi.advanceTimersByTimeAsync(100);
-    expect((await result).statusCode).toBe(500);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(await after(100)).toMatchObject({ status: 500, timers: 0 });
   });
 });
 
@@ -153,28 +154,26 @@ describe("a handler that still runs shortly before the function's time-out", () 
       await aborted(signal);
       for (let step = 0; step < 50; step++) await Promise.resolve();
     };
-    const { reports, spy, result, ms } = await invoked(succeed, {
+    const { reports, spy, ms, after } = await invoked(succeed, {
       store: slowStore({ complete: 100 }),
     });
     await vi.advanceTimersByTimeAsync(9_050);
     expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
-    await vi.advanceTimersByTimeAsync(450);
-    expect((await result).statusCode).toBe(503);
+    expect(await after(450)).toMatchObject({ status: 503 });
     expect(reports).toMatchObject([{ outcome: "handler_timeout" }]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("has all of its time for its completion if the process was frozen beyond the deadline", async () => {
     const held = deferred();
-    const { lines, spy, result } = await invoked(() => held.promise, {
+    const { lines, spy, after } = await invoked(() => held.promise, {
       store: slowStore({ complete: 100 }),
     });
     await vi.advanceTimersByTimeAsync(1_000);
     const now = performance.now.bind(performance);
     vi.spyOn(performance, "now").mockImplementation(() => now() + 60_000);
     held.resolve();
-    await vi.advanceTimersByTimeAsync(200);
-    expect((await result).statusCode).toBe(200);
+    expect(await after(200)).toMatchObject({ status: 200 });
     expect(spy.count("complete")).toBe(1);
     // Another process may have taken it over meanwhile.
     expect(lines.map(({ message }) => message)).toEqual([
@@ -210,24 +209,25 @@ describe("a handler that still runs shortly before the function's time-out", () 
       throw new Error("stopped");
     };
     const store = slowStore({ release: 300 });
-    const { spy, lines, result, ms } = await invoked(fail, { store });
+    const { spy, lines, ms, after } = await invoked(fail, { store });
     await vi.advanceTimersByTimeAsync(9_299);
     expect([spy.count("release"), ms()]).toEqual([1, undefined]);
-    await vi.advanceTimersByTimeAsync(100);
-    expect((await result).statusCode).toBe(503);
+    expect(await after(100)).toMatchObject({ status: 503 });
     const line = "handler_failed, but after it was given up: it has stopped";
     expect(linesWith(lines, line)).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("is remembered before the function returns when it succeeds because its signal aborts", async () => {
-    const { receiver, spy, lines, result, ms } = await invoked(({ signal }) => aborted(signal), {
-      store: slowStore({ complete: 300 }),
-    });
+    const { receiver, spy, lines, result, ms, after } = await invoked(
+      ({ signal }) => aborted(signal),
+      {
+        store: slowStore({ complete: 300 }),
+      },
+    );
     await vi.advanceTimersByTimeAsync(9_299);
     expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
-    await vi.advanceTimersByTimeAsync(100);
-    expect((await result).statusCode).toBe(503);
+    expect(await after(100)).toMatchObject({ status: 503 });
     expect(linesWith(lines, "handled, but after it was given up")).toHaveLength(1);
     const next = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(10);
@@ -255,22 +255,18 @@ describe("a handler that still runs shortly before the function's time-out", () 
       (runs += 1) === 1 ? work.promise : second.promise,
     );
     await vi.advanceTimersByTimeAsync(20_000);
-    const { result } = await invoke(receiver);
+    const { after } = await invoke(receiver);
     work.reject(new Error("the socket was closed meanwhile"));
     await vi.advanceTimersByTimeAsync(0);
     expect(spy.count("release")).toBe(0);
     second.resolve();
-    await vi.advanceTimersByTimeAsync(0);
-    expect((await result).statusCode).toBe(200);
+    expect(await after(0)).toMatchObject({ status: 200 });
   });
 
   test("is given up after handlerMaxMs if that is sooner", async () => {
     const times = { handlerTimeoutMs: 1_000, handlerMaxMs: 2_000 };
-    const { result, ms } = await invoked(() => never(), times);
-    await vi.advanceTimersByTimeAsync(2_100);
-    expect((await result).statusCode).toBe(503);
-    expect(ms()).toBe(2_000);
-    expect(vi.getTimerCount()).toBe(0);
+    const { after } = await invoked(() => never(), times);
+    expect(await after(2_100)).toMatchObject({ status: 503, ms: 2_000, timers: 0 });
   });
 });
 
@@ -306,30 +302,25 @@ describe("marginMs", () => {
 
   test("a function that has no time left answers 503 and runs nothing", async () => {
     const { receiver, contexts, spy } = scene(() => undefined);
-    const { result } = await invoke(receiver, {}, 0);
-    await vi.advanceTimersByTimeAsync(100);
-    expect((await result).statusCode).toBe(503);
+    const { after } = await invoke(receiver, {}, 0);
+    expect(await after(100)).toMatchObject({ status: 503 });
     expect([contexts.length, spy.calls.length]).toEqual([0, 0]);
   });
 });
 
 describe("a store that is slow", () => {
   test("is awaited until it has remembered the delivery", async () => {
-    const { result, ms } = await invoked(() => undefined, {
+    const { after } = await invoked(() => undefined, {
       store: slowStore({ complete: 2_000 }),
     });
-    await vi.advanceTimersByTimeAsync(2_100);
-    expect((await result).statusCode).toBe(200);
-    expect(ms()).toBe(2_000);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(await after(2_100)).toMatchObject({ status: 200, ms: 2_000, timers: 0 });
   });
 
   test("does not hold up the 200 of a delivery that is handled beyond the function's time-out", async () => {
-    const { reports, result, ms } = await invoked(() => wait(8_900), {
+    const { reports, ms, after } = await invoked(() => wait(8_900), {
       store: slowStore({ complete: 5_000 }),
     });
-    await vi.advanceTimersByTimeAsync(9_600);
-    expect((await result).statusCode).toBe(200);
+    expect(await after(9_600)).toMatchObject({ status: 200 });
     expect(ms()).toBeCloseTo(9_500, -1);
     expect(reports).toMatchObject([{ outcome: "handled" }]);
   });
@@ -351,30 +342,22 @@ describe("a store that is slow", () => {
 
   test("that fails to remember a delivery gets its completion again while the function waits, for five seconds", async () => {
     const { store, comeBack } = failingStore("complete", throws);
-    const { result, ms } = await invoked(() => undefined, { store });
+    const { after } = await invoked(() => undefined, { store });
     await vi.advanceTimersByTimeAsync(900);
     comeBack();
-    await vi.advanceTimersByTimeAsync(200);
-    expect((await result).statusCode).toBe(200);
-    expect(ms()).toBe(1_000);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(await after(200)).toMatchObject({ status: 200, ms: 1_000, timers: 0 });
   });
 
   test("that stays down holds up the answer for five seconds, since a later 200 would reach no one", async () => {
     const { store } = failingStore("complete");
     const { receiver } = scene(() => undefined, { store });
-    const { result, ms } = await invoke(receiver, {}, 60_000);
-    await vi.advanceTimersByTimeAsync(5_100);
-    expect((await result).statusCode).toBe(200);
-    expect(ms()).toBe(5_000);
+    const { after } = await invoke(receiver, {}, 60_000);
+    expect(await after(5_100)).toMatchObject({ status: 200, ms: 5_000 });
   });
 
   test("that has a renewal on its way when the handler ends is awaited", async () => {
-    const { result, ms } = await invoked(() => wait(1_100), { store: slowStore({ renew: 700 }) });
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect((await result).statusCode).toBe(200);
-    expect(ms()).toBe(1_700);
-    expect(vi.getTimerCount()).toBe(0);
+    const { after } = await invoked(() => wait(1_100), { store: slowStore({ renew: 700 }) });
+    expect(await after(2_000)).toMatchObject({ status: 200, ms: 1_700, timers: 0 });
   });
 });
 
@@ -415,9 +398,8 @@ describe("a transactional store", () => {
     const ended: string[] = [];
     const store = transactions(ended) as never;
     const receiver = alarmReceiver(() => wait(5_000), { handlerTimeoutMs: 1_000, store });
-    const { result } = await invoke(receiver);
-    await vi.advanceTimersByTimeAsync(5_300);
-    expect((await result).statusCode).toBe(200);
+    const { after } = await invoke(receiver);
+    expect(await after(5_300)).toMatchObject({ status: 200 });
     expect(ended).toEqual(["committed"]);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -429,9 +411,8 @@ describe("a transactional store", () => {
       dependencyTimeoutMs: 60_000,
       store: transactions(ended, 20_000) as never,
     });
-    const { result } = await invoke(receiver);
-    await vi.advanceTimersByTimeAsync(9_800);
-    expect((await result).statusCode).toBe(503);
+    const { after } = await invoke(receiver);
+    expect(await after(9_800)).toMatchObject({ status: 503 });
     await vi.advanceTimersByTimeAsync(20_000);
     expect([ended, runs]).toEqual([["rolled back"], []]);
     expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
@@ -465,33 +446,28 @@ describe("a secret function that hangs", () => {
 describe("what goes on after the answer", () => {
   test("promises of onOutcome and onAuthenticDelivery are awaited", async () => {
     const ended: string[] = [];
-    const after = (name: string) => async () => {
+    const slowly = (name: string) => async () => {
       await wait(1_000);
       ended.push(name);
     };
-    const { result } = await invoked(() => undefined, {
-      onOutcome: after("onOutcome"),
-      onAuthenticDelivery: after("onAuthenticDelivery"),
+    const { after } = await invoked(() => undefined, {
+      onOutcome: slowly("onOutcome"),
+      onAuthenticDelivery: slowly("onAuthenticDelivery"),
     });
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect((await result).statusCode).toBe(200);
+    expect(await after(1_000)).toMatchObject({ status: 200 });
     expect(ended).toEqual(["onOutcome", "onAuthenticDelivery"]);
   });
 
   test("a promise of onOutcome that rejects does not fail the invocation", async () => {
-    const { result } = await invoked(() => undefined, {
+    const { after } = await invoked(() => undefined, {
       onOutcome: () => Promise.reject(new Error("the dashboard is down")),
     });
-    await vi.advanceTimersByTimeAsync(100);
-    expect((await result).statusCode).toBe(200);
+    expect(await after(100)).toMatchObject({ status: 200 });
   });
 
   test("a promise of onOutcome that never settles holds up the answer for five seconds", async () => {
-    const { result, ms } = await invoked(() => undefined, { onOutcome: () => never() });
-    await vi.advanceTimersByTimeAsync(5_100);
-    expect((await result).statusCode).toBe(200);
-    expect(ms()).toBe(5_000);
-    expect(vi.getTimerCount()).toBe(0);
+    const { after } = await invoked(() => undefined, { onOutcome: () => never() });
+    expect(await after(5_100)).toMatchObject({ status: 200, ms: 5_000, timers: 0 });
   });
 });
 

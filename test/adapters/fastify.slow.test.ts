@@ -1,5 +1,5 @@
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import type {} from "node:net";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { fastifyPlugin, type FastifyPluginOptions } from "../../adapters/fastify
 import { fastify4, fastify5, type FastifyInstance } from "../platforms/fastify/fastify.js";
 import { recordOf, type WireRequest } from "../../kit/sending/wire.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
-import { bytesOf, signed, withHeader } from "../support/adapters/adapter-exchange.js";
+import { signed } from "../support/adapters/adapter-exchange.js";
 import { http1Client } from "../support/adapters/http-clients.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
@@ -17,6 +17,10 @@ import { throwing } from "../support/faults.js";
 import { eventually } from "../support/listening-receiver.js";
 
 const open = watchedReceivers();
+
+interface FastifyReply {
+  code(status: number): { send(body: string): unknown };
+}
 
 /** Both versions have the types of Fastify 5 here. */
 const versions = [
@@ -44,6 +48,10 @@ interface Surroundings extends NonNullable<Parameters<typeof open>[1]> {
 }
 
 describe.each(versions)("%s", (_name, fastify) => {
+  type Hook = (request: { raw: IncomingMessage }, reply: FastifyReply) => unknown;
+  const serveWithHook = (hook: Hook) =>
+    serve(fastify(), { before: (app) => app.addHook("onRequest", hook as never) });
+
   describe("keeps the app's own settings away from the receiver:", () => {
     const fail = throwing(new Error("the app's"));
     const ways: readonly (readonly [string, (app: FastifyInstance) => unknown])[] = [
@@ -75,20 +83,6 @@ describe.each(versions)("%s", (_name, fastify) => {
       const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
       expect(await server.send(await signed({ body }))).toMatchObject({ status: 200 });
     });
-  });
-
-  it.each([
-    ["no Content-Type", undefined],
-    ["one that is broken", ";;;"],
-    ["an unknown one", "application/x-nothing"],
-  ])("never answers 415 or 400 to a delivery with %s", async (_what, contentType) => {
-    const server = await serve(fastify());
-    const types = contentType === undefined ? [] : [contentType];
-    const request = withHeader(await signed(), "content-type", ...types);
-    expect(await server.send(request)).toMatchObject({ status: 200 });
-    const empty = { ...request, body: bytesOf("") };
-    expect(await server.send(empty)).toMatchObject({ status: 409 });
-    expect(outcomesOf(server)).toEqual(["handled", "signature_mismatch"]);
   });
 
   it("puts the prefixes of register and of a scope around it before the path", async () => {
@@ -152,11 +146,8 @@ describe.each(versions)("%s", (_name, fastify) => {
   });
 
   it("lets an onRequest hook of the app answer in the receiver's place", async () => {
-    const server = await serve(fastify(), {
-      before: (app) =>
-        app.addHook("onRequest", (_request, reply) => {
-          void reply.code(429).send("slow down");
-        }),
+    const server = await serveWithHook((_request, reply) => {
+      void reply.code(429).send("slow down");
     });
     const answer = await server.send(await signed());
     expect(answer).toMatchObject({ status: 429, body: "slow down" });
@@ -181,23 +172,15 @@ describe.each(versions)("%s", (_name, fastify) => {
   });
 
   it("says in the log what to change if a hook of the app has read the body", async () => {
-    const server = await serve(fastify(), {
-      before: (app) =>
-        app.addHook("onRequest", async ({ raw }) => {
-          await buffer(raw);
-        }),
-    });
+    const server = await serveWithHook(async ({ raw }) => void (await buffer(raw)));
     expect(await server.send(await signed())).toMatchObject({ status: 503 });
     expect(outcomesOf(server)).toEqual(["body_consumed"]);
     expect(server.lines[0]?.message).toContain("outside of the scope with that hook");
   });
 
   it("takes the bytes that such a hook has kept in request.raw.rawBody", async () => {
-    const server = await serve(fastify(), {
-      before: (app) =>
-        app.addHook("onRequest", async ({ raw }) => {
-          Object.assign(raw, { rawBody: await buffer(raw) });
-        }),
+    const server = await serveWithHook(async ({ raw }) => {
+      Object.assign(raw, { rawBody: await buffer(raw) });
     });
     expect(await server.send(await signed())).toMatchObject({ status: 200 });
   });
@@ -223,25 +206,20 @@ describe.each(versions)("%s", (_name, fastify) => {
     await closed;
   });
 
-  it("refuses what is no receiver, a missing path and an unknown option", async () => {
+  it.each([
+    ["no options at all", undefined, "invalid_receiver"],
+    ["no path", {}, "invalid_option"],
+    ["a path without its slash", { path: "webhooks" }, "invalid_option"],
+    ["the options of register", { path: "/", prefix: "/a", logLevel: "warn" }, undefined],
+  ])("with %s, an app starts only if it can work", async (_what, options, code) => {
     const { receiver } = createBodyReceiver();
-    const codeOf = async (options: unknown): Promise<unknown> => {
-      const app = fastify();
-      app.register(fastifyPlugin, options as FastifyPluginOptions);
-      return app.ready().then(
-        () => "ready",
-        (error: unknown) => (error as { code?: unknown }).code,
-      );
-    };
-    expect(await codeOf({ receiver: {}, path: "/" })).toBe("invalid_receiver");
-    expect(await codeOf(undefined)).toBe("invalid_receiver");
-    for (const options of [{}, { path: "webhooks" }, { path: 5 }]) {
-      expect(await codeOf({ receiver, ...options })).toBe("invalid_option");
-    }
-    expect(await codeOf({ receiver, path: "/", bodyTimeout: 5 })).toBe("unknown_option");
-    expect(await codeOf({ receiver, path: "/", bodyTimeoutMs: 0 })).toBe("invalid_option");
-    const ofRegister = { prefix: "/a", logLevel: "warn", logSerializers: {} };
-    expect(await codeOf({ receiver, path: "/", ...ofRegister })).toBe("ready");
+    const app = fastify();
+    app.register(fastifyPlugin, (options && { receiver, ...options }) as FastifyPluginOptions);
+    const error: unknown = await app.ready().then(
+      () => ({}),
+      (thrown: unknown) => thrown,
+    );
+    expect((error as { code?: unknown }).code).toBe(code);
   });
 
   it("a Fastify that has not the methods of the plugin is refused with its version", async () => {

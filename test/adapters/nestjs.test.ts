@@ -2,7 +2,7 @@ import { ExpressAdapter } from "@nestjs/platform-express";
 import { describe, expect, it } from "vitest";
 import { adapterContract } from "../support/adapters/adapter-contract.js";
 import { directTarget } from "../support/adapters/target-kinds.js";
-import { nestTarget } from "../support/nestjs/nest-target.js";
+import { nestTarget } from "../support/nestjs/nest-app.js";
 
 // In `nestjs/` are the tests with each major version of Nest, and on Fastify.
 const nest = nestTarget("Nest on express", () => new ExpressAdapter());

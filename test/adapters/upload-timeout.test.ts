@@ -45,20 +45,3 @@ describe("an upload that comes byte by byte, and never ends", () => {
     session.destroy();
   });
 });
-
-it("an upload that is slow but done in time is taken", async () => {
-  const [, create] = httpServers[0] ?? [];
-  if (create === undefined) throw new Error("there is no server");
-  const { connection } = await open.connected(create, {
-    bodyTimeoutMs: 30_000,
-    uploadTimeoutMs: 30_000,
-  });
-  const request = await signed();
-  const { body = new Uint8Array(0) } = request;
-  await connection.write(headOf(request, `Content-Length: ${String(body.length)}`));
-  for (let at = 0; at < body.length; at += 50) {
-    await connection.write(body.subarray(at, at + 50));
-    await sleep(1);
-  }
-  expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
-});

@@ -1,15 +1,17 @@
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import express from "express";
 import fastify from "fastify";
+import { Hono } from "hono";
 import Koa from "koa";
 import { describe, expect, inject, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { fastifyPlugin } from "../../adapters/fastify.js";
+import { honoHandler } from "../../adapters/hono.js";
 import { koaHandler } from "../../adapters/koa.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
-import { watchTimers } from "../support/adapters/upload-timers.js";
-import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 import { arrivals } from "../support/arrivals.js";
 import { alarm } from "../support/deliveries.js";
 import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
@@ -68,6 +70,18 @@ const newestServers: readonly (readonly [string, (around: Around) => CreateServe
       return http.createServer((req, res) => void listener(req, res));
     },
   ],
+  [
+    "hono",
+    (around) => (receiver, options) => {
+      const app = new Hono<{ Bindings: HttpBindings }>();
+      app.use(({ env }, next) => {
+        return new Promise((resolve) => {
+          around(() => resolve(next()), env.incoming, env.outgoing);
+        });
+      });
+      return createAdaptorServer({ fetch: app.post("/", honoHandler(receiver, options)).fetch });
+    },
+  ],
 ];
 
 /** The Node adapters, on servers where `around` calls them: the newest in `npm test`, Express 4 in `npm run test:all`. */
@@ -100,7 +114,7 @@ const harmless: readonly (readonly [string, Around])[] = [
       req.pause().resume();
     },
   ],
-  ...(["hex", "utf8", "latin1"] as const).map(
+  ...(["hex", "utf8", "latin1", "base64"] as const).map(
     (encoding) =>
       [
         `when the stream is set to ${encoding}`,
@@ -155,6 +169,21 @@ describe.each(surroundedServers)("%s", (_name, around) => {
       expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
       expect(Buffer.concat(seen).toString()).toBe(ODD_BODY);
       expect(server.bodies()).toEqual([ODD_BODY]);
+    });
+
+    it("may take maxBodyBytes and not one byte more", async () => {
+      const request = await oddDelivery();
+      const { length = 0 } = request.body ?? {};
+      for (const [maxBodyBytes, status] of [
+        [length, 200],
+        [length - 1, 409],
+      ] as const) {
+        const plain = around((next) => next());
+        const { server, connection } = await open.connected(plain, { maxBodyBytes });
+        await send(server, connection, request);
+        expect((await connection.answers(1))[0]).toMatchObject({ status });
+        expect(server.bodies()).toEqual(status === 200 ? [ODD_BODY] : []);
+      }
     });
 
     it("is never taken in part when other code keeps the stream paused", async () => {

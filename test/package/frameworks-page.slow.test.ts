@@ -1,27 +1,21 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { splitAt } from "../../docs/site/markdown.js";
 import { SPLITS } from "../../docs/site/split-pages.js";
 import { TEST_SECRET } from "../../kit/index.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { sharedFolder } from "../platforms/install.js";
-import { allPlatforms } from "../platforms/selection.js";
+import { PLATFORMS } from "../platforms/rows.js";
 
 const PAGE = readMarkdown("docs/frameworks.md");
 /** One section for each framework and host. */
 const SECTIONS = splitAt(PAGE.text, 2).sections.flatMap(({ text }) => splitAt(text, 3).sections);
-const PLATFORMS = await allPlatforms();
 /** Adapters that need no framework's type. The others have pages of their own. */
 const GENERAL = /identity-gateway-webhooks\/(?:fetch|node|express|hono)"/;
 
 /** Platforms with a page of their own, docs/cloudflare.md. */
 const OWN_PAGES = new Set(["cloudflare"]);
 
-const codeOf = ({ folder, app }: (typeof PLATFORMS)[number]): string =>
-  readFileSync(new URL(app, sharedFolder(folder)), "utf8");
-
 test("every snippet of docs/frameworks.md is a file that npm run platforms starts", () => {
-  const apps = new Set(PLATFORMS.map(codeOf));
+  const apps = new Set(PLATFORMS.map(({ code }) => code));
   const [receiver = "", ...snippets] = PAGE.snippets("js");
   expect(receiver).toMatch(/^\/\/ receiver\.mjs\n/);
   expect(snippets.length).toBeGreaterThanOrEqual(20);
@@ -54,10 +48,9 @@ test("each section of docs/frameworks.md has a page that can be followed alone",
 
 test("docs/frameworks.md shows the file of every platform without an adapter of its own", () => {
   const shown = new Set(PAGE.snippets("js"));
-  const missing = PLATFORMS.filter((platform) => {
-    const code = codeOf(platform);
-    return GENERAL.test(code) && !shown.has(code) && !OWN_PAGES.has(platform.folder);
-  });
+  const missing = PLATFORMS.filter(
+    ({ code, folder }) => GENERAL.test(code) && !shown.has(code) && !OWN_PAGES.has(folder),
+  );
   expect(missing.map(({ name }) => name)).toEqual([]);
 });
 

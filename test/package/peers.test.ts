@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { peersTable, putPeersTable, type VersionResult } from "../platforms/peers/page.js";
-import type { Peer } from "../platforms/peers/peers.js";
-import type { Proof } from "../platforms/peers/project.js";
+import type { Peer, Proof } from "../platforms/peers/project.js";
 
 const peer: Peer = { names: ["boss"], entry: "boss", receiver: "boss", oldest: "1.0.0" };
 const handled: Proof = { result: "handled" };

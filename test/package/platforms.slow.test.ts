@@ -2,12 +2,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { glueLines } from "../platforms/glue-lines.js";
-import { complaintsOf, reachabilityComplaints } from "../platforms/judge.js";
-import { platformPage } from "../platforms/page.js";
+import { platformPage, platformTable, unitTestTable } from "../platforms/page.js";
 import type { Platform, PlatformResult } from "../platforms/platform.js";
 import { isWhole, readSelection, selectPlatforms, unitTestNodes } from "../platforms/selection.js";
-import { platformTable, unitTestTable } from "../platforms/table.js";
+import { complaintsOf, glueLines, reachabilityComplaints } from "../platforms/run-row.js";
 import { startServer } from "../platforms/start-server.js";
 import { failedTests } from "../platforms/unit-tests.js";
 
@@ -15,7 +13,7 @@ const platform = (changes: Partial<Platform> = {}): Platform => ({
   name: "Koa 3",
   folder: "koa",
   version: () => "3.0.1",
-  app: "app.mjs",
+  code: "",
   start: () => Promise.reject(new Error("not started in this test")),
   ...changes,
 });

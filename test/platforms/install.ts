@@ -1,15 +1,13 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { restore, store } from "../support/cached.js";
 
 /** `test/platforms/`. */
 const HERE = new URL("./", import.meta.url);
-
-/** The first line of the receiver that all apps share. A file of the same name without it is left alone. */
-const SHARED = "// The receiver of every platform's app.";
 
 /** The packages of each folder, relative to `test/platforms/`, at the versions that were tried. */
 export const PACKAGES = JSON.parse(
@@ -66,29 +64,18 @@ function readIfThere(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-/**
- * Puts the package as it has been built, and the receiver of the apps, into a folder. What the versions of a platform
- * share is in a folder of its name alone: `nest-11` also gets the files of `nest`.
- */
-export function copyPackage(folder: string): void {
-  const root = new URL(`${folder}/`, HERE);
+/** Puts the package as it has been built, and other files by their path, into a folder. */
+export function copyPackage(folder: string, files: Readonly<Record<string, string>> = {}): void {
   // A copy and no link: bundlers follow links to files outside of their root.
-  const target = new URL("node_modules/identity-gateway-webhooks/", root);
+  const target = pathIn(folder, "node_modules/identity-gateway-webhooks");
   rmSync(target, { recursive: true, force: true });
-  for (const path of ["package.json", "dist"]) {
-    cpSync(new URL(`../../${path}`, HERE), new URL(path, target), { recursive: true });
+  for (const name of ["package.json", "dist"]) {
+    cpSync(new URL(`../../${name}`, HERE), path.join(target, name), { recursive: true });
   }
-  const shared = sharedFolder(folder);
-  if (shared.href !== root.href) cpSync(shared, root, { recursive: true });
-  const receiver = new URL("receiver.mjs", root);
-  if (existsSync(receiver) && !readFileSync(receiver, "utf8").startsWith(SHARED)) return;
-  writeFileSync(receiver, readFileSync(new URL("receiver.mjs", HERE), "utf8"));
-}
-
-/** Where the app of a platform is kept: `express/` for `express-4`, if there is such a folder. */
-export function sharedFolder(folder: string): URL {
-  const shared = new URL(`${folder.replace(/-\d+$/, "")}/`, HERE);
-  return existsSync(shared) ? shared : new URL(`${folder}/`, HERE);
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(pathIn(folder, file)), { recursive: true });
+    writeFileSync(pathIn(folder, file), text);
+  }
 }
 
 /** The version of a package that is installed in a folder. */
@@ -98,4 +85,12 @@ export function installedVersion(folder: string, name: string): string {
     "utf8",
   );
   return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** Bun's binary. */
+export const BUN = pathIn("bun", "node_modules/@oven/bun-linux-x64/bin/bun");
+
+/** The binary of a Node, by its major version. */
+export function nodeProgram(major: number): string {
+  return pathIn("node", `node_modules/node${major}/bin/node`);
 }

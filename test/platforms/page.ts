@@ -1,5 +1,5 @@
 import type { PlatformResult } from "./platform.js";
-import { platformTable } from "./table.js";
+import type { UnitTestResult } from "./unit-tests.js";
 
 /** `docs/platforms.md`. */
 export function platformPage(results: readonly PlatformResult[], date: string): string {
@@ -15,4 +15,42 @@ ${platformTable(results)}
 
 The same command runs the unit tests on Node 20, 22, 24 and 26, with both crypto backends.
 `;
+}
+
+/** A table in Markdown. A bar in a cell is escaped. */
+export function markdownTable(
+  titles: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string {
+  const line = (cells: readonly (string | number)[]): string =>
+    `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
+  const isNumber = (column: number): boolean =>
+    rows.length > 0 && rows.every((cells) => typeof cells[column] === "number");
+  const rule = titles.map((_title, column) => (isNumber(column) ? "--:" : "---"));
+  return [line(titles), `|${rule.join("|")}|`, ...rows.map(line)].join("\n");
+}
+
+/** The table of the platforms. */
+export function platformTable(results: readonly PlatformResult[]): string {
+  return markdownTable(
+    ["platform", "version", "glue lines", "passed", "failed", "not judged", "remark"],
+    results.map((result) => {
+      const { platform, version, glueLines, passed, failed, notJudged } = result;
+      return [platform.name, version, glueLines, passed, failed, notJudged, remarkOf(result)];
+    }),
+  );
+}
+
+/** The table of the unit tests on each Node. */
+export function unitTestTable(results: readonly UnitTestResult[]): string {
+  return markdownTable(
+    ["Node", "unit tests passed", "failed"],
+    results.map(({ version, passed, failed }) => [version, passed, failed]),
+  );
+}
+
+function remarkOf({ platform: { remark, ownAnswers = {} }, complaints }: PlatformResult): string {
+  const own = Object.entries(ownAnswers).map(([id, why]) => `\`${id}\`: ${why}`);
+  const failure = complaints.length === 0 ? [] : ["**does not pass**"];
+  return [...failure, ...(remark === undefined ? [] : [remark]), ...own].join("; ");
 }

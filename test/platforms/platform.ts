@@ -1,23 +1,22 @@
 import type { WebhookTarget } from "../../kit/index.js";
 
-/**
- * One row of the table that `npm run platforms` prints. A folder's `rows.ts` is loaded before its packages are
- * installed, so it imports none of them at its top.
- */
+/** One row of the table that `npm run platforms` prints. */
 export interface Platform {
   /** As the table has it: "Fastify 5". */
   readonly name: string;
   /**
-   * The folder under `test/platforms/` with its app. Its packages of `packages.json` are installed before the start.
-   * `--only` takes this name.
+   * The folder under `test/platforms/` that it runs in. Its packages of `packages.json` are installed there before the
+   * start, and its files are written there. `--only` takes this name.
    */
   readonly folder: string;
   /** Folders whose packages it also runs with, as Elysia on Bun needs `bun`. */
   readonly needs?: readonly string[];
   /** The version that is installed, read after the installation. */
   readonly version: () => string;
-  /** The file that a partner would write, relative to the folder. Its lines of code are the glue lines. */
-  readonly app: string;
+  /** The text of the file that a partner would write. Its lines of code are the glue lines. */
+  readonly code: string;
+  /** The text of each file of the folder, by its path. */
+  readonly files?: Readonly<Record<string, string>>;
   /** What a reader of the table must know. */
   readonly remark?: string;
   /** Requests that the platform answers itself, by the id of the conformance case, and why. */

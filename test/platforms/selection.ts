@@ -1,4 +1,3 @@
-import { existsSync, readdirSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Platform } from "./platform.js";
 
@@ -82,21 +81,4 @@ export function selectPlatforms(
     .filter(({ folder }) => only?.includes(folder) ?? true)
     .filter(({ folder }) => !isFast || FAST.includes(folder))
     .toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
-}
-
-/** The rows of every folder that has a `rows.ts`. */
-export async function allPlatforms(): Promise<readonly Platform[]> {
-  const here = new URL("./", import.meta.url);
-  const folders = readdirSync(here, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
-    .map(({ name }) => name);
-  const found = await Promise.all(
-    folders.map(async (folder): Promise<readonly Platform[]> => {
-      const file = new URL(`${folder}/rows.ts`, here);
-      if (!existsSync(file)) return [];
-      const { rows } = (await import(file.href)) as { rows: readonly Platform[] };
-      return rows;
-    }),
-  );
-  return found.flat();
 }

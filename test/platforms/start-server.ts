@@ -18,7 +18,7 @@ export interface ServerOptions {
   readonly args: (port: number) => readonly string[];
   /** A program and its arguments that build the app before the server starts. */
   readonly build?: readonly [program: string, ...args: string[]];
-  /** The path that the receiver is mounted at. Default "/". */
+  /** The path that the receiver is mounted at. Default `/webhooks/gateway`. */
   readonly path?: string;
   /** What it prints when it is ready. Default: it is ready when it answers. */
   readonly readyText?: string;
@@ -51,7 +51,7 @@ export async function startServer(
     program = process.execPath,
     args,
     build,
-    path = "/",
+    path = "/webhooks/gateway",
     readyText = "",
     env: more,
   }: ServerOptions,

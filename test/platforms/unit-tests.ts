@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { installedVersion } from "./install.js";
-import { nodeProgram } from "./node/program.js";
+import { installedVersion, nodeProgram } from "./install.js";
 
 /** What became of the unit tests on one Node. */
 export interface UnitTestResult {

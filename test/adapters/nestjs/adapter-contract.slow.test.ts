@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { adapterContract } from "../../support/adapters/adapter-contract.js";
 import { directTarget } from "../../support/adapters/target-kinds.js";
 import { nestPlatforms } from "../../support/nestjs/nest-platforms.js";
-import { nestTarget } from "../../support/nestjs/nest-target.js";
+import { nestTarget } from "../../support/nestjs/nest-app.js";
 
 const targets = nestPlatforms.map(([name, create]) => nestTarget(name, create));
 

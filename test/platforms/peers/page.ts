@@ -1,7 +1,6 @@
 import { putBetween } from "../../../docs/put-between.js";
-import { markdownTable } from "../table.js";
-import type { Peer } from "./peers.js";
-import type { Installer, Proof } from "./project.js";
+import { markdownTable } from "../page.js";
+import type { Installer, Peer, Proof } from "./project.js";
 
 /** What one version of a peer did. */
 export interface VersionResult {

@@ -5,9 +5,23 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../../support/free-port.js";
 import { pathIn } from "../install.js";
-import type { Peer } from "./peers.js";
+import { ENTRIES } from "../../../release/entries.js";
+import type { Peer as OptionalPeer } from "../../../release/entry.js";
 
 const run = promisify(execFile);
+
+/** One optional peer, or several of one version, with the entry of this package that uses it. */
+export type Peer = OptionalPeer & { readonly entry: string; readonly receiver: string };
+
+/** All optional peers, in the order of the table. */
+export const PEERS: readonly Peer[] = ENTRIES.flatMap(({ name, engine, peers = [] }) =>
+  peers.map((peer) => ({
+    entry: name,
+    receiver: name,
+    ...(engine === undefined ? {} : { engine }),
+    ...peer,
+  })),
+);
 
 /** What installs a project. */
 export type Installer = "npm" | "pnpm";
@@ -31,8 +45,9 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
   }
   const manifest = { name: "partner", private: true, type: "module", dependencies };
   writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest));
-  cpSync(pathIn("peers", "prove.mjs"), path.join(folder, "prove.mjs"));
-  cpSync(pathIn("peers", `receivers/${peer.receiver}.mjs`), path.join(folder, "receiver.mjs"));
+  for (const file of ["prove.mjs", "receivers.mjs"]) {
+    cpSync(pathIn("peers", file), path.join(folder, file));
+  }
   const command =
     installer === "npm"
       ? ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
@@ -53,11 +68,11 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
     minNode: Number(/\d+/.exec(installed.engines?.node ?? "")?.[0] ?? 0),
     /** Takes a delivery on this Node. `engine`: the address of the peer's server. */
     async prove(node: string, engine: object) {
-      const proof = await prove(folder, node, engine);
+      const proof = await prove(folder, node, peer, engine);
       if (peer.isCompiled !== true || proof.result !== "failed") return proof;
       // What cannot be built fails again, with the reason.
       await compile(folder, name, node).catch(() => undefined);
-      return prove(folder, node, engine);
+      return prove(folder, node, peer, engine);
     },
     remove() {
       rmSync(folder, { recursive: true, force: true });
@@ -65,11 +80,17 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
   };
 }
 
-async function prove(folder: string, node: string, engine: object): Promise<Proof> {
+async function prove(
+  folder: string,
+  node: string,
+  { receiver }: Peer,
+  engine: object,
+): Promise<Proof> {
   const environment = {
     ...process.env,
     PORT: String(await freePort()),
     ENGINE: JSON.stringify(engine),
+    PEER: receiver,
     RUN: `run_${String(Math.floor(Math.random() * 1e9))}`,
   };
   const args = ["--no-warnings", "prove.mjs"];

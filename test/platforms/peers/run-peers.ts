@@ -6,10 +6,9 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { pack } from "../../support/package/installed-package.js";
 import { ENGINES } from "../../engines.js";
-import { installedVersion, installPackages, pathIn } from "../install.js";
+import { installedVersion, installPackages, nodeProgram } from "../install.js";
 import { peersTable, putPeersTable, type PeerResult, type VersionResult } from "./page.js";
-import { PEERS, type Peer } from "./peers.js";
-import { installPeer, type Installer, type Proof } from "./project.js";
+import { installPeer, PEERS, type Installer, type Peer, type Proof } from "./project.js";
 
 /** The oldest Node of the package, and the newest. */
 const NODES = [20, 26] as const;
@@ -20,9 +19,7 @@ function tagsOf({ oldest, majors = [] }: Peer): readonly string[] {
 }
 
 const nodeOf = (major: number): string =>
-  process.version.startsWith(`v${String(major)}.`)
-    ? process.execPath
-    : pathIn("node", `node_modules/node${String(major)}/bin/node`);
+  process.version.startsWith(`v${String(major)}.`) ? process.execPath : nodeProgram(major);
 
 /** What a peer of this tag does, with both installers. The newest versions are installed by both. */
 async function tryVersion(

@@ -1,12 +1,20 @@
-import { DiscardDelivery, RetryLater, memoryStore } from "../../../src/index.js";
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { IncomingMessage } from "node:http";
+import { Server } from "node:net";
+import {
+  DiscardDelivery,
+  RetryLater,
+  memoryStore,
+  type WebhookTelemetry,
+} from "../../../src/index.js";
 import { deferred } from "../deferred.js";
 import {
   ensureEqual,
   exchangeWith,
+  headerOf,
   judge,
   signed,
   type AdapterCase,
-  type ExchangeOptions,
   type Expected,
 } from "./adapter-exchange.js";
 import { rejects, throwing } from "../faults.js";
@@ -88,11 +96,6 @@ function slow(
   };
 }
 
-const UNAVAILABLE: readonly (readonly ["store" | "secret", string, ExchangeOptions])[] = [
-  ["store", "the store is down", { store: { ...memoryStore(), claim: rejects } }],
-  ["secret", "the secret is unavailable", { secret: rejects }],
-];
-
 /** Deliveries that reach the handler, and those that cannot. */
 export const handlerCases: readonly AdapterCase[] = [
   failingOnce(
@@ -100,18 +103,6 @@ export const handlerCases: readonly AdapterCase[] = [
     "a handler that rejects is answered 500, and the next attempt runs it again",
     { status: 500, outcome: "handler_failed" },
     () => Promise.reject(new Error("no database")),
-  ),
-  failingOnce(
-    "handler_throws",
-    "a handler that throws is answered 500, and the next attempt runs it again",
-    { status: 500, outcome: "handler_failed" },
-    throwing(new Error("no database")),
-  ),
-  failingOnce(
-    "retry_later",
-    "a handler may ask for the delivery again",
-    { status: 503, outcome: "retry_later", retryAfter: "60" },
-    throwing(new RetryLater()),
   ),
   failingOnce(
     "retry_later_after",
@@ -187,13 +178,97 @@ export const handlerCases: readonly AdapterCase[] = [
         ensureEqual("runs", runs.length, 0);
       }),
   },
-  ...UNAVAILABLE.map(([what, when, options]): AdapterCase => ({
-    id: `${what}_unavailable`,
-    title: `a delivery is refused for a retry, unhandled, when ${when}`,
-    run: (target) =>
-      exchangeWith(target, options, async ({ expect, runs }) => {
-        await expect(await signed(), { status: 503, outcome: `${what}_unavailable` });
+  {
+    id: "store_unavailable",
+    title: "a delivery is refused for a retry, unhandled, when the store is down",
+    run: (target) => {
+      const store = { ...memoryStore(), claim: rejects };
+      return exchangeWith(target, { store }, async ({ expect, runs }) => {
+        await expect(await signed(), { status: 503, outcome: "store_unavailable" });
         ensureEqual("runs", runs.length, 0);
-      }),
-  })),
+      });
+    },
+  },
+];
+
+const SEQUENTIAL = 3;
+const AT_ONCE = 5;
+
+/** What a tracer of the host does: each request of a server runs in a context of its own, named by its id. */
+function serversIn(requests: AsyncLocalStorage<string>): () => void {
+  const emit = Reflect.get(Server.prototype, "emit") as (
+    this: Server,
+    ...args: unknown[]
+  ) => boolean;
+  Server.prototype.emit = function (
+    this: Server,
+    event: string | symbol,
+    ...args: unknown[]
+  ): boolean {
+    const emitAsBefore = () => emit.apply(this, [event, ...args]);
+    if (event !== "request") return emitAsBefore();
+    const { headers } = args[0] as IncomingMessage;
+    return requests.run(String(headers["x-webhook-id"]), emitAsBefore);
+  };
+  return () => {
+    Server.prototype.emit = emit;
+  };
+}
+
+/** The asynchronous context of a request, which tracers set, reaches everything that runs for it. */
+export const contextCases: readonly AdapterCase[] = [
+  {
+    id: "async_context",
+    title: "handlers, observers and telemetry run in the asynchronous context of their request",
+    run: async (target) => {
+      const requests = new AsyncLocalStorage<string>();
+      const seen: string[] = [];
+      const note = (what: string, id: string | undefined) => {
+        seen.push(`${what}: ${String(requests.getStore() === id)}`);
+      };
+      const ids: string[] = [];
+      const telemetry: WebhookTelemetry<string | undefined> = {
+        begin: () => requests.getStore(),
+        run(state, { id }, call) {
+          ensureEqual("context at begin", state, id);
+          note("telemetry", id);
+          return call();
+        },
+        end: () => undefined,
+      };
+      const stop = serversIn(requests);
+      try {
+        return await exchangeWith(
+          target,
+          {
+            telemetry,
+            onOutcome: ({ id }) => note("onOutcome", id),
+            handler: async ({ id }) => {
+              note("handler", id);
+              await new Promise(setImmediate);
+              note("handler later", id);
+            },
+          },
+          async ({ send }) => {
+            const sendNext = async (): Promise<void> => {
+              const id = `context-${String(ids.length)}`;
+              ids.push(id);
+              const request = { ...(await signed({ id })), chunked: true };
+              await requests.run(headerOf(request, "x-webhook-id"), () => send(request));
+            };
+            // One after the other on a connection that is kept, and then several at once.
+            for (let count = 0; count < SEQUENTIAL; count += 1) await sendNext();
+            await Promise.all(Array.from({ length: AT_ONCE }, sendNext));
+            const expected = ["telemetry", "handler", "handler later", "onOutcome"];
+            for (const what of expected) {
+              const found = seen.filter((line) => line === `${what}: true`).length;
+              ensureEqual(`${what} in its context`, found, SEQUENTIAL + AT_ONCE);
+            }
+          },
+        );
+      } finally {
+        stop();
+      }
+    },
+  },
 ];

@@ -22,6 +22,8 @@ import {
   NOW_MS,
   type DeliveryOverrides,
 } from "../deliveries.js";
+import type { AdapterTarget } from "../adapters/adapter-exchange.js";
+import { http1Client } from "../adapters/http-clients.js";
 
 export const PATH = "/webhooks/gateway";
 
@@ -144,5 +146,37 @@ export function nestStarter(create: () => AbstractHttpAdapter, providers: Type[]
     const app = await startNest(adapter, { providers, ...options });
     running.push(app);
     return app;
+  };
+}
+
+class NoHandlers {
+  handle(): void {
+    throw new Error("the receiver of the case takes every delivery");
+  }
+}
+Injectable()(decorate(NoHandlers, { handle: [OnAlarm()] }));
+
+/** A Nest app whose module has made way for the receiver of a case. */
+export function nestTarget(name: string, create: () => AbstractHttpAdapter): AdapterTarget {
+  return {
+    name,
+    async open(receiver) {
+      const { maxBodyBytes } = receiver;
+      const { app, url, close } = await startNest(create(), {
+        providers: [NoHandlers, ReceiverHolder],
+        receiver: { path: "/", maxBodyBytes },
+      });
+      Object.assign(app.get(ReceiverHolder).receiver, receiver);
+      const client = http1Client(Number(new URL(url).port));
+      return {
+        target: url,
+        send: client.send,
+        connections: client.connections,
+        close() {
+          client.close();
+          return close();
+        },
+      };
+    },
   };
 }

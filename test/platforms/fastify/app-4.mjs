@@ -1,7 +1,0 @@
-import Fastify from "fastify4";
-import { fastifyPlugin } from "identity-gateway-webhooks/fastify";
-import { receiver } from "./receiver.mjs";
-
-const app = Fastify();
-app.register(fastifyPlugin, { receiver, path: "/webhooks/gateway" });
-await app.listen({ host: process.env.HOST, port: process.env.PORT ?? 3000 });

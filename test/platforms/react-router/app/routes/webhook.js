@@ -1,6 +1,0 @@
-import { fetchHandler } from "identity-gateway-webhooks/fetch";
-import { receiver } from "../../receiver.mjs";
-
-const handle = fetchHandler(receiver);
-export const action = ({ request }) => handle(request);
-export const loader = action;
