@@ -133,7 +133,7 @@ async function simulate<Place extends string>(
           if (fault === "rejects" || fault === "conflicts") throw failure;
           const answer = apply();
           await task(`${place} answer`);
-          if (gone) await never();
+          if (isGone()) await never();
           if (fault === "loses the answer") throw failure;
           return answer;
         })();
@@ -147,11 +147,14 @@ async function simulate<Place extends string>(
           if (end === "discards") throw new DiscardDelivery();
         };
         if (end === "never ends") return never();
-        if (afterMs === undefined) return finish();
+        if (afterMs === undefined) {
+          finish();
+          return undefined;
+        }
         return (async () => {
           await new Promise((resolve) => setTimeout(resolve, afterMs));
           await task("handler");
-          if (gone) await never();
+          if (isGone()) await never();
           finish();
         })();
       },
