@@ -2,13 +2,15 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { DiscardDelivery, memoryStore, type DeliveryStore } from "../../src/index.js";
 import {
   alarmReceiver,
+  answerOf,
   heldReceiver,
   heldRun,
   observedAlarmReceiver,
+  send,
 } from "../support/alarm-receiver.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
 import { linesWith } from "../support/collector.js";
-import { deferred, never } from "../support/deferred.js";
+import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { DOWN, rejects, throws } from "../support/faults.js";
 import {
@@ -16,24 +18,49 @@ import {
   failingStore,
   firstCall,
   heldCompletions,
+  openWork,
   receiveUntil,
 } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
 
+const HANDLED = "200 handled";
+const DUPLICATE = "200 duplicate";
+const IN_FLIGHT = "409 in_flight";
+
+type Options = NonNullable<Parameters<typeof observedAlarmReceiver>[1]>;
+
+/** A receiver on a store whose completions fail like this while it is down. */
+function failing(fault: () => Promise<never> = rejects, options: Options = {}) {
+  const failed = failingStore("complete", fault);
+  return { ...failed, ...observedAlarmReceiver(undefined, { ...options, store: failed.store }) };
+}
+
+/** A receiver on a store whose completions end as the test says. */
+function held(options: Options = {}) {
+  const { store, ends } = heldCompletions();
+  const observed = observedAlarmReceiver(undefined, { ...options, store });
+  /** Receives a delivery whose first completion fails. */
+  const failFirst = async (id: string): Promise<void> => {
+    const before = ends.length;
+    const answer = observed.send(id);
+    await vi.waitUntil(() => ends.length > before);
+    ends[before]?.reject(DOWN);
+    expect(await answer).toBe(HANDLED);
+  };
+  return { ...observed, ends, failFirst };
+}
+
 it.each<[string, () => Promise<never>]>([
   ["throws", throws],
   ["rejects", rejects],
 ])("a completion that %s is still 200, and redeliveries are duplicates", async (_how, fault) => {
-  const { store, count, comeBack } = failingStore("complete", fault);
-  let runs = 0;
-  const { receiver, lines } = observedAlarmReceiver(() => (runs += 1), { store });
-  const repeated = await delivery();
-  expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
+  const { count, comeBack, send, lines, runs } = failing(fault);
+  expect(await send()).toBe(HANDLED);
   expect(linesWith(lines, "completion failed")).toHaveLength(1);
   // Longer than the lease, which is no longer renewed.
   for (let minute = 0; minute < 10; minute++) {
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await send()).toBe(DUPLICATE);
     await vi.advanceTimersByTimeAsync(60_000);
   }
   expect(count("claim")).toBe(1);
@@ -43,92 +70,81 @@ it.each<[string, () => Promise<never>]>([
   await vi.advanceTimersByTimeAsync(600_000);
   expect(count("complete")).toBe(completions);
   expect(vi.getTimerCount()).toBe(0);
-  expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+  expect(await send()).toBe(DUPLICATE);
   expect(count("claim")).toBe(2);
-  expect(runs).toBe(1);
+  expect(runs).toHaveLength(1);
 });
 
 it("a completion that hangs still answers 200 after dependencyTimeoutMs", async () => {
-  const { store, count, comeBack } = failingStore("complete", never);
-  let runs = 0;
-  const { receiver, reports } = observedAlarmReceiver(() => (runs += 1), { store });
-  const repeated = await delivery();
-  const { answer } = await receiveUntil(store, "complete", receiver, repeated);
+  const { store, count, comeBack, receiver, reports, runs, send } = failing(never);
+  const { answer } = await receiveUntil(store, "complete", receiver);
   await vi.advanceTimersByTimeAsync(4_999);
   expect(reports).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
-  expect(await answer).toMatchObject({ status: 200, outcome: "handled" });
-  expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+  expect(await answerOf(answer)).toBe(HANDLED);
+  expect(await send()).toBe(DUPLICATE);
   comeBack();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(vi.getTimerCount()).toBe(0);
-  expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+  expect(await send()).toBe(DUPLICATE);
   expect(count("claim")).toBe(2);
-  expect(runs).toBe(1);
+  expect(runs).toHaveLength(1);
 });
 
 it("a completion that hangs beyond the lease lets no redelivery run the handler", async () => {
-  const { store } = failingStore("complete", never);
-  let runs = 0;
   const times = { leaseMs: 1_000, dependencyTimeoutMs: 60_000 };
-  const receiver = alarmReceiver(() => (runs += 1), { store, ...times });
-  const repeated = await delivery();
-  const { answer: first } = await receiveUntil(store, "complete", receiver, repeated);
+  const { store, receiver, runs, send } = failing(never, times);
+  const { answer } = await receiveUntil(store, "complete", receiver);
   await vi.advanceTimersByTimeAsync(2_000);
   const claiming = firstCall(store, "claim");
-  const second = receiver.receive(repeated);
+  const second = send();
   await Promise.race([claiming, second]);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(await first).toMatchObject({ status: 200, outcome: "handled" });
-  expect(["in_flight", "duplicate"]).toContain((await second).outcome);
-  expect(runs).toBe(1);
+  expect(await answerOf(answer)).toBe(HANDLED);
+  expect([IN_FLIGHT, DUPLICATE]).toContain(await second);
+  expect(runs).toHaveLength(1);
 });
 
 it("a slow completion keeps the lease for redeliveries at other processes", async () => {
   const taken = deferred();
   const inner = memoryStore();
-  const completing = deferred();
   const complete: DeliveryStore["complete"] = async (...call) => {
-    completing.resolve();
     await taken.promise;
     await inner.complete(...call);
   };
-  const settings = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
   const store = { ...inner, complete };
-  const { receiver, handler, repeated, run, runs } = await heldRun({ store, ...settings });
+  const settings = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
+  const completing = firstCall(store, "complete");
+  const { receiver, handler, run, runs } = await heldRun({ store, ...settings });
   const another = alarmReceiver(handler, { store: inner, ...settings });
   run.resolve();
-  await completing.promise;
+  await completing;
   for (let seconds = 0; seconds < 30; seconds += 2) {
     await vi.advanceTimersByTimeAsync(2_000);
     // This process knows that it was handled. Other processes see it as in flight.
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(await another.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
+    expect(await send(receiver)).toBe(DUPLICATE);
+    expect(await send(another)).toBe(IN_FLIGHT);
   }
   taken.resolve();
-  expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
-  expect(await another.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+  expect(await answerOf(run.answer)).toBe(HANDLED);
+  expect(await send(another)).toBe(DUPLICATE);
   expect(runs).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 it("the completion is retried for a discarded delivery and for a late success as well", async () => {
   const { store, comeBack } = failingStore("complete");
-  const { receiver, runs, start } = heldReceiver({ store, handlerTimeoutMs: 1_000 });
-  const discarded = await delivery({ id: "discarded" });
-  const discarding = await start(discarded);
-  const discard = await discarding.fail(new DiscardDelivery({ reason: "account closed" }));
-  expect(discard).toMatchObject({ status: 200, outcome: "discarded" });
+  const { runs, start, send } = heldReceiver({ store, handlerTimeoutMs: 1_000 });
+  const discarding = await start(await delivery({ id: "discarded" }));
+  const discard = discarding.fail(new DiscardDelivery({ reason: "account closed" }));
+  expect(await answerOf(discard)).toBe("200 discarded");
 
-  const late = await delivery({ id: "late" });
-  const run = await start(late);
+  const run = await start(await delivery({ id: "late" }));
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(await run.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
+  expect(await answerOf(run.answer)).toBe("503 handler_timeout");
   run.resolve();
   await vi.advanceTimersByTimeAsync(60_000);
-  for (const repeated of [discarded, late]) {
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
-  }
+  for (const id of ["discarded", "late"]) expect(await send(id)).toBe(DUPLICATE);
   comeBack();
   await vi.advanceTimersByTimeAsync(30_000);
   const states = await claimedElsewhere(store, ["discarded", "late"]);
@@ -137,12 +153,11 @@ it("the completion is retried for a discarded delivery and for a late success as
 });
 
 it("completions are retried one at a time, at least every two seconds", async () => {
-  const { store, calls, comeBack } = failingStore("complete");
-  const receiver = alarmReceiver(() => undefined, { store });
-  for (const id of ["one", "two", "three"]) await receiver.receive(await delivery({ id }));
+  const { calls, comeBack, send } = failing();
+  const turns = ["one", "two", "three"];
+  for (const id of turns) await send(id);
   calls.length = 0;
   const at: number[] = [];
-  const turns = ["one", "two", "three"];
   for (let second = 1; second <= 13; second++) {
     await vi.advanceTimersByTimeAsync(1_000);
     if (calls.length > 0) at.push(second);
@@ -158,78 +173,68 @@ it("completions are retried one at a time, at least every two seconds", async ()
 });
 
 it("a completion that fails for one id only does not delay the others", async () => {
-  const { store, inner, comeBack } = failingStore("complete");
-  const receiver = alarmReceiver(() => undefined, { store });
-  for (const id of ["poison", "one", "two"]) await receiver.receive(await delivery({ id }));
+  const { inner, comeBack, send } = failing();
+  for (const id of ["poison", "one", "two"]) await send(id);
   comeBack();
   await vi.advanceTimersByTimeAsync(3_000);
-  const states = await claimedElsewhere(inner, ["one", "two"]);
-  expect(states).toEqual(["completed", "completed"]);
+  expect(await claimedElsewhere(inner, ["one", "two"])).toEqual(["completed", "completed"]);
 });
 
 it("the retry delay of completions starts again after the store has recovered", async () => {
-  const { store, count, comeBack, goDown } = failingStore("complete");
-  const receiver = alarmReceiver(() => undefined, { store });
-  await receiver.receive(await delivery({ id: "one" }));
+  const { count, comeBack, goDown, send } = failing();
+  await send("one");
   await vi.advanceTimersByTimeAsync(120_000);
   comeBack();
   await vi.advanceTimersByTimeAsync(30_000);
   goDown();
-  await receiver.receive(await delivery({ id: "two" }));
+  await send("two");
   const before = count("complete");
   await vi.advanceTimersByTimeAsync(1_000);
   expect(count("complete")).toBe(before + 1);
 });
 
 it("a completion that is on its way makes no other delivery a duplicate", async () => {
-  const { store } = failingStore("complete", never);
-  const ran: string[] = [];
-  const receiver = alarmReceiver(({ id }) => void ran.push(id), { store });
+  const { store, receiver, runs, send } = failing(never);
   const one = await delivery({ id: "one" });
-  const { answer: first } = await receiveUntil(store, "complete", receiver, one);
+  const { answer } = await receiveUntil(store, "complete", receiver, one);
   const completingNext = firstCall(store, "complete");
-  const second = receiver.receive(await delivery({ id: "two" }));
+  const second = send("two");
   await Promise.race([completingNext, second]);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect((await first).outcome).toBe("handled");
-  expect((await second).outcome).toBe("handled");
-  expect(ran).toEqual(["one", "two"]);
+  expect([await answerOf(answer), await second]).toEqual([HANDLED, HANDLED]);
+  expect(runs.map(({ id }) => id)).toEqual(["one", "two"]);
 });
 
 it("a retry that the runtime has ended counts as lost a minute after it was due", async () => {
-  const { store, count } = failingStore("complete");
-  const receiver = alarmReceiver(() => undefined, { store });
-  await receiver.receive(await delivery({ id: "one" }));
+  const { count, send } = failing();
+  await send("one");
   // The request has ended, and its timers with it. That sets the clock of the test back to 0.
   vi.clearAllTimers();
   await vi.advanceTimersByTimeAsync(60_900);
-  await receiver.receive(await delivery({ id: "two" }));
+  await send("two");
   await vi.advanceTimersByTimeAsync(5_000);
   expect(count("complete")).toBe(2);
 });
 
 it("the first completion that fails after a lost retry starts the retries again", async () => {
-  const { store, count, comeBack } = failingStore("complete");
-  const receiver = alarmReceiver(() => undefined, { store });
-  await receiver.receive(await delivery({ id: "one" }));
+  const { store, count, comeBack, send } = failing();
+  await send("one");
   vi.clearAllTimers();
   await vi.advanceTimersByTimeAsync(61_100);
-  await receiver.receive(await delivery({ id: "two" }));
+  await send("two");
   comeBack();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(count("complete")).toBe(4);
-  const states = await claimedElsewhere(store, ["one", "two"]);
-  expect(states).toEqual(["completed", "completed"]);
+  expect(await claimedElsewhere(store, ["one", "two"])).toEqual(["completed", "completed"]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 it("a retry that counts as lost and comes after all makes no second call beside its successor", async () => {
-  const { store, count } = failingStore("complete");
-  const receiver = alarmReceiver(() => undefined, { store });
-  await receiver.receive(await delivery({ id: "one" }));
+  const { count, send } = failing();
+  await send("one");
   const now = performance.now.bind(performance);
   vi.spyOn(performance, "now").mockImplementation(() => now() + 61_100);
-  await receiver.receive(await delivery({ id: "two" }));
+  await send("two");
   await vi.advanceTimersByTimeAsync(1_000);
   expect(count("complete")).toBe(3);
 });
@@ -237,39 +242,38 @@ it("a retry that counts as lost and comes after all makes no second call beside 
 /** Two runs of one delivery: the runtime has ended the first, and the second has taken over. */
 async function twoRuns(store: DeliveryStore) {
   const { receiver, start } = heldReceiver({ store, leaseMs: 3_000 });
-  const open = new Set<Promise<unknown>>();
-  const waitUntil = (work: Promise<unknown>): void => {
-    open.add(work);
-    void work.then(() => open.delete(work));
-  };
+  const { open, waitUntil } = openWork();
   const request = { ...(await delivery()), waitUntil };
   const first = await start(request);
   vi.clearAllTimers();
   await vi.advanceTimersByTimeAsync(9_000);
   const starting = start(request);
   await vi.advanceTimersByTimeAsync(1);
-  return { receiver, first, second: await starting, open };
+  const expectOpen = (count: number) => {
+    expect(open.size).toBe(count);
+    if (count === 0) expect(receiver.health().completionsPending).toBe(0);
+  };
+  return { first, second: await starting, expectOpen };
 }
 
 it("two runs of a delivery whose completions fail both end when the store takes one completion", async () => {
   const { store, ends } = heldCompletions();
-  const { receiver, first, second, open } = await twoRuns(store);
+  const { first, second, expectOpen } = await twoRuns(store);
   first.resolve();
   second.resolve();
   await vi.advanceTimersByTimeAsync(0);
   for (const end of ends) end.reject(DOWN);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(ends).toHaveLength(3);
-  expect(open.size).toBe(1);
+  expectOpen(1);
   ends[2]?.resolve();
   await vi.advanceTimersByTimeAsync(0);
-  expect(open.size).toBe(0);
-  expect(receiver.health().completionsPending).toBe(0);
+  expectOpen(0);
 });
 
 it("a retried completion that succeeds also ends that of a run which failed to complete meanwhile", async () => {
   const { store, ends } = heldCompletions();
-  const { receiver, first, second, open } = await twoRuns(store);
+  const { first, second, expectOpen } = await twoRuns(store);
   second.resolve();
   await vi.advanceTimersByTimeAsync(0);
   ends[0]?.reject(DOWN);
@@ -280,33 +284,23 @@ it("a retried completion that succeeds also ends that of a run which failed to c
   await vi.advanceTimersByTimeAsync(0);
   ends[2]?.reject(DOWN);
   await vi.advanceTimersByTimeAsync(0);
-  expect(open.size).toBe(1);
+  expectOpen(1);
   ends[1]?.resolve();
   await vi.advanceTimersByTimeAsync(0);
-  expect(open.size).toBe(0);
-  expect(receiver.health().completionsPending).toBe(0);
+  expectOpen(0);
 });
 
 it("drain waits for a store that hangs no longer than its own limit", async () => {
-  const { store, ends } = heldCompletions();
-  const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 20_000 });
-  const answer = receiver.receive(await delivery());
-  await vi.waitUntil(() => ends.length === 1);
-  ends[0]?.reject(DOWN);
-  await answer;
-  let isDrained = false;
-  void receiver.drain({ timeoutMs: 2_000 }).then(() => (isDrained = true));
+  const { receiver, failFirst } = held({ dependencyTimeoutMs: 20_000 });
+  await failFirst("one");
+  const { state } = watched(receiver.drain({ timeoutMs: 2_000 }));
   await vi.advanceTimersByTimeAsync(2_000);
-  expect(isDrained).toBe(true);
+  expect(state.isResolved).toBe(true);
 });
 
 it("a retry that fails after drain has completed the delivery does not wait for another retry", async () => {
-  const { store, ends } = heldCompletions();
-  const receiver = alarmReceiver(() => undefined, { store });
-  const answer = receiver.receive(await delivery());
-  await vi.waitUntil(() => ends.length === 1);
-  ends[0]?.reject(DOWN);
-  expect(await answer).toMatchObject({ outcome: "handled" });
+  const { receiver, ends, failFirst } = held();
+  await failFirst("one");
   await vi.advanceTimersByTimeAsync(1_000);
   const drained = receiver.drain();
   await vi.advanceTimersByTimeAsync(0);
@@ -320,19 +314,10 @@ it("a retry that fails after drain has completed the delivery does not wait for 
 });
 
 it("a retry that ends after it counted as lost begins no further retry beside its successor", async () => {
-  const { store, ends } = heldCompletions();
-  const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 600_000 });
-  /** Receives a delivery whose first completion fails. */
-  const receive = async (id: string): Promise<void> => {
-    const before = ends.length;
-    const answer = receiver.receive(await delivery({ id }));
-    await vi.waitUntil(() => ends.length > before);
-    ends[before]?.reject(DOWN);
-    await answer;
-  };
-  await receive("one");
+  const { ends, failFirst } = held({ dependencyTimeoutMs: 600_000 });
+  await failFirst("one");
   await vi.advanceTimersByTimeAsync(62_000);
-  await receive("two");
+  await failFirst("two");
   await vi.advanceTimersByTimeAsync(2_000);
   // The lost retry of "one" and its successor are both on their way.
   expect(ends).toHaveLength(4);
@@ -345,26 +330,19 @@ it("at most 10 000 completions wait for a retry, and the log names the oldest wh
   const { store, comeBack } = failingStore("complete");
   const { receiver, lines } = trustingReceiver({ store });
   const { headers, ...rest } = await delivery();
-  const open = new Set<string>();
-  const receive = (id: string) =>
-    receiver.receive({
-      ...rest,
-      headers: { ...headers, "x-webhook-id": id },
-      waitUntil(work) {
-        open.add(id);
-        void work.then(() => open.delete(id));
-      },
-    });
-  for (let n = 0; n <= 10_000; n++) await receive(`delivery-${n}`);
+  const { open, waitUntil } = openWork();
+  const receive = (n: number) =>
+    send(receiver, { ...rest, headers: { ...headers, "x-webhook-id": `id-${n}` }, waitUntil });
+  await receive(0);
+  const [first] = open;
+  for (let n = 1; n <= 10_000; n++) await receive(n);
   // Nothing waits for the one that was given up.
-  expect(open.size).toBe(10_000);
-  expect(open.has("delivery-0")).toBe(false);
+  expect([open.size, open.has(first)]).toEqual([10_000, false]);
   const givenUp = linesWith(lines, "given up");
-  expect(givenUp).toHaveLength(1);
-  expect(givenUp[0]).toMatchObject({ level: "error", details: { id: "delivery-0" } });
-  expect(await receive("delivery-0")).toMatchObject({ outcome: "in_flight" });
-  expect(await receive("delivery-1")).toMatchObject({ outcome: "duplicate" });
-  expect(await receive("delivery-10000")).toMatchObject({ outcome: "duplicate" });
+  expect(givenUp).toMatchObject([{ level: "error", details: { id: "id-0" } }]);
+  expect(await receive(0)).toBe(IN_FLIGHT);
+  expect(await receive(1)).toBe(DUPLICATE);
+  expect(await receive(10_000)).toBe(DUPLICATE);
   comeBack();
   await receiver.drain();
   await vi.advanceTimersByTimeAsync(60_000);

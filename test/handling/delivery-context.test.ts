@@ -1,21 +1,15 @@
-import { expect, it, vi } from "vitest";
-import { memoryStore, type DeliveryContext } from "../../src/index.js";
-import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
-import { NOW_MS, NOW_SECONDS, alarm, delivery } from "../support/deliveries.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type DeliveryContext, type DeliveryStore } from "../../src/index.js";
+import { answerOf, heldRun, observedAlarmReceiver } from "../support/alarm-receiver.js";
+import { deferred } from "../support/deferred.js";
+import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 it("the handler context contains id, type, timestamp, raw body, signal and takeover", async () => {
-  let given: DeliveryContext | undefined;
-  const receiver = alarmReceiver((context) => void (given = context));
-  await receiver.receive(await delivery({ id: "some.id_1-2", timestamp: NOW_SECONDS - 7 }));
-  expect(Object.keys(given ?? {}).sort()).toEqual([
-    "id",
-    "rawBody",
-    "signal",
-    "takeover",
-    "timestamp",
-    "type",
-  ]);
+  const { send, runs } = observedAlarmReceiver();
+  await send(await delivery({ id: "some.id_1-2", timestamp: NOW_SECONDS - 7 }));
+  const [given] = runs;
   expect(given).toMatchObject({
     id: "some.id_1-2",
     type: "new_alarm",
@@ -29,12 +23,12 @@ it("the handler context contains id, type, timestamp, raw body, signal and takeo
 it.each(["string", "bytes"])("rawBody has the exact bytes of a body sent as %s", async (form) => {
   const text = `\uFEFF {"alarm" : ${JSON.stringify(alarm({ text: "Ålarm – \u{1F511}" }))}}\r\n\t `;
   const bytes = new TextEncoder().encode(text);
-  const body = form === "string" ? text : bytes;
-  let given: DeliveryContext | undefined;
-  const receiver = alarmReceiver((context) => void (given = context));
-  expect((await receiver.receive(await delivery({ body }))).outcome).toBe("handled");
-  expect(given?.rawBody).toBeInstanceOf(Uint8Array);
-  expect(Array.from(given?.rawBody ?? [])).toEqual(Array.from(bytes));
+  const { send, runs } = observedAlarmReceiver();
+  expect(await send(await delivery({ body: form === "string" ? text : bytes }))).toBe(
+    "200 handled",
+  );
+  expect(runs[0]?.rawBody).toBeInstanceOf(Uint8Array);
+  expect(Array.from(runs[0]?.rawBody ?? [])).toEqual(Array.from(bytes));
 });
 
 it("the handler context of an unrecognized delivery contains the type of its header", async () => {
@@ -50,13 +44,148 @@ it("the handler context of an unrecognized delivery contains the type of its hea
 
 it("the signal keeps its first reason if the handler times out and then loses its lease", async () => {
   vi.useFakeTimers();
-  let skewMs = 0;
-  const store = memoryStore({ now: () => performance.now() + skewMs });
+  const store: DeliveryStore = { ...memoryStore(), renew: () => false };
   const { receiver, run } = await heldRun({ handlerTimeoutMs: 1_000, store });
-  await vi.advanceTimersByTimeAsync(1_000);
-  skewMs = 60_000;
-  await vi.advanceTimersByTimeAsync(20_000);
+  await vi.advanceTimersByTimeAsync(21_000);
   expect(run.context.signal.reason).toMatchObject({ name: "DeadlineError" });
   run.resolve();
   await receiver.drain();
+});
+
+it.each<[string, (context: DeliveryContext, key: PropertyKey) => void]>([
+  ["empties it", (context, key) => Reflect.deleteProperty(context, key)],
+  [
+    "freezes it and all in it",
+    (context, key) => {
+      const value: unknown = Reflect.get(context, key);
+      if (!ArrayBuffer.isView(value)) Object.freeze(value);
+      Object.freeze(context);
+    },
+  ],
+  [
+    "writes over it",
+    (context, key) => Object.defineProperty(context, key, { value: "tampered" }) as object,
+  ],
+])("a late handler that %s is answered and settled like any other handler", async (_, tamper) => {
+  vi.useFakeTimers();
+  const completed: string[] = [];
+  const store: DeliveryStore = { ...memoryStore(), complete: (key) => void completed.push(key) };
+  const { receiver, run, repeated, send } = await heldRun({ handlerTimeoutMs: 50, store });
+  for (const key of Reflect.ownKeys(run.context)) tamper(run.context, key);
+  await vi.advanceTimersByTimeAsync(60);
+  expect(await answerOf(run.answer)).toBe("503 handler_timeout");
+  expect(await send()).toBe("409 in_flight");
+  run.resolve();
+  await receiver.drain();
+  expect(completed).toEqual([repeated.headers["x-webhook-id"]]);
+});
+
+// On runtimes where it is cheap, the signal is made with the context, otherwise on first access. Handlers
+// must see no difference, so each runtime is simulated while the package loads.
+describe.each([
+  ["Node 20", "20.20.2", 0],
+  ["Node 22", "22.0.0", 1],
+  ["a runtime that does not say which Node it is", undefined, 0],
+] as const)("on %s", (_, node, madeUnasked) => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+    vi.resetModules();
+  });
+  afterEach(() => {
+    vi.resetModules();
+  });
+
+  /** Starts a receiver that was loaded on that runtime, and has its handler run until `end`. `given` is its context. */
+  async function started(
+    look: (context: DeliveryContext) => void = () => undefined,
+    options: Partial<CommonReceiverOptions> = {},
+  ) {
+    // Inherits from the real process, because the loaded code reads other members too.
+    vi.stubGlobal("process", Object.create(process, { versions: { value: { node } } }));
+    const { createWebhookReceiver } = await import("../../src/index.js");
+    vi.unstubAllGlobals();
+    const made = countControllers();
+    const [called, held] = [deferred<DeliveryContext>(), deferred()];
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      logger: false,
+      now: () => NOW_MS,
+      handlerTimeoutMs: 50,
+      handlers: {
+        new_alarm: (_alarm, context) => {
+          look(context);
+          called.resolve(context);
+          return held.promise;
+        },
+      },
+      ...options,
+    });
+    const answer = receiver.receive(await delivery());
+    const given = await called.promise;
+    const end = () => {
+      held.resolve();
+      return receiver.drain();
+    };
+    return { answer, given, made, end };
+  }
+
+  /** Counts the AbortControllers that are created from now on. */
+  function countControllers() {
+    const count = { made: 0 };
+    const Real = AbortController;
+    class Counted extends Real {
+      constructor() {
+        super();
+        count.made += 1;
+      }
+    }
+    vi.stubGlobal("AbortController", Counted);
+    return count;
+  }
+
+  it(`a handler that does not read its signal costs ${madeUnasked} signals, one that reads it costs 1`, async () => {
+    const { given, made, end } = await started();
+    expect(made.made).toBe(madeUnasked);
+    expect(given.signal).toBe(given.signal);
+    expect(given.signal.aborted).toBe(false);
+    expect(made.made).toBe(1);
+    await end();
+  });
+
+  it("the context lists signal among its own keys", async () => {
+    const { given, end } = await started();
+    const names = ["id", "rawBody", "signal", "takeover", "timestamp", "type"];
+    expect(Object.keys(given).sort()).toEqual(names);
+    expect(given.signal).toBeInstanceOf(AbortSignal);
+    await end();
+  });
+
+  it("a handler that first reads the signal after two reasons to abort finds the first one", async () => {
+    const { memoryStore } = await import("../../src/index.js");
+    const store = { ...memoryStore(), renew: () => false };
+    const { answer, given, end } = await started(undefined, { leaseMs: 1_000, store });
+    await vi.advanceTimersByTimeAsync(50);
+    expect((await answer).outcome).toBe("handler_timeout");
+    // The lease is lost at its first renewal.
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(given.signal.aborted).toBe(true);
+    expect(given.signal.reason).toMatchObject({ name: "DeadlineError" });
+    expect(given.signal).toBe(given.signal);
+    await end();
+  });
+
+  it.each<[string, (context: DeliveryContext) => DeliveryContext]>([
+    ["is spread", (context) => ({ ...context })],
+    ["is inherited from", (context) => Object.create(context) as DeliveryContext],
+    ["is proxied", (context) => new Proxy(context, {})],
+  ])("a context that %s has the signal that aborts", async (_what, wrap) => {
+    let signal: AbortSignal | undefined;
+    const { answer, end } = await started((context) => ({ signal } = wrap(context)));
+    await vi.advanceTimersByTimeAsync(49);
+    expect(signal?.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await answer;
+    expect(signal?.aborted).toBe(true);
+    await end();
+  });
 });

@@ -1,6 +1,11 @@
-import { describe, expect, test, vi } from "vitest";
-import { createWebhookReceiver, memoryStore } from "../../src/index.js";
-import { heldHandler, observedAlarmReceiver } from "../support/alarm-receiver.js";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { createWebhookReceiver, memoryStore, type DeliveryStore } from "../../src/index.js";
+import {
+  answerOf,
+  heldReceiver,
+  heldRun,
+  observedAlarmReceiver,
+} from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import {
   TEST_SECRET,
@@ -8,38 +13,45 @@ import {
   delivery,
   eventDelivery,
   onlineDataEvent,
+  type DeliveryOverrides,
 } from "../support/deliveries.js";
-import { DOWN } from "../support/faults.js";
+import { DOWN, rejects } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { configurationErrorOf, optionsWith, refusalOf } from "../options/refusal.js";
-import { claimedElsewhere, spiedStore } from "../support/spied-store.js";
+import {
+  claimedElsewhere,
+  failingStore,
+  heldCompletions,
+  spiedStore,
+} from "../support/spied-store.js";
 import { moveUrl } from "../support/two-webhooks.js";
 
 const once = "record";
-const ALARM = "new_alarm";
-const EVENT = "delete_my_data_event";
-const HANDLED = { status: 200, outcome: "handled" };
-const named = (id: string, record: Record<string, unknown> = {}) =>
-  delivery({ id, body: JSON.stringify({ alarm: alarm(record) }) });
-const eventNamed = (id: string, event: Record<string, unknown> = {}) =>
-  eventDelivery("DATA_DELETED", { id, event });
+const HANDLED = "200 handled";
+const DUPLICATE = "200 duplicate";
+const IN_FLIGHT = "409 in_flight";
+const LEASE_MS = 3_000;
+
+type Change = Record<string, unknown>;
+const named = (id: string, record: Change = {}, overrides: DeliveryOverrides = {}) =>
+  delivery({ id, body: JSON.stringify({ alarm: alarm(record) }), ...overrides });
+const eventNamed = (id: string, event: Change = {}) => eventDelivery("DATA_DELETED", { id, event });
+
+/** A receiver by records whose `send` sends the same alarm under an id. */
+function recordReceiver(options: Parameters<typeof recordingReceiver>[0] = {}) {
+  const made = recordingReceiver({ once, ...options });
+  return { ...made, send: async (id: string) => answerOf(made.receive(await named(id))) };
+}
 
 describe("one record under two ids", () => {
   test("an alarm is handled once, and each of its ids is remembered", async () => {
-    const { receive, handled, reports } = recordingReceiver({ once });
-    const [first, second] = [await named("first"), await named("second")];
-    expect(await receive(first)).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receive(second)).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(await receive(second)).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(await receive(first)).toMatchObject({ status: 200, outcome: "duplicate" });
+    const { receive, send, handled, reports } = recordReceiver();
+    expect(await send("first")).toBe(HANDLED);
+    for (const id of ["second", "second", "first"]) expect(await send(id)).toBe(DUPLICATE);
     expect(handled).toHaveLength(1);
-    expect(reports.map(({ sameRecord }) => sameRecord)).toEqual([
-      undefined,
-      true,
-      undefined,
-      undefined,
-    ]);
-    expect(await receive(await named("third", { id: 2 }))).toMatchObject({ outcome: "handled" });
+    const marks = reports.map(({ sameRecord }) => sameRecord);
+    expect(marks).toEqual([undefined, true, undefined, undefined]);
+    expect(await answerOf(receive(await named("third", { id: 2 })))).toBe(HANDLED);
   });
 
   test("while a URL moves, 1 000 alarms and 300 events are handled once each", async () => {
@@ -50,43 +62,34 @@ describe("one record under two ids", () => {
   });
 
   test("with the default each id is handled", async () => {
-    const { receive, handled } = recordingReceiver();
-    for (const id of ["first", "second"]) await receive(await named(id));
+    const { send, handled } = recordReceiver({ once: undefined });
+    for (const id of ["first", "second"]) await send(id);
     expect(handled).toHaveLength(2);
   });
 
-  test.each([
+  const proto = JSON.parse('{"__proto__":1}') as Change;
+  test.each<[string, typeof eventNamed, Change, number]>([
     ["an alarm id as text", named, { id: "1" }, 1],
     ["an alarm with another text and severity", named, { text: "x", severity: "Low" }, 1],
-    [
-      "the same instant in another zone",
-      eventNamed,
-      { occurred_at: "2026-07-08T12:00:00+02:00" },
-      1,
-    ],
+    ["the same instant elsewhere", eventNamed, { occurred_at: "2026-07-08T12:00:00+02:00" }, 1],
     ["a fraction of the second", eventNamed, { occurred_at: "2026-07-08T10:00:00.250Z" }, 1],
     ["a field that is not documented", eventNamed, { note: "x" }, 2],
     ["a null in a field that is not documented", eventNamed, { note: null }, 2],
-    [
-      "a field named __proto__",
-      eventNamed,
-      JSON.parse('{"__proto__":1}') as Record<string, unknown>,
-      2,
-    ],
+    ["a field named __proto__", eventNamed, proto, 2],
     ["another second", eventNamed, { occurred_at: "2026-07-08T10:00:01+00:00" }, 2],
     ["another account", eventNamed, { account_id: 43 }, 2],
     ["another severity", eventNamed, { severity: "WARNING" }, 2],
     ["another site", eventNamed, { site_id: 8 }, 2],
     ["another type", eventNamed, { type: "DATA_REAPPEARED" }, 2],
   ])("%s counts as told", async (_title, make, change, times) => {
-    const { receive, handled } = recordingReceiver({ once });
+    const { receive, handled } = recordReceiver();
     await receive(await make("first"));
     await receive(await make("second", change));
     expect(handled).toHaveLength(times);
   });
 
   test("an event with its fields in another order, nested ones too, is the same", async () => {
-    const { receive, handled } = recordingReceiver({ once });
+    const { receive, handled } = recordReceiver();
     const added = { note: { from: [{ a: 1, b: 2 }], to: "x" }, toString: "x" };
     const reversed = { toString: "x", note: { to: "x", from: [{ b: 2, a: 1 }] } };
     const event = Object.entries({ ...onlineDataEvent("DATA_DELETED"), ...added });
@@ -99,7 +102,7 @@ describe("one record under two ids", () => {
   });
 
   test("events with a number whose digits are lost are handled under each id, since they may differ", async () => {
-    const { receive, handled } = recordingReceiver({ once });
+    const { receive, handled } = recordReceiver();
     for (const number of ["12345678901234567890", "12345678901234567891", "1e400", "1e401"]) {
       const marked = JSON.stringify({ event: onlineDataEvent("DATA_DELETED", { note: "@@" }) });
       const body = marked.replace('"@@"', number);
@@ -109,153 +112,122 @@ describe("one record under two ids", () => {
   });
 
   test("an alarm and an event never share a key", async () => {
-    const { receive, handled } = recordingReceiver({ once: () => "same" });
-    for (const request of [await named("first"), await eventNamed("second")])
-      await receive(request);
+    const { receive, handled } = recordReceiver({ once: () => "same" });
+    await receive(await named("first"));
+    await receive(await eventNamed("second"));
     expect(handled).toHaveLength(2);
   });
 
   test("while it runs under one id, the other is in flight, and is free again after a failure", async () => {
-    const { handler, runs, start } = heldHandler();
-    const { receiver, reports } = observedAlarmReceiver(handler, { once });
-    const [first, second] = [await named("first"), await named("second")];
-    const run = await start(receiver, first);
-    expect(await receiver.receive(second)).toMatchObject({ status: 409, outcome: "in_flight" });
+    vi.useFakeTimers();
+    const { send, reports, run, runs, start } = await heldRun({ once }, await named("first"));
+    expect(await send("second")).toBe(IN_FLIGHT);
     expect(reports.at(-1)?.sameRecord).toBe(true);
-    expect(await run.fail(new Error("no"))).toMatchObject({ status: 500 });
-    const repeat = await start(receiver, second);
+    expect(await answerOf(run.fail(new Error("no")))).toBe("500 handler_failed");
+    const repeat = await start(await named("second"));
     expect(repeat.context.takeover).toBe(false);
-    expect(await repeat.succeed()).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receiver.receive(first)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await answerOf(repeat.succeed())).toBe(HANDLED);
+    expect(await send("first")).toBe(DUPLICATE);
     expect(runs).toHaveLength(2);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test("after its lease has ended, the other id takes over and is told so", async () => {
     let nowMs = 0;
     const store = memoryStore({ now: () => nowMs });
     // The process ends before it completes: the store keeps its claims.
-    const dead = observedAlarmReceiver(() => undefined, {
-      once,
-      store: { ...store, complete: () => undefined },
-    });
-    await dead.receiver.receive(await named("first"));
+    const dead = recordReceiver({ store: { ...store, complete: () => undefined } });
+    await dead.send("first");
     nowMs += 30_001;
-    const { receiver, reports } = observedAlarmReceiver(() => undefined, { once, store });
-    expect(await receiver.receive(await named("second"))).toMatchObject({ outcome: "handled" });
+    const { send, reports } = recordReceiver({ store });
+    expect(await send("second")).toBe(HANDLED);
     expect(reports.at(-1)?.takeover).toBe(true);
   });
 
   test("what was remembered without the option counts with it, and the other way round", async () => {
     const store = memoryStore();
-    const { receive: without } = recordingReceiver({ store });
-    const { receive: with_, handled } = recordingReceiver({ store, once });
-    await without(await named("first"));
-    expect(await with_(await named("first"))).toMatchObject({ outcome: "duplicate" });
-    await with_(await named("second"));
-    await with_(await named("third"));
+    const without = recordReceiver({ store, once: undefined });
+    const { send, handled } = recordReceiver({ store });
+    await without.send("first");
+    expect(await send("first")).toBe(DUPLICATE);
+    await send("second");
+    await send("third");
     expect(handled).toHaveLength(1);
-    for (const id of ["second", "third"]) {
-      expect(await without(await named(id))).toMatchObject({ outcome: "duplicate" });
-    }
+    for (const id of ["second", "third"]) expect(await without.send(id)).toBe(DUPLICATE);
   });
 });
 
 describe("two keys in the store", () => {
+  beforeEach(() => vi.useFakeTimers());
+
   test("the store gets the id and a digest, and nothing of the record", async () => {
     const { store, calls } = spiedStore();
-    const key = "someone@example.com";
-    const { receive } = recordingReceiver({ store, once: () => key });
-    await receive(await named("first"));
-    expect(calls.map(({ method }) => method)).toEqual(["claim", "claim", "complete", "complete"]);
-    const keys = calls.map(({ key }) => key.replace(/[0-9a-f]{64}$/, "<digest>"));
-    expect(keys).toEqual(["first", "record#<digest>", "record#<digest>", "first"]);
+    await recordReceiver({ store, once: () => "someone@example.com" }).send("first");
+    const made = calls.map(({ method, key }) => `${method} ${key.replace(/[0-9a-f]{64}$/, "…")}`);
+    expect(made).toEqual(["claim first", "claim record#…", "complete record#…", "complete first"]);
     expect(new Set(calls.map(({ owner }) => owner)).size).toBe(1);
     expect(calls[0]?.owner).toMatch(/^[0-9a-f-]+$/);
   });
 
-  test("both leases are renewed, and the loss of either aborts the signal", async () => {
-    vi.useFakeTimers();
-    for (const lostKey of [0, 1]) {
-      const keys: string[] = [];
-      const inner = memoryStore();
-      const { store, count } = spiedStore(
-        {
-          claim: (key, ...more) => {
-            keys.push(key);
-            return inner.claim(key, ...more);
-          },
-          renew: (key) => key !== keys[lostKey],
-        },
-        inner,
-      );
-      const { handler, start } = heldHandler();
-      const { receiver } = observedAlarmReceiver(handler, { once, store });
-      const run = await start(receiver, await named("first"));
+  test.each([0, 1])(
+    "both leases are renewed, and the loss of lease %i aborts the signal",
+    async (lost) => {
+      const { store, calls, count } = spiedStore({ renew: (key) => key !== calls[lost]?.key });
+      const { run } = await heldRun({ once, store }, await named("first"));
       await vi.advanceTimersByTimeAsync(10_000);
       expect(count("renew")).toBe(2);
       expect(run.context.signal.aborted).toBe(true);
       await run.succeed();
-    }
-    expect(vi.getTimerCount()).toBe(0);
-  });
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
 
-  test("a completion that fails for one key is repeated until both are remembered", async () => {
-    vi.useFakeTimers();
-    for (const failingCall of [1, 2]) {
-      const inner = memoryStore();
-      const { store, count } = spiedStore(
-        {
-          complete: (...call) => {
-            if (count("complete") === failingCall) throw DOWN;
-            return inner.complete(...call);
-          },
-        },
-        inner,
-      );
-      const { receiver } = observedAlarmReceiver(() => undefined, { once, store });
-      expect(await receiver.receive(await named("first"))).toMatchObject({ outcome: "handled" });
-      await vi.advanceTimersByTimeAsync(1_000);
-      const other = observedAlarmReceiver(() => undefined, { once, store: inner }).receiver;
-      expect(await claimedElsewhere(inner, ["first"])).toEqual(["completed"]);
-      expect(await other.receive(await named("second"))).toMatchObject({ outcome: "duplicate" });
-    }
-  });
-
-  test("if the second claim fails, the first is released, and the next attempt runs without takeover", async () => {
-    vi.useFakeTimers();
+  /** A store of which this call of a method fails. */
+  function failingAt(method: "claim" | "complete", failingCall: number) {
     const inner = memoryStore();
-    const { store, count } = spiedStore(
+    const original = inner[method] as (...call: unknown[]) => never;
+    const spy = spiedStore(
       {
-        claim: (...call) => {
-          if (count("claim") === 2) throw DOWN;
-          return inner.claim(...call);
+        [method]: (...call: unknown[]) => {
+          if (spy.count(method) === failingCall) throw DOWN;
+          return original(...call);
         },
       },
       inner,
     );
-    const { receiver, reports } = observedAlarmReceiver(() => undefined, { once, store });
-    const request = await named("first");
-    expect(await receiver.receive(request)).toMatchObject({ outcome: "store_unavailable" });
+    return { store: spy.store, inner };
+  }
+
+  test.each([1, 2])(
+    "a completion whose call %i fails is repeated until both are remembered",
+    async (call) => {
+      const { store, inner } = failingAt("complete", call);
+      expect(await recordReceiver({ store }).send("first")).toBe(HANDLED);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(await claimedElsewhere(inner, ["first"])).toEqual(["completed"]);
+      expect(await recordReceiver({ store: inner }).send("second")).toBe(DUPLICATE);
+    },
+  );
+
+  test("if the second claim fails, the first is released, and the next attempt runs without takeover", async () => {
+    const { store } = failingAt("claim", 2);
+    const { send, reports } = recordReceiver({ store });
+    expect(await send("first")).toBe("503 store_unavailable");
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(await send("first")).toBe(HANDLED);
     expect(reports.at(-1)).not.toHaveProperty("takeover");
   });
 });
 
 describe("a function that names the key", () => {
   test("gets the type and the record", async () => {
-    const key = vi.fn(() => "key");
-    const { receive } = recordingReceiver({ once: key });
+    const key = vi.fn<(given: unknown) => string>(() => "key");
+    const { receive } = recordReceiver({ once: key });
     await receive(await named("first"));
     await receive(await eventNamed("second"));
-    expect(key.mock.calls).toEqual([
-      [{ type: ALARM, record: expect.objectContaining(alarm()) as unknown }],
-      [
-        {
-          type: EVENT,
-          record: expect.objectContaining(onlineDataEvent("DATA_DELETED")) as unknown,
-        },
-      ],
+    expect(key.mock.calls).toMatchObject([
+      [{ type: "new_alarm", record: alarm() }],
+      [{ type: "delete_my_data_event", record: onlineDataEvent("DATA_DELETED") }],
     ]);
   });
 
@@ -266,8 +238,8 @@ describe("a function that names the key", () => {
     ["gives a number", () => 1],
     ["gives a promise", () => Promise.reject(new Error("no key"))],
   ])("if it %s, the id alone decides, with one warning", async (title, key) => {
-    const { receive, handled, lines } = recordingReceiver({ once: key as () => string });
-    for (const id of ["first", "second", "second"]) await receive(await named(id));
+    const { send, handled, lines } = recordReceiver({ once: key as () => string });
+    for (const id of ["first", "second", "second"]) await send(id);
     expect(handled).toHaveLength(2);
     const warned = linesWith(lines, "no key for a record");
     expect(warned).toMatchObject([
@@ -283,7 +255,7 @@ describe("a function that names the key", () => {
 
   test("a delivery without a record is known by its id", async () => {
     const unrecognized = vi.fn();
-    const { receive } = recordingReceiver({ once, handlers: { unrecognized } });
+    const { receive } = recordReceiver({ handlers: { unrecognized } });
     const body = JSON.stringify({ alarm: { id: 1 } });
     for (const id of ["first", "second", "second"]) await receive(await delivery({ id, body }));
     expect(unrecognized).toHaveBeenCalledTimes(2);
@@ -294,61 +266,53 @@ describe("what a sender must not be able to do", () => {
   test("a sender with the secret of the other type cannot have an alarm skipped by an id that is the key of its record", async () => {
     const { store, calls } = spiedStore();
     const secret = { new_alarm: "alarms-0123456789abcdef", delete_my_data_event: TEST_SECRET };
-    const { receive, handled } = recordingReceiver({ store, once, secret });
-    const genuine = (id: string, alarmId: number) =>
-      delivery({
-        id,
-        secret: secret.new_alarm,
-        body: JSON.stringify({ alarm: alarm({ id: alarmId }) }),
-      });
+    const { receive, handled } = recordReceiver({ store, secret });
+    const genuine = await named("first", { id: 4711 }, { secret: secret.new_alarm });
     // Anyone can compute the key of a record.
-    await receive(await genuine("first", 4711));
+    await receive(genuine);
     const key = calls[1]?.key ?? "";
     expect(handled).toHaveLength(1);
 
-    const other = recordingReceiver({ once, secret });
+    const other = recordReceiver({ secret });
     const forged = await eventNamed(key.replace("#", "."));
-    const named = { ...forged, headers: { ...forged.headers, "x-webhook-id": key } };
-    expect(await other.receive(named)).toMatchObject({ outcome: "malformed" });
-    expect(await other.receive(forged)).toMatchObject(HANDLED);
-    expect(await other.receive(await genuine("first", 4711))).toMatchObject(HANDLED);
+    const withKey = { ...forged, headers: { ...forged.headers, "x-webhook-id": key } };
+    expect(await other.receive(withKey)).toMatchObject({ outcome: "malformed" });
+    expect(await answerOf(other.receive(forged))).toBe(HANDLED);
+    expect(await answerOf(other.receive(genuine))).toBe(HANDLED);
   });
 
-  test("without signatures, once other than delivery is refused, since anyone could have an alarm skipped by its number", () => {
-    const unsigned = { secret: undefined, acceptUnsignedDeliveries: true };
-    for (const value of [once, () => "key", { record: true, scope: "stage" }]) {
+  test.each([once, () => "key", { record: true, scope: "stage" }])(
+    "without signatures, once other than delivery is refused, since anyone could have an alarm skipped by its number",
+    (value) => {
+      const unsigned = { secret: undefined, acceptUnsignedDeliveries: true };
       const error = refusalOf(optionsWith({ ...unsigned, once: value }));
       expect(error.code).toBe("invalid_option");
       expect(error.message).toContain("once");
-    }
-    expect(() =>
-      createWebhookReceiver(optionsWith({ ...unsigned, once: "delivery" })),
-    ).not.toThrow();
-  });
+      const allowed = optionsWith({ ...unsigned, once: "delivery" });
+      expect(() => createWebhookReceiver(allowed)).not.toThrow();
+    },
+  );
 });
 
 describe("two receivers on one store", () => {
-  const scoped = (scope: string) => ({ record: true, scope }) as const;
-
   test("with a scope each, the alarm of one does not count as the other's of the same number", async () => {
     const store = memoryStore();
-    const stage = recordingReceiver({ store, once: scoped("stage") });
-    const production = recordingReceiver({ store, once: scoped("production") });
-    const again = recordingReceiver({ store, once: scoped("production") });
-    expect(await stage.receive(await named("first"))).toMatchObject({ outcome: "handled" });
-    expect(await production.receive(await named("second"))).toMatchObject({ outcome: "handled" });
-    expect(await again.receive(await named("third"))).toMatchObject({ outcome: "duplicate" });
+    const of = (scope: string) => recordReceiver({ store, once: { record: true, scope } });
+    const [stage, production] = [of("stage"), of("production")];
+    expect(await stage.send("first")).toBe(HANDLED);
+    expect(await production.send("second")).toBe(HANDLED);
+    expect(await of("production").send("third")).toBe(DUPLICATE);
     expect([...stage.lines, ...production.lines]).toEqual([]);
   });
 
   test("a scope and a key never make the digest of another scope with another key", async () => {
     const store = memoryStore();
     const of = (scope: string, key: string) =>
-      recordingReceiver({ store, once: { record: () => key, scope } });
-    expect(await of("a", "new_alarm\nb").receive(await named("first"))).toMatchObject(HANDLED);
-    expect(await of("a\nnew_alarm", "b").receive(await named("second"))).toMatchObject(HANDLED);
-    expect(await of("a", "\ud800").receive(await named("third"))).toMatchObject(HANDLED);
-    expect(await of("a", "\udfff").receive(await named("fourth"))).toMatchObject(HANDLED);
+      recordReceiver({ store, once: { record: () => key, scope } });
+    expect(await of("a", "new_alarm\nb").send("first")).toBe(HANDLED);
+    expect(await of("a\nnew_alarm", "b").send("second")).toBe(HANDLED);
+    expect(await of("a", "\ud800").send("third")).toBe(HANDLED);
+    expect(await of("a", "\udfff").send("fourth")).toBe(HANDLED);
   });
 
   test.each([
@@ -356,47 +320,113 @@ describe("two receivers on one store", () => {
     ['the store "stage:"', { ...memoryStore(), scope: "stage:" }],
   ])("without a scope, one line at the start names %s", async (name, store) => {
     for (const value of [once, () => "key"] as const) {
-      const { receive, lines } = recordingReceiver({ store, once: value });
+      const { send, lines } = recordReceiver({ store, once: value });
       expect(lines).toHaveLength(1);
       expect(lines[0]?.message).toContain(`for every receiver on ${name}: `);
       expect(lines[0]?.message).toContain('once: { record: true, scope: "…" }');
-      for (const id of ["first", "second"]) await receive(await named(id));
+      for (const id of ["first", "second"]) await send(id);
       expect(lines).toHaveLength(1);
     }
   });
 
   test.each([
-    [{ record: true }, "scope"],
-    [{ record: true, scope: "" }, "scope"],
-    [{ record: true, scope: 1 }, "scope"],
-    [{ scope: "stage" }, "record"],
-    [{ record: "record", scope: "stage" }, "record"],
-    [{ record: false, scope: "stage" }, "record"],
-  ])("once may not be %j, and the error names %s", (value, name) => {
-    const { code, message } = refusalOf(optionsWith({ once: value }));
-    expect(code).toBe("invalid_option");
-    expect(message).toContain(`once.${name} must be`);
-  });
-
-  test("a misspelt member of once is refused", () => {
-    const { code, message } = refusalOf(optionsWith({ once: { record: true, scoop: "stage" } }));
-    expect(code).toBe("unknown_option");
-    expect(message).toContain("scoop is no option of once");
+    [{ record: true }, "invalid_option", "once.scope must be"],
+    [{ record: true, scope: "" }, "invalid_option", "once.scope must be"],
+    [{ record: true, scope: 1 }, "invalid_option", "once.scope must be"],
+    [{ scope: "stage" }, "invalid_option", "once.record must be"],
+    [{ record: "record", scope: "stage" }, "invalid_option", "once.record must be"],
+    [{ record: false, scope: "stage" }, "invalid_option", "once.record must be"],
+    [{ record: true, scoop: "stage" }, "unknown_option", "scoop is no option of once"],
+  ])("once may not be %j: %s, and the error says %s", (value, code, text) => {
+    const error = refusalOf(optionsWith({ once: value }));
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(text);
   });
 });
 
 test("a record is handled once in a runtime that has no global crypto", async () => {
   vi.stubGlobal("crypto", undefined);
-  const { receive } = recordingReceiver({ once });
-  expect(await receive(await named("first"))).toMatchObject(HANDLED);
-  expect(await receive(await named("second"))).toMatchObject({ outcome: "duplicate" });
+  const { send } = recordReceiver();
+  expect(await send("first")).toBe(HANDLED);
+  expect(await send("second")).toBe(DUPLICATE);
 });
 
 test("a transactional store is refused, since its transaction remembers one key", () => {
   const store = { process: () => Promise.resolve({ state: "completed" as const }) };
-  const secret = "whsec_test_0123456789abcdef";
-  const given = { secret, store, handlers: { new_alarm: () => undefined } };
+  const given = { secret: TEST_SECRET, store, handlers: { new_alarm: () => undefined } };
   const error = configurationErrorOf(() => createWebhookReceiver({ ...given, once } as never));
   expect(error.code).toBe("invalid_store");
   expect(() => createWebhookReceiver({ ...given, once: "delivery" } as never)).not.toThrow();
+});
+
+describe("a record that runs in this process, under another of its ids,", () => {
+  test("is in flight after the store has lost the lease during a failed renewal", async () => {
+    vi.useFakeTimers();
+    const store: DeliveryStore = { ...memoryStore(), renew: rejects };
+    const options = { once, store, leaseMs: LEASE_MS } as const;
+    const { send, reports, run, runs } = await heldRun(options, await named("first"));
+    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    expect(await send("second")).toBe(IN_FLIGHT);
+    expect(reports.at(-1)).toMatchObject({ id: "second", sameRecord: true });
+    expect(runs).toHaveLength(1);
+    expect(await answerOf(run.succeed())).toBe(HANDLED);
+    expect(await send("second")).toBe(DUPLICATE);
+  });
+
+  test("is in flight after a pause of the process of 2.6 leases, if a request comes before its timers", async () => {
+    const options = { once, leaseMs: 1_000 } as const;
+    const { send, run, runs } = await heldRun(options, await named("first"));
+    const second = await named("second");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_600);
+    expect(await send(second)).toBe(IN_FLIGHT);
+    expect(runs).toHaveLength(1);
+    expect(await answerOf(run.succeed())).toBe(HANDLED);
+  });
+
+  test("is the store's to decide if the runtime has ended its request", async () => {
+    vi.useFakeTimers();
+    const options = { once, leaseMs: LEASE_MS } as const;
+    const { send, runs, start } = await heldRun(options, await named("first"));
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    const starting = start(await named("second"));
+    await vi.advanceTimersByTimeAsync(2);
+    const second = await starting;
+    expect(second.context.takeover).toBe(true);
+    expect(await send("third")).toBe(IN_FLIGHT);
+    expect(await answerOf(second.succeed())).toBe(HANDLED);
+    expect(runs).toHaveLength(2);
+  });
+});
+
+describe("a record that was handled in this process, under another of its ids,", () => {
+  beforeEach(() => vi.useFakeTimers());
+
+  test("is a duplicate while its completion waits for the store, also after the lease", async () => {
+    const { store, inner, comeBack } = failingStore("complete");
+    const { send, reports, runs } = observedAlarmReceiver(undefined, { once, store });
+    expect(await send("first")).toBe(HANDLED);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(await send("second")).toBe(DUPLICATE);
+    expect(reports.at(-1)?.sameRecord).toBe(true);
+    comeBack();
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await claimedElsewhere(inner, ["first"])).toEqual(["completed"]);
+    expect(await send("third")).toBe(DUPLICATE);
+    expect(runs).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is a duplicate while its completion is on its way", async () => {
+    const { store, ends } = heldCompletions();
+    const { send, runs, start } = heldReceiver({ once, store });
+    const first = (await start(await named("first"))).succeed();
+    await vi.waitUntil(() => ends.length === 1);
+    expect(await send("second")).toBe(DUPLICATE);
+    ends[0]?.resolve();
+    await vi.waitUntil(() => ends.length === 2);
+    ends[1]?.resolve();
+    expect(await answerOf(first)).toBe(HANDLED);
+    expect(runs).toHaveLength(1);
+  });
 });

@@ -1,17 +1,14 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import {
-  memoryStore,
-  type DeliveryStore,
-  type WebhookReceiver,
-  type WebhookRequest,
-  type WebhookResponse,
-} from "../../src/index.js";
-import { alarmReceiver, heldHandler, heldRun } from "../support/alarm-receiver.js";
+  alarmReceiver,
+  answerOf,
+  heldRun,
+  observedAlarmReceiver,
+  send,
+} from "../support/alarm-receiver.js";
 import { delivery, eventDelivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-
-const outcomeOf = async (response: WebhookResponse | Promise<WebhookResponse>) =>
-  (await response).outcome;
 
 async function eventLoopTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Promise.resolve();
@@ -38,8 +35,13 @@ function unevenStore(): DeliveryStore {
   };
 }
 
-const receiveTimes = (times: number, receiver: WebhookReceiver, request: WebhookRequest) =>
-  Promise.all(Array.from({ length: times }, () => receiver.receive(request)));
+const HANDLED = "200 handled";
+const DUPLICATE = "200 duplicate";
+const IN_FLIGHT = "409 in_flight";
+const FAILED = "500 handler_failed";
+
+const times = <T>(count: number, make: () => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, make));
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -48,140 +50,106 @@ describe("redeliveries", () => {
     ["at once", memoryStore],
     ["in an order of its own", unevenStore],
   ])("32 simultaneous redeliveries run once if the store answers %s", async (_how, makeStore) => {
-    let runs = 0;
     let succeeded = false;
-    const receiver = alarmReceiver(
-      async () => {
-        runs += 1;
-        await eventLoopTurns(25);
-        succeeded = true;
-      },
-      { store: makeStore() },
-    );
-    const repeated = await delivery();
-    const answers = await Promise.all(
-      Array.from({ length: 32 }, async () => {
-        const { status, outcome } = await receiver.receive(repeated);
-        return { status, outcome, tooEarly: status === 200 && !succeeded };
-      }),
-    );
-    expect(runs).toBe(1);
-    expect(answers.filter(({ tooEarly }) => tooEarly)).toEqual([]);
-    expect(answers.filter(({ outcome }) => outcome === "handled")).toHaveLength(1);
-    const duplicates = answers.filter(({ outcome }) => outcome !== "handled");
-    expect(duplicates).toHaveLength(31);
-    for (const { status, outcome } of duplicates) {
-      expect(["409 in_flight", "200 duplicate"]).toContain(`${status} ${outcome}`);
-    }
+    const run = async () => {
+      await eventLoopTurns(25);
+      succeeded = true;
+    };
+    const { send, runs } = observedAlarmReceiver(run, { store: makeStore() });
+    const request = await delivery();
+    const answers = await times(32, async () => {
+      const answer = await send(request);
+      return answer.startsWith("200") && !succeeded ? "too early" : answer;
+    });
+    expect(runs).toHaveLength(1);
+    expect(answers.filter((answer) => answer === HANDLED)).toHaveLength(1);
+    expect([HANDLED, IN_FLIGHT, DUPLICATE]).toEqual(expect.arrayContaining(answers));
   });
 
   it("redeliveries are 409 with the lease's remaining time while the first runs, and 200 afterwards", async () => {
-    const { receiver, repeated, run, runs } = await heldRun({ leaseMs: 12_000 });
+    const { receiver, repeated, run, runs, send } = await heldRun({ leaseMs: 12_000 });
     await vi.advanceTimersByTimeAsync(1_500);
-    const duplicates = await receiveTimes(31, receiver, repeated);
-    for (const { status, outcome, headers } of duplicates) {
-      expect({ status, outcome }).toEqual({ status: 409, outcome: "in_flight" });
-      expect(headers["retry-after"]).toBe("11");
+    for (const response of await times(31, () => receiver.receive(repeated))) {
+      expect(await answerOf(response)).toBe(IN_FLIGHT);
+      expect(response.headers["retry-after"]).toBe("11");
     }
-    expect(await run.succeed()).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await answerOf(run.succeed())).toBe(HANDLED);
+    expect(await send()).toBe(DUPLICATE);
     expect(runs).toHaveLength(1);
   });
 
   it("redeliveries run once across several processes that share a store", async () => {
     const store = memoryStore();
-    const { handler, runs, start } = heldHandler();
+    const { handler, repeated, run, runs } = await heldRun({ store });
     const processes = Array.from({ length: 4 }, () => alarmReceiver(handler, { store }));
-    const repeated = await delivery();
-    const run = await start(alarmReceiver(handler, { store }), repeated);
-    const answers = [...processes, ...processes].map((process) => process.receive(repeated));
+    const answers = [...processes, ...processes].map((process) => send(process, repeated));
     run.resolve();
-    const found = (await Promise.all(answers)).map(({ outcome }) => outcome);
-    expect(["in_flight", "duplicate"]).toEqual(expect.arrayContaining(found));
-    expect(await outcomeOf(run.answer)).toBe("handled");
-    for (const process of processes) {
-      expect(await outcomeOf(process.receive(repeated))).toBe("duplicate");
-    }
+    expect([IN_FLIGHT, DUPLICATE]).toEqual(expect.arrayContaining(await Promise.all(answers)));
+    expect(await answerOf(run.answer)).toBe(HANDLED);
+    for (const process of processes) expect(await send(process)).toBe(DUPLICATE);
     expect(runs).toHaveLength(1);
   });
 
   it("only the id identifies a redelivery: each id runs, even with the same body", async () => {
-    const ids: string[] = [];
-    const receiver = alarmReceiver(({ id }) => ids.push(id));
-    for (const id of ["one", "two", "__proto__", "constructor", "ONE"]) {
-      expect(await outcomeOf(receiver.receive(await delivery({ id })))).toBe("handled");
-      expect(await outcomeOf(receiver.receive(await delivery({ id })))).toBe("duplicate");
+    const { send, runs } = observedAlarmReceiver();
+    const ids = ["one", "two", "__proto__", "constructor", "ONE"];
+    for (const id of ids) {
+      expect(await send(id)).toBe(HANDLED);
+      expect(await send(id)).toBe(DUPLICATE);
     }
-    expect(ids).toEqual(["one", "two", "__proto__", "constructor", "ONE"]);
+    expect(runs.map(({ id }) => id)).toEqual(ids);
   });
 
   it("redeliveries stay duplicates for the whole retention, at each of the gateway's attempts", async () => {
-    let runs = 0;
-    const receiver = alarmReceiver(() => (runs += 1));
-    const repeated = await delivery();
-    await receiver.receive(repeated);
+    const { send, runs } = observedAlarmReceiver();
+    await send();
     for (let hours = 0; hours < 7 * 24; hours += 4) {
-      expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
+      expect(await send()).toBe(DUPLICATE);
       await vi.advanceTimersByTimeAsync(4 * 3_600_000);
     }
-    expect(runs).toBe(1);
-    expect(await outcomeOf(receiver.receive(repeated))).toBe("handled");
+    expect(runs).toHaveLength(1);
+    expect(await send()).toBe(HANDLED);
   });
 
-  it.each(["an Online Data event", "an unrecognized body"])("%s runs once too", async (what) => {
+  it.each([
+    ["an Online Data event", eventDelivery("DATA_DELETED")],
+    ["an unrecognized body", delivery({ body: "no JSON" })],
+  ])("%s runs once too", async (_what, made) => {
     let runs = 0;
-    let fails = true;
     const handler = async () => {
-      runs += 1;
+      const run = (runs += 1);
       await eventLoopTurns(3);
-      if (fails) throw new Error("first attempt");
+      if (run === 1) throw new Error("first attempt");
     };
     const handlers = { delete_my_data_event: { DATA_DELETED: handler }, unrecognized: handler };
     const { receiver } = recordingReceiver({ handlers });
-    const isEvent = what === "an Online Data event";
-    const repeated = isEvent
-      ? await eventDelivery("DATA_DELETED")
-      : await delivery({ body: "no JSON" });
-    expect(await outcomeOf(receiver.receive(repeated))).toBe("handler_failed");
-    fails = false;
-    const answers = await receiveTimes(4, receiver, repeated);
-    const found = answers.map(({ outcome }) => outcome);
-    expect(found.filter((outcome) => outcome === "handled")).toHaveLength(1);
-    expect(["handled", "in_flight", "duplicate"]).toEqual(expect.arrayContaining(found));
-    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
+    const repeated = await made;
+    expect(await send(receiver, repeated)).toBe(FAILED);
+    const answers = await times(4, () => send(receiver, repeated));
+    expect(answers.filter((answer) => answer === HANDLED)).toHaveLength(1);
+    expect([HANDLED, IN_FLIGHT, DUPLICATE]).toEqual(expect.arrayContaining(answers));
+    expect(await send(receiver, repeated)).toBe(DUPLICATE);
     expect(runs).toBe(2);
   });
 });
 
 describe("failed runs", () => {
   it("a handler that fails is 500, and each redelivery runs it again until it succeeds", async () => {
-    const takeovers: boolean[] = [];
-    const receiver = alarmReceiver(async ({ takeover }) => {
-      takeovers.push(takeover);
+    const { send, runs } = observedAlarmReceiver(async () => {
       await eventLoopTurns(2);
-      if (takeovers.length < 4) throw new Error("not yet");
+      if (runs.length < 4) throw new Error("not yet");
     });
-    const repeated = await delivery();
-    for (let attempt = 1; attempt < 4; attempt++) {
-      expect(await receiver.receive(repeated)).toMatchObject({
-        status: 500,
-        outcome: "handler_failed",
-      });
-    }
-    expect(await outcomeOf(receiver.receive(repeated))).toBe("handled");
-    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
-    expect(takeovers).toEqual([false, false, false, false]);
+    for (let attempt = 1; attempt < 4; attempt++) expect(await send()).toBe(FAILED);
+    expect(await send()).toBe(HANDLED);
+    expect(await send()).toBe(DUPLICATE);
+    expect(runs.map(({ takeover }) => takeover)).toEqual([false, false, false, false]);
   });
 
   it("none of 31 redeliveries during a run that fails is 200, and the next one runs", async () => {
-    const { receiver, repeated, run, runs, start } = await heldRun();
-    const duplicates = await receiveTimes(31, receiver, repeated);
-    run.reject(new Error("run.answer attempt"));
-    expect(await outcomeOf(run.answer)).toBe("handler_failed");
-    expect(duplicates.map(({ status }) => status)).toEqual(Array.from({ length: 31 }, () => 409));
-    const next = await start(repeated);
-    next.resolve();
-    expect(await outcomeOf(next.answer)).toBe("handled");
+    const { run, runs, send, start } = await heldRun();
+    expect(new Set(await times(31, () => send()))).toEqual(new Set([IN_FLIGHT]));
+    expect(await answerOf(run.fail(new Error("the first attempt")))).toBe(FAILED);
+    expect(await answerOf((await start()).succeed())).toBe(HANDLED);
     expect(runs).toHaveLength(2);
   });
 });

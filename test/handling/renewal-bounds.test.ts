@@ -1,10 +1,16 @@
 import * as fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import {
+  alarmReceiver,
+  answerOf,
+  heldRun,
+  observedAlarmReceiver,
+  send,
+} from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { firstCall, receiveUntil } from "../support/spied-store.js";
+import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
 const MAX_MS = 2_147_483_647;
 
@@ -74,54 +80,39 @@ it("one lost answer to a renewal starts no second run for any leaseMs and depend
 
 it("with a short lease and a long dependencyTimeoutMs one lost answer starts no second handler", async () => {
   const inner = memoryStore();
-  let renewals = 0;
-  const store: DeliveryStore = {
-    ...inner,
-    renew: (...call) => ((renewals += 1) === 1 ? never<boolean>() : inner.renew(...call)),
-  };
+  const { store, count } = spiedStore(
+    { renew: (...call) => (count("renew") === 1 ? never<boolean>() : inner.renew(...call)) },
+    inner,
+  );
   const options = { leaseMs: 5_000, handlerTimeoutMs: 60_000 };
-  let runs = 0;
-  const handler = () => {
-    runs += 1;
-    return never<undefined>();
-  };
-  const one = alarmReceiver(handler, { ...options, store });
+  const { handler, runs } = await heldRun({ ...options, store });
   const other = alarmReceiver(handler, { ...options, store: inner });
-  const claimed = firstCall(store, "claim");
-  void one.receive(await delivery());
-  await claimed;
   for (let ms = 0; ms < 15_000; ms += 100) {
     await vi.advanceTimersByTimeAsync(100);
-    expect(await other.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    expect(await send(other)).toBe("409 in_flight");
   }
-  expect(runs).toBe(1);
+  expect(runs).toHaveLength(1);
 });
 
 it("the lease of a synchronous handler is renewed while the store is slow to complete it", async () => {
   const inner = memoryStore();
   const completing = deferred();
-  const store: DeliveryStore = {
-    ...inner,
-    async complete(...call) {
-      await completing.promise;
-      void inner.complete(...call);
-    },
+  const complete: DeliveryStore["complete"] = async (...call) => {
+    await completing.promise;
+    void inner.complete(...call);
   };
-  let runs = 0;
-  const handler = () => {
-    runs += 1;
-  };
+  const store = { ...inner, complete };
   const options = { leaseMs: 1_000, dependencyTimeoutMs: 60_000 };
-  const one = alarmReceiver(handler, { ...options, store });
-  const other = alarmReceiver(handler, { ...options, store: inner });
-  const { answer } = await receiveUntil(store, "complete", one);
+  const one = observedAlarmReceiver(undefined, { ...options, store });
+  const other = observedAlarmReceiver(undefined, { ...options, store: inner });
+  const { answer } = await receiveUntil(store, "complete", one.receiver);
   for (let ms = 0; ms < 5_000; ms += 100) {
     await vi.advanceTimersByTimeAsync(100);
-    expect(await other.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    expect(await other.send()).toBe("409 in_flight");
   }
   completing.resolve();
-  expect(await answer).toMatchObject({ outcome: "handled" });
-  expect(await other.receive(await delivery())).toMatchObject({ outcome: "duplicate" });
-  expect(runs).toBe(1);
+  expect(await answerOf(answer)).toBe("200 handled");
+  expect(await other.send()).toBe("200 duplicate");
+  expect([one.runs.length, other.runs.length]).toEqual([1, 0]);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,18 +1,29 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
+import {
+  alarmReceiver,
+  answerOf,
+  heldReceiver,
+  observedAlarmReceiver,
+  send,
+} from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { DOWN, rejects, throws } from "../support/faults.js";
+import { DOWN, rejects, throwing, throws } from "../support/faults.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
 import {
   claimedElsewhere,
   failingStore,
+  openWork,
   receiveUntil,
   spiedStore,
 } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
+
+const HANDLED = "200 handled";
+const IN_FLIGHT = "409 in_flight";
+const UNAVAILABLE = "503 store_unavailable";
 
 /** A store whose first claim rejects. `granted`: whether the claim was granted before its answer was lost. */
 function lostClaim({ granted = true } = {}) {
@@ -32,89 +43,77 @@ function lostClaim({ granted = true } = {}) {
 
 describe("a claim whose answer is lost", () => {
   it("a claim whose answer is lost is released in the background, so that the next attempt runs without takeover", async () => {
-    const { store } = lostClaim();
-    const { receiver, reports } = observedAlarmReceiver(() => undefined, { store });
-    const repeated = await delivery();
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "store_unavailable" });
+    const { send, reports } = observedAlarmReceiver(undefined, { store: lostClaim().store });
+    expect(await send()).toBe(UNAVAILABLE);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await send()).toBe(HANDLED);
     expect(reports.at(-1)).not.toHaveProperty("takeover");
   });
 
   it("a claim that the store grants after it was released is released again, until its lease's time is over", async () => {
     const { store, inner, calls, count } = lostClaim({ granted: false });
-    const { receiver, reports } = observedAlarmReceiver(() => undefined, { store });
-    const repeated = await delivery();
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "store_unavailable" });
+    const { send, reports } = observedAlarmReceiver(undefined, { store });
+    expect(await send()).toBe(UNAVAILABLE);
     await vi.advanceTimersByTimeAsync(10_500);
     expect(count("release")).toBeGreaterThan(0);
     // The command of the broken connection arrives now.
     const { key, owner } = calls[0] ?? expect.fail("nothing was claimed");
     await inner.claim(key, owner, { leaseMs: 30_000, retentionMs: 300_000 });
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
+    expect(await send()).toBe(IN_FLIGHT);
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await send()).toBe(HANDLED);
     expect(reports.at(-1)).not.toHaveProperty("takeover");
     await vi.advanceTimersByTimeAsync(20_000);
     expect(vi.getTimerCount()).toBe(0);
-    expect(new Set(calls.flatMap((call) => (call.method === "release" ? call.owner : [])))).toEqual(
-      new Set([owner]),
-    );
+    const released = calls.filter(({ method }) => method === "release");
+    expect(new Set(released.map((call) => call.owner))).toEqual(new Set([owner]));
   });
 
   it("the release of a lost claim does not end the run of a copy that has claimed meanwhile", async () => {
     const { store, inner, calls, count } = lostClaim({ granted: false });
-    const { receiver, runs, start } = heldReceiver({ store, handlerTimeoutMs: 60_000 });
-    const repeated = await delivery();
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "store_unavailable" });
-    const run = await start(repeated);
+    const { send, runs, start } = heldReceiver({ store, handlerTimeoutMs: 60_000 });
+    expect(await send()).toBe(UNAVAILABLE);
+    const run = await start();
     await vi.advanceTimersByTimeAsync(5_000);
     expect(count("release")).toBeGreaterThan(0);
-    const { key } = calls[0] ?? expect.fail("nothing was claimed");
-    expect(await claimedElsewhere(inner, [key])).toEqual(["in_flight"]);
+    expect(await claimedElsewhere(inner, [calls[0]?.key ?? ""])).toEqual(["in_flight"]);
     expect(run.context.signal.aborted).toBe(false);
-    expect(await run.succeed()).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await answerOf(run.succeed())).toBe(HANDLED);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "duplicate" });
+    expect(await send()).toBe("200 duplicate");
     expect(runs).toHaveLength(1);
   });
 
   it("a claim that fails after its time-out is released as well", async () => {
     const failure = deferred<ClaimResult>();
-    const spy = spiedStore({ claim: () => failure.promise });
-    const receiver = alarmReceiver(() => undefined, { store: spy.store });
-    const { answer } = await receiveUntil(spy.store, "claim", receiver);
+    const { store, calls, count } = spiedStore({ claim: () => failure.promise });
+    const receiver = alarmReceiver(() => undefined, { store });
+    const { answer } = await receiveUntil(store, "claim", receiver);
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await answer).toMatchObject({ outcome: "store_unavailable" });
+    expect(await answerOf(answer)).toBe(UNAVAILABLE);
     failure.reject(DOWN);
     await vi.advanceTimersByTimeAsync(0);
-    expect(spy.count("release")).toBe(0);
+    expect(count("release")).toBe(0);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(spy.calls.map(({ method, owner }) => [method, owner])).toEqual([
-      ["claim", spy.calls[0]?.owner],
-      ["release", spy.calls[0]?.owner],
-    ]);
+    expect(calls.map(({ method }) => method)).toEqual(["claim", "release"]);
+    expect(calls[1]?.owner).toBe(calls[0]?.owner);
   });
 
   it("an outage that is longer than the lease leaves no takeover behind", async () => {
     const { store, comeBack } = failingStore("release");
     let isLost = true;
-    const losing: DeliveryStore = {
-      ...store,
-      async claim(...call) {
-        const result = await store.claim(...call);
-        if (isLost) throw DOWN;
-        return result;
-      },
+    const claim: DeliveryStore["claim"] = async (...call) => {
+      const result = await store.claim(...call);
+      if (isLost) throw DOWN;
+      return result;
     };
-    const { receiver, reports } = observedAlarmReceiver(() => undefined, { store: losing });
-    const repeated = await delivery();
-    await receiver.receive(repeated);
+    const { send, reports } = observedAlarmReceiver(undefined, { store: { ...store, claim } });
+    await send();
     await vi.advanceTimersByTimeAsync(120_000);
     comeBack();
     isLost = false;
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "handled" });
+    expect(await send()).toBe(HANDLED);
     expect(reports.at(-1)).not.toHaveProperty("takeover");
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -129,19 +128,15 @@ describe("a release that fails", () => {
     "a release that %s is repeated, so that the next attempt runs without takeover",
     async (_how, fault) => {
       const { store, comeBack } = failingStore("release", fault);
-      let runs = 0;
-      const failOnce = () => {
-        if ((runs += 1) === 1) throw new Error("the handler's own");
-      };
-      const { receiver, reports } = observedAlarmReceiver(failOnce, { store });
-      const repeated = await delivery();
-      const { answer } = await receiveUntil(store, "release", receiver, repeated);
+      const ends = [throwing(new Error("the handler's own"))];
+      const { receiver, send, reports } = observedAlarmReceiver(() => ends.shift()?.(), { store });
+      const { answer } = await receiveUntil(store, "release", receiver);
       await vi.advanceTimersByTimeAsync(5_000);
-      expect(await answer).toMatchObject({ status: 500, outcome: "handler_failed" });
-      expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
+      expect(await answerOf(answer)).toBe("500 handler_failed");
+      expect(await send()).toBe(IN_FLIGHT);
       comeBack();
       await vi.advanceTimersByTimeAsync(8_000);
-      expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await send()).toBe(HANDLED);
       expect(reports.at(-1)).not.toHaveProperty("takeover");
       expect(vi.getTimerCount()).toBe(0);
     },
@@ -152,12 +147,10 @@ describe("a release that fails", () => {
     let isDown = true;
     const complete: DeliveryStore["complete"] = (...call) =>
       isDown ? rejects() : inner.complete(...call);
-    const fails = ({ id }: { id: string }) => {
-      if (id === "fails") throw new Error("the handler's own");
-    };
-    const receiver = alarmReceiver(fails, { store: { ...store, complete } });
-    await receiver.receive(await delivery({ id: "fails" }));
-    await receiver.receive(await delivery({ id: "handled" }));
+    const ends = [throws];
+    const receiver = alarmReceiver(() => ends.shift()?.(), { store: { ...store, complete } });
+    expect(await send(receiver, "fails")).toBe("500 handler_failed");
+    expect(await send(receiver, "handled")).toBe(HANDLED);
     isDown = false;
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await claimedElsewhere(inner, ["handled"])).toEqual(["completed"]);
@@ -166,11 +159,7 @@ describe("a release that fails", () => {
 
 describe("releases that wait for the store", () => {
   it("waitUntil receives a lost claim and a failed release, until the store has released them", async () => {
-    const state = { given: 0, settled: 0 };
-    const waitUntil = (work: Promise<unknown>): void => {
-      state.given += 1;
-      void work.then(() => (state.settled += 1));
-    };
+    const { state, waitUntil } = openWork();
     const lost = lostClaim();
     const failed = failingStore("release");
     for (const { store } of [lost, failed]) {
@@ -191,7 +180,7 @@ describe("releases that wait for the store", () => {
     for (const { store, inner } of [lost, failed]) {
       failed.goDown();
       const receiver = alarmReceiver(throws, { store });
-      await receiver.receive(await delivery({ id: "one" }));
+      await send(receiver, "one");
       expect(await claimedElsewhere(inner, ["one"])).toEqual(["in_flight"]);
       failed.comeBack();
       await receiver.drain();
@@ -203,17 +192,13 @@ describe("releases that wait for the store", () => {
     const { store, count, comeBack } = failingStore("release");
     const { receiver } = trustingReceiver({ store, handlers: { new_alarm: throws } });
     const { headers, ...rest } = await delivery();
-    const open = new Set<string>();
-    for (let n = 0; n <= 10_000; n++) {
-      const id = `delivery-${n}`;
-      const waitUntil = (work: Promise<unknown>): void => {
-        open.add(id);
-        void work.then(() => open.delete(id));
-      };
-      await receiver.receive({ ...rest, headers: { ...headers, "x-webhook-id": id }, waitUntil });
-    }
-    expect(open.size).toBe(10_000);
-    expect(open.has("delivery-0")).toBe(false);
+    const { open, waitUntil } = openWork();
+    const receive = (n: number) =>
+      receiver.receive({ ...rest, headers: { ...headers, "x-webhook-id": `id-${n}` }, waitUntil });
+    await receive(0);
+    const [first] = open;
+    for (let n = 1; n <= 10_000; n++) await receive(n);
+    expect([open.size, open.has(first)]).toEqual([10_000, false]);
     comeBack();
     await receiver.drain();
     expect(count("release")).toBe(20_001);

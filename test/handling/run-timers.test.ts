@@ -1,10 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi, type MockInstance } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { spiedStore } from "../support/spied-store.js";
+import { throws } from "../support/faults.js";
+import { failingStore, spiedStore } from "../support/spied-store.js";
+import { createDatabase } from "../support/transactional/transactional-database.js";
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -21,13 +23,11 @@ describe("the timers of a running handler", () => {
     async ({ leaseMs, handlerTimeoutMs }) => {
       const startedAt = performance.now();
       const sinceStart = () => performance.now() - startedAt;
-      const inner = memoryStore();
       const renewedAt: number[] = [];
-      const renew: DeliveryStore["renew"] = (...call) => {
-        renewedAt.push(sinceStart());
-        return inner.renew(...call);
+      const store: DeliveryStore = {
+        ...memoryStore(),
+        renew: () => renewedAt.push(sinceStart()) > 0,
       };
-      const store = { ...inner, renew };
       const { run } = await heldRun({ store, leaseMs, handlerTimeoutMs });
       const answered = run.answer.then(({ outcome }) => ({ outcome, at: sinceStart() }));
       await vi.advanceTimersByTimeAsync(60_000);
@@ -54,10 +54,7 @@ describe("the timers of a running handler", () => {
     "a completion that begins %d ms after the claim moves no renewal and adds none",
     async (settledMs) => {
       const taken = deferred();
-      const inner = memoryStore();
-      const spy = spiedStore({
-        complete: (...call) => taken.promise.then(() => inner.complete(...call)),
-      });
+      const spy = spiedStore({ complete: () => taken.promise });
       const times = { leaseMs: 30_000, dependencyTimeoutMs: 60_000 };
       const { run } = await heldRun({ store: spy.store, ...times });
       await vi.advanceTimersByTimeAsync(settledMs);
@@ -94,10 +91,9 @@ it("what a timer calls runs in the AsyncLocalStorage context of its own delivery
   const note = (what: string, id: string) => {
     seen.push(`${what} of ${id} in ${String(context.getStore())}`);
   };
-  const inner = memoryStore();
-  const renew: DeliveryStore["renew"] = (id, ...call) => {
+  const renew = (id: string) => {
     note("renewal", id);
-    return inner.renew(id, ...call);
+    return true;
   };
   const ended = deferred();
   const receiver = alarmReceiver(
@@ -106,7 +102,7 @@ it("what a timer calls runs in the AsyncLocalStorage context of its own delivery
       return ended.promise;
     },
     {
-      store: { ...inner, renew },
+      store: { ...memoryStore(), renew },
       leaseMs: 1_000,
       handlerTimeoutMs: 500,
       onOutcome: ({ id = "" }) => note("report", id),
@@ -116,14 +112,64 @@ it("what a timer calls runs in the AsyncLocalStorage context of its own delivery
   const answers = requests.map((request) =>
     context.run(request.headers["x-webhook-id"], () => receiver.receive(request)),
   );
-  expect((await Promise.all(answers)).map(({ outcome }) => outcome)).toEqual([
-    "handler_timeout",
-    "handler_timeout",
-  ]);
+  const outcomes = (await Promise.all(answers)).map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(["handler_timeout", "handler_timeout"]);
   const ofBoth = ["renewal", "abort", "report"].flatMap((what) =>
     ["first", "second"].map((id) => `${what} of ${id} in ${id}`),
   );
   // The signal aborts up to a millisecond after the answer, which is due from the arrival on.
   await expect.poll(() => [...seen].sort()).toEqual(ofBoth.sort());
   ended.resolve();
+});
+
+// A process must be able to end while nothing but a renewal, a retry or a bound is left to do. Real timers: only they
+// know whether they keep it alive.
+describe("timers in the background", () => {
+  let set: MockInstance<typeof setTimeout>;
+  let clear: MockInstance<typeof clearTimeout>;
+
+  beforeEach(() => {
+    set = vi.spyOn(globalThis, "setTimeout");
+    clear = vi.spyOn(globalThis, "clearTimeout");
+  });
+
+  afterEach(() => {
+    // A retry that is no longer due would still come.
+    for (const { value } of set.mock.results) clearTimeout(value as NodeJS.Timeout);
+  });
+
+  /** The delays of the timers of half a second and more that run, and whether each keeps the process alive. */
+  function longTimers(): { readonly ms: number; readonly keepsAlive: boolean }[] {
+    const cleared = new Set<unknown>(clear.mock.calls.map(([timer]) => timer));
+    return set.mock.calls.flatMap(([, ms = 0], index) => {
+      const timer: unknown = set.mock.results[index]?.value;
+      if (ms < 500 || cleared.has(timer)) return [];
+      return [{ ms: Math.round(ms), keepsAlive: (timer as NodeJS.Timeout).hasRef() }];
+    });
+  }
+
+  it.each([
+    ["a late handler", memoryStore],
+    ["a late transactional handler", () => createDatabase().store as object as DeliveryStore],
+  ])("the renewals and the bound of %s keep no process alive", async (_what, makeStore) => {
+    const limits = { handlerTimeoutMs: 20, handlerMaxMs: 60_020 };
+    const { receiver, run } = await heldRun({ store: makeStore(), ...limits });
+    expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+    // The answer is due 20 ms after the arrival, which may be a moment before the handler has run for so long.
+    await expect.poll(() => longTimers().length).toBe(2);
+    expect(longTimers().filter(({ keepsAlive }) => keepsAlive)).toEqual([]);
+    expect(longTimers().some(({ ms }) => ms > 50_000 && ms <= 60_000)).toBe(true);
+    run.resolve();
+    await receiver.drain();
+    expect(longTimers()).toEqual([]);
+  });
+
+  it("the retry of a completion keeps no process alive", async () => {
+    const { store, comeBack } = failingStore("complete", throws);
+    const receiver = alarmReceiver(() => undefined, { store });
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handled" });
+    expect(longTimers()).toEqual([{ ms: 1_000, keepsAlive: false }]);
+    comeBack();
+    await receiver.drain();
+  });
 });

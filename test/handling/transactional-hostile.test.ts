@@ -1,11 +1,46 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { DiscardDelivery, RetryLater, type ProcessResult } from "../../src/index.js";
-import { deferred, never } from "../support/deferred.js";
-import { DOWN, rejects, throwing, throws } from "../support/faults.js";
 import {
-  deliverToStore as deliver,
-  type Work,
-} from "../support/transactional/transactional-store-delivery.js";
+  DiscardDelivery,
+  RetryLater,
+  type DeliveryStore,
+  type ProcessResult,
+} from "../../src/index.js";
+import { observedAlarmReceiver } from "../support/alarm-receiver.js";
+import { deferred, never } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+import { DOWN, rejects, throwing, throws } from "../support/faults.js";
+
+/** The work that a receiver passes to a store. */
+type Work = (tx: string) => Promise<void>;
+
+/** Delivers once to a store with the given method `process`. */
+async function deliver(
+  process: (work: Work) => unknown,
+  handler: (tx: string, signal: AbortSignal) => unknown = () => undefined,
+) {
+  const called = deferred();
+  const asked = (_key: string, work: Work) => {
+    called.resolve();
+    return process(work);
+  };
+  const ran: string[] = [];
+  const { receiver, reports } = observedAlarmReceiver(
+    (context) => {
+      const { tx, signal } = context as typeof context & { readonly tx: string };
+      ran.push(tx);
+      return handler(tx, signal);
+    },
+    {
+      store: { process: asked } as object as DeliveryStore,
+      handlerTimeoutMs: 2_000,
+      dependencyTimeoutMs: 500,
+    },
+  );
+  const response = receiver.receive(await delivery());
+  await called.promise;
+  await vi.advanceTimersByTimeAsync(10_000);
+  return { response: await response, error: reports[0]?.error, ran, receiver };
+}
 
 const PROCESSED: ProcessResult = { state: "processed" };
 
@@ -17,18 +52,11 @@ describe("impossible results of a transactional store", () => {
   it.each<[string, (work: Work) => unknown]>([
     ["throws", throws],
     ["rejects", rejects],
-    [
-      "rejects with nothing",
-      () => ({
-        then: (_: unknown, reject: () => void) => reject(),
-      }),
-    ],
+    ["rejects with nothing", () => ({ then: (_: unknown, reject: () => void) => reject() })],
     ["returns no promise", () => undefined],
     ["returns null", () => null],
     ["returns a text", () => "processed"],
-    ["resolves to nothing", () => Promise.resolve()],
     ["resolves to an empty object", () => Promise.resolve({})],
-    ["resolves to an unknown state", () => Promise.resolve({ state: "PROCESSED" })],
     ["hangs", never],
     ["returns an object whose then throws", () => ({ then: throws })],
     [
@@ -48,14 +76,7 @@ describe("impossible results of a transactional store", () => {
         },
       }),
     ],
-    ["reports processed without calling its work", () => Promise.resolve(PROCESSED)],
-    [
-      "calls its work and throws",
-      (work) => {
-        void work("tx");
-        throw DOWN;
-      },
-    ],
+    ["calls its work and throws", (work) => (void work("tx"), throws())],
     ["resolves to the result of its work, which is no state", (work) => work("tx")],
     [
       "resolves to the state unknown after its work",
@@ -90,10 +111,10 @@ describe("impossible results of a transactional store", () => {
     ["reports processed without calling its work", () => Promise.resolve(PROCESSED)],
     ["resolves to an unknown state", () => Promise.resolve({ state: "PROCESSED" })],
   ])("the report names an impossible result if a transactional store %s", async (_how, process) => {
-    expect((await deliver(process)).error).toMatchObject({
-      code: "unexpected_result",
-      message: "store.process returned an impossible result",
-    });
+    const { response, error } = await deliver(process);
+    expect(response).toMatchObject(UNAVAILABLE);
+    const message = "store.process returned an impossible result";
+    expect(error).toMatchObject({ code: "unexpected_result", message });
   });
 
   it.each([
@@ -120,7 +141,7 @@ describe("impossible results of a transactional store", () => {
     expect(calls).toBe(2);
   });
 
-  it.each<[string, unknown, string]>([
+  it.each([
     ["a text", "soon", "10"],
     ["not finite", Number.NaN, "10"],
     ["negative", -5, "1"],
@@ -146,12 +167,8 @@ describe("calls of the work", () => {
       return PROCESSED;
     }, Promise.resolve.bind(Promise));
     expect(ran).toEqual(["first"]);
-    expect(refused).toMatchObject([
-      {
-        code: "unexpected_result",
-        message: "store.process called its work too late, or a second time at once",
-      },
-    ]);
+    const message = "store.process called its work too late, or a second time at once";
+    expect(refused).toMatchObject([{ code: "unexpected_result", message }]);
     expect(response).toMatchObject({ status: 200, outcome: "handled" });
   });
 
@@ -205,18 +222,12 @@ describe("calls of the work", () => {
   });
 });
 
-it.each([
+const impossible = expect.objectContaining({ code: "unexpected_result" }) as object;
+const completed = () => Promise.resolve({ state: "completed" });
+it.each<[string, () => Promise<object>, object]>([
   ["whose store rejects", rejects, DOWN],
-  [
-    "whose store reports processed before its work has settled",
-    () => Promise.resolve(PROCESSED),
-    expect.objectContaining({ code: "unexpected_result" }),
-  ],
-  [
-    "that another process has completed",
-    () => Promise.resolve({ state: "completed" }),
-    expect.objectContaining({ code: "unexpected_result" }),
-  ],
+  ["that its store reports as processed too early", () => Promise.resolve(PROCESSED), impossible],
+  ["that another process has completed", completed, impossible],
 ])("a transaction %s aborts the signal and is answered 503", async (_how, end, error) => {
   const aborted = deferred<unknown>();
   const { response, ...scene } = await deliver(

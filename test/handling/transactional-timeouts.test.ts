@@ -1,82 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { DiscardDelivery, RetryLater } from "../../src/index.js";
-import { linesWith } from "../support/collector.js";
-import { deferred, never } from "../support/deferred.js";
+import type { DeliveryStore } from "../../src/index.js";
+import { answerOf, heldReceiver, heldRun, send } from "../support/alarm-receiver.js";
+import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { rejects } from "../support/faults.js";
+import { DOWN } from "../support/faults.js";
 import type { DatabaseFaults } from "../support/transactional/transactional-database.js";
 import { heldTransactionalScene as heldScene } from "../support/transactional/transactional-scene.js";
 
 beforeEach(() => vi.useFakeTimers());
 
+const HANDLED = "200 handled";
+const DUPLICATE = "200 duplicate";
+const IN_FLIGHT = "409 in_flight";
+const UNAVAILABLE = "503 store_unavailable";
+
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0);
-});
-
-describe("late transactional handlers", () => {
-  async function timedOut(faults: DatabaseFaults = {}) {
-    const scene = heldScene(faults);
-    const repeated = await delivery({ id: "one" });
-    const run = await scene.start(scene.receiver, repeated);
-    const { signal } = run.context;
-    await vi.advanceTimersByTimeAsync(1_999);
-    expect(signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(await run.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
-    expect((await run.answer).headers["retry-after"]).toBe("30");
-    expect(signal.reason).toMatchObject({ message: "the handler took longer than 2000 ms" });
-    expect(await scene.receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
-    return { ...scene, repeated, run };
-  }
-
-  it("a late transactional handler that succeeds is committed, and the redelivery is a 200 duplicate", async () => {
-    const { receiver, repeated, run, effects, lines } = await timedOut();
-    run.resolve();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(effects).toEqual(["one"]);
-    expect(lines.at(-1)).toMatchObject({
-      level: "warn",
-      message: expect.stringContaining("handled, but after handlerTimeoutMs") as string,
-      details: { id: "one", type: "new_alarm" },
-    });
-  });
-
-  it.each([
-    ["fails", "handler_failed", "error", new Error("late")],
-    ["asks to retry later", "retry_later", "warn", new RetryLater()],
-  ])("a late transactional handler that %s is rolled back", async (_how, outcome, level, error) => {
-    const { receiver, repeated, run, start, effects, lines } = await timedOut();
-    run.reject(error);
-    await vi.advanceTimersByTimeAsync(0);
-    expect(lines.at(-1)).toMatchObject({ level, details: { err: error } });
-    expect(lines.at(-1)?.message).toContain(`${outcome}, but after handlerTimeoutMs`);
-    const next = await start(receiver, repeated);
-    expect(await next.succeed()).toMatchObject({ status: 200, outcome: "handled" });
-    expect(effects).toEqual(["one"]);
-  });
-
-  it("a late transactional handler that discards is remembered", async () => {
-    const { receiver, repeated, run, effects, lines } = await timedOut();
-    run.reject(new DiscardDelivery({ reason: "too late to matter" }));
-    await vi.advanceTimersByTimeAsync(0);
-    expect(linesWith(lines, "discarded, but after handlerTimeoutMs")).toHaveLength(1);
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(effects).toEqual([]);
-  });
-
-  it("a late transactional handler that cannot be committed runs again on a redelivery", async () => {
-    const faults: DatabaseFaults = { commit: rejects };
-    const { receiver, repeated, run, start, lines } = await timedOut(faults);
-    run.resolve();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(linesWith(lines, "store_unavailable, but after handlerTimeoutMs")).toMatchObject([
-      { level: "error" },
-    ]);
-    faults.commit = undefined;
-    const next = await start(receiver, repeated);
-    expect(await next.succeed()).toMatchObject({ outcome: "handled" });
-  });
 });
 
 describe("transactions that do not begin", () => {
@@ -98,36 +37,28 @@ describe("transactions that do not begin", () => {
 
   it("a transaction that does not begin is 503 after dependencyTimeoutMs, and its handler never runs", async () => {
     const connection = deferred();
-    const { receiver, runs, reports, effects, remembered, start, ...scene } = await connecting(
-      connection.promise,
-    );
-    const { faults, repeated, answer } = scene;
+    const scene = await connecting(connection.promise);
+    const { receiver, runs, reports, effects, remembered, repeated } = scene;
     await vi.advanceTimersByTimeAsync(499);
     expect(reports).toEqual([]);
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
+    expect(await send(receiver, repeated)).toBe(IN_FLIGHT);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
-    expect(reports.at(-1)?.error).toMatchObject({
-      name: "DeadlineError",
-      message: "store.process took longer than 500 ms",
-    });
+    expect(await answerOf(scene.answer)).toBe(UNAVAILABLE);
+    const message = "store.process took longer than 500 ms";
+    expect(reports.at(-1)?.error).toMatchObject({ name: "DeadlineError", message });
     connection.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    expect(runs).toEqual([]);
-    expect(effects).toEqual([]);
-    expect(remembered.size).toBe(0);
-    faults.connect = undefined;
-    const next = await start(receiver, repeated);
-    expect(await next.succeed()).toMatchObject({ status: 200, outcome: "handled" });
+    expect([runs, effects, remembered.size]).toEqual([[], [], 0]);
+    scene.faults.connect = undefined;
+    expect(await answerOf((await scene.start(receiver, repeated)).succeed())).toBe(HANDLED);
   });
 
   it("a transaction that does not begin keeps out no redelivery, and drain does not wait for it", async () => {
     const { receiver, start, faults, repeated, answer } = await connecting(never());
     await vi.advanceTimersByTimeAsync(500);
-    expect(await answer).toMatchObject({ outcome: "store_unavailable" });
+    expect(await answerOf(answer)).toBe(UNAVAILABLE);
     faults.connect = undefined;
-    const next = await start(receiver, repeated);
-    expect(await next.succeed()).toMatchObject({ outcome: "handled" });
+    expect(await answerOf((await start(receiver, repeated)).succeed())).toBe(HANDLED);
     await receiver.drain();
   });
 });
@@ -142,15 +73,15 @@ describe("transactions that do not end", () => {
     run.resolve();
     await vi.advanceTimersByTimeAsync(499);
     expect(reports).toEqual([]);
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
+    expect(await send(receiver, repeated)).toBe(IN_FLIGHT);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await run.answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(await answerOf(run.answer)).toBe(UNAVAILABLE);
     expect(run.context.signal.aborted).toBe(false);
     // From now on the store decides: it has the row locked.
-    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
+    expect(await send(receiver, repeated)).toBe(IN_FLIGHT);
     commit.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await send(receiver, repeated)).toBe(DUPLICATE);
     expect(effects).toEqual(["one"]);
   });
 
@@ -160,6 +91,125 @@ describe("transactions that do not end", () => {
     await vi.advanceTimersByTimeAsync(1_999);
     run.resolve();
     await vi.advanceTimersByTimeAsync(499);
-    expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await answerOf(run.answer)).toBe(HANDLED);
+  });
+});
+
+it("a redelivery during a transaction is 409 without a transaction of its own", async () => {
+  const { receiver, start, calls } = heldScene();
+  const repeated = await delivery({ id: "one" });
+  const run = await start(receiver, repeated);
+  const response = await receiver.receive(repeated);
+  expect(await answerOf(response)).toBe(IN_FLIGHT);
+  expect(response.headers["retry-after"]).toBe("10");
+  expect(calls).toEqual(["one"]);
+  const other = await start(receiver, await delivery({ id: "two" }));
+  run.resolve();
+  expect(await answerOf(other.succeed())).toBe(HANDLED);
+  expect(await answerOf(run.answer)).toBe(HANDLED);
+});
+
+it("a lost transaction keeps redeliveries out and drain waiting until the handler has ended", async () => {
+  const cut = deferred<never>();
+  let calls = 0;
+  const process = (_key: string, work: (tx: string) => Promise<void>) => {
+    calls += 1;
+    void work("tx");
+    return cut.promise;
+  };
+  const { receiver, run, runs, send } = await heldRun({
+    store: { process } as object as DeliveryStore,
+  });
+  cut.reject(DOWN);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(run.context.signal.aborted).toBe(true);
+  expect(await send()).toBe(IN_FLIGHT);
+  const { state, done } = watched(receiver.drain());
+  await vi.advanceTimersByTimeAsync(0);
+  expect(state.isResolved).toBe(false);
+  expect(await answerOf(run.succeed())).toBe(UNAVAILABLE);
+  await done;
+  expect([calls, runs.length]).toEqual([1, 1]);
+});
+
+it("drain waits for transactions, also for those that were already answered 503", async () => {
+  const commit = deferred();
+  const { receiver, start, effects } = heldScene({ commit: () => commit.promise });
+  const run = await start(receiver, await delivery({ id: "one" }));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await answerOf(run.answer)).toBe("503 handler_timeout");
+  const { state, done } = watched(receiver.drain());
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(state.isResolved).toBe(false);
+  run.resolve();
+  await vi.advanceTimersByTimeAsync(499);
+  expect(state.isResolved).toBe(false);
+  commit.resolve();
+  await done;
+  expect(effects).toEqual(["one"]);
+});
+
+it("drain does not wait for a COMMIT that hangs", async () => {
+  const { receiver, start } = heldScene({ commit: never });
+  const run = await start(receiver, await delivery());
+  run.resolve();
+  const draining = receiver.drain();
+  await vi.advanceTimersByTimeAsync(500);
+  await draining;
+  expect(await answerOf(run.answer)).toBe(UNAVAILABLE);
+});
+
+describe("transactional runs on a store that locks nothing: it runs whatever reaches it", () => {
+  const LEASE_MS = 3_000;
+  /** A run counts as ended when its timers are later than this. */
+  const OVERDUE_MS = LEASE_MS / 3 + 2 * LEASE_MS;
+
+  function scene() {
+    const calls: string[] = [];
+    const process = async (key: string, work: (tx: string) => Promise<void>) => {
+      calls.push(key);
+      await work("tx");
+      return { state: "processed" };
+    };
+    const store = { process } as object as DeliveryStore;
+    return { calls, ...heldReceiver({ store, leaseMs: LEASE_MS }) };
+  }
+
+  it("a transactional run whose timers stopped is in flight for two leases, then the store decides again", async () => {
+    const { calls, start, send } = scene();
+    await start();
+    // As a runtime that ends a request with its answer: none of its timers fires any more.
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(OVERDUE_MS);
+    expect(await send()).toBe(IN_FLIGHT);
+    expect(calls).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    const second = await start();
+    expect(calls).toHaveLength(2);
+    expect(await answerOf(second.succeed())).toBe(HANDLED);
+  });
+
+  it("a transactional run that settles after its successor began leaves the successor in flight", async () => {
+    const { calls, start, send } = scene();
+    const first = await start();
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(OVERDUE_MS + 1);
+    const second = await start();
+    await first.fail(new Error("thawed, and too late"));
+    expect(await send()).toBe(IN_FLIGHT);
+    expect(calls).toHaveLength(2);
+    expect(await answerOf(second.succeed())).toBe(HANDLED);
+  });
+
+  it("a transactional run whose timers go on is in flight however long it takes, and the store is not asked", async () => {
+    const { calls, start, send } = scene();
+    const run = await start();
+    for (let leases = 0; leases < 10; leases++) {
+      await vi.advanceTimersByTimeAsync(LEASE_MS);
+      expect(await send()).toBe(IN_FLIGHT);
+    }
+    expect(calls).toHaveLength(1);
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
   });
 });

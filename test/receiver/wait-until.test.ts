@@ -4,17 +4,19 @@ import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
-import { failingStore, heldCompletions, receiveUntil, spiedStore } from "../support/spied-store.js";
+import {
+  failingStore,
+  heldCompletions,
+  openWork,
+  receiveUntil,
+  spiedStore,
+} from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
 
 /** A delivery on a platform that keeps running until the given work settles. */
 async function heldOpen() {
-  const state = { given: 0, settled: 0 };
-  const waitUntil: WebhookRequest["waitUntil"] = (work) => {
-    state.given += 1;
-    void work.then(() => (state.settled += 1));
-  };
+  const { state, waitUntil } = openWork();
   return { request: { ...(await delivery()), waitUntil }, state };
 }
 

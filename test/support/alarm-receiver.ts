@@ -3,6 +3,7 @@ import {
   type DeliveryContext,
   type WebhookReceiver,
   type WebhookRequest,
+  type WebhookResponse,
 } from "../../src/index.js";
 import { createCollector } from "./collector.js";
 import { deferred, type Deferred } from "./deferred.js";
@@ -26,10 +27,43 @@ export function alarmReceiver(handler: AlarmHandler, options: AlarmOptions = {})
   });
 }
 
-/** The same, with the log lines and the reports of the receiver. */
-export function observedAlarmReceiver(handler: AlarmHandler, options: AlarmOptions = {}) {
+/** An answer as the gateway sees it, and why: `200 handled`. */
+export async function answerOf(
+  response: WebhookResponse | Promise<WebhookResponse>,
+): Promise<string> {
+  const { status, outcome } = await response;
+  return `${String(status)} ${outcome}`;
+}
+
+/** Delivers an alarm, by default the same each time. Resolves to its answer, as `answerOf` writes it. */
+export async function send(
+  receiver: Pick<WebhookReceiver, "receive">,
+  sent?: WebhookRequest | string,
+): Promise<string> {
+  const request =
+    typeof sent === "object" ? sent : await delivery(sent === undefined ? {} : { id: sent });
+  return answerOf(receiver.receive(request));
+}
+
+/** The same, with the log lines and the reports of the receiver, and the runs of its handler. */
+export function observedAlarmReceiver(
+  handler: AlarmHandler = () => undefined,
+  options: AlarmOptions = {},
+) {
   const { options: observers, lines, reports } = createCollector();
-  return { receiver: alarmReceiver(handler, { ...observers, ...options }), lines, reports };
+  const runs: DeliveryContext[] = [];
+  const counting: AlarmHandler = (context) => {
+    runs.push(context);
+    return handler(context);
+  };
+  const receiver = alarmReceiver(counting, { ...observers, ...options });
+  return {
+    receiver,
+    lines,
+    reports,
+    runs,
+    send: (sent?: WebhookRequest | string) => send(receiver, sent),
+  };
 }
 
 /** Makes a handler that runs until the test ends it. */

@@ -121,6 +121,21 @@ export function heldCompletions() {
   return { ...spiedStore({ complete }), ends };
 }
 
+/** What a platform keeps running for, by its `waitUntil`. */
+export function openWork() {
+  const state = { given: 0, settled: 0 };
+  const open = new Set<Promise<unknown> | undefined>();
+  const waitUntil = (work: Promise<unknown>): void => {
+    state.given += 1;
+    open.add(work);
+    void work.then(() => {
+      state.settled += 1;
+      open.delete(work);
+    });
+  };
+  return { state, open, waitUntil };
+}
+
 /** What another process finds if it claims each of the ids. */
 export function claimedElsewhere(store: DeliveryStore, ids: readonly string[]) {
   const times = { leaseMs: 1_000, retentionMs: 1_000 };
