@@ -4,7 +4,7 @@ import { nodeHandler } from "../../adapters/node.js";
 import { createGatewayTwin, replayFixtures, sampleAlarm } from "../../kit/index.js";
 import { RightReceiver } from "../flawed/right-receiver.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
-import { runCommand } from "../support/cli/cli-io.js";
+import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 import { createLedger } from "../support/ledger.js";
@@ -60,9 +60,10 @@ function foreignReceiver(): Promise<string> {
 test.each(["", " --follow-retries --speed 1000000"])(
   "send%s fails for a maintenance page that answers 200",
   async (option) => {
-    const { code, stdout } = await runCommand(`send ${await answering(PAGE)}${option}`);
-    expect(stdout).toContain("✗ acknowledged, by a page and not by a receiver: the gateway takes");
-    expect(code).toBe(1);
+    await expectEnd(`send ${await answering(PAGE)}${option}`, {
+      code: 1,
+      stdout: "✗ acknowledged, by a page and not by a receiver: the gateway takes",
+    });
   },
 );
 
@@ -70,16 +71,15 @@ test.each([OK, JSON_OK])(
   "send says of the answer %j that it is not known by whom, and passes",
   async (...answer) => {
     const url = await answering(answer);
-    const { code, stdout } = await runCommand(`send ${url}`);
-    expect(stdout).toContain(`~ ${answer[0]}, by whom is not known\n`);
-    expect(stdout).toContain("look whether your handler has run");
-    expect(stdout).not.toContain("✓");
-    expect(code).toBe(0);
-    const followed = await runCommand(`send ${url} --follow-retries`);
-    expect(followed.stdout).toContain(
-      `~ acknowledged: answered ${answer[0]} at attempt 1, by whom`,
-    );
-    expect(followed.code).toBe(0);
+    const { code, stdout } = await expectEnd(`send ${url}`, {
+      code: 0,
+      stdout: [`~ ${answer[0]}, by whom is not known\n`, "look whether your handler has run"],
+      never: "✓",
+    });
+    await expectEnd(`send ${url} --follow-retries`, {
+      code: 0,
+      stdout: `~ acknowledged: answered ${answer[0]} at attempt 1, by whom`,
+    });
   },
 );
 
@@ -93,42 +93,51 @@ test("one page among several answers is enough for send to fail", async () => {
       req.resume().on("end", () => res.end(isPage ? "<p>" : '{"outcome":"handled"}'));
     }),
   );
-  const { code, stdout } = await runCommand(`send ${url} --times 3 --json`);
-  expect(JSON.parse(stdout)).toMatchObject({
-    answers: [{ answeredBy: "receiver" }, { answeredBy: "page" }, { answeredBy: "receiver" }],
-    passed: false,
+  await expectEnd(`send ${url} --times 3 --json`, {
+    code: 1,
+    json: {
+      answers: [{ answeredBy: "receiver" }, { answeredBy: "page" }, { answeredBy: "receiver" }],
+      passed: false,
+    },
   });
-  expect(code).toBe(1);
 });
 
 test("a 2xx whose body has an error or the outcome of a refusal is not the receiver's", async () => {
   for (const body of ['{"error":{"code":"BLOCKED"}}', '{"outcome":"stale"}', '{"outcome":"ok"}']) {
-    const { stdout } = await runCommand(`send ${await answering([200, body, "application/json"])}`);
-    expect(stdout).toContain("~ 200, by whom is not known");
+    await expectEnd(`send ${await answering([200, body, "application/json"])}`, {
+      stdout: "~ 200, by whom is not known",
+    });
   }
 });
 
 test("send and replay have seen the mark of our receiver", async () => {
   const { url } = await receivingEndpoint();
-  expect((await runCommand(`send ${url}`)).stdout).toContain("✓ acknowledged\n");
-  const { stdout } = await runCommand(`replay fixtures --to ${url}`);
-  expect(stdout).toContain(`✓ ${fixtures.length} as expected\n`);
-  expect(stdout).not.toContain("~");
+  await expectEnd(`send ${url}`, { stdout: "✓ acknowledged\n" });
+  await expectEnd(`replay fixtures --to ${url}`, {
+    stdout: `✓ ${fixtures.length} as expected\n`,
+    never: "~",
+  });
 });
 
 test("replay counts no answer of a maintenance page as expected", async () => {
-  const { code, stdout } = await runCommand(`replay fixtures --to ${await answering(PAGE)}`);
-  expect(stdout).toContain(`✗ 0 as expected, ${fixtures.length} different`);
-  expect(stdout).toContain(`${fixtures.length}  200, by a page and not by a receiver`);
-  expect(code).toBe(1);
+  await expectEnd(`replay fixtures --to ${await answering(PAGE)}`, {
+    code: 1,
+    stdout: [
+      `✗ 0 as expected, ${fixtures.length} different`,
+      `${fixtures.length}  200, by a page and not by a receiver`,
+    ],
+  });
 });
 
 test("replay marks what a foreign receiver acknowledges, and passes", async () => {
-  const { code, stdout } = await runCommand(`replay fixtures --to ${await foreignReceiver()}`);
-  expect(stdout).toMatch(/^~ \d+ as expected, \d+ of them answered 2xx, by whom is not known$/m);
-  expect(stdout).toMatch(/^~ {2}alarm-email-hacked/m);
-  expect(stdout).toMatch(/^✓ {2}hostile\/stale +409/m);
-  expect(code).toBe(0);
+  await expectEnd(`replay fixtures --to ${await foreignReceiver()}`, {
+    code: 0,
+    stdout: [
+      /^~ \d+ as expected, \d+ of them answered 2xx, by whom is not known$/m,
+      /^~ {2}alarm-email-hacked/m,
+      /^✓ {2}hostile\/stale +409/m,
+    ],
+  });
 });
 
 test("a fixture that expects nothing is different too when a page answers it", async () => {
@@ -207,9 +216,10 @@ test("doctor only remarks on another 2xx of what may be a foreign receiver", asy
 });
 
 test("doctor says nothing of who answered when it has seen the mark of our receiver", async () => {
-  const { stdout } = await runCommand(`doctor ${await ourUrl()}`);
-  expect(stdout).not.toMatch(/who answered|other headers|cannot be taken/);
-  expect(stdout).toMatch(/^✓ \d+ passed/m);
+  await expectEnd(`doctor ${await ourUrl()}`, {
+    stdout: /^✓ \d+ passed/m,
+    never: /who answered|other headers|cannot be taken/,
+  });
 });
 
 async function ourUrl(): Promise<string> {

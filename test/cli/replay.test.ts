@@ -4,7 +4,7 @@ import https from "node:https";
 import net from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { runCommand, startCommand } from "../support/cli/cli-io.js";
+import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { serving } from "../support/serving.js";
 import { fixtures } from "../support/fixtures.js";
@@ -39,21 +39,26 @@ test("with --same-ids a second replay is answered duplicate", async () => {
   const { url } = await receivingEndpoint();
   const alarm = folder.at("alarm-email-hacked.json");
   const argv = ["replay", alarm, "--to", url, "--same-ids"];
-  expect((await runCommand(argv)).code).toBe(0);
-  const { code, stdout } = await runCommand(argv);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/✗ {2}alarm-email-hacked +200 {2}duplicate +200 handled/);
-  expect(stdout).toContain("✗ 0 as expected, 1 different");
+  await expectEnd(argv, { code: 0 });
+  await expectEnd(argv, {
+    code: 1,
+    stdout: [
+      /✗ {2}alarm-email-hacked +200 {2}duplicate +200 handled/,
+      "✗ 0 as expected, 1 different",
+    ],
+  });
 });
 
 test("with --as-recorded a fixture is months old, and refused", async () => {
   const { url } = await receivingEndpoint();
   const alarm = folder.at("alarm-email-hacked.json");
-  const { code, stdout } = await runCommand(`replay ${alarm} --to ${url} --as-recorded`, {
-    env: { GATEWAY_WEBHOOK_SECRET: undefined },
-  });
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/409 {2}stale/);
+  await expectEnd(
+    `replay ${alarm} --to ${url} --as-recorded`,
+    { code: 1, stdout: /409 {2}stale/ },
+    {
+      env: { GATEWAY_WEBHOOK_SECRET: undefined },
+    },
+  );
 });
 
 test("a fixture without an expectation is shown and not judged", async () => {
@@ -68,18 +73,20 @@ test("a fixture without an expectation is shown and not judged", async () => {
     { name: "alarm-email-hacked", result: "as_expected", status: 200 },
     { name: "unjudged", result: "not_judged", status: 200 },
   ]);
-  const shown = await runCommand(`replay ${folder.at()} --to ${url}`);
-  expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");
+  await expectEnd(`replay ${folder.at()} --to ${url}`, { stdout: "✓ 1 as expected, 1 not judged" });
 });
 
 test("a replay in which no fixture says what it expects proves nothing and fails", async () => {
   const { url } = await answeringEndpoint({ status: 500 });
   const argv = ["replay", folder.at("unjudged.json"), "--to", url];
-  const { code, stdout } = await runCommand(argv);
-  expect(stdout).toContain("✗ 0 as expected, 1 not judged, so nothing was proven");
-  expect(code).toBe(1);
-  expect(JSON.parse((await runCommand([...argv, "--json"])).stdout)).toMatchObject({
-    passed: false,
+  const { stdout } = await expectEnd(argv, {
+    code: 1,
+    stdout: "✗ 0 as expected, 1 not judged, so nothing was proven",
+  });
+  await expectEnd([...argv, "--json"], {
+    json: {
+      passed: false,
+    },
   });
 });
 
@@ -105,36 +112,38 @@ test("replay says why fixtures differ for want of a handler, and --type leaves t
   const events = fixtures.filter(
     ({ name, expect: { outcome } }) => name.startsWith("event-") && outcome === "handled",
   );
-  const { code, stdout } = await runCommand(argv);
-  expect(code).toBe(1);
-  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-    ` ${String(events.length)} no handler for delete_my_data_event: add one, or send only the other type with --type `,
-  );
-  const alarms = await runCommand([...argv, "--type", "new_alarm"]);
-  expect(alarms.stdout).toMatch(/✓ \d+ as expected\n/);
-  expect(alarms.stdout).not.toContain("event-");
-  expect(alarms.code).toBe(0);
+  const { code, stdout } = await expectEnd(argv, {
+    code: 1,
+    stdout: ` ${String(events.length)} no handler for delete_my_data_event: add one, or send only the other type with --type `,
+  });
+  await expectEnd([...argv, "--type", "new_alarm"], {
+    code: 0,
+    stdout: /✓ \d+ as expected\n/,
+    never: "event-",
+  });
 });
 
 test("replay of a fixture that the handler throws at names the log, and what a table may refuse", async () => {
   const body = '{"error":{"code":"HANDLER_FAILED"}}';
   const { url } = await answeringEndpoint({ status: 500, body });
-  const { stdout } = await runCommand(`replay ${folder.at("alarm-email-hacked.json")} --to ${url}`);
-  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-    " 1 the handler threw: its error is in the log of the receiver: if a table refused the fixture: npx identity-gateway-webhooks explain made-up",
-  );
+  await expectEnd(`replay ${folder.at("alarm-email-hacked.json")} --to ${url}`, {
+    stdout:
+      " 1 the handler threw: its error is in the log of the receiver: if a table refused the fixture: npx identity-gateway-webhooks explain made-up",
+  });
 });
 
 test("replay does not accuse another receiver that has odd deliveries sent again", async () => {
   const { url } = await answeringEndpoint({ status: 503 });
   const odd = ["byte-order-mark", "invalid-utf-8", "upper-case-hex", "not-json", "stale"];
   const files = `fixtures/hostile/{${odd.join()}}.json`;
-  const { code, stdout } = await runCommand(`replay ${files} --to ${url}`);
-  expect(stdout).toContain("✓ 5 as expected");
-  expect(code).toBe(0);
+  const { stdout } = await expectEnd(`replay ${files} --to ${url}`, {
+    code: 0,
+    stdout: "✓ 5 as expected",
+  });
   const gone = await answeringEndpoint({ status: 400 });
-  const refused = await runCommand(`replay ${files} --to ${gone.url}`);
-  expect(refused.stdout).toContain("   5  after 400 the gateway gives up for good");
+  await expectEnd(`replay ${files} --to ${gone.url}`, {
+    stdout: "   5  after 400 the gateway gives up for good",
+  });
 });
 
 test("a fixture without an answer is a failure, also one without an expectation", async () => {
@@ -143,10 +152,10 @@ test("a fixture without an answer is a failure, also one without an expectation"
     socket.on("error", () => undefined).once("data", () => socket.destroy());
   });
   const url = await serving(server);
-  const { code, stdout } = await runCommand(`replay ${folder.at("unjudged.json")} --to ${url}`);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/unjudged +– {2}no answer/);
-  expect(stdout).toMatch(/1 without an answer \(/);
+  await expectEnd(`replay ${folder.at("unjudged.json")} --to ${url}`, {
+    code: 1,
+    stdout: [/unjudged +– {2}no answer/, /1 without an answer \(/],
+  });
 });
 
 test("no listener at the URL, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
@@ -161,19 +170,20 @@ test("no listener at the URL, https to a port without TLS, and an untrusted cert
     [plain, /^✗ 127\.0\.0\.1:\d+ does not speak TLS Begin the URL with http:\/\//],
     [untrusted, /^✗ the certificate of 127\.0\.0\.1:\d+ is not trusted.*--insecure/],
   ] as const) {
-    const { code, stdout } = await runCommand(`replay fixtures --to ${url}`);
-    expect(code).toBe(1);
-    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(said);
-    expect(stdout).toMatch(/ {2}No fixture was sent\.\n$/);
-    expect(stdout).not.toContain("EPROTO");
+    await expectEnd(`replay fixtures --to ${url}`, {
+      code: 1,
+      stdout: [said, / {2}No fixture was sent\.\n$/],
+      never: "EPROTO",
+    });
   }
   const argv = ["replay", folder.at(), "--to", untrusted, "--insecure", "--json"];
   expect(JSON.parse((await runCommand(argv)).stdout)).not.toHaveProperty("obstacle");
-  const { stdout } = await runCommand(`replay ${folder.at()} --to ${silent} --json`);
-  expect(JSON.parse(stdout)).toMatchObject({
-    obstacle: { code: "unreachable" },
-    results: [],
-    passed: false,
+  await expectEnd(`replay ${folder.at()} --to ${silent} --json`, {
+    json: {
+      obstacle: { code: "unreachable" },
+      results: [],
+      passed: false,
+    },
   });
 });
 
@@ -181,10 +191,8 @@ test("--fixture-secret names another secret of the fixtures", async () => {
   const { url } = await receivingEndpoint();
   const alarm = folder.at("alarm-email-hacked.json");
   const argv = ["replay", alarm, "--to", url, "--fixture-secret", OTHER_SECRET];
-  const { stdout } = await runCommand(argv);
   // With the wrong secret it counts as a fixture with a bad signature, and is sent unchanged.
-  expect(stdout).toMatch(/409 {2}stale/);
-  expect(stdout).not.toContain(OTHER_SECRET);
+  await expectEnd(argv, { stdout: /409 {2}stale/, never: OTHER_SECRET });
 });
 
 test("Ctrl-C in replay shows the fixtures that were sent", async () => {

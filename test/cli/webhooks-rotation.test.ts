@@ -314,7 +314,7 @@ describe.runIf(process.platform !== "win32")("a file that others can read gives 
     const { stderr } = await runCommand(argv, { env });
     expect(stderr).toBe(warning);
     chmodSync(open, 0o600);
-    expect((await runCommand(argv, { env })).stderr).toBe("");
+    await expectEnd(argv, { stderr: "" }, { env });
   });
 });
 
