@@ -1,10 +1,8 @@
 import { readdirSync } from "node:fs";
-import { cp, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
-import type pg from "pg";
 import { type RedisClientType, createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UsageError, readCommand } from "../../examples/demo/command-line.js";
@@ -14,11 +12,12 @@ import { startMysql } from "../support/mysql/mysql-server.js";
 import { type DemoRun, demoRows, runDemo } from "../support/package/demo-run.js";
 import { installPlatform } from "../support/platform-packages.js";
 import { describePostgres } from "../support/postgres/postgres-describe.js";
-import { type PostgresServer, startPostgres } from "../support/postgres/postgres-server.js";
+import { startPostgres } from "../support/postgres/postgres-server.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
 import { type RedisServer, startRedisServer } from "../support/redis/redis-server.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
+const folder = temporaryFolder();
 let run: DemoRun;
 
 beforeAll(async () => {
@@ -33,17 +32,13 @@ it("npm run demo writes escape codes with FORCE_COLOR, and the same text", async
 });
 
 it("npm run demo needs no compiler and no other program on the PATH than Node", async () => {
-  const bin = await mkdtemp(join(tmpdir(), "bin-"));
-  await symlink(process.execPath, join(bin, "node"));
-  const { code, stdout, stderr } = await runDemo([], { PATH: bin });
-  await rm(bin, { recursive: true });
+  await symlink(process.execPath, folder.at("node"));
+  const { code, stdout, stderr } = await runDemo([], { PATH: folder.at() });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(demoRows(stdout)).toEqual(demoRows(run.stdout));
 });
 
 describe("npm run demo with a folder", () => {
-  const folder = temporaryFolder();
-
   /** Copies one fixture to the folder and changes its text. */
   const addChanged = async (from: RegExp, to: string): Promise<void> => {
     const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
@@ -72,13 +67,8 @@ describe("npm run demo with a folder", () => {
     const { code, stdout } = await runDemo([folder.at()]);
 
     expect(code).toBe(0);
-    expect(demoRows(stdout)[0]).toEqual([
-      "–",
-      "Email address found in a breach",
-      "signed and sent",
-      "200",
-      "handled",
-    ]);
+    const row = ["–", "Email address found in a breach", "signed and sent", "200", "handled"];
+    expect(demoRows(stdout)[0]).toEqual(row);
     expect(stdout).toContain("1 not judged, the others answered as expected");
   });
 
@@ -112,7 +102,6 @@ it("npm run demo -- --monitor shows the health while failures are planted and cu
   expect(monitored.stdout).toContain('"lastAuthenticAt": "');
 });
 
-const folder = temporaryFolder();
 const CUT_OFF = "Alarm cut off in its handler";
 
 /**
@@ -220,39 +209,27 @@ it("npm run demo -- --store dynamodb starts dynalite and handles each alarm once
 });
 
 describePostgres("npm run demo -- --store postgres", () => {
-  let server: PostgresServer;
-  let pool: pg.Pool;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    pool = server.pool();
-  });
-  afterAll(async () => {
-    await server.close();
-  });
-
   it("npm run demo -- --store postgres handles each alarm once after a restart, and leaves nothing on the server", async () => {
-    const url = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
-    expectRestart(
-      await runDemo(["--store", "postgres"], { DATABASE_URL: url }),
-      `PostgreSQL at 127.0.0.1:${server.port}`,
-    );
-    const { rows } = await pool.query(
-      "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
-    );
-    expect(rows).toEqual([]);
+    const server = await startPostgres();
+    const DATABASE_URL = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
+    try {
+      const run = await runDemo(["--store", "postgres"], { DATABASE_URL });
+      expectRestart(run, `PostgreSQL at 127.0.0.1:${server.port}`);
+      const tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
+      expect((await server.pool().query(tables)).rows).toEqual([]);
+    } finally {
+      await server.close();
+    }
   });
 });
 
 describeMysql("npm run demo -- --store mysql", () => {
   it("npm run demo -- --store mysql handles each alarm once after a restart, and leaves nothing on the server", async () => {
     const server = await startMysql();
+    const url = `mysql://root@127.0.0.1:${server.port}/test`;
     try {
-      const url = `mysql://root@127.0.0.1:${server.port}/test`;
-      expectRestart(
-        await runDemo(["--store", "mysql", "--url", url]),
-        `MySQL at 127.0.0.1:${server.port}`,
-      );
+      const run = await runDemo(["--store", "mysql", "--url", url]);
+      expectRestart(run, `MySQL at 127.0.0.1:${server.port}`);
       const [rows] = await server.pool().query("SHOW TABLES");
       expect(rows).toEqual([]);
     } finally {
@@ -262,47 +239,40 @@ describeMysql("npm run demo -- --store mysql", () => {
 });
 
 it.each([
-  [["--store", "redis"], "--store redis needs a server: add --url redis://…, or set REDIS_URL"],
+  ["--store redis", "--store redis needs a server: add --url redis://…, or set REDIS_URL"],
   [
-    ["--store", "postgres"],
+    "--store postgres",
     "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
   ],
-  [["--store", "oracle"], "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
-  [["--store", "toString"], "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
+  ["--store toString", "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
   [
-    ["--store", "sqlite", "--url", "redis://localhost"],
+    "--store sqlite --url redis://localhost",
     "--store sqlite takes no --url: the demo makes a file of its own",
   ],
   [
-    ["--store", "dynamodb", "--url", "http://localhost"],
+    "--store dynamodb --url http://localhost",
     "--store dynamodb takes no --url: the demo makes a server of its own",
   ],
-  [["--url", "redis://localhost"], "--url goes with --store redis, postgres or mysql"],
-  [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],
-  [["--monitor", "--store", "sqlite"], "--monitor goes with no store and no folder"],
-  [["--monitor", "fixtures"], "--monitor goes with no store and no folder"],
-  [["fixtures", "others"], "one folder of fixtures at a time"],
-])("the demo's command line says what to change in %j", (args, message) => {
-  expect(() => readCommand(args, {})).toThrow(new UsageError(message));
+  ["--url redis://localhost", "--url goes with --store redis, postgres or mysql"],
+  ["--store sqlite fixtures", "--store sends alarms of its own: leave the folder out"],
+  ["--monitor --store sqlite", "--monitor goes with no store and no folder"],
+  ["--monitor fixtures", "--monitor goes with no store and no folder"],
+  ["fixtures others", "one folder of fixtures at a time"],
+])("the demo's command line says what to change in %s", (args, message) => {
+  expect(() => readCommand(args.split(" "), {})).toThrow(new UsageError(message));
 });
 
 it("the demo's command line refuses an unknown option", () => {
   expect(() => readCommand(["--shop", "sqlite"], {})).toThrow(UsageError);
 });
 
-it("the demo's command line prefers the URL of --url to that of the variable", () => {
+it.each([
+  ["--store redis --url redis://given", { show: "restart", store: "redis", url: "redis://given" }],
+  ["--store postgres", { show: "restart", store: "postgres", url: "postgres://variable" }],
+  ["some/folder", { show: "fixtures", folder: "some/folder" }],
+])("the demo's command line reads %s, and --url before the variable", (args, command) => {
   const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
-  expect(readCommand(["--store", "redis", "--url", "redis://given"], env)).toEqual({
-    show: "restart",
-    store: "redis",
-    url: "redis://given",
-  });
-  expect(readCommand(["--store", "postgres"], env)).toEqual({
-    show: "restart",
-    store: "postgres",
-    url: "postgres://variable",
-  });
-  expect(readCommand(["some/folder"], env)).toEqual({ show: "fixtures", folder: "some/folder" });
+  expect(readCommand(args.split(" "), env)).toEqual(command);
 });
 
 it("the demo's command line exits with 2 and one line if the URL is missing", async () => {
@@ -316,12 +286,8 @@ it("the demo's command line exits with 2 and one line if the URL is missing", as
 it.each(["redis", "postgres", "mysql"])(
   "the demo's command line exits with 2 and one line without the password if %s cannot be reached",
   async (store) => {
-    const { code, stdout, stderr } = await runDemo([
-      "--store",
-      store,
-      "--url",
-      `${store}://user:synthetic-password@127.0.0.1:1`,
-    ]);
+    const url = `${store}://user:synthetic-password@127.0.0.1:1`;
+    const { code, stdout, stderr } = await runDemo(["--store", store, "--url", url]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(
       /^(Redis|PostgreSQL|MySQL) at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\n$/,
