@@ -1,10 +1,10 @@
 import http from "node:http";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { createGatewayTwin, replayFixtures, sampleAlarm } from "../../kit/index.js";
 import { RightReceiver } from "../flawed/right-receiver.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
-import { runCommand } from "../support/cli/cli-io.js";
+import { expectEnd, oneLine } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 import { createLedger } from "../support/ledger.js";
@@ -16,11 +16,14 @@ type Answer = readonly [status: number, text: string, type: string];
 const PAGE: Answer = [200, "\uFEFF\n<!doctype html><h1>Back soon</h1>", "text/html; charset=utf-8"];
 const OK: Answer = [200, "ok", "text/html"];
 const JSON_OK: Answer = [201, '{"status":"ok"}', "application/json"];
+const FIXTURES = String(fixtures.length);
 
-/** A server that gives each request the same answer. */
-function answering([status, text, type]: Answer): Promise<string> {
+/** A server that answers the requests in turn. The last answer repeats. */
+function answering(...answers: readonly Answer[]): Promise<string> {
+  const left = [...answers];
   return serving(
     http.createServer((req, res) => {
+      const [status, text, type] = (left.length > 1 ? left.shift() : left[0]) ?? OK;
       req.resume().on("end", () => res.writeHead(status, { "content-type": type }).end(text));
     }),
   );
@@ -49,6 +52,10 @@ function firewall(upstream: string, [status, text, type]: Answer): Promise<strin
   );
 }
 
+async function ourUrl(): Promise<string> {
+  return (await receivingEndpoint()).url;
+}
+
 /** A receiver without this library that answers `ok` as HTML, as Express does. */
 function foreignReceiver(): Promise<string> {
   const receiver = Object.assign(new RightReceiver(createLedger()), {
@@ -57,191 +64,154 @@ function foreignReceiver(): Promise<string> {
   return serving(receiver.createServer());
 }
 
-test.each(["", " --follow-retries --speed 1000000"])(
-  "send%s fails for a maintenance page that answers 200",
-  async (option) => {
-    const { code, stdout } = await runCommand(`send ${await answering(PAGE)}${option}`);
-    expect(stdout).toContain("✗ acknowledged, by a page and not by a receiver: the gateway takes");
-    expect(code).toBe(1);
-  },
-);
-
-test.each([OK, JSON_OK])(
-  "send says of the answer %j that it is not known by whom, and passes",
-  async (...answer) => {
-    const url = await answering(answer);
-    const { code, stdout } = await runCommand(`send ${url}`);
-    expect(stdout).toContain(`~ ${answer[0]}, by whom is not known\n`);
-    expect(stdout).toContain("look whether your handler has run");
-    expect(stdout).not.toContain("✓");
-    expect(code).toBe(0);
-    const followed = await runCommand(`send ${url} --follow-retries`);
-    expect(followed.stdout).toContain(
-      `~ acknowledged: answered ${answer[0]} at attempt 1, by whom`,
-    );
-    expect(followed.code).toBe(0);
-  },
-);
-
-test("one page among several answers is enough for send to fail", async () => {
-  let requests = 0;
-  const url = await serving(
-    http.createServer((req, res) => {
-      requests += 1;
-      const isPage = requests === 2;
-      res.setHeader("content-type", isPage ? "text/html" : "application/json");
-      req.resume().on("end", () => res.end(isPage ? "<p>" : '{"outcome":"handled"}'));
-    }),
-  );
-  const { code, stdout } = await runCommand(`send ${url} --times 3 --json`);
-  expect(JSON.parse(stdout)).toMatchObject({
-    answers: [{ answeredBy: "receiver" }, { answeredBy: "page" }, { answeredBy: "receiver" }],
-    passed: false,
-  });
-  expect(code).toBe(1);
-});
-
-test("a 2xx whose body has an error or the outcome of a refusal is not the receiver's", async () => {
-  for (const body of ['{"error":{"code":"BLOCKED"}}', '{"outcome":"stale"}', '{"outcome":"ok"}']) {
-    const { stdout } = await runCommand(`send ${await answering([200, body, "application/json"])}`);
-    expect(stdout).toContain("~ 200, by whom is not known");
-  }
-});
-
-test("send and replay have seen the mark of our receiver", async () => {
-  const { url } = await receivingEndpoint();
-  expect((await runCommand(`send ${url}`)).stdout).toContain("✓ acknowledged\n");
-  const { stdout } = await runCommand(`replay fixtures --to ${url}`);
-  expect(stdout).toContain(`✓ ${fixtures.length} as expected\n`);
-  expect(stdout).not.toContain("~");
-});
-
-test("replay counts no answer of a maintenance page as expected", async () => {
-  const { code, stdout } = await runCommand(`replay fixtures --to ${await answering(PAGE)}`);
-  expect(stdout).toContain(`✗ 0 as expected, ${fixtures.length} different`);
-  expect(stdout).toContain(`${fixtures.length}  200, by a page and not by a receiver`);
-  expect(code).toBe(1);
-});
-
-test("replay marks what a foreign receiver acknowledges, and passes", async () => {
-  const { code, stdout } = await runCommand(`replay fixtures --to ${await foreignReceiver()}`);
-  expect(stdout).toMatch(/^~ \d+ as expected, \d+ of them answered 2xx, by whom is not known$/m);
-  expect(stdout).toMatch(/^~ {2}alarm-email-hacked/m);
-  expect(stdout).toMatch(/^✓ {2}hostile\/stale +409/m);
-  expect(code).toBe(0);
-});
-
-test("a fixture that expects nothing is different too when a page answers it", async () => {
-  const [fixture] = fixtures;
-  if (fixture === undefined) throw new Error("there is no fixture");
-  const { results } = await replayFixtures(await answering(PAGE), [
-    { ...fixture, expect: undefined } as never,
-  ]);
-  expect(results).toMatchObject([{ result: "different", answeredBy: "page" }]);
-});
-
-test("the twin says by whom a delivery was acknowledged", async () => {
-  const receiver = textReceiver(() => undefined);
-  const targets = [receiver, await answering(OK), await answering(PAGE)];
-  const reasons = targets.map(async (target) => {
-    const twin = createGatewayTwin({ target, secret: TEST_SECRET });
-    const { end, reason, attempts } = await twin.deliver({ alarm: sampleAlarm() });
-    await twin.close();
-    return [end, reason, attempts[0]?.answeredBy];
-  });
-  const at = "answered 200 at attempt 1";
-  expect(await Promise.all(reasons)).toEqual([
-    ["acknowledged", at, "receiver"],
-    ["acknowledged", `${at}, by whom is not known`, "unknown"],
-    ["acknowledged", `${at}, by a page and not by a receiver`, "page"],
-  ]);
-});
-
-test.each<[string, () => Promise<string>, Answer, string]>([
-  [
-    "a page in front of ours",
-    ourUrl,
-    PAGE,
-    "an HTML page, where the answer to a plain delivery names",
-  ],
-  [
-    "a short text in front of ours",
-    ourUrl,
-    OK,
-    "no outcome, where the answer to a plain delivery names",
-  ],
-  [
-    "JSON in front of ours",
-    ourUrl,
-    JSON_OK,
-    "no outcome, where the answer to a plain delivery names",
-  ],
-  [
-    "a page in front of a foreign receiver",
-    foreignReceiver,
-    PAGE,
-    "an HTML page, where the answer to",
-  ],
-])("doctor convicts a firewall that rejects with 2xx: %s", async (_, upstream, answer, reason) => {
-  const url = await firewall(await upstream(), answer);
-  const { code, stdout } = await runCommand(`doctor ${url} --only alarm --only hostile_text`);
-  const text = stdout.replaceAll(/\s+/g, " ");
-  // Of the alarm and the event, whichever is answered last.
-  expect(text.replace(" in an event: ", ": ")).toContain(
-    `onerror=alert(1)": a 2xx that your receiver did not give: ${answer[0]} with ${reason}`,
-  );
-  expect(text).toContain("fix Let nothing in front of the receiver answer 2xx in its place");
-  expect(text).toContain("1 passed, 1 failed that must pass");
-  expect(code).toBe(1);
-});
-
-test("doctor only remarks on another 2xx of what may be a foreign receiver", async () => {
-  const url = await firewall(await foreignReceiver(), OK);
-  const { code, stdout } = await runCommand(`doctor ${url} --only alarm --only hostile_text`);
-  const text = stdout.replaceAll(/\s+/g, " ");
-  expect(text).toContain(
-    "a 2xx with other headers ! server: firewall, and none for a plain delivery (hostile_text)",
-  );
-  expect(text).toContain("– who answered 2xx: an answer names no outcome of this library");
-  expect(code).toBe(0);
-});
-
-test("doctor says nothing of who answered when it has seen the mark of our receiver", async () => {
-  const { stdout } = await runCommand(`doctor ${await ourUrl()}`);
-  expect(stdout).not.toMatch(/who answered|other headers|cannot be taken/);
-  expect(stdout).toMatch(/^✓ \d+ passed/m);
-});
-
-async function ourUrl(): Promise<string> {
-  return (await receivingEndpoint()).url;
+/** A receiver of this library whose handler gets the texts of each record. */
+function textUrl(handle: (text: string) => void): Promise<string> {
+  return serving(http.createServer(nodeHandler(textReceiver(handle))));
 }
 
-test("doctor lists each record that the handler fails to take twice", async () => {
-  const receiver = textReceiver((text) => {
-    if (/[\0\p{Surrogate}]/u.test(text)) throw new Error("invalid byte sequence");
-  });
-  const url = await serving(http.createServer(nodeHandler(receiver)));
-  const { code, stdout } = await runCommand(`doctor ${url} --only odd_values`);
-  const [, list = ""] = stdout.split("cannot be taken");
-  expect(list.replaceAll(/\s+/g, " ")).toMatch(
-    /^ ! the text "a\\+u0000b": failed when it was sent again ! the site_name "a\\+u0000b": .* ! the text "\\+ud83d": .* ! the site_name "\\+ud83d": .* ! Your handler cannot take these records: after ten attempts the gateway gives them up/,
+describe("send", () => {
+  test.each(["", " --follow-retries --speed 1000000"])(
+    "fails for a maintenance page that answers 200: send%s",
+    async (option) => {
+      const stdout = "✗ acknowledged, by a page and not by a receiver: the gateway takes";
+      await expectEnd(`send ${await answering(PAGE)}${option}`, { code: 1, stdout });
+    },
   );
-  expect(code).toBe(0);
-  const { untaken } = JSON.parse(
-    (await runCommand(`doctor ${url} --only odd_values --json`)).stdout,
-  ) as { untaken: string[] };
-  expect(untaken).toHaveLength(4);
+
+  test.each([OK, JSON_OK])(
+    "says of the answer %j that it is not known by whom, and passes",
+    async (...answer) => {
+      const url = await answering(answer);
+      const unknown = [
+        `~ ${answer[0]}, by whom is not known\n`,
+        "look whether your handler has run",
+      ];
+      await expectEnd(`send ${url}`, { code: 0, stdout: unknown, never: "✓" });
+      const stdout = `~ acknowledged: answered ${answer[0]} at attempt 1, by whom`;
+      await expectEnd(`send ${url} --follow-retries`, { code: 0, stdout });
+    },
+  );
+
+  test("fails for one page among several answers", async () => {
+    const handled: Answer = [200, '{"outcome":"handled"}', "application/json"];
+    const url = await answering(handled, [200, "<p>", "text/html"], handled);
+    const answers = ["receiver", "page", "receiver"].map((answeredBy) => ({ answeredBy }));
+    await expectEnd(`send ${url} --times 3 --json`, { code: 1, json: { answers, passed: false } });
+  });
+
+  test.each(['{"error":{"code":"BLOCKED"}}', '{"outcome":"stale"}', '{"outcome":"ok"}'])(
+    "takes no 2xx with an error or the outcome of a refusal for the receiver's: %s",
+    async (body) => {
+      const url = await answering([200, body, "application/json"]);
+      await expectEnd(`send ${url}`, { stdout: "~ 200, by whom is not known" });
+    },
+  );
+
+  test("and replay have seen the mark of our receiver", async () => {
+    const url = await ourUrl();
+    await expectEnd(`send ${url}`, { stdout: "✓ acknowledged\n" });
+    const stdout = `✓ ${FIXTURES} as expected\n`;
+    await expectEnd(`replay fixtures --to ${url}`, { stdout, never: "~" });
+  });
 });
 
-test("a record that the handler takes at the second attempt is not listed", async () => {
-  const failed = new Set<string>();
-  const receiver = textReceiver((text) => {
-    if (!text.includes("\0") || failed.has(text)) return;
-    failed.add(text);
-    throw new Error("the database is down");
+describe("replay", () => {
+  test("counts no answer of a maintenance page as expected", async () => {
+    const none = `✗ 0 as expected, ${FIXTURES} different`;
+    const stdout = [none, `${FIXTURES}  200, by a page and not by a receiver`];
+    await expectEnd(`replay fixtures --to ${await answering(PAGE)}`, { code: 1, stdout });
   });
-  const url = await serving(http.createServer(nodeHandler(receiver)));
-  const { stdout } = await runCommand(`doctor ${url} --only odd_values`);
-  expect(failed.size).toBe(1);
-  expect(stdout).not.toContain("cannot be taken");
+
+  test("marks what a foreign receiver acknowledges, and passes", async () => {
+    const stdout = [
+      /^~ \d+ as expected, \d+ of them answered 2xx, by whom is not known$/m,
+      /^~ {2}alarm-email-hacked/m,
+      /^✓ {2}hostile\/stale +409/m,
+    ];
+    await expectEnd(`replay fixtures --to ${await foreignReceiver()}`, { code: 0, stdout });
+  });
+
+  test("says that a fixture that expects nothing is different too when a page answers it", async () => {
+    const unjudged = { ...fixtures[0], expect: undefined } as never;
+    const { results } = await replayFixtures(await answering(PAGE), [unjudged]);
+    expect(results).toMatchObject([{ result: "different", answeredBy: "page" }]);
+  });
+});
+
+test.each([
+  ["receiver", "", () => Promise.resolve(textReceiver(() => undefined))],
+  ["unknown", ", by whom is not known", () => answering(OK)],
+  ["page", ", by a page and not by a receiver", () => answering(PAGE)],
+] as const)(
+  "the twin says that a delivery was acknowledged by: %s",
+  async (answeredBy, words, start) => {
+    const twin = createGatewayTwin({ target: await start(), secret: TEST_SECRET });
+    const delivery = await twin.deliver({ alarm: sampleAlarm() });
+    await twin.close();
+    const reason = `answered 200 at attempt 1${words}`;
+    expect(delivery).toMatchObject({ end: "acknowledged", reason, attempts: [{ answeredBy }] });
+  },
+);
+
+describe("doctor", () => {
+  const NAMES = "where the answer to a plain delivery names";
+
+  test.each<[string, () => Promise<string>, Answer, string]>([
+    ["a page in front of ours", ourUrl, PAGE, `an HTML page, ${NAMES}`],
+    ["a short text in front of ours", ourUrl, OK, `no outcome, ${NAMES}`],
+    ["JSON in front of ours", ourUrl, JSON_OK, `no outcome, ${NAMES}`],
+    [
+      "a page in front of a foreign receiver",
+      foreignReceiver,
+      PAGE,
+      "an HTML page, where the answer to",
+    ],
+  ])("convicts a firewall that rejects with 2xx: %s", async (_, upstream, answer, reason) => {
+    const url = await firewall(await upstream(), answer);
+    const fix = "fix Let nothing in front of the receiver answer 2xx in its place";
+    const { stdout } = await expectEnd(`doctor ${url} --only alarm --only hostile_text`, {
+      code: 1,
+      stdout: [fix, "1 passed, 1 failed that must pass"],
+    });
+    // Of the alarm and the event, whichever is answered last.
+    expect(oneLine(stdout).replace(" in an event: ", ": ")).toContain(
+      `onerror=alert(1)": a 2xx that your receiver did not give: ${answer[0]} with ${reason}`,
+    );
+  });
+
+  test("only remarks on another 2xx of what may be a foreign receiver", async () => {
+    const url = await firewall(await foreignReceiver(), OK);
+    const stdout = [
+      "a 2xx with other headers ! server: firewall, and none for a plain delivery (hostile_text)",
+      "– who answered 2xx: an answer names no outcome of this library",
+    ];
+    await expectEnd(`doctor ${url} --only alarm --only hostile_text`, { code: 0, stdout });
+  });
+
+  test("says nothing of who answered when it has seen the mark of our receiver", async () => {
+    const never = /who answered|other headers|cannot be taken/;
+    await expectEnd(`doctor ${await ourUrl()}`, { stdout: /^✓ \d+ passed/m, never });
+  });
+
+  test("lists each record that the handler fails to take twice", async () => {
+    const url = await textUrl((text) => {
+      if (/[\0\p{Surrogate}]/u.test(text)) throw new Error("invalid byte sequence");
+    });
+    const stdout =
+      /cannot be taken ! the text "a\\+u0000b": failed when it was sent again ! the site_name "a\\+u0000b": .* ! the text "\\+ud83d": .* ! the site_name "\\+ud83d": .* ! Your handler cannot take these records: after ten attempts the gateway gives them up/;
+    await expectEnd(`doctor ${url} --only odd_values`, { code: 0, stdout });
+    const untaken = Array(4).fill(expect.any(String)) as string[];
+    await expectEnd(`doctor ${url} --only odd_values --json`, { json: { untaken } });
+  });
+
+  test("does not list a record that the handler takes at the second attempt", async () => {
+    const failed = new Set<string>();
+    const url = await textUrl((text) => {
+      if (!text.includes("\0") || failed.has(text)) return;
+      failed.add(text);
+      throw new Error("the database is down");
+    });
+    await expectEnd(`doctor ${url} --only odd_values`, { never: "cannot be taken" });
+    expect(failed.size).toBe(1);
+  });
 });

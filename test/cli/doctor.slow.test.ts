@@ -1,9 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { probeRepeatedTimestamp } from "../../cli/doctor/repeated-timestamp.js";
+import {
+  answeringEndpoint,
+  probedEndpoint,
+  receivingEndpoint,
+} from "../support/cli/cli-endpoint.js";
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
-import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { eventually } from "../support/listening-receiver.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const folder = temporaryFolder();
@@ -15,10 +20,6 @@ interface DoctorDocument {
     readonly id: string;
     readonly level: string;
     readonly result: string;
-    readonly reason?: string;
-    readonly why?: string;
-    readonly fix?: string;
-    readonly exchanges?: readonly { sent: string; received: string }[];
   }[];
 }
 
@@ -45,17 +46,18 @@ test("our own receiver passes doctor, and with --handled fewer cases are unjudge
 test("doctor shows that a receiver that answers 401 loses alarms, why, and how to fix it", async () => {
   const { url } = await receivingEndpoint("reject");
   const junit = folder.at("reject.xml");
-  const { code, stdout } = await runCommand(`doctor ${url} --junit ${junit}`);
-
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/retries\n[^]*✗ a delivery signed with another secret .*\(must, /);
-  expect(stdout).toMatch(/ sent +POST; .*X-Webhook-Type/);
-  expect(stdout).toMatch(/ received +401 /);
-  expect(stdout).toMatch(/ why +\S/);
-  expect(stdout).toMatch(/ fix +\S/);
-  expect(stdout).toMatch(/✗ \d+ passed, \d+ failed that must pass/);
-  expect(stdout).not.toContain(TEST_SECRET);
-  expect(stdout).not.toMatch(/v1=[0-9a-f]{6}/);
+  await expectEnd(`doctor ${url} --junit ${junit}`, {
+    code: 1,
+    stdout: [
+      /retries\n[^]*✗ a delivery signed with another secret .*\(must, /,
+      / sent +POST; .*X-Webhook-Type/,
+      / received +401 /,
+      / why +\S/,
+      / fix +\S/,
+      /✗ \d+ passed, \d+ failed that must pass/,
+    ],
+    never: [TEST_SECRET, /v1=[0-9a-f]{6}/],
+  });
   const xml = readFileSync(junit, "utf8");
   expect(xml).toMatch(/<failure message="[^"]+" type="given_up">sent: POST; /);
   expect(xml).not.toContain(TEST_SECRET);
@@ -64,24 +66,25 @@ test("doctor shows that a receiver that answers 401 loses alarms, why, and how t
 describe("doctor, about a gateway that repeats its first timestamp,", () => {
   test("says which retries our receiver refuses, and which option to set", async () => {
     const { url } = await receivingEndpoint();
-    const { code, stdout } = await runCommand(`doctor ${url}`);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /first timestamp\n {2}– its retries are refused from attempt 6 on, 10 min 27 s after the first\n {6}note .*raise\s+timestampToleranceMs/s,
-    );
+    await expectEnd(`doctor ${url}`, {
+      code: 0,
+      stdout:
+        /first timestamp\n {2}– its retries are refused from attempt 6 on, 10 min 27 s after the first\n {6}note .*raise\s+timestampToleranceMs/s,
+    });
     const json = await doctorJson(url);
     expect(json.repeatedTimestamp?.refusedFrom).toMatchObject({ attempt: 6 });
   });
 
   test("says that all retries are accepted when the tolerance is raised", async () => {
     const endpoint = await receivingEndpoint("retry", 7 * 86_400_000);
-    const { code, stdout } = await runCommand(`doctor ${endpoint.url}`);
     // A raised tolerance fails a `should`, on purpose.
-    expect(code).toBe(0);
-    expect(stdout).toContain(
-      "– its retries are accepted up to the last, 6 h 39 min after the first",
-    );
-    expect(stdout).toMatch(/2 failed that should/);
+    await expectEnd(`doctor ${endpoint.url}`, {
+      code: 0,
+      stdout: [
+        "– its retries are accepted up to the last, 6 h 39 min after the first",
+        /2 failed that should/,
+      ],
+    });
     expect((await doctorJson(endpoint.url)).repeatedTimestamp?.refusedFrom).toBeNull();
   });
 
@@ -89,8 +92,7 @@ describe("doctor, about a gateway that repeats its first timestamp,", () => {
     const { url } = await answeringEndpoint({ status: 409 });
     expect(await doctorJson(url)).not.toHaveProperty("repeatedTimestamp");
     const ours = await receivingEndpoint();
-    const { stdout } = await runCommand(`doctor ${ours.url} --only alarm`);
-    expect(stdout).not.toContain("first timestamp");
+    await expectEnd(`doctor ${ours.url} --only alarm`, { never: "first timestamp" });
   });
 
   test("says nothing about an endpoint that starts to refuse everything", async () => {
@@ -112,10 +114,8 @@ test("doctor --only and --skip choose cases by their ids", async () => {
   const { url } = await receivingEndpoint();
   const all = await doctorJson(url, "--only", "alarm", "--only", "event", "--skip", "event");
   expect(all.cases.map(({ id }) => id)).toEqual(["alarm"]);
-  const unknown = await runCommand(`doctor ${url} --only alarmm`);
-  expect(unknown.code).toBe(2);
-  expect(unknown.stderr).toContain("the nearest are alarm,");
-  expect((await runCommand(`doctor ${url} --only alarm --skip alarm`)).code).toBe(2);
+  await expectEnd(`doctor ${url} --only alarmm`, { code: 2, stderr: "the nearest are alarm," });
+  await expectEnd(`doctor ${url} --only alarm --skip alarm`, { code: 2 });
 });
 
 test("a failed case that should pass fails doctor only with --strict", async () => {
@@ -128,30 +128,22 @@ test("a failed case that should pass fails doctor only with --strict", async () 
   const only = ["alarm", ...ids].flatMap((id) => ["--only", id]);
   const junit = folder.at("should.xml");
 
-  const lax = await runCommand(["doctor", url, ...only, "--junit", junit]);
-  expect(lax.code).toBe(0);
-  expect(lax.stdout).toContain(`${String(ids.length)} failed that should`);
+  await expectEnd(["doctor", url, ...only, "--junit", junit], {
+    code: 0,
+    stdout: `${String(ids.length)} failed that should`,
+  });
   expect(readFileSync(junit, "utf8")).toContain('failures="0"');
-  expect((await runCommand(["doctor", url, ...only, "--strict"])).code).toBe(1);
+  await expectEnd(["doctor", url, ...only, "--strict"], { code: 1 });
 });
 
 test("doctor shortens a signature so that it cannot be used", async () => {
   const { url } = await answeringEndpoint({ status: 200 });
-  const long = await runCommand(`doctor ${url} --only wrong_secret`);
-  expect(long.stdout).toMatch(/X-Webhook-Signature:\s+v1=[0-9a-f]{5}…;/);
-  const short = await runCommand(`doctor ${url} --only partial_signature`);
-  expect(short.stdout).toMatch(/X-Webhook-Signature:\s+v1=[0-9a-f]{8};/);
-});
-
-test("a --handled probe without a number stops the run", async () => {
-  const { url } = await receivingEndpoint();
-  const argv = ["doctor", url, "--json", "--handled", `${url}?id={id}`];
-  const { code, stdout } = await runCommand(argv);
-  expect(code).toBe(1);
-  const { obstacle, cases } = JSON.parse(stdout) as { obstacle: object; cases: unknown[] };
-  expect(cases).toEqual([]);
-  expect(obstacle).toMatchObject({ code: "probe" });
-  expect(JSON.stringify(obstacle)).toContain("--handled answered 200; expected");
+  await expectEnd(`doctor ${url} --only wrong_secret`, {
+    stdout: /X-Webhook-Signature:\s+v1=[0-9a-f]{5}…;/,
+  });
+  await expectEnd(`doctor ${url} --only partial_signature`, {
+    stdout: /X-Webhook-Signature:\s+v1=[0-9a-f]{8};/,
+  });
 });
 
 test("Ctrl-C in doctor shows the cases that have run", async () => {
@@ -164,40 +156,97 @@ test("Ctrl-C in doctor shows the cases that have run", async () => {
   expect(command.stdout()).toContain("✓ a genuine alarm is acknowledged");
 });
 
-describe("other machines", () => {
-  const probe = ["--handled", "http://192.0.2.1/{id}"];
+test("with every probe doctor judges every case, and proves it to --require-judged", async () => {
+  const { url, probes, switchedOn } = await probedEndpoint();
+  const { code, stdout } = await runCommand(["doctor", url, ...probes, "--require-judged"]);
+  const [, last = ""] = stdout.split(/✓ \d+ passed\n\nnot proven:\n|\nleft behind:\n/);
+  // Only what no run proves.
+  expect(last.match(/^ {2}–.*$/gm)).toEqual([
+    expect.stringContaining("72 hours"),
+    expect.stringContaining("all processes and replicas"),
+    expect.stringContaining("which record was handled"),
+  ]);
+  expect(last).toContain("restart");
+  expect(code).toBe(0);
+  expect(switchedOn()).toEqual([]);
+});
 
-  test.each([
-    ["http://example.com/hook"],
-    ["http://192.0.2.1/hook"],
-    ["http://0.0.0.0/hook"],
-    ["http://127.0.0.1.example.com/hook"],
-    ["http://localhost.example.com/hook"],
-    ["http://[2001:db8::1]/hook"],
-    ["http://127.0.0.1/hook", ...probe],
-  ])("%s is refused before anything is sent", async (...argv) => {
-    await expectEnd(runCommand(["doctor", ...argv]), { code: 2, stderr: "--yes" });
-  });
+test("without probes the last lines of doctor say what was not proven, and which option proves it", async () => {
+  const { url } = await receivingEndpoint();
+  const { code, stdout } = await runCommand(`doctor ${url}`);
+  expect(code).toBe(0);
+  const [, last = ""] = stdout.split(/✓ \d+ passed, 8 not judged\n\nnot proven:\n/);
+  expect(last).toContain("→ pass --handled <url>");
+  expect(last).toContain("→ pass --while-failing-on <url> and --while-failing-off <url>");
+  expect(last).toContain("→ pass --while-slow-on <url> and --while-slow-off <url>");
+  expect(last).toMatch(/\d+ cases passed by the answer alone/);
+  // The texts name options of the command line, not of the library.
+  expect(stdout).not.toMatch(/the option|whileFailing|whileSlow/);
+});
 
-  test.each([
-    "http://localhost:1/",
-    "http://app.localhost:1/",
-    "http://127.8.9.1:1/",
-    "http://[::1]:1/",
-    "http://[::ffff:127.0.0.1]:1/",
-    "http://2130706433:1/",
-  ])("%s is this machine", async (url) => {
-    const { code, stdout } = await runCommand(`doctor ${url} --timeout 1000`);
-    expect(code).toBe(1);
-    expect(stdout).toContain("no connection to");
+test("--require-judged exits 1 for a case that is not judged, but not for a type that --type leaves out", async () => {
+  const { url } = await receivingEndpoint();
+  const only = ["--only", "alarm", "--only", "event", "--require-judged"];
+  await expectEnd(["doctor", url, ...only, "--type", "new_alarm"], { code: 0 });
+  await expectEnd(["doctor", url, ...only, "--only", "failure_sent_again"], {
+    code: 1,
+    stdout: "✗ 2 passed, 1 not judged",
   });
 });
 
-test.each([
-  ["--type new_alarms", "--type must be one of"],
-  ["--handled http://127.0.0.1/count", "with {id} in it"],
-  ["--junit /there/is/none.xml --only alarm", "--junit: /there/is/none.xml"],
-])("%j is wrong usage", async (argv, message) => {
+test("doctor convicts a receiver that acknowledges an alarm whose handler fails", async () => {
+  const { url, probes } = await probedEndpoint();
+  // A proxy in front that answers 200 whatever the app says.
+  const front = await answeringEndpoint({ status: 200 });
+  const only = ["--only", "failure_sent_again", "--json"];
+  await expectEnd(["doctor", url, ...probes, ...only], { code: 0 });
+  await expectEnd(["doctor", front.url, ...probes, ...only], {
+    code: 1,
+    stdout: "while the handler fails",
+  });
+});
+
+test("a switch that does not work fails its case and is named", async () => {
   const { url } = await receivingEndpoint();
-  await expectEnd(runCommand(`doctor ${url} ${argv}`), { code: 2, stderr: message });
+  const off = ["--while-failing-off", `${new URL(url).origin}/none`];
+  const broken = await answeringEndpoint({ status: 404 });
+  const argv = ["doctor", url, "--only", "failure_sent_again", ...off, "--while-failing-on"];
+  const { stdout } = await expectEnd([...argv, broken.url], {
+    code: 1,
+    stdout: [/result +--while-failing-on answered 404; expected 2xx/, "1. Repair the probe"],
+  });
+  await expectEnd([...argv, "http://127.0.0.1:1/"], {
+    stdout: /result +--while-failing-on got no answer: .*ECONNREFUSED/,
+  });
+});
+
+test("Ctrl-C while the handler fails lets it work again", async () => {
+  const { url, probes, switchedOn } = await probedEndpoint();
+  // No answer, so that the run stays inside the case.
+  const command = startCommand([
+    "doctor",
+    url,
+    ...probes,
+    "--only",
+    "failure_sent_again",
+    "--only",
+    "late_handler_counts",
+  ]);
+  await eventually(switchedOn).not.toEqual([]);
+  expect(await command.stop()).toBe(130);
+  expect(switchedOn()).toEqual([]);
+});
+
+test.each([
+  ["--while-failing-on http://127.0.0.1:1/", "--while-failing-on and --while-failing-off belong"],
+  ["--while-slow-off http://127.0.0.1:1/", "--while-slow-on and --while-slow-off belong"],
+  [
+    "--while-slow-on http://192.0.2.1/ --while-slow-off http://127.0.0.1:1/",
+    "add --yes to allow it",
+  ],
+  ["--while-slow-on x --while-slow-off x", "must be an http or https URL"],
+  ["--group forgeries", "there is no group forgeries; the nearest are forgery,"],
+  ["--group forgery --only alarm", "--only, --group and --skip leave no case"],
+])("doctor refuses %j", async (argv, message) => {
+  await expectEnd(runCommand(`doctor http://127.0.0.1:1/ ${argv}`), { code: 2, stderr: message });
 });

@@ -16,59 +16,38 @@ const NAMES = Object.entries(LOWER).map(([name, value]) => `${name}=${value}`);
 async function explain(capture: string, secret = SECRET) {
   const argv = ["explain", "--secret", secret, "--now", String(NOW_MS / 1_000), "--json"];
   const { code, stdout, stderr } = await runCommand(argv, { stdin: capture });
-  const findings =
-    stdout === ""
-      ? []
-      : (JSON.parse(stdout) as { findings: { code: string; message: string }[] }).findings;
+  const { findings } = JSON.parse(stdout === "" ? '{"findings":[]}' : stdout) as {
+    findings: { code: string; message: string }[];
+  };
   return { code, stderr, codes: findings.map((one) => one.code), message: findings[0]?.message };
 }
 
 /** The same delivery in the forms in which people have it. */
 const FORMS: Readonly<Record<string, string>> = {
-  "a log line of this library": logLine(
-    "webhook refused",
-    Object.assign({ body: ALARM_BODY }, LOWER),
-  ),
-  JSON: JSON.stringify({ headers: HEADERS, body: ALARM_BODY }),
+  "a log line of this library": logLine("refused", Object.assign({ body: ALARM_BODY }, LOWER)),
   "JSON in a string of JSON": JSON.stringify({
     message: JSON.stringify({ body: ALARM_BODY, headers: LOWER }),
   }),
-  "HAR with another request, and with the answer": JSON.stringify({
-    log: {
-      entries: [
-        { request: { method: "GET", headers: [{ name: "Host", value: "a.example" }] } },
-        {
-          request: {
-            method: "POST",
-            headers: PAIRS.map(([name, value]) => ({ name, value })),
-            postData: { mimeType: "application/json", text: ALARM_BODY },
-          },
-          response: {
-            headers: [{ name: "Content-Length", value: "7" }],
-            content: { text: '{"error":{}}' },
-          },
-        },
-      ],
+  "HAR with the answer": JSON.stringify({
+    request: {
+      method: "POST",
+      headers: PAIRS.map(([name, value]) => ({ name, value })),
+      postData: { mimeType: "application/json", text: ALARM_BODY },
     },
+    response: { headers: [{ name: "Content-Length", value: "7" }], content: { text: "{}" } },
   }),
-  curl: `curl https://a.example ${LINES.map((line) => `-H '${line}'`).join(" ")} --data-raw '${ALARM_BODY.replaceAll("'", `'\\''`)}'`,
   "curl for cmd.exe": `curl ^"https://a.example/^" ^\n ${LINES.map((line) => `-H ^"${line}^" ^\n`).join(" ")} --data-raw ^"${ALARM_BODY.replaceAll(/[\\"]/g, "\\$&").replaceAll(/[^\w\s]/gu, "^$&")}^"`,
   YAML: stringify({ request: { headers: HEADERS, body: ALARM_BODY } }),
   "YAML with a block": stringify(
     { headers: HEADERS, body: ALARM_BODY },
     { lineWidth: 0, defaultStringType: "BLOCK_LITERAL" },
   ),
-  "an export of Insomnia": insomnia5(ALARM_BODY),
   ".http": `### alarms\n# @no-log\nPOST https://a.example/hook HTTP/1.1\n${LINES.join("\n")}\n\n${ALARM_BODY}\n\n### next\nGET https://a.example\n`,
   PowerShell: `$headers = @{\n${PAIRS.map(([name, value]) => `  '${name}' = '${value}'\n`).join("")}}\nInvoke-RestMethod -Method POST -Headers $headers -Uri https://a.example -Body '${ALARM_BODY.replaceAll("'", "''")}'`,
   Bruno: `meta {\n  name: alarms\n}\n\npost {\n  url: https://a.example\n  body: json\n}\n\nheaders {\n${LINES.map((line) => `  ${line}\n`).join("")}}\n\nbody:json {\n  ${ALARM_BODY}\n}\n`,
   fetch: `fetch("https://a.example/hook", {\n  "headers": ${JSON.stringify(LOWER, null, 2)},\n  "body": ${QUOTED},\n  "method": "POST"\n});`,
   "code with header()": `request.post(url)${PAIRS.map(([name, value]) => `\n  .set("${name}", "${value}")`).join("")}\n  .send(${QUOTED});`,
-  Sentry: JSON.stringify(
-    { request: { method: "POST", headers: PAIRS, data: ALARM_BODY } },
-    null,
-    2,
-  ),
+  Sentry: JSON.stringify({ request: { method: "POST", headers: PAIRS, data: ALARM_BODY } }),
   CloudWatch: `2026-07-08T10:00:06.000Z\t4d2c\tINFO\t${JSON.stringify({ headers: LOWER, body: ALARM_BODY, isBase64Encoded: false })}`,
   "CloudWatch with base64": `2026-07-08T10:00:06.000Z 4d2c INFO ${JSON.stringify({ headers: LOWER, body: Buffer.from(ALARM_BODY).toString("base64"), isBase64Encoded: true })}`,
   "a map of Java": `Method request headers: {${NAMES.join(", ")}}\nMethod request body before transformations: ${ALARM_BODY}\n`,
@@ -82,18 +61,13 @@ const FORMS: Readonly<Record<string, string>> = {
   "a page in HTML": `<pre>${JSON.stringify({ headers: HEADERS, body: ALARM_BODY }).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")}</pre>`,
 };
 
-describe("forms of a capture", () => {
-  test.each(Object.entries(FORMS))("explain finds the delivery in %s", async (_, capture) => {
+test.each(Object.entries(FORMS))(
+  "explain finds the delivery in %s, and names a newline after the secret",
+  async (_, capture) => {
     expect(await explain(capture)).toMatchObject({ code: 0, codes: [] });
-  });
-
-  test.each(Object.entries(FORMS))(
-    "explain names a newline after the secret for %s",
-    async (_, capture) => {
-      expect((await explain(capture, `${SECRET}\n`)).codes).toEqual(["secret_whitespace"]);
-    },
-  );
-});
+    expect((await explain(capture, `${SECRET}\n`)).codes).toEqual(["secret_whitespace"]);
+  },
+);
 
 const ADDRESS = "anna@shop.example";
 /** Has what chats change: an address, a link, an apostrophe, two dashes, three dots, tabs and blanks. */
@@ -120,9 +94,7 @@ const ALTERATIONS: Readonly<Record<string, (text: string) => string>> = {
   "an indented block": (text) => everyLine(text, "    "),
   "typographic quotes": (text) => text.replace(/"([^"\n]*)"/g, "“$1”"),
   "typographic quotes of German": (text) => text.replace(/"([^"\n]*)"/g, "„$1“"),
-  "typographic apostrophes": (text) => text.replaceAll("'", "’"),
   "smart dashes": (text) => text.replaceAll("--", "—"),
-  "an ellipsis": (text) => text.replaceAll("...", "…"),
   "all that an editor makes typographic": (text) =>
     text
       .replaceAll("--", "–")
@@ -191,28 +163,20 @@ describe("what chats do to a capture", () => {
   });
 });
 
-describe("what is no capture", () => {
-  test.each([
-    ["a sentence", "It does not work.\nThe X-Webhook-Id header is there.\n", "none of the 3 lines"],
-    ["a body alone", ALARM_BODY, "a body alone is not a capture"],
-    ["headers without a body", JSON.stringify({ a: 1, headers: HEADERS }, null, 2), "up to line 8"],
-    [
-      "a parsed body",
-      JSON.stringify({ headers: HEADERS, body: JSON.parse(ALARM_BODY) as unknown }, null, 2),
-      "the body at line 9 is a parsed object",
-    ],
-    ["an answer", `HTTP/1.1 200 OK\n${LINES.join("\n")}\n\n`, "line 1 is that of a response"],
-    [
-      "a curl command with the body in a file",
-      `curl ${LINES.map((line) => `-H '${line}'`).join(" ")} -d @body.json`,
-      "not the body",
-    ],
-  ])("explain refuses %s with the place", async (_, capture, message) => {
-    expect(await explain(capture)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(message) as string,
-    });
-  });
+test.each([
+  ["a sentence", "It does not work.\nThe X-Webhook-Id header is there.\n", "none of the 3 lines"],
+  ["a body alone", ALARM_BODY, "a body alone is not a capture"],
+  ["headers without a body", JSON.stringify({ a: 1, headers: HEADERS }, null, 2), "up to line 8"],
+  [
+    "a parsed body",
+    JSON.stringify({ headers: HEADERS, body: JSON.parse(ALARM_BODY) as unknown }, null, 2),
+    "the body at line 9 is a parsed object",
+  ],
+  ["an answer", `HTTP/1.1 200 OK\n${LINES.join("\n")}\n\n`, "line 1 is that of a response"],
+  ["curl with the body in a file", `curl -H '${LINES.join("' -H '")}' -d @a`, "not the body"],
+])("explain refuses %s with the place", async (_, capture, message) => {
+  const { code, stderr } = await explain(capture);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
 });
 
 test.each([
@@ -220,9 +184,6 @@ test.each([
   ["empty lines within an export of Insomnia", (lines: string) => insomnia5(`{${lines}}`)],
   ["empty lines behind a name", (lines: string) => `x-webhook-id: ${lines}${lines}`],
   ["blanks behind a name", (lines: string) => `x-webhook-id:${lines.replaceAll("\n", " ")}x`],
-  ["names", () => "x-webhook-id: a\n".repeat(5_000)],
-  ["quotes", () => `x-webhook-id: a\n"body": "${'\\"'.repeat(40_000)}`],
-  ["braces", () => `x-webhook-id: a\n\n${'{"alarm":'.repeat(9_000)}`],
   ["quote signs of a mail", () => `${"> ".repeat(40_000)}x-webhook-id: a\n`],
 ])("explain reads 80 kB of %s in linear time", async (_, write) => {
   const startedAt = performance.now();

@@ -1,31 +1,33 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readErrorCodes } from "../../cli/error-codes.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
-import { expectEnd, runCommand } from "../support/cli/cli-io.js";
+import { expectEnd, oneLine, runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed } from "../support/fixtures.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const folder = temporaryFolder();
 
-const OTHER_SECRET = "whsec_other_0123456789abcdef";
 const NOW = ["--now", "2026-07-08T10:00:06Z"];
 const { headers, body } = fixtureNamed("alarm-email-hacked");
-const head = Object.entries(headers)
-  .map(([name, value]) => `${name}: ${String(value)}`)
-  .join("\r\n");
+const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
+const head = lines.join("\r\n");
 const text = Buffer.from(body).toString();
 const capture = (content: string) => `POST /webhooks/gateway HTTP/1.1\r\n${head}\r\n\r\n${content}`;
 
+/** What explain says of a capture, at the time of its recording. */
+function explain(content: string, ...argv: readonly string[]) {
+  return runCommand(["explain", ...argv, ...NOW], { stdin: capture(content) });
+}
+
 test("explain passes a fixture at the time of its recording", async () => {
-  const { code, stdout } = await runCommand(`explain fixtures/alarm-email-hacked.json`);
+  const { stdout } = await expectEnd("explain fixtures/alarm-email-hacked.json", { code: 0 });
   expect(stdout).toBe(`✓ The signature is good, and the delivery fresh.
     A receiver with a handler for it answers 200 handled.
     One whose handlers do not name it answers 200 unhandled: No handler is given for this type of
     delivery.
 `);
-  expect(code).toBe(0);
 });
 
 test.each([
@@ -37,10 +39,8 @@ test.each([
   ["hostile/stale", "409 stale", ["timestamp_behind (seen"]],
   ["hostile/flipped-type-header", "409 type_mismatch", ["type_mismatch (seen"]],
 ])("explain says what a receiver answers to the authentic %s", async (name, answer, texts) => {
-  const { code, stdout } = await runCommand(`explain fixtures/${name}.json`);
-  expect(code).toBe(1);
-  expect(stdout).toContain(`✗ The signature is right, but a receiver answers ${answer}.\n`);
-  for (const text of texts) expect(stdout).toContain(text);
+  const stdout = [`✗ The signature is right, but a receiver answers ${answer}.\n`, ...texts];
+  await expectEnd(`explain fixtures/${name}.json`, { code: 1, stdout });
 });
 
 test.each([
@@ -49,170 +49,132 @@ test.each([
   [["--now", "2026-07-08 10:00:06"], 0],
   [["--now", "2026-07-08T10:30:06Z"], 1],
   [[], 1],
-])("the time of capture is given by %j", async (argv, expected) => {
-  const { code, stdout } = await runCommand(["explain", ...argv], { stdin: capture(text) });
-  expect(code).toBe(expected);
-  if (expected === 1) expect(stdout).toContain("timestamp_behind");
+])("the time of capture is given by %j", async (argv, code) => {
+  const expected = { code, stdout: code === 1 ? "timestamp_behind" : "✓" };
+  await expectEnd(["explain", ...argv], expected, { stdin: capture(text) });
 });
 
-test("explain reads standard input, and finds a newline after the body", async () => {
-  const { code, stdout } = await runCommand(["explain", ...NOW], { stdin: capture(`${text}\n`) });
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/✗ .*\n\n {2}body_trailing_newline \(proven/);
-});
-
-test("explain takes headers and body from two files", async () => {
-  const argv = [
-    "explain",
-    folder.write("head.txt", head),
-    "--body",
-    folder.write("body.json", text),
-    ...NOW,
-  ];
-  expect((await runCommand(argv)).code).toBe(0);
+test("explain takes headers and body from two files, also those of a curl command", async () => {
+  const curl = `curl https://a.example/hook -H '${lines.join("' -H '")}'`;
+  const command = ["explain", folder.write("curl.txt", curl)];
+  const plain = ["explain", folder.write("head.txt", head)];
+  const whole = folder.write("body.json", text);
   const spaced = folder.write("spaced.json", JSON.stringify(JSON.parse(text), null, 2));
-  const parsed = await runCommand([...argv.slice(0, 3), spaced, ...NOW]);
-  expect(parsed.code).toBe(1);
-  expect(parsed.stdout).toContain("body_reserialised");
+  await expectEnd([...plain, "--body", whole, ...NOW], { code: 0 });
+  await expectEnd([...command, "--body", whole, ...NOW], { code: 0 });
+  const reserialised = { code: 1, stdout: "body_reserialised" };
+  await expectEnd([...plain, "--body", spaced, ...NOW], reserialised);
 });
 
-test("explain finds a body that is longer than --max-body-bytes", async () => {
-  const argv = ["explain", ...NOW, "--max-body-bytes"];
-  const stdin = capture(text);
-  const taken = await runCommand([...argv, String(body.length)], { stdin });
-  expect(taken.code).toBe(0);
-  const { code, stdout } = await runCommand([...argv, String(body.length - 1)], { stdin });
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/body_too_large[^]*accepts at most \d+/);
-});
-
-test("explain names the secret that matches by its place in the list", async () => {
-  const good = ["--secret", OTHER_SECRET, "--secret", TEST_SECRET];
-  const { code, stdout } = await runCommand(["explain", ...good, ...NOW], { stdin: capture(text) });
-  expect(code).toBe(0);
-  expect(stdout).toContain("It is secret 2 of 2.");
-
-  const other = ["--secret", "wrong", "--other-secret", TEST_SECRET];
-  const wrong = await runCommand(["explain", ...other, ...NOW, "--json"], { stdin: capture(text) });
-  const diagnosis = JSON.parse(wrong.stdout) as { result: string; findings: { code: string }[] };
-  expect(wrong.code).toBe(1);
-  expect(diagnosis).toMatchObject({ result: "bad", findings: [{ certainty: "proven" }] });
-});
-
-test("explain finds a newline that was read with the secret", async () => {
-  const { code, stdout } = await runCommand(["explain", "--secret", `${TEST_SECRET}\n`, ...NOW], {
-    stdin: capture(text),
+describe("explain finds", () => {
+  test.each<[string, string, readonly string[], RegExp]>([
+    ["a newline after the body", `${text}\n`, [], /✗ .*\n\n {2}body_trailing_newline \(proven/],
+    [
+      "a body that is longer than --max-body-bytes",
+      text,
+      ["--max-body-bytes", String(body.length - 1)],
+      /body_too_large[^]*accepts at most \d+/,
+    ],
+    ["a newline that was read with the secret", text, ["--secret", `${TEST_SECRET}\n`], /secret_/],
+    [
+      "the secret of another webhook",
+      text,
+      ["--secret", "wrong", "--other-secret", TEST_SECRET],
+      /\(proven/,
+    ],
+  ])("%s", async (_what, content, argv, stdout) => {
+    await expectEnd(explain(content, ...argv), { code: 1, stdout, never: TEST_SECRET });
   });
-  expect(code).toBe(1);
-  expect(stdout).toContain("secret_");
-  expect(stdout).not.toContain(TEST_SECRET);
-});
 
-test("explain lists the usual causes when it finds none, as the log does", async () => {
-  const stdin = capture('{"alarm":{"id":2}}');
-  const { code, stdout } = await runCommand(["explain", ...NOW], { stdin });
-  expect(code).toBe(1);
-  expect(stdout).toContain("unexplained");
-  const [, list = ""] = stdout.split("Usual causes:\n");
-  const listed = list.replaceAll(/\s+/g, " ");
-  for (const cause of OUTCOME_CAUSES.signature_mismatch.causes) {
-    expect(listed).toContain(`- ${cause}`);
-  }
-});
+  test("nothing in a body of --max-body-bytes, and names the secret that matches", async () => {
+    await expectEnd(explain(text, "--max-body-bytes", String(body.length)), { code: 0 });
+    const secrets = ["--secret", "whsec_other_0123456789abcdef", "--secret", TEST_SECRET];
+    await expectEnd(explain(text, ...secrets), { code: 0, stdout: "It is secret 2 of 2." });
+  });
 
-test("explain shows no part of the secret, the signature or the body", async () => {
-  const stdin = capture(text.replace("astrid", "bertil"));
-  for (const argv of [[], ["--json"]]) {
-    const { stdout, stderr } = await runCommand(["explain", ...NOW, ...argv], { stdin });
-    const signature = String(headers["X-Webhook-Signature"]);
-    for (const hidden of [TEST_SECRET, signature.slice(3), "bertil", "exempel", "4242"]) {
-      expect(stdout + stderr).not.toContain(hidden);
+  test("the usual causes when it finds none, as the log does", async () => {
+    const unexplained = { code: 1, stdout: "unexplained" };
+    const { stdout } = await expectEnd(explain('{"alarm":{"id":2}}'), unexplained);
+    const [, list = ""] = stdout.split("Usual causes:\n");
+    for (const cause of OUTCOME_CAUSES.signature_mismatch.causes) {
+      expect(oneLine(list)).toContain(`- ${cause}`);
     }
-  }
+  });
 });
+
+test.each([[[]], [["--json"]]])(
+  "explain shows no part of the secret, the signature or the body: %j",
+  async (argv) => {
+    const signature = String(headers["X-Webhook-Signature"]).slice(3);
+    const never = [TEST_SECRET, signature, "bertil", "exempel", "4242"];
+    await expectEnd(explain(text.replace("astrid", "bertil"), ...argv), { code: 1, never });
+  },
+);
 
 test.each([
-  [["explain", "/there/is/none"], "", "no such file"],
-  [["explain", "--body", "-"], "", "standard input cannot be both"],
-  [["explain", "--now", "yesterday"], capture(text), "--now must be"],
-  [["explain"], "", "the capture is empty"],
-])("%j is wrong usage", async (argv, stdin, message) => {
-  await expectEnd(runCommand(argv, { stdin }), { code: 2, stdout: "", stderr: message });
+  ["explain /there/is/none", "", "no such file"],
+  ["explain --body -", "", "standard input cannot be both"],
+  ["explain --now yesterday", capture(text), "--now must be"],
+  ["explain", "", "the capture is empty"],
+  ["explain 418", "", "no such file"],
+  ["explain ./stale", "", /no such file\n/],
+  ["explain signature_mismach", "", ["no such file", "did you mean signature_mismatch?"]],
+])("%j is wrong usage", async (argv, stdin, stderr) => {
+  await expectEnd(argv, { code: 2, stdout: "", stderr }, { stdin });
 });
 
 test("explain says how to pass a secret; at a terminal it says that it reads standard input", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: "" };
-  expect((await runCommand("explain", { env })).stderr).toContain("no secret: set GATEWAY_");
-  const { stderr } = await runCommand(["explain", ...NOW], { stdin: capture(text), isTTY: true });
-  expect(stderr).toContain("Ctrl-D");
+  await expectEnd("explain", { stderr: "no secret: set GATEWAY_" }, { env });
+  const world = { stdin: capture(text), isTTY: true };
+  await expectEnd(["explain", ...NOW], { stderr: "Ctrl-D" }, world);
 });
 
-test.each([
-  ["stale", ["stale (outcome)", "outside the tolerance", "Answered 409"]],
-  ["SIGNATURE_MISMATCH", ["signature_mismatch (outcome)", "explain request.txt"]],
-  ["redis_unavailable", ["redis_unavailable (error code)", "GatewayWebhookError"]],
-  ["ConfigurationError", ["unknown_option (error code)", "missing_secret (error code)"]],
-  ["retry_later", ["retry_later (outcome)", "retry_later (error code)"]],
-])("explain %s prints what the documents say, and needs no secret", async (name, texts) => {
+describe("a page", () => {
   const env = { GATEWAY_WEBHOOK_SECRET: "" };
-  const { code, stdout, stderr } = await runCommand(`explain ${name}`, { env });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  for (const text of texts) expect(stdout.replaceAll(/\s+/g, " ")).toContain(text);
-});
 
-test("explain knows every outcome and every error code", async () => {
-  const names = [...Object.keys(OUTCOMES), ...readErrorCodes().map(({ code }) => code)];
-  for (const name of new Set(names)) {
-    const { code, stdout } = await runCommand(`explain ${name} --json`);
-    const { pages } = JSON.parse(stdout) as { pages: { name: string; meaning: string }[] };
-    expect(code).toBe(0);
-    expect(pages.length).toBeGreaterThan(0);
-    for (const page of pages) {
-      expect(page.name).toBe(name);
-      expect(page.meaning).toMatch(/^[A-Z].*\.$/);
-    }
-  }
-});
+  test.each([
+    ["stale", ["stale (outcome)", "outside the tolerance", "Answered 409"]],
+    ["SIGNATURE_MISMATCH", ["signature_mismatch (outcome)", "explain request.txt"]],
+    ["redis_unavailable", ["redis_unavailable (error code)", "GatewayWebhookError"]],
+    ["ConfigurationError", ["unknown_option (error code)", "missing_secret (error code)"]],
+    ["retry_later", ["retry_later (outcome)", "retry_later (error code)"]],
+  ])("of %s has what the documents say, and needs no secret", async (name, stdout) => {
+    await expectEnd(`explain ${name}`, { code: 0, stdout, stderr: "" }, { env });
+  });
 
-test("explain lists the outcomes that answer a status", async () => {
-  const env = { GATEWAY_WEBHOOK_SECRET: "" };
-  const { code, stdout } = await runCommand("explain 409", { env });
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^A receiver of this library answers 409 to:\n/);
-  expect(stdout).toMatch(/\n {2}in_flight +The delivery is being handled right now\.\n/);
-  expect(stdout).toMatch(/\n {2}signature_mismatch +No configured secret/);
-  const { stdout: json } = await runCommand("explain 401 --json", { env });
-  const { status, outcomes } = JSON.parse(json) as {
-    status: number;
-    outcomes: { name: string; meaning: string }[];
-  };
-  expect(status).toBe(401);
-  expect(outcomes.map(({ name }) => name)).toEqual(["unsigned", "signature_mismatch", "stale"]);
-  expect(outcomes[0]?.meaning).toContain('With unverifiable: "reject" only.');
-  expect((await runCommand("explain 418", { env })).stderr).toContain("no such file");
-});
-
-test("explain says that a misspelt name is no file, and which one is similar", async () => {
-  const env = { GATEWAY_WEBHOOK_SECRET: "" };
-  const { code, stderr } = await runCommand("explain signature_mismach", { env });
-  expect(code).toBe(2);
-  expect(stderr).toContain("no such file");
-  expect(stderr).toContain("did you mean signature_mismatch?");
-  expect((await runCommand("explain ./stale")).stderr).toMatch(/no such file\n/);
-});
-
-test("explain reads a curl command, with the body in another file", async () => {
-  const lines = Object.entries(headers).map(([name, value]) => `-H '${name}: ${String(value)}'`);
-  const command = folder.write("curl.txt", `curl https://a.example/hook ${lines.join(" ")}`);
-  const body = folder.write("curl-body.json", text);
-  const read = await runCommand(["explain", command, "--body", body, ...NOW]);
-  expect(read.code).toBe(0);
-});
-
-test("the page of an outcome says where the request comes from that its command reads", async () => {
-  const { stdout } = await runCommand("explain signature_mismatch");
-  expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-    /explain request\.txt request\.txt is one refused request .* `identity-gateway-webhooks listen --port 4000 --forward/,
+  const codes = readErrorCodes().map(({ code }) => code);
+  test.each([...new Set([...Object.keys(OUTCOMES), ...codes])])(
+    "of %s has its meaning as a sentence",
+    async (name) => {
+      const { stdout } = await expectEnd(`explain ${name} --json`, { code: 0 });
+      const { pages } = JSON.parse(stdout) as { pages: { name: string; meaning: string }[] };
+      expect(pages.length).toBeGreaterThan(0);
+      const meaning = expect.stringMatching(/^[A-Z].*\.$/) as string;
+      for (const page of pages) expect(page).toMatchObject({ name, meaning });
+    },
   );
-  expect((await runCommand("explain handled")).stdout).not.toContain("request.txt");
+
+  test("of a status lists the outcomes that answer it", async () => {
+    const stdout = [
+      /^A receiver of this library answers 409 to:\n/,
+      /\n {2}in_flight +The delivery is being handled right now\.\n/,
+      /\n {2}signature_mismatch +No configured secret/,
+    ];
+    await expectEnd("explain 409", { code: 0, stdout }, { env });
+    const meaning = expect.stringContaining('With unverifiable: "reject" only.') as string;
+    const outcomes = [
+      { name: "unsigned", meaning },
+      { name: "signature_mismatch" },
+      { name: "stale" },
+    ];
+    await expectEnd("explain 401 --json", { json: { status: 401, outcomes } }, { env });
+  });
+
+  test("of an outcome says where the request comes from that its command reads", async () => {
+    const stdout =
+      /explain request\.txt request\.txt is one refused request .* `identity-gateway-webhooks listen --port 4000 --forward/;
+    await expectEnd("explain signature_mismatch", { stdout });
+    await expectEnd("explain handled", { never: "request.txt" });
+  });
 });

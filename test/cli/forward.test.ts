@@ -1,69 +1,66 @@
+import { readdirSync } from "node:fs";
 import http from "node:http";
-import { expect, test } from "vitest";
-import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
-import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
-import { signedDelivery } from "../../kit/signed-delivery.js";
-import { startCommand } from "../support/cli/cli-io.js";
+import https from "node:https";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
+import { sampleAlarm, sampleOnlineDataEvent, signedDelivery } from "../../kit/index.js";
+import { startListening, type TestWorld } from "../support/cli/cli-io.js";
 import { answeringEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
-import { serving } from "../support/serving.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { connectRaw } from "../support/raw-connection.js";
+import { testCertificate } from "../support/servers.js";
+import { serving } from "../support/serving.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
-async function startBefore(app: string, ...argv: readonly string[]) {
-  const command = startCommand(["listen", "--port", "0", "--forward", app, "--json", ...argv]);
-  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
-  const entries = () =>
-    command
-      .stdout()
-      .trim()
-      .split("\n")
-      .slice(1)
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-  return { command, url, entries };
+const folder = temporaryFolder();
+
+/** Starts `listen` in front of an app, with a line of JSON for each delivery. */
+function startBefore(app: string, ...argv: readonly string[]) {
+  return startListening(["--forward", app, "--json", ...argv]);
+}
+
+/** Starts `listen` in front of an app, with its listing. */
+function listingBefore(app: string, argv: readonly string[] = [], world: TestWorld = {}) {
+  return startListening(["--forward", app, ...argv], world);
+}
+
+/** An app that reads each request before it answers. */
+function startApp(answer: http.RequestListener): Promise<string> {
+  return serving(
+    http.createServer((req, res) => void req.resume().on("end", () => answer(req, res))),
+  );
 }
 
 /** Any bytes. The app must receive exactly these. */
 const BODY = '{ "alarm" : { "id" : 1.0, "text": "Å\\u00e5" } }\r\n';
 
-function delivery(secret = TEST_SECRET) {
-  return signedDelivery({ type: "new_alarm", secret, body: BODY });
-}
-
-/** Sends header lines unchanged, also repeated ones. */
-function post(url: string, rawHeaders: readonly string[], body: string) {
-  return new Promise<{ status: number | undefined; type: string | undefined; body: string }>(
-    (resolve, reject) => {
-      const req = http.request(url, { method: "POST" }, (res) => {
-        res.setEncoding("utf8");
-        let text = "";
-        res.on("data", (chunk: string) => (text += chunk));
-        res.on("end", () => {
-          resolve({ status: res.statusCode, type: res.headers["content-type"], body: text });
-        });
-      });
-      for (let at = 0; at < rawHeaders.length; at += 2) {
-        req.appendHeader(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
-      }
-      req.on("error", reject).end(body);
-    },
-  );
-}
+const alarm = (secret = TEST_SECRET) => signedDelivery({ alarm: sampleAlarm(), secret });
+const undocumented = (secret = TEST_SECRET) =>
+  signedDelivery({ type: "new_alarm", secret, body: BODY });
 
 test("the app gets the exact bytes and headers, except those of the connection", async () => {
   const { url: target, seen } = await answeringEndpoint({ status: 200 });
   const { url } = await startBefore(target);
-  const { headers } = await delivery();
+  const { headers } = await undocumented();
   const lines = Object.entries(headers).flat();
+  const odd = ["X-Odd-Case", "a", "X-Twice", "1", "x-twice", "2"];
   const hop = ["Connection", "close, X-Hop", "X-Hop", "1", "TE", "trailers"];
-  await post(url, [...lines, "X-Odd-Case", "a", "X-Twice", "1", "X-Twice", "2", ...hop], BODY);
+  const size = ["Content-Length", String(Buffer.byteLength(BODY))];
+  const connection = await connectRaw(Number(new URL(url).port));
+  const all = ["Host", "a", ...lines, ...odd, ...hop, ...size];
+  const head = all.map((part, at) => (at % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join("");
+  await connection.write(`POST / HTTP/1.1\r\n${head}\r\n${BODY}`);
+  await connection.answers(1);
+  connection.socket.destroy();
 
   expect(seen[0]?.body).toBe(BODY);
   const got = seen[0]?.rawHeaders ?? [];
-  expect(got.slice(0, lines.length)).toEqual(lines);
+  expect(got.join("\n")).toContain(lines.join("\n"));
   expect(got.join(" ")).toContain("X-Odd-Case a X-Twice 1 X-Twice 2");
   expect(got.join(" ").toLowerCase()).not.toMatch(/x-hop|trailers|connection close/);
-  expect(got[got.findIndex((name) => name.toLowerCase() === "host") + 1]).toBe(
-    new URL(target).host,
-  );
+  const host = got[got.findIndex((name) => name.toLowerCase() === "host") + 1];
+  expect(host).toBe(new URL(target).host);
 });
 
 test("listen answers with the app's answer, also to a bad delivery", async () => {
@@ -73,12 +70,11 @@ test("listen answers with the app's answer, also to a bad delivery", async () =>
     { status: 200 },
   );
   const { command, url, entries } = await startBefore(target);
-  const good = await delivery();
-  const first = await post(url, Object.entries(good.headers).flat(), BODY);
-  expect(first).toMatchObject({ status: 418, body: "teapot" });
-  const forged = await delivery("another secret");
-  await post(url, Object.entries(forged.headers).flat(), BODY);
-  await post(url, Object.entries(good.headers).flat(), BODY);
+  const good = await undocumented();
+  const first = await fetch(url, good);
+  expect([first.status, await first.text()]).toEqual([418, "teapot"]);
+  await fetch(url, await undocumented("another secret"));
+  await fetch(url, good);
 
   await command.says(/"status":200,[^]*"status":200/);
   expect(entries()).toMatchObject([
@@ -90,120 +86,175 @@ test("listen answers with the app's answer, also to a bad delivery", async () =>
   ]);
 });
 
-test("listen answers 503 for an app that does not answer, so that the gateway sends again", async () => {
-  const { command, url, entries } = await startBefore(await silentUrl());
-  const { headers } = await delivery();
-  const { status, type, body } = await post(url, Object.entries(headers).flat(), BODY);
-  expect({ status, type }).toEqual({ status: 503, type: "application/json" });
-  expect(JSON.parse(body)).toMatchObject({ error: { code: "APP_UNAVAILABLE" } });
-  await command.says(/"delivery"/);
-  expect(entries()[0]).toMatchObject({
-    status: 503,
-    forwarded: { error: expect.any(String) as string },
+test("the bytes of an app's answer and the headers that describe them are forwarded unchanged", async () => {
+  const bytes = Uint8Array.of(0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0d, 0x0a);
+  const head = { "content-type": "text/plain; charset=latin1", "retry-after": "7", allow: "POST" };
+  const app = await startApp((_req, res) =>
+    res.writeHead(405, { ...head, "x-app": "its own" }).end(bytes),
+  );
+  const { command, url } = await startBefore(app);
+  const answer = await fetch(url, await alarm());
+  expect(answer.status).toBe(405);
+  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({ ...head, "content-length": "7" });
+  expect(answer.headers.has("x-app")).toBe(false);
+  await command.says(/"status":405,"ms"/);
+});
+
+describe("listen answers 503, so that the gateway sends again,", () => {
+  const breakingOff: http.RequestListener = (_req, res) => {
+    res.writeHead(200, { "content-length": "100" }).write('{"outcome":"handled"}');
+    setImmediate(() => res.destroy());
+  };
+  const compressing: http.RequestListener = (req, res) => {
+    // It asks for no compression.
+    const status = req.headers["accept-encoding"] === "identity" ? 200 : 500;
+    res.writeHead(status, { "content-encoding": "gzip" }).end(gzipSync('{"outcome":"handled"}'));
+  };
+
+  test.each<[string, () => Promise<string>, readonly string[], RegExp]>([
+    ["an app that does not answer", silentUrl, [], /ECONNREFUSED/],
+    ["an app that is too slow", () => startApp(() => undefined), ["--timeout", "50"], /./],
+    ["an app that breaks off its answer", () => startApp(breakingOff), [], /./],
+    ["a compressed answer", () => startApp(compressing), [], /^its answer is compressed$/],
+    [
+      "an answer of more than 1 MiB",
+      () => startApp((_req, res) => res.end("x".repeat(1_048_577))),
+      [],
+      /its answer is longer than 1048576 bytes/,
+    ],
+    [
+      "an untrusted certificate",
+      async () => (await serving(https.createServer(testCertificate))).replace("http", "https"),
+      [],
+      /certificate/,
+    ],
+  ])("for %s", async (_what, app, argv, error) => {
+    const { command, url, entries } = await startBefore(await app(), ...argv);
+    const { headers, ...delivery } = await alarm();
+    const answer = await fetch(url, {
+      ...delivery,
+      headers: { ...headers, "Accept-Encoding": "gzip" },
+    });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([503, "application/json"]);
+    expect(await answer.json()).toMatchObject({ error: { code: "APP_UNAVAILABLE" } });
+    await command.says(/"delivery".*\n/);
+    const forwarded = { error: expect.stringMatching(error) as string };
+    expect(entries()).toMatchObject([{ status: 503, forwarded }]);
+    expect(entries()[0]?.["forwarded"]).not.toHaveProperty("status");
   });
-  expect(entries()[0]?.["forwarded"]).not.toHaveProperty("status");
+
+  test("and not for an answer of 1 MiB, or a certificate with --insecure", async () => {
+    const { url } = await startBefore(
+      await startApp((_req, res) => res.end("x".repeat(1_048_576))),
+    );
+    const whole = await fetch(url, await alarm());
+    expect(whole.status).toBe(200);
+    expect(await whole.text()).toHaveLength(1_048_576);
+    const server = https.createServer(testCertificate, (_req, res) => res.writeHead(202).end());
+    const app = (await serving(server)).replace("http", "https");
+    const insecure = await startBefore(app, "--insecure");
+    expect((await fetch(insecure.url, await alarm())).status).toBe(202);
+  });
 });
 
-test("listen answers 503 for an app that is too slow", async () => {
-  const slow = await serving(http.createServer(() => undefined));
-  const { url } = await startBefore(slow, "--timeout", "50");
-  const { headers } = await delivery();
-  expect((await post(url, Object.entries(headers).flat(), BODY)).status).toBe(503);
-});
+describe("the listing", () => {
+  test("says that the app did not answer", async () => {
+    const world = { isTTY: true, env: { NO_COLOR: "1" }, columns: 60 };
+    const { command, url } = await listingBefore(await silentUrl(), ["--show-body"], world);
+    await fetch(url, { method: "POST", body: "\u00ff" });
+    await command.says(/503 malformed [^]*\n +The app did not answer within [^]*ECONNREFUSED/);
+    await command.says(/The body, from an unknown sender:\n {10}│ ÿ\n/);
+    await fetch(url, { method: "POST", body: Uint8Array.of(0xff) });
+    await command.says(/from an unknown sender, in base64:\n {10}│ \/w==\n/);
+    const lines = command.stdout().split("\n");
+    expect(lines.filter((line) => line.startsWith("   ") && line.length > 60)).toEqual([]);
+  });
 
-test("the listing says that the app did not answer", async () => {
-  const argv = ["listen", "--port", "0", "--forward", await silentUrl(), "--show-body"];
-  const command = startCommand(argv, { isTTY: true, env: { NO_COLOR: "1" }, columns: 60 });
-  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
-  await post(url, [], "\u00ff");
-  await command.says(/503 malformed [^]*\n +The app did not answer within [^]*ECONNREFUSED/);
-  await command.says(/The body, from an unknown sender:\n {10}│ ÿ\n/);
-  await fetch(url, { method: "POST", body: Uint8Array.of(0xff) });
-  await command.says(/from an unknown sender, in base64:\n {10}│ \/w==\n/);
-  const details = command
-    .stdout()
-    .split("\n")
-    .filter((line) => line.startsWith("   "));
-  expect(details.filter((line) => line.length > 60)).toEqual([]);
+  test("shows every delivery as unverified without a secret, also when the app accepts it", async () => {
+    const { url: target } = await answeringEndpoint({ status: 200 });
+    const env = { GATEWAY_WEBHOOK_SECRET: undefined };
+    const { command, url } = await listingBefore(target, ["--accept-unsigned"], { env });
+    await fetch(url, await alarm("unknown to it"));
+    await command.says(/200 unverified +new_alarm/);
+  });
+
+  test("shows the app's answer, and calls a delivery authentic, not handled", async () => {
+    const busy = { status: 409, body: '{"outcome":"busy"}' };
+    const { url: target } = await answeringEndpoint({ status: 503 }, busy);
+    const { command, url } = await listingBefore(target);
+    await command.says(/, forwarding to/);
+    const event = sampleOnlineDataEvent("DATA_DELETED");
+    const sent = await signedDelivery({ event, secret: TEST_SECRET });
+    await fetch(url, sent);
+    await command.says(/503 authentic +delete_my_data_event .*\n +The app answered 503 in/);
+    await fetch(url, sent);
+    await command.says(/409 authentic +delete_my_data_event .*\n +The app answered 409 busy in/);
+  });
 });
 
 test("a duplicate is shown as authentic: the app decides", async () => {
   const { url: target } = await answeringEndpoint({ status: 200 });
   const { command, url, entries } = await startBefore(target);
-  const alarm = await signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
-  await fetch(url, alarm);
-  await fetch(url, alarm);
-  await command.says(/"delivery"[^]*"delivery"/);
-  expect(entries()).toMatchObject([
-    { outcome: "authentic", reasons: [] },
-    { outcome: "authentic", reasons: [] },
-  ]);
-});
-
-test("without a secret every delivery is shown as unverified, also when the app accepts it", async () => {
-  const { url: target } = await answeringEndpoint({ status: 200 });
-  const env = { GATEWAY_WEBHOOK_SECRET: undefined };
-  const argv = ["listen", "--port", "0", "--forward", target, "--accept-unsigned"];
-  const command = startCommand(argv, { env });
-  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
-  await fetch(url, await signedDelivery({ alarm: sampleAlarm(), secret: "unknown to it" }));
-  await command.says(/200 unverified +new_alarm/);
-});
-
-test("the listing shows the app's answer, and calls a delivery authentic, not handled", async () => {
-  const { url: target } = await answeringEndpoint(
-    { status: 503 },
-    { status: 409, body: '{"outcome":"busy"}' },
-  );
-  const command = startCommand(["listen", "--port", "0", "--forward", target]);
-  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/), forwarding to/);
-  const event = sampleOnlineDataEvent("DATA_DELETED");
-  const { headers, body } = await signedDelivery({ event, secret: TEST_SECRET });
-  await post(url, Object.entries(headers).flat(), String(body));
-  await command.says(/503 authentic +delete_my_data_event .*\n +The app answered 503 in/);
-  await post(url, Object.entries(headers).flat(), String(body));
-  await command.says(/409 authentic +delete_my_data_event .*\n +The app answered 409 busy in/);
+  const sent = await alarm();
+  await fetch(url, sent);
+  await fetch(url, sent);
+  await command.says(/"delivery"[^]*"delivery".*\n/);
+  const authentic = { outcome: "authentic", reasons: [] };
+  expect(entries()).toMatchObject([authentic, authentic]);
 });
 
 test("an app that refuses a good delivery is shown with the usual causes of its outcome", async () => {
-  const { url: target } = await answeringEndpoint({
-    status: 503,
-    body: '{"error":{"code":"BODY_CONSUMED","message":"…"}}',
-  });
+  const body = '{"error":{"code":"BODY_CONSUMED","message":"…"}}';
+  const { url: target } = await answeringEndpoint({ status: 503, body });
   const { command, url, entries } = await startBefore(target);
-  await fetch(url, await signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET }));
-  await command.says(/"delivery"/);
-  expect(entries()).toMatchObject([
-    {
-      outcome: "authentic",
-      reasons: [
-        expect.stringContaining("your app answered body_consumed: "),
-        expect.stringContaining("mount the receiver before it"),
-      ],
-    },
-  ]);
+  await fetch(url, await alarm());
+  await command.says(/"delivery".*\n/);
+  const reasons = [
+    expect.stringContaining("your app answered body_consumed: "),
+    expect.stringContaining("mount the receiver before it"),
+  ];
+  expect(entries()).toMatchObject([{ outcome: "authentic", reasons }]);
 });
 
 test.each(["GET", "HEAD", "OPTIONS"])(
   "a delivery that a redirect turned into %s does not reach the app as a POST without a body",
   async (method) => {
-    const reached: unknown[] = [];
-    const app = http.createServer((req, res) => {
-      reached.push(req.method);
-      res.end("ok");
-    });
-    const { command, url, entries } = await startBefore(await serving(app));
-    const { headers } = await delivery();
+    const app = await answeringEndpoint({ status: 200 });
+    const { command, url, entries } = await startBefore(app.url);
+    const { headers } = await alarm();
     expect((await fetch(url, { method, headers })).status).toBe(409);
-    await command.says(/"outcome":"malformed"/);
-    expect(entries()).toMatchObject([
-      {
-        reasons: [expect.stringContaining("something in front redirects it")],
-        findings: expect.arrayContaining([
-          expect.objectContaining({ code: "method_not_post" }),
-        ]) as unknown,
-      },
-    ]);
-    expect(reached).toEqual([]);
+    await command.says(/"outcome":"malformed".*\n/);
+    const [{ reasons, findings } = {}] = entries();
+    expect(reasons).toEqual([expect.stringContaining("something in front redirects it")]);
+    expect(JSON.stringify(findings)).toContain('"method_not_post"');
+    expect(app.seen).toEqual([]);
   },
 );
+
+const OUTCOME = '{"outcome":"in_flight"}';
+const HANDLED = { outcome: "handled", status: 200 };
+test.each([
+  ["an answer as a plain receiver's", 200, "", "handled 200", HANDLED],
+  ["another status that acknowledges", 204, "", "handled 204", undefined],
+  ["a status that refuses", 401, "", "handler_failed 401", undefined],
+  ["a failure", 500, "", "handler_failed 500", undefined],
+  ["an outcome of ours", 409, OUTCOME, "in_flight 409", undefined],
+  ["an outcome that is not of its status", 418, OUTCOME, "handler_failed 418", undefined],
+  ["that the app did not answer", undefined, "", "handler_failed 503", undefined],
+])("in front of an app listen records %s", async (_what, status, body, answered, expected) => {
+  const target =
+    status === undefined ? await silentUrl() : (await answeringEndpoint({ status, body })).url;
+  const { command, url, entries } = await startBefore(target, "--record", folder.at());
+  await (await fetch(url, await alarm())).text();
+  await command.says(/\{"event":"delivery".*\}/);
+  await command.stop();
+  expect(readdirSync(folder.at())).toHaveLength(1);
+  const [fixture] = await loadFixtures(folder.at());
+  expect(fixture?.description).toContain(`answered ${answered}`);
+  expect(fixture?.expect).toEqual(expected);
+  expect(entries()[0]).toMatchObject({ outcome: "authentic", status: status ?? 503 });
+  expect(Object.keys(entries()[0] ?? {}).sort()).toEqual(
+    "at bytes durationMs event findings forwarded id outcome reasons status type".split(" "),
+  );
+});

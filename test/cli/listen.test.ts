@@ -1,52 +1,41 @@
+import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import http from "node:http";
+import { networkInterfaces } from "node:os";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, test } from "vitest";
+import { listenPage } from "../../docs/listen-page.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { expectEnd, runCommand, startCommand, type TestWorld } from "../support/cli/cli-io.js";
-import { TEST_SECRET } from "../support/deliveries.js";
+import { expectEnd, startListening, type TestWorld } from "../support/cli/cli-io.js";
+import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
+import { alarm as alarmRecord, TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
 import { serving } from "../support/serving.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const folder = temporaryFolder();
 
 const NAME = "Astrid Exempel";
-const BODY = JSON.stringify({
-  alarm: {
-    id: 1,
-    text: `${NAME} was found`,
-    account_id: 424_242_424_242,
-    severity: "High",
-    status: "NEW",
-    source: "BreachDb",
-    event_type: "email_hacked",
-    category_id: 3,
-    original_event_id: "e",
-    payload: "{}",
-    date: "2026-07-08 10:00:00",
-    checked_at: "2026-07-08 10:00:00",
-    created_at: "2026-07-08 10:00:00",
-    updated_at: "2026-07-08 10:00:00",
-  },
-});
+const RECORD = { text: `${NAME} was found`, account_id: 424_242_424_242, payload: "{}" };
+const BODY = JSON.stringify({ alarm: alarmRecord(RECORD) });
 
-async function start(argv: readonly string[] = [], world: TestWorld = {}) {
-  const command = startCommand(["listen", "--port", "0", ...argv], world);
-  onTestFinished(async () => {
-    expect(await command.stop()).toBe(130);
-  });
-  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
-  return { command, url };
-}
-
-function alarm(overrides: { secret?: string; timestamp?: number; body?: string } = {}) {
+function alarm(
+  overrides: { secret?: string; timestamp?: number; body?: string | Uint8Array } = {},
+) {
   return signedDelivery({ type: "new_alarm", secret: TEST_SECRET, body: BODY, ...overrides });
 }
 
+/** An alarm of about this many bytes. */
+function alarmOf(bytes: number, secret = TEST_SECRET) {
+  const record = alarmRecord({ text: "x".repeat(bytes) });
+  return alarm({ secret, body: JSON.stringify({ alarm: record }) });
+}
+
 test("listen prints a line per delivery, and no part of its body", async () => {
-  const { command, url } = await start();
+  const { command, url } = await startListening();
   const delivery = await alarm();
   const first = await fetch(url, delivery);
   const second = await fetch(`${url}any/path`, delivery);
@@ -57,29 +46,24 @@ test("listen prints a line per delivery, and no part of its body", async () => {
   const id = delivery.headers["X-Webhook-Id"];
   const size = `${String(BODY.length)} bytes`;
   expect(command.stdout()).toMatch(new RegExp(`200 handled +new_alarm  ${id}  ${size}, `));
-  for (const secret of [
-    NAME,
-    "424242424242",
-    TEST_SECRET,
-    delivery.headers["X-Webhook-Signature"],
-  ]) {
+  const signature = delivery.headers["X-Webhook-Signature"];
+  for (const secret of [NAME, "424242424242", TEST_SECRET, signature]) {
     expect(command.stdout()).not.toContain(secret);
   }
 });
 
 test("listen shows a request that is not authentic without its id, with the reason and the fix", async () => {
-  const { command, url } = await start();
+  const { command, url } = await startListening();
   const { body, ...delivery } = await alarm();
-  const response = await fetch(url, { ...delivery, body: `${String(body)}\n` });
-
-  expect(response.status).toBe(409);
+  expect((await fetch(url, { ...delivery, body: `${String(body)}\n` })).status).toBe(409);
   await command.says(/409 signature_mismatch +\d+ bytes[^]*body_trailing_newline: .*\n +Fix: \S/);
   expect(command.stdout()).not.toContain(delivery.headers["X-Webhook-Id"]);
   expect(command.stdout()).not.toContain(NAME);
 });
 
 test("listen gives a reason for a repeated header, an old delivery and an undocumented body", async () => {
-  const { command, url } = await start(["--json"]);
+  const { command, url, entries } = await startListening(["--json"]);
+  expect(JSON.parse(command.stdout())).toMatchObject({ event: "listening", url });
   const { headers } = await alarm();
   await new Promise((resolve) => {
     const twice = { ...headers, "X-Webhook-Id": [headers["X-Webhook-Id"], "other"] };
@@ -91,127 +75,237 @@ test("listen gives a reason for a repeated header, an old delivery and an undocu
   await fetch(url, { method: "PUT" });
 
   await command.says(/method_not_allowed/);
-  const lines = command.stdout().trim().split("\n");
-  const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-  expect(entries).toMatchObject([
-    { event: "listening", url },
+  expect(entries()).toMatchObject([
     { outcome: "malformed", status: 409, findings: [{ code: "header_repeated" }] },
     { outcome: "stale", type: "new_alarm", findings: [{ code: "timestamp_behind" }] },
     { outcome: "unrecognized", status: 503, findings: [] },
     { outcome: "reachable", status: 200, bytes: 0 },
     { outcome: "method_not_allowed", status: 405, bytes: 0 },
   ]);
-  expect(entries[3]?.["reasons"]).toContain("alarm.text: expected a string");
-});
-
-test("--show-body shows the body, which cannot control the terminal", async () => {
-  const { command, url } = await start(["--show-body"]);
-  await fetch(url, await alarm({ body: BODY.replace("found", "\u001b[2J") }));
-  await command.says(/was \\u001b\[2J/);
-  expect(command.stdout()).toContain(NAME);
-
-  const { command: lines, url: jsonUrl } = await start(["--show-body", "--json"]);
-  const bytes = Buffer.from([0xff, 0xfe]);
-  await fetch(jsonUrl, { method: "POST", body: bytes });
-  await lines.says(/"bodyBase64":"\/\/4="/);
+  expect(entries()[2]?.["reasons"]).toContain("alarm.text: expected a string");
 });
 
 test("listen accepts either secret during a rotation", async () => {
-  const { command, url } = await start(["--secret", "next", "--secret", "current"]);
+  const { command, url } = await startListening(["--secret", "next", "--secret", "current"]);
   await fetch(url, await alarm({ secret: "current" }));
   await command.says(/200 handled/);
 });
 
-test("fixtures that listen records hold no personal data and can be replayed", async () => {
-  const directory = folder.at("recorded");
-  const { command, url } = await start(["--record", directory]);
-  await fetch(url, await alarm());
-  await fetch(url, { ...(await alarm()), body: "{}" });
-  await command.says(/recorded: .*\.json/);
-  await command.says(/signature_mismatch/);
-  const files = readdirSync(directory);
-  expect(files).toHaveLength(1);
-  expect(readFileSync(path.join(directory, files[0] ?? ""), "utf8")).not.toContain("Astrid");
+describe("--record", () => {
+  test("writes fixtures that hold no personal data and can be replayed", async () => {
+    const directory = folder.at("recorded");
+    const { command, url } = await startListening(["--record", directory]);
+    await fetch(url, await alarm());
+    await fetch(url, { ...(await alarm()), body: "{}" });
+    await command.says(/recorded: .*\.json/);
+    await command.says(/signature_mismatch/);
+    const files = readdirSync(directory);
+    expect(files).toHaveLength(1);
+    expect(readFileSync(path.join(directory, files[0] ?? ""), "utf8")).not.toContain("Astrid");
 
-  const replayed = await runCommand(`replay ${directory} --to ${url}`);
-  expect(replayed.stdout).toContain("✓ 1 as expected");
-  expect(await loadFixtures(directory)).toMatchObject([{ expect: { outcome: "handled" } }]);
-});
-
-test("listen --keep-keys keeps keys of the payload, and --keep-values their values", async () => {
-  const directory = folder.at("kept");
-  const keep = [
-    "--keep-keys",
-    "alarm.payload.breach.name",
-    "--keep-values",
-    "alarm.payload.breach.year",
-  ];
-  const { command, url } = await start(["--record", directory, ...keep]);
-  const payload = '{"breach":{"name":"Exempel","year":2019,"Astrid":1}}';
-  await fetch(url, await alarm({ body: BODY.replace('"{}"', JSON.stringify(payload)) }));
-  await command.says(/recorded: .*\.json/);
-  const [recorded] = await loadFixtures(directory);
-  const body = JSON.parse(String(recorded?.body)) as { alarm: { payload: string } };
-  expect(JSON.parse(body.alarm.payload)).toEqual({
-    breach: { name: "xxxxxxx", year: 2019, key0: 9 },
+    await expectEnd(`replay ${directory} --to ${url}`, { stdout: "✓ 1 as expected" });
+    expect(await loadFixtures(directory)).toMatchObject([{ expect: { outcome: "handled" } }]);
   });
-});
 
-test("listen refuses --keep-keys without --record, and a pattern that can never apply", async () => {
-  const lonely = await runCommand("listen --keep-keys alarm.payload.name");
-  expect(lonely).toMatchObject({ code: 2, stdout: "" });
-  expect(lonely.stderr).toContain("--keep-keys and --keep-values need --record");
-  const odd = await runCommand(`listen --record ${folder.at()} --keep-values alarm.**`);
-  expect(odd.code).toBe(2);
-  expect(odd.stderr).toContain("must contain dotted paths");
-});
+  test("keeps keys of the payload with --keep-keys, and their values with --keep-values", async () => {
+    const keys = ["--keep-keys", "alarm.payload.breach.name"];
+    const values = ["--keep-values", "alarm.payload.breach.year"];
+    const recording = ["--record", folder.at("kept"), ...keys, ...values];
+    const { command, url } = await startListening(recording);
+    const payload = '{"breach":{"name":"Exempel","year":2019,"Astrid":1}}';
+    await fetch(url, await alarm({ body: BODY.replace('"{}"', JSON.stringify(payload)) }));
+    await command.says(/recorded: .*\.json/);
+    const [recorded] = await loadFixtures(folder.at("kept"));
+    const body = JSON.parse(String(recorded?.body)) as { alarm: { payload: string } };
+    const kept = { breach: { name: "xxxxxxx", year: 2019, key0: 9 } };
+    expect(JSON.parse(body.alarm.payload)).toEqual(kept);
+  });
 
-test.each([[[]], [["--json"]]])("listen says why it cannot record a delivery %j", async (argv) => {
-  const taken = folder.write("taken", "");
-  const { command, url } = await start(["--record", taken, ...argv]);
-  await fetch(url, await alarm());
-  await command.says(
-    /(not recorded: |"not_recorded","reason":")its file could not be written: E[A-Z]+/,
-  );
+  test.each([[[]], [["--json"]]])("says why it cannot record a delivery: %j", async (argv) => {
+    const taken = folder.write("taken", "");
+    const { command, url } = await startListening(["--record", taken, ...argv]);
+    await fetch(url, await alarm());
+    await command.says(
+      /(not recorded: |"not_recorded","reason":")its file could not be written: E[A-Z]+/,
+    );
+  });
 });
 
 test("listen refuses to run without a secret, unless --accept-unsigned is set", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: undefined };
-  await expectEnd(runCommand("listen", { env }), { code: 2, stderr: "--accept-unsigned" });
+  await expectEnd("listen", { code: 2, stderr: "--accept-unsigned" }, { env });
+  await expectEnd("listen --accept-unsigned", { code: 2 });
 
-  const { command, url } = await start(["--accept-unsigned"], { env });
+  const { command, url } = await startListening(["--accept-unsigned"], { env });
   expect(command.stderr()).toContain("deliveries from anyone are accepted");
   const { headers, body } = await alarm();
-  const unsigned = Object.entries(headers).filter(([name]) => name !== "X-Webhook-Signature");
-  expect(
-    (await fetch(url, { method: "POST", headers: Object.fromEntries(unsigned), body })).status,
-  ).toBe(200);
+  const unsigned = new Headers(headers);
+  unsigned.delete("X-Webhook-Signature");
+  expect((await fetch(url, { method: "POST", headers: unsigned, body })).status).toBe(200);
   expect((await fetch(url, { method: "POST", body })).status).toBe(409);
   await command.says(/409 malformed/);
-  const both = await runCommand("listen --accept-unsigned");
-  expect(both.code).toBe(2);
 });
 
-test("a port in use, a host of another machine and a bad secret are one line", async () => {
+test.each([
+  ["--host 192.0.2.1", "not an address of this machine"],
+  [`--host ${"x".repeat(300)}`, "getaddrinfo"],
+  ["--keep-keys alarm.payload.name", "--keep-keys and --keep-values need --record"],
+  ["--record there --keep-values alarm.**", "must contain dotted paths"],
+])("listen %s is refused", async (options, stderr) => {
+  await expectEnd(`listen --port 0 ${options}`, { code: 2, stdout: "", stderr });
+});
+
+test("a port in use and a bad secret are one line", async () => {
   const { port } = new URL(await serving(http.createServer()));
-  const taken = await runCommand(`listen --port ${port}`);
-  expect(taken).toMatchObject({ code: 2, stdout: "" });
-  expect(taken.stderr).toContain(`port ${port} is in use`);
-  const elsewhere = await runCommand("listen --port 0 --host 192.0.2.1");
-  expect(elsewhere.stderr).toContain("not an address of this machine");
-  const unusable = await runCommand(`listen --port 0 --host ${"x".repeat(300)}`);
-  expect(unusable.code).toBe(2);
-  expect(unusable.stderr).toContain("getaddrinfo");
-  const spaced = await runCommand(["listen", "--secret", " spaced "]);
-  expect(spaced.stderr).toContain("white space");
-  expect(spaced.stderr).not.toContain("spaced");
+  const stderr = `port ${port} is in use`;
+  await expectEnd(`listen --port ${port}`, { code: 2, stdout: "", stderr });
+  const spaced = ["listen", "--secret", " spaced "];
+  await expectEnd(spaced, { stderr: "white space", never: "spaced" });
 });
 
 test("Ctrl-C closes the port, also during a request that hangs", async () => {
-  const { command, url } = await start();
+  const { command, url } = await startListening();
   const hanging = http.request(url, { method: "POST", headers: { "content-length": 10 } });
   hanging.on("error", () => undefined).write("12345");
   await eventually(() => hanging.socket?.connecting).toBe(false);
   expect(await command.stop()).toBe(130);
   await expect(fetch(url)).rejects.toThrow();
+});
+
+const hasIpv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((network) => network?.address === "::1");
+
+test.runIf(hasIpv6)("an IPv6 address is a host too", async () => {
+  const { url } = await startListening(["--json", "--host", "::1"]);
+  expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/$/);
+  expect((await fetch(url, await alarm())).status).toBe(200);
+});
+
+test("a body over the limit is recognized by its length and not forwarded", async () => {
+  const app = await answeringEndpoint({ status: 200 });
+  const argv = ["--json", "--max-body-bytes", "2000", "--forward", app.url];
+  const { command, url, entries } = await startListening(argv);
+  expect((await fetch(url, await alarmOf(2_000))).status).toBe(409);
+  await command.says(/"delivery"/);
+  expect(entries()).toMatchObject([
+    {
+      outcome: "body_too_large",
+      status: 409,
+      bytes: 0,
+      findings: [],
+      reasons: [
+        expect.stringContaining("larger than the limit allows"),
+        expect.stringContaining("Usual causes: deliveries have grown: raise maxBodyBytes"),
+      ],
+    },
+  ]);
+  expect(app.seen).toEqual([]);
+});
+
+test("a long body within the limit is not named as the reason for a bad signature", async () => {
+  const argv = ["--json", "--max-body-bytes", "3000000"];
+  const { command, url, entries } = await startListening(argv);
+  expect((await fetch(url, await alarmOf(2_000_000, "another secret"))).status).toBe(409);
+  await command.says(/"delivery".*\n/);
+  const [{ outcome, findings } = {}] = entries();
+  expect(outcome).toBe("signature_mismatch");
+  expect(findings).not.toEqual([]);
+  expect(JSON.stringify(findings)).not.toContain("body_too_large");
+});
+
+describe("--show-body", () => {
+  const FORGED = "12:00:00  200 handled             new_alarm  forged  10 bytes, 1 ms";
+  const INVISIBLE = "\u061c\u200b\u200d\u200e\u202e\u2028\u2029\u2060\u2066\ufeff\u{e0041}";
+  const SPELT =
+    "\\u061c\\u200b\\u200d\\u200e\\u202e\\u2028\\u2029\\u2060\\u2066\\ufeff\\udb40\\udc41";
+
+  async function shownBody(body: string, world: TestWorld = {}) {
+    const { command, url } = await startListening(["--show-body"], world);
+    await fetch(url, await alarm({ body }));
+    await command.says(/The body:[^]*\n$/);
+    const lines = stripVTControlCharacters(command.stdout()).split("\n");
+    return lines.slice(lines.findIndex((line) => line.includes("The body:")) + 1, -1);
+  }
+
+  test("shows the body, which cannot control the terminal", async () => {
+    const body = `a\u001b[2J${INVISIBLE}b`;
+    expect(await shownBody(body)).toEqual([`          │ a\\u001b[2J${SPELT}b`]);
+
+    const { command, url, entries } = await startListening(["--show-body", "--json"]);
+    await fetch(url, await alarm({ body }));
+    await command.says(/"delivery".*\n/);
+    expect(command.stdout()).toContain(`"body":"a\\u001b[2J${SPELT}b"`);
+    expect(entries()).toMatchObject([{ body }]);
+    await fetch(url, { method: "POST", body: Uint8Array.of(0xff, 0xfe) });
+    await command.says(/"bodyBase64":"\/\/4="/);
+  });
+
+  test("indents each line of a body, which so cannot forge a line of the listing", async () => {
+    const lines = await shownBody(`{}\n${FORGED}\r\n${FORGED}\u2028${FORGED}\u2029${FORGED}\n\n`);
+    expect(lines).toEqual([
+      "          │ {}",
+      `          │ ${FORGED}\\u000d`,
+      `          │ ${FORGED}\\u2028${FORGED}\\u2029${FORGED}`,
+      "          │ ",
+      "          │ ",
+    ]);
+  });
+
+  test("breaks a long line of a body before the terminal would wrap it", async () => {
+    const text = `${"日".repeat(60)}${FORGED.repeat(3)}`;
+    const lines = await shownBody(text, { isTTY: true, columns: 60 });
+    expect(lines.length).toBeGreaterThan(6);
+    for (const line of lines) {
+      expect(line).toMatch(/^ {10}│ /);
+      // A character of an East Asian script takes two columns.
+      expect(line.replaceAll("日", "..").length).toBeLessThanOrEqual(60);
+    }
+    expect(lines.map((line) => line.slice(12)).join("")).toBe(text);
+  });
+
+  test("shows a body on a terminal of a few columns too", async () => {
+    const lines = await shownBody("abcdef", { isTTY: true, columns: 5 });
+    expect(lines).toEqual(["          │ abcdef"]);
+  });
+});
+
+describe("--page", () => {
+  test("prints one address with a token of 128 bits, and serves the page on a port of its own", async () => {
+    const { command, url } = await startListening(["--page"]);
+    const [, address = "", token] = await command.says(/the page: (http:\S+#([0-9a-f]{32}))\n/);
+    expect(token).toHaveLength(32);
+    expect(new URL(address).port).not.toBe(new URL(url).port);
+    const answer = await fetch(address);
+    const html = await answer.text();
+    expect(html).toContain(`data-url="${url}"`);
+    expect(html).toContain("<option>iban_hacked</option>");
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(30_000);
+    const hashOf = (tag: string): string => {
+      const [, text = ""] = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(html) ?? [];
+      return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+    };
+    expect(answer.headers.get("content-security-policy")).toBe(
+      [
+        "default-src 'none'",
+        `script-src ${hashOf("script")}`,
+        `style-src ${hashOf("style")}`,
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+      ].join("; "),
+    );
+    // The port of the deliveries may be public, so it has no page and no list.
+    const { status } = await fetch(new URL("/deliveries", url), { method: "POST" });
+    expect(status).toBe(409);
+    expect(await command.stop()).toBe(130);
+    await expect(fetch(address)).rejects.toThrow();
+  });
+
+  test("is the page of its sources", async () => {
+    const made = readFileSync(path.join(REPOSITORY, "cli/page/page-html.ts"), "utf8");
+    expect(made).toBe(await listenPage());
+  });
 });

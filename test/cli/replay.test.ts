@@ -1,140 +1,111 @@
-import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { runCommand, startCommand } from "../support/cli/cli-io.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { expectEnd, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
-import { serving } from "../support/serving.js";
 import { fixtures } from "../support/fixtures.js";
+import { serving } from "../support/serving.js";
 import { testCertificate } from "../support/servers.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
 
-const folder = temporaryFolder(afterAll);
+const folder = temporaryFolder();
 
 const OTHER_SECRET = "whsec_other_0123456789abcdef";
-beforeAll(() => {
-  const name = "alarm-email-hacked.json";
-  copyFileSync(`fixtures/${name}`, folder.at(name));
-  const fixture = readFileSync(`fixtures/${name}`, "utf8");
-  const unjudged = { ...(JSON.parse(fixture) as object), expect: undefined };
-  folder.write("unjudged.json", JSON.stringify(unjudged));
+const ALARM = "fixtures/alarm-email-hacked.json";
+let unjudged: string;
+
+/** A fixture with another expectation. */
+function expecting(name: string, expected?: object): string {
+  const fixture = JSON.parse(readFileSync(ALARM, "utf8")) as object;
+  return folder.write(name, JSON.stringify({ ...fixture, expect: expected }));
+}
+
+beforeEach(() => {
+  folder.write("alarm-email-hacked.json", readFileSync(ALARM));
+  unjudged = expecting("unjudged.json");
 });
 
 test("replay: every published fixture is answered as it expects, also the second time", async () => {
   const { url } = await receivingEndpoint();
-  const argv = ["replay", "fixtures", "--to", url];
-  const replays = [await runCommand(argv), await runCommand(argv)];
-  for (const { code, stdout, stderr } of replays) {
-    expect(stdout).toContain(`✓ ${String(fixtures.length)} as expected`);
-    expect(stdout).toMatch(/✓ {2}hostile\/stale +409 {2}stale +409 stale/);
-    expect(code).toBe(0);
-    expect(stderr).toBe("");
+  const all = `✓ ${String(fixtures.length)} as expected`;
+  const stdout = [all, /✓ {2}hostile\/stale +409 {2}stale +409 stale/];
+  for (let times = 0; times < 2; times += 1) {
+    await expectEnd(`replay fixtures --to ${url}`, { code: 0, stdout, stderr: "" });
   }
 });
 
 test("with --same-ids a second replay is answered duplicate", async () => {
   const { url } = await receivingEndpoint();
-  const alarm = folder.at("alarm-email-hacked.json");
-  const argv = ["replay", alarm, "--to", url, "--same-ids"];
-  expect((await runCommand(argv)).code).toBe(0);
-  const { code, stdout } = await runCommand(argv);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/✗ {2}alarm-email-hacked +200 {2}duplicate +200 handled/);
-  expect(stdout).toContain("✗ 0 as expected, 1 different");
+  const command = `replay ${ALARM} --to ${url} --same-ids`;
+  await expectEnd(command, { code: 0 });
+  const duplicate = /✗ {2}alarm-email-hacked +200 {2}duplicate +200 handled/;
+  await expectEnd(command, { code: 1, stdout: [duplicate, "✗ 0 as expected, 1 different"] });
 });
 
 test("with --as-recorded a fixture is months old, and refused", async () => {
   const { url } = await receivingEndpoint();
-  const alarm = folder.at("alarm-email-hacked.json");
-  const { code, stdout } = await runCommand(`replay ${alarm} --to ${url} --as-recorded`, {
-    env: { GATEWAY_WEBHOOK_SECRET: undefined },
-  });
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/409 {2}stale/);
+  const env = { GATEWAY_WEBHOOK_SECRET: undefined };
+  const stale = { code: 1, stdout: /409 {2}stale/ };
+  await expectEnd(`replay ${ALARM} --to ${url} --as-recorded`, stale, { env });
 });
 
 test("a fixture without an expectation is shown and not judged", async () => {
   const { url } = await receivingEndpoint();
-  const { code, stdout } = await runCommand(`replay ${folder.at()} --to ${url} --json`);
-  const { results, passed } = JSON.parse(stdout) as {
-    results: { name: string; result: string; status: number }[];
-    passed: boolean;
-  };
-  expect({ code, passed }).toEqual({ code: 0, passed: true });
-  expect(results).toMatchObject([
+  const results = [
     { name: "alarm-email-hacked", result: "as_expected", status: 200 },
     { name: "unjudged", result: "not_judged", status: 200 },
-  ]);
-  const shown = await runCommand(`replay ${folder.at()} --to ${url}`);
-  expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");
+  ];
+  const command = `replay ${folder.at()} --to ${url}`;
+  await expectEnd(`${command} --json`, { code: 0, json: { results, passed: true } });
+  await expectEnd(command, { stdout: "✓ 1 as expected, 1 not judged" });
 });
 
 test("a replay in which no fixture says what it expects proves nothing and fails", async () => {
   const { url } = await answeringEndpoint({ status: 500 });
-  const argv = ["replay", folder.at("unjudged.json"), "--to", url];
-  const { code, stdout } = await runCommand(argv);
-  expect(stdout).toContain("✗ 0 as expected, 1 not judged, so nothing was proven");
-  expect(code).toBe(1);
-  expect(JSON.parse((await runCommand([...argv, "--json"])).stdout)).toMatchObject({
-    passed: false,
-  });
+  const stdout = "✗ 0 as expected, 1 not judged, so nothing was proven";
+  await expectEnd(`replay ${unjudged} --to ${url}`, { code: 1, stdout });
+  await expectEnd(`replay ${unjudged} --to ${url} --json`, { json: { passed: false } });
 });
 
 test("a fixture may expect only a status", async () => {
   const { url } = await receivingEndpoint();
-  const alarm = folder.at("alarm-email-hacked.json");
-  const fixture = JSON.parse(readFileSync(alarm, "utf8")) as object;
-  const file = folder.write(
-    "of-a-status.json",
-    JSON.stringify({ ...fixture, expect: { status: 418 } }),
-  );
-  const { code, stdout } = await runCommand(`replay ${file} --to ${url}`);
-  // Other tests send the whole folder.
-  rmSync(file);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/✗ {2}of-a-status +200 {2}handled +418 +\d/);
+  const file = expecting("of-a-status.json", { status: 418 });
+  const stdout = /✗ {2}of-a-status +200 {2}handled +418 +\d/;
+  await expectEnd(`replay ${file} --to ${url}`, { code: 1, stdout });
 });
 
 test("replay says why fixtures differ for want of a handler, and --type leaves them out", async () => {
   const receiver = alarmReceiver(() => undefined, { now: Date.now });
   const url = await serving(http.createServer(nodeHandler(receiver)));
-  const argv = ["replay", "fixtures", "--to", url];
   const events = fixtures.filter(
     ({ name, expect: { outcome } }) => name.startsWith("event-") && outcome === "handled",
   );
-  const { code, stdout } = await runCommand(argv);
-  expect(code).toBe(1);
-  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-    ` ${String(events.length)} no handler for delete_my_data_event: add one, or send only the other type with --type `,
-  );
-  const alarms = await runCommand([...argv, "--type", "new_alarm"]);
-  expect(alarms.stdout).toMatch(/✓ \d+ as expected\n/);
-  expect(alarms.stdout).not.toContain("event-");
-  expect(alarms.code).toBe(0);
+  const stdout = ` ${events.length} no handler for delete_my_data_event: add one, or send only the other type with --type `;
+  await expectEnd(`replay fixtures --to ${url}`, { code: 1, stdout });
+  const alarms = { code: 0, stdout: /✓ \d+ as expected\n/, never: "event-" };
+  await expectEnd(`replay fixtures --to ${url} --type new_alarm`, alarms);
 });
 
 test("replay of a fixture that the handler throws at names the log, and what a table may refuse", async () => {
   const body = '{"error":{"code":"HANDLER_FAILED"}}';
   const { url } = await answeringEndpoint({ status: 500, body });
-  const { stdout } = await runCommand(`replay ${folder.at("alarm-email-hacked.json")} --to ${url}`);
-  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-    " 1 the handler threw: its error is in the log of the receiver: if a table refused the fixture: npx identity-gateway-webhooks explain made-up",
-  );
+  const stdout =
+    " 1 the handler threw: its error is in the log of the receiver: if a table refused the fixture: npx identity-gateway-webhooks explain made-up";
+  await expectEnd(`replay ${ALARM} --to ${url}`, { stdout });
 });
 
 test("replay does not accuse another receiver that has odd deliveries sent again", async () => {
-  const { url } = await answeringEndpoint({ status: 503 });
   const odd = ["byte-order-mark", "invalid-utf-8", "upper-case-hex", "not-json", "stale"];
-  const files = `fixtures/hostile/{${odd.join()}}.json`;
-  const { code, stdout } = await runCommand(`replay ${files} --to ${url}`);
-  expect(stdout).toContain("✓ 5 as expected");
-  expect(code).toBe(0);
+  const command = `replay fixtures/hostile/{${odd.join()}}.json --to`;
+  const { url } = await answeringEndpoint({ status: 503 });
+  await expectEnd(`${command} ${url}`, { code: 0, stdout: "✓ 5 as expected" });
   const gone = await answeringEndpoint({ status: 400 });
-  const refused = await runCommand(`replay ${files} --to ${gone.url}`);
-  expect(refused.stdout).toContain("   5  after 400 the gateway gives up for good");
+  const stdout = "   5  after 400 the gateway gives up for good";
+  await expectEnd(`${command} ${gone.url}`, { stdout });
 });
 
 test("a fixture without an answer is a failure, also one without an expectation", async () => {
@@ -142,11 +113,8 @@ test("a fixture without an answer is a failure, also one without an expectation"
   const server = net.createServer((socket) => {
     socket.on("error", () => undefined).once("data", () => socket.destroy());
   });
-  const url = await serving(server);
-  const { code, stdout } = await runCommand(`replay ${folder.at("unjudged.json")} --to ${url}`);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/unjudged +– {2}no answer/);
-  expect(stdout).toMatch(/1 without an answer \(/);
+  const stdout = [/unjudged +– {2}no answer/, /1 without an answer \(/];
+  await expectEnd(`replay ${unjudged} --to ${await serving(server)}`, { code: 1, stdout });
 });
 
 test("no listener at the URL, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
@@ -161,30 +129,20 @@ test("no listener at the URL, https to a port without TLS, and an untrusted cert
     [plain, /^✗ 127\.0\.0\.1:\d+ does not speak TLS Begin the URL with http:\/\//],
     [untrusted, /^✗ the certificate of 127\.0\.0\.1:\d+ is not trusted.*--insecure/],
   ] as const) {
-    const { code, stdout } = await runCommand(`replay fixtures --to ${url}`);
-    expect(code).toBe(1);
-    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(said);
-    expect(stdout).toMatch(/ {2}No fixture was sent\.\n$/);
-    expect(stdout).not.toContain("EPROTO");
+    const stdout = [said, / {2}No fixture was sent\.\n$/];
+    await expectEnd(`replay fixtures --to ${url}`, { code: 1, stdout, never: "EPROTO" });
   }
-  const argv = ["replay", folder.at(), "--to", untrusted, "--insecure", "--json"];
-  expect(JSON.parse((await runCommand(argv)).stdout)).not.toHaveProperty("obstacle");
-  const { stdout } = await runCommand(`replay ${folder.at()} --to ${silent} --json`);
-  expect(JSON.parse(stdout)).toMatchObject({
-    obstacle: { code: "unreachable" },
-    results: [],
-    passed: false,
-  });
+  const insecure = `replay ${ALARM} --to ${untrusted} --insecure --json`;
+  await expectEnd(insecure, { never: '"obstacle"' });
+  const json = { obstacle: { code: "unreachable" }, results: [], passed: false };
+  await expectEnd(`replay ${ALARM} --to ${silent} --json`, { json });
 });
 
 test("--fixture-secret names another secret of the fixtures", async () => {
   const { url } = await receivingEndpoint();
-  const alarm = folder.at("alarm-email-hacked.json");
-  const argv = ["replay", alarm, "--to", url, "--fixture-secret", OTHER_SECRET];
-  const { stdout } = await runCommand(argv);
   // With the wrong secret it counts as a fixture with a bad signature, and is sent unchanged.
-  expect(stdout).toMatch(/409 {2}stale/);
-  expect(stdout).not.toContain(OTHER_SECRET);
+  const expected = { stdout: /409 {2}stale/, never: OTHER_SECRET };
+  await expectEnd(`replay ${ALARM} --to ${url} --fixture-secret ${OTHER_SECRET}`, expected);
 });
 
 test("Ctrl-C in replay shows the fixtures that were sent", async () => {

@@ -1,70 +1,96 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import http from "node:http";
+import { describe, expect, test } from "vitest";
+import { UsageError } from "../../cli/exit.js";
+import { readTargetUrl } from "../../cli/options/target-url.js";
 import type { Alarm } from "../../src/index.js";
-import { expectEnd, runCommand } from "../support/cli/cli-io.js";
+import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { eventually } from "../support/listening-receiver.js";
+import { serving } from "../support/serving.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
+import { thrownBy } from "../support/thrown.js";
 
 const folder = temporaryFolder();
 
-interface SendDocument {
-  readonly delivery: { readonly id: string; readonly type: string; readonly bytes: number };
-  readonly answers: readonly { status: number; outcome: string; gateway: string; error?: string }[];
-  readonly passed: boolean;
-}
-
 async function sendJson(...argv: readonly string[]) {
   const { code, stdout } = await runCommand(["send", ...argv, "--json"]);
-  return { code, ...(JSON.parse(stdout) as SendDocument) };
+  const sent = JSON.parse(stdout) as {
+    readonly delivery: { readonly id: string; readonly type: string };
+    readonly answers: readonly { outcome: string; error?: string }[];
+    readonly passed: boolean;
+  };
+  return { code, ...sent };
 }
 
 test("send signs an alarm, and shows status, outcome and time", async () => {
   const { url, outcomes } = await receivingEndpoint();
-  const { code, stdout, stderr } = await runCommand(`send ${url}`);
-
-  expect(code).toBe(0);
-  expect(outcomes()).toEqual(["handled"]);
-  expect(stdout).toContain(`POST ${url}`);
-  expect(stdout).toMatch(/X-Webhook-Type +new_alarm/);
-  expect(stdout).toMatch(/200 {2}handled +\d+\.\d {2}takes it as received/);
-  expect(stdout).toContain("✓ acknowledged");
-  expect(stderr).toBe("");
+  await expectEnd(`send ${url}`, {
+    code: 0,
+    stdout: [
+      `POST ${url}`,
+      /X-Webhook-Type +new_alarm/,
+      /200 {2}handled +\d+\.\d {2}takes it as received/,
+      "✓ acknowledged",
+    ],
+    stderr: "",
+  });
+  await expectEnd(`send ${url} --json`, { stdout: /"ms": ?\d+(\.\d)?[,\s}]/ });
+  expect(outcomes()).toEqual(["handled", "handled"]);
 });
 
-test.each(["", " --follow-retries"])(
-  "send%s of a delivery that was acknowledged and dropped fails",
-  async (option) => {
-    const { url } = await answeringEndpoint({ status: 200, body: '{"outcome":"unhandled"}' });
-    const { code, stdout } = await runCommand(`send ${url}${option}`);
-    expect(stdout).toContain("✗ acknowledged and dropped: the receiver has no handler for it");
-    expect(code).toBe(1);
-  },
-);
-
-test("the advice on a handler that fails is about the handler and its log", async () => {
-  const body = '{"error":{"code":"HANDLER_FAILED"}}';
-  const { url } = await answeringEndpoint({ status: 500, body });
-  const { stdout } = await runCommand(`send ${url}`);
-  expect(stdout).toMatch(
-    /✗ not acknowledged\n {2}Look into the log of the receiver, which answers [^]* name an account\s+that it has: --account-id/,
-  );
+describe("an answer that shows a loss makes send exit 1:", () => {
+  const TIMES = ["--times", "2"];
+  test.each<[string, { status: number; body?: string }[], readonly string[], RegExp | string]>([
+    [
+      "no handler",
+      [{ status: 200, body: '{"outcome":"unhandled"}' }],
+      [],
+      "✗ acknowledged and dropped: the receiver has no handler for it",
+    ],
+    [
+      "no handler, with --follow-retries",
+      [{ status: 200, body: '{"outcome":"unhandled"}' }],
+      ["--follow-retries"],
+      "✗ acknowledged and dropped: the receiver has no handler for it",
+    ],
+    [
+      "a handler that fails, with advice on its log",
+      [{ status: 500, body: '{"error":{"code":"HANDLER_FAILED"}}' }],
+      [],
+      /✗ not acknowledged Look into the log of the receiver, which answers .* name an account that it has: --account-id/,
+    ],
+    [
+      "a final status",
+      [{ status: 200 }, { status: 401 }],
+      TIMES,
+      /2 +401 .*gives it up for good[^]*lost for good/,
+    ],
+    [
+      "a status that the contract does not mention, also beside a 200",
+      [{ status: 200 }, { status: 405 }],
+      TIMES,
+      "the gateway's contract does not mention this status",
+    ],
+  ])("%s", async (_what, answers, argv, stdout) => {
+    const { url } = await answeringEndpoint(...answers);
+    await expectEnd(["send", url, ...argv], { code: 1, stdout });
+  });
 });
 
 test("two made-up alarms have two ids, about the accounts that are named", async () => {
   const { url, seen } = await answeringEndpoint({ status: 200 });
-  const accounts = ["--account-id", "17"];
   for (const more of [[], [], ["--seed", "5"], ["--seed", "5"]]) {
-    await sendJson(url, ...accounts, ...more);
+    await sendJson(url, "--account-id", "17", ...more);
   }
   const alarms = seen.map(({ body }) => (JSON.parse(body) as { alarm: Alarm }).alarm);
   expect(alarms.map(({ account_id }) => account_id)).toEqual([17, 17, 17, 17]);
   const [one, other, ...seeded] = alarms.map(({ id }) => id);
   expect(one).not.toBe(other);
   expect(seeded).toEqual([2_000_000_005, 2_000_000_005]);
-  await expectEnd(runCommand(`send ${url} --account-id mine`), {
-    code: 2,
-    stderr: "--account-id must be a whole number",
-  });
+  const stderr = "--account-id must be a whole number";
+  await expectEnd(`send ${url} --account-id mine`, { code: 2, stderr });
 });
 
 test.each([
@@ -76,75 +102,56 @@ test.each([
 ])("%s %s decides what is made up", async (option, value, type) => {
   const { url } = await receivingEndpoint();
   const sent = await sendJson(url, option, value, "--id", "of-the-test");
-
-  expect(sent).toMatchObject({ code: 0, passed: true, delivery: { id: "of-the-test", type } });
-  expect(sent.answers).toMatchObject([
-    { status: 200, outcome: "handled", gateway: "acknowledged" },
-  ]);
+  const answers = [{ status: 200, outcome: "handled", gateway: "acknowledged" }];
+  const delivery = { id: "of-the-test", type };
+  expect(sent).toMatchObject({ code: 0, passed: true, delivery, answers });
 });
 
 test("the exact bytes of a file, a fixture and standard input are sent", async () => {
   const { url, seen } = await answeringEndpoint({ status: 204 });
+  const typeOf = async (option: string, file: string) =>
+    (await sendJson(url, option, file)).delivery.type;
   const body = '{ "alarm" : {"id": 1.0}}\n';
-  const fixture = "fixtures/event-data-deleted.json";
   const event = '{"event":{}}';
+  const fixture = "fixtures/event-data-deleted.json";
+  const untyped = readFileSync(fixture, "utf8").replace("X-Webhook-Type", "X-Other");
 
-  expect((await sendJson(url, "--body", folder.write("body.json", body))).delivery.type).toBe(
-    "new_alarm",
-  );
-  expect((await sendJson(url, "--fixture", fixture)).delivery.type).toBe("delete_my_data_event");
-  expect((await sendJson(url, "--body", folder.write("event.json", event))).delivery.type).toBe(
-    "delete_my_data_event",
-  );
-  const piped = await runCommand(`send ${url} --body - --type new_alarm`, {
-    stdin: "no JSON",
-  });
-  expect(piped.code).toBe(0);
-  expect(seen.map((request) => request.body)).toEqual([
-    body,
-    expect.stringContaining('"DATA_DELETED"') as string,
-    event,
-    "no JSON",
-  ]);
-});
+  expect(await typeOf("--body", folder.write("body.json", body))).toBe("new_alarm");
+  expect(await typeOf("--body", folder.write("event.json", event))).toBe("delete_my_data_event");
+  expect(await typeOf("--fixture", fixture)).toBe("delete_my_data_event");
+  // Its body implies the type.
+  const file = folder.write("untyped.json", untyped);
+  expect(await typeOf("--fixture", file)).toBe("delete_my_data_event");
+  const piped = { stdin: "no JSON" };
+  await expectEnd(`send ${url} --body - --type new_alarm`, { code: 0 }, piped);
+  const deleted = expect.stringContaining('"DATA_DELETED"') as string;
+  expect(seen.map((request) => request.body)).toEqual([body, event, deleted, deleted, "no JSON"]);
 
-test("a fixture without X-Webhook-Type gets the type that its body implies", async () => {
-  const { url } = await answeringEndpoint({ status: 200 });
-  const recorded = readFileSync("fixtures/event-data-deleted.json", "utf8");
-  const untyped = folder.write("untyped.json", recorded.replace("X-Webhook-Type", "X-Other"));
-  expect((await sendJson(url, "--fixture", untyped)).delivery.type).toBe("delete_my_data_event");
+  const list = folder.write("list.json", "[1]");
+  await expectEnd(`send ${url} --body ${list}`, { code: 2, stderr: "pass its --type" });
 });
 
 test("a delivery that is sent five times at the same time is handled once", async () => {
   const { url, outcomes } = await receivingEndpoint();
   const { code, answers } = await sendJson(url, "--times", "5", "--concurrent");
-
-  expect(code).toBe(0);
-  expect(answers).toHaveLength(5);
+  expect([code, answers.length]).toEqual([0, 5]);
   expect(outcomes().filter((outcome) => outcome === "handled")).toHaveLength(1);
 });
 
 test.each([
-  [["--tamper"], "signature_mismatch"],
-  [["--stale", "600"], "stale"],
-  [["--wrong-secret"], "signature_mismatch"],
-])("%s is refused, which passes", async (experiment, outcome) => {
+  ["--tamper", "signature_mismatch"],
+  ["--stale=600", "stale"],
+  ["--wrong-secret", "signature_mismatch"],
+])("%s passes if it is refused, and a 2xx or no answer is the failure", async (option, outcome) => {
   const { url } = await receivingEndpoint();
-  const sent = await sendJson(url, ...experiment);
-  expect(sent).toMatchObject({ code: 0, passed: true, answers: [{ status: 409, outcome }] });
-  const { stdout } = await runCommand(["send", url, ...experiment]);
-  expect(stdout).toContain("✓ refused, as it must be");
+  const json = { passed: true, answers: [{ status: 409, outcome }] };
+  await expectEnd(`send ${url} ${option} --json`, { code: 0, json });
+  await expectEnd(`send ${url} ${option}`, { stdout: "✓ refused, as it must be" });
+  const taking = await answeringEndpoint({ status: 200 });
+  const stdout = "✗ acknowledged, although it must be refused";
+  await expectEnd(`send ${taking.url} ${option}`, { code: 1, stdout });
+  await expectEnd(`send ${await silentUrl()} ${option}`, { code: 1, stdout: "ECONNREFUSED" });
 });
-
-test.each([["--tamper"], ["--stale=600"], ["--wrong-secret"]])(
-  "a 2xx to %s is the failure",
-  async (experiment) => {
-    const { url } = await answeringEndpoint({ status: 200 });
-    const { code, stdout } = await runCommand(`send ${url} ${experiment}`);
-    expect(code).toBe(1);
-    expect(stdout).toContain("✗ acknowledged, although it must be refused");
-  },
-);
 
 test.each(["", "no digit", '{"alarm":{"id":9}}', '{"alarm":{"id":10}}'])(
   "--tamper changes %j, and keeps its length unless it is empty",
@@ -170,43 +177,167 @@ test("the same seed gives the same record, in the requested format", async () =>
   expect(third).not.toBe(first);
 });
 
-test("a name with several addresses has one reason", async () => {
+test("send fails with one reason when nothing listens, also for a name with several addresses", async () => {
   const url = (await silentUrl()).replace("127.0.0.1", "localhost");
+  await expectEnd(`send ${url}`, { code: 1, stdout: /connect E(CONNREFUSED|TIMEDOUT)/ });
   const { answers } = await sendJson(url);
   expect(answers[0]?.error).toMatch(/^(the request failed: )?connect E(CONNREFUSED|TIMEDOUT) /);
 });
 
-test("send names a final status as the loss of the alarm", async () => {
-  const { url } = await answeringEndpoint({ status: 200 }, { status: 401 });
-  const { code, stdout } = await runCommand(`send ${url} --times 2`);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/2 +401 .*gives it up for good/);
-  expect(stdout).toContain("lost for good");
+test("send shows neither the secret nor the signature, and the body only with --show-body", async () => {
+  const { url } = await answeringEndpoint({ status: 500, body: `no: ${TEST_SECRET}` });
+  await expectEnd(`send ${url}`, { never: [TEST_SECRET, /v1=[0-9a-f]/, "account_id"] });
+  await expectEnd(`send ${url} --show-body`, { stdout: '"account_id"' });
 });
 
-test("send fails with the reason when nothing listens, and no experiment passes for it", async () => {
-  const url = await silentUrl();
-  await expectEnd(runCommand(`send ${url}`), { code: 1, stdout: "ECONNREFUSED" });
-  expect((await runCommand(`send ${url} --tamper`)).code).toBe(1);
-});
+test.each(["", " --json", " --follow-retries --speed 1000000 --json"])(
+  "an answer cannot control the terminal: send%s",
+  async (options) => {
+    const body = '{"outcome":"\\u001b[2Jgone\\u009b"}';
+    const { url } = await answeringEndpoint({ status: 200, body });
+    const stdout = /\\+u001b\[2Jgone\\+u009b/;
+    await expectEnd(`send ${url}${options}`, { stdout, never: /[\u001b\u009b]/ });
+  },
+);
 
-test("a status that the contract does not mention is named, also beside a 200", async () => {
-  const { url } = await answeringEndpoint({ status: 200 }, { status: 405 });
-  const { code, stdout } = await runCommand(`send ${url} --times 2`);
-  expect(code).toBe(1);
-  expect(stdout).toContain("the gateway's contract does not mention this status");
-});
+describe("--follow-retries", () => {
+  const FAST = ["--follow-retries", "--speed", "1000000"];
 
-test("the time of an answer has one decimal in --json, too", async () => {
-  const { url } = await receivingEndpoint();
-  const { stdout } = await runCommand(`send ${url} --json`);
-  expect(stdout).toMatch(/"ms": ?\d+(\.\d)?[,\s}]/);
-});
+  test("sends again until the delivery is acknowledged, and shows each attempt", async () => {
+    const later = { status: 503, body: '{"error":{"code":"RETRY_LATER"}}' };
+    const { url, seen } = await answeringEndpoint(later, { status: 500 }, { status: 200 });
+    await expectEnd(["send", url, ...FAST], {
+      code: 0,
+      stdout: [
+        /1 {2}at once +503 {2}retry_later .*sends it again later/,
+        /2 {2}after 10 s +500/,
+        /3 {2}after 25 s +200 .*takes it as received/,
+        "~ acknowledged: answered 200 at attempt 3, by whom is not known, 35 s after the first",
+      ],
+    });
+    expect(seen).toHaveLength(3);
+  });
 
-test("a body that implies no type needs --type", async () => {
-  const { code, stderr } = await runCommand(
-    `send http://127.0.0.1/ --body ${folder.write("list.json", "[1]")}`,
+  test("ends at a final status, and the alarm is lost", async () => {
+    const { url, seen } = await answeringEndpoint({ status: 503 }, { status: 401 });
+    const stdout = /✗ given up: answered 401 at attempt 2.*the alarm is lost/;
+    await expectEnd(["send", url, ...FAST], { code: 1, stdout });
+    expect(seen).toHaveLength(2);
+  });
+
+  test("gives up after ten attempts without an answer, each shown with its reason", async () => {
+    const argv = ["send", await silentUrl(), ...FAST];
+    const json = { end: "exhausted", passed: false };
+    const { stdout } = await expectEnd([...argv, "--json"], { code: 1, json });
+    const { attempts } = JSON.parse(stdout) as { attempts: { waitedMs: number; result: string }[] };
+    expect(attempts.map(({ result }) => result)).toEqual(Array(10).fill("network_error"));
+    expect(attempts.at(-1)?.waitedMs).toBeGreaterThan(3 * 3_600_000);
+    const reason = / 10 {2}after .* – .*ECONNREFUSED.*sends it again later/;
+    await expectEnd(argv, { code: 1, stdout: [reason, "the alarm is lost"] });
+  });
+
+  test("works with --times and --wrong-secret", async () => {
+    const { url, outcomes } = await receivingEndpoint("reject");
+    const twice = /1\.1 .*handled[^]*1\.2 .*duplicate/;
+    await expectEnd(["send", url, ...FAST, "--times", "2"], { code: 0, stdout: twice });
+    const wrong = ["send", url, ...FAST, "--wrong-secret"];
+    await expectEnd(wrong, { code: 0, stdout: "given up: answered 401" });
+    expect(outcomes()).toEqual(["handled", "duplicate", "signature_mismatch"]);
+  });
+
+  test.each([[[]], [["--times", "2"]]])(
+    "says that a closed port proves nothing about a wrong secret, and exits 1: %j",
+    async (more) => {
+      const argv = ["send", await silentUrl(), ...FAST, "--wrong-secret", ...more];
+      const stdout = /✗ no answer came to attempt 10 \(.*ECONNREFUSED.*\), so nothing shows/;
+      await expectEnd(argv, { code: 1, stdout });
+      const json = { end: "exhausted", passed: false };
+      await expectEnd([...argv, "--json"], { code: 1, json });
+    },
   );
-  expect(code).toBe(2);
-  expect(stderr).toContain("pass its --type");
+
+  test.each([
+    ["until the attempts are used up passes", [409], [], 0, "✓ exhausted: answered 409 at", 10],
+    ["and then acknowledged fails", [200], [], 1, "✗ acknowledged: answered 200 at attempt 1", 1],
+    [
+      "and acknowledged when it is repeated fails, too",
+      [401, 200],
+      ["--times", "2"],
+      1,
+      "✗ request 1.2 was acknowledged, although it must be refused",
+      2,
+    ],
+  ])(
+    "of a wrong secret that is refused %s",
+    async (_how, statuses, more, code, stdout, requests) => {
+      const { url, seen } = await answeringEndpoint(...statuses.map((status) => ({ status })));
+      await expectEnd(["send", url, ...FAST, "--wrong-secret", ...more], { code, stdout });
+      expect(seen).toHaveLength(requests);
+    },
+  );
+
+  test("ends its wait for the next attempt at Ctrl-C", async () => {
+    const { url, seen } = await answeringEndpoint({ status: 503 });
+    const command = startCommand(["send", url, "--follow-retries", "--speed", "1"]);
+    await command.says(/ 503 /);
+    expect(await command.stop()).toBe(130);
+    expect(seen).toHaveLength(1);
+  });
+});
+
+test.each([[["send"]], [["replay", "fixtures", "--to"]]])(
+  "Ctrl-C ends the wait for the first answer to %j, and nothing is printed",
+  async (argv) => {
+    let asked = 0;
+    const url = await serving(http.createServer(() => void (asked += 1)));
+    const command = startCommand([...argv, url]);
+    await eventually(() => asked).toBe(1);
+    expect(await command.stop()).toBe(130);
+    expect(command.stdout()).toBe("");
+    if (argv[0] === "send") expect(command.stderr()).toBe("");
+  },
+);
+
+test("Ctrl-C before a port is open leaves no port open", async () => {
+  const command = startCommand(["listen", "--port", "0"]);
+  expect(await command.stop()).toBe(130);
+  const [url = ""] = /http:\/\/127\.0\.0\.1:\d+\//.exec(command.stdout()) ?? [];
+  await expect(fetch(url)).rejects.toThrow("fetch failed");
+});
+
+describe("the URL of an endpoint", () => {
+  test.each([
+    ["127.0.0.1:3000/webhooks/gateway", "http://127.0.0.1:3000/webhooks/gateway"],
+    ["localhost:3000", "http://localhost:3000/"],
+    ["web_app:8080/hook?token=x", "http://web_app:8080/hook?token=x"],
+    ["[::1]:3000/hook", "http://[::1]:3000/hook"],
+    ["staging.example.com:443/hook", "https://staging.example.com/hook"],
+    ["staging.example.com:8443/hook", "https://staging.example.com:8443/hook"],
+    ["https://example.com/hook", "https://example.com/hook"],
+  ])("%s is read as %s", (given, url) => {
+    expect(readTargetUrl(given).href).toBe(url);
+  });
+
+  test.each([
+    "whsec_0123456789abcdef",
+    "localhost",
+    "user:password@example.com:3000/hook",
+    "example.com:99999/hook",
+    "ftp://example.com:3000/hook",
+    "127.0.0.1:3000 /hook",
+    "",
+  ])("is not %j, and the message does not repeat it", (given) => {
+    const error = thrownBy(() => readTargetUrl(given)) as Error;
+    expect(error).toBeInstanceOf(UsageError);
+    expect(error.message).toContain("must be an http or https URL");
+    if (given !== "") expect(error.message).not.toContain(given);
+  });
+
+  test.each(["send URL", "replay fixtures/golden-vector.json --to URL", "doctor URL --only alarm"])(
+    "needs no scheme: %s",
+    async (command) => {
+      const { url } = await receivingEndpoint();
+      await expectEnd(command.replace("URL", url.replace("http://", "")), { code: 0, stdout: url });
+    },
+  );
 });

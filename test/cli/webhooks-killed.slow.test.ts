@@ -4,12 +4,11 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
-import { crmLogin, registerWebhooks } from "../../src/management/index.js";
+import { registerWebhooks } from "../../src/management/index.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
+import type { TwinDelivery } from "../../kit/index.js";
 import { createRandom } from "../../kit/random.js";
-import { desk } from "../support/management/desk.js";
-import { startLoad } from "../support/management/load.js";
-import { startReplicas } from "../support/management/replicas.js";
+import { desk, startLoad } from "../support/management/desk.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const folder = temporaryFolder();
@@ -37,25 +36,30 @@ async function run(argv: readonly string[], env: Record<string, string>, killAt?
   return { ended: code ?? signal, lines };
 }
 
+function rotation(url: string, nextFile: string, metrics: readonly string[], proof: string) {
+  const command = `webhooks rotate ${url} --next-file ${nextFile} --type new_alarm`;
+  const options = `--instance-header x-instance ${proof} --wait 60 --quiet 3 --look-every 1`;
+  const watched = metrics.flatMap((one) => ["--metrics", one]);
+  return [...`${command} ${options}`.split(" "), ...watched];
+}
+
+/** Every delivery was acknowledged at its first attempt, and handled once. */
+function expectNoneRefused(deliveries: readonly TwinDelivery[], handled: readonly string[]): void {
+  expect(
+    deliveries.filter(({ end, attempts }) => end !== "acknowledged" || attempts.length > 1),
+  ).toEqual([]);
+  expect(handled.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
+}
+
 test("a rotation that is killed at each step and started again loses and refuses no delivery", async () => {
-  const { api, baseUrl, client } = await desk.gateway();
-  const { url, secrets, handled, metrics } = await startReplicas(4, CURRENT);
+  const { api, client, environment } = await desk.gateway();
+  const { url, secrets, handled, metrics } = await desk.replicas(4, CURRENT);
   const registration = { url, secret: CURRENT, inARow: 4, types: ["new_alarm"] as const };
   expect((await registerWebhooks(client, registration)).result).toBe("registered");
-  const { token } = await crmLogin({ baseUrl, credentials: {} });
-  const env = {
-    GATEWAY_BASE_URL: baseUrl,
-    GATEWAY_CRM_TOKEN: token,
-    GATEWAY_WEBHOOK_SECRET: CURRENT,
-  };
+  const env = await environment(CURRENT);
   const nextFile = folder.at("next.txt");
-  const argv = [
-    ...`webhooks rotate ${url} --next-file ${nextFile} --type new_alarm`.split(" "),
-    // The load takes turns at the balancer too, so twelve probes alone may miss a replica.
-    ..."--instance-header x-instance --instances 4 --in-a-row 12".split(" "),
-    ..."--wait 60 --quiet 3 --look-every 1".split(" "),
-    ...metrics.flatMap((one) => ["--metrics", one]),
-  ];
+  // The load takes turns at the balancer too, so twelve probes alone may miss a replica.
+  const argv = rotation(url, nextFile, metrics, "--instances 4 --in-a-row 12");
   const load = startLoad(api);
 
   expect((await run(argv, env, /^1\/5/)).ended).toBe("SIGKILL");
@@ -76,15 +80,11 @@ test("a rotation that is killed at each step and started again loses and refuses
   expect(last.lines.join("\n")).toContain("remove it from the receivers now");
 
   for (const list of secrets) list.pop();
-  const { length } = handled;
-  await expect.poll(() => handled.length).toBeGreaterThan(length + 30);
+  const { length } = handled();
+  await expect.poll(() => handled().length).toBeGreaterThan(length + 30);
   const deliveries = await load.stop();
   expect(deliveries.length).toBeGreaterThan(100);
-  // The first attempt of each was acknowledged, so none was refused even once.
-  expect(
-    deliveries.filter(({ end, attempts }) => end !== "acknowledged" || attempts.length > 1),
-  ).toEqual([]);
-  expect(handled.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
+  expectNoneRefused(deliveries, handled());
 });
 
 /** How many rotations the next test makes. */
@@ -97,24 +97,17 @@ test(
   `${String(ROTATIONS)} rotations there and back, by two commands at once that are killed at a random moment, refuse no first attempt`,
   { timeout: ROTATIONS * 60_000 },
   async () => {
-    const { api, baseUrl, client } = await desk.gateway();
-    const { url, secrets, handled, metrics } = await startReplicas(2, CURRENT);
+    const { api, client, environment } = await desk.gateway();
+    const { url, secrets, handled, metrics } = await desk.replicas(2, CURRENT);
     await registerWebhooks(client, { url, secret: CURRENT, inARow: 2, types: ["new_alarm"] });
-    const { token } = await crmLogin({ baseUrl, credentials: {} });
-    const login = { GATEWAY_BASE_URL: baseUrl, GATEWAY_CRM_TOKEN: token };
     const files = [folder.at("there.txt"), folder.write("back.txt", `${CURRENT}\n`, 0o600)];
     const random = createRandom(20_261_125);
     const load = startLoad(api);
     let old = CURRENT;
     for (let turn = 0; turn < ROTATIONS; turn += 1) {
       const nextFile = files[turn % 2] ?? "";
-      const argv = [
-        ...`webhooks rotate ${url} --next-file ${nextFile} --type new_alarm`.split(" "),
-        ..."--instance-header x-instance --instances 2 --in-a-row 6".split(" "),
-        ..."--wait 60 --quiet 3 --look-every 1".split(" "),
-        ...metrics.flatMap((one) => ["--metrics", one]),
-      ];
-      const env = { ...login, GATEWAY_WEBHOOK_SECRET: old };
+      const argv = rotation(url, nextFile, metrics, "--instances 2 --in-a-row 6");
+      const env = await environment(old);
       // The receivers get the new secret as soon as there is one, one after the other.
       let deployed = 0;
       const deploy = setInterval(() => {
@@ -136,12 +129,9 @@ test(
       for (const list of secrets) list.pop();
       old = readFileSync(nextFile, "utf8").trim();
     }
-    const { length } = handled;
-    await expect.poll(() => handled.length).toBeGreaterThan(length + 30);
+    const { length } = handled();
+    await expect.poll(() => handled().length).toBeGreaterThan(length + 30);
     const deliveries = await load.stop();
-    const refused = deliveries.filter(({ attempts }) => attempts.length > 1);
-    expect(refused).toEqual([]);
-    expect(deliveries.filter(({ end }) => end !== "acknowledged")).toEqual([]);
-    expect(handled.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
+    expectNoneRefused(deliveries, handled());
   },
 );

@@ -6,17 +6,23 @@ import {
   crmLogin,
   probeReceiver,
   registerWebhooks,
+  type ManagementClientOptions,
   type NewWebhook,
 } from "../../src/management/index.js";
+import type { GatewayApi } from "../../kit/index.js";
 import type { CheckOptions } from "../../src/management/check-webhooks.js";
-import { desk, type DeskGateway, type DeskReceiver } from "../support/management/desk.js";
-import { scriptedClient } from "../support/management/scripted-gateway.js";
+import { desk, type DeskGateway } from "../support/management/desk.js";
+import { failure, scriptedClient } from "../support/management/scripted-gateway.js";
 
 const secret = createWebhookSecret();
 const quick = { inARow: 3, intervalMs: 1, waitMs: 500 };
+const ALARMS = ["new_alarm"] as const;
+const BOTH = ["new_alarm", "delete_my_data_event"] as const;
+/** The options of a receiver that accepts any signature. */
+const OPEN = { secret: undefined, acceptUnsignedDeliveries: true } as object;
 
 /** A right set-up: both types at one receiver. */
-async function rightSetUp(): Promise<DeskGateway & DeskReceiver> {
+async function rightSetUp() {
   const gateway = await desk.gateway();
   const receiver = await desk.receiver({ secret });
   const result = await registerWebhooks(gateway.client, { url: receiver.url, secret, ...quick });
@@ -25,7 +31,7 @@ async function rightSetUp(): Promise<DeskGateway & DeskReceiver> {
 }
 
 async function codesOf(
-  { client, url }: Pick<DeskGateway & DeskReceiver, "client" | "url">,
+  { client, url }: Pick<DeskGateway, "client"> & { readonly url: string },
   options: Partial<CheckOptions> = {},
 ) {
   const { findings } = await checkWebhooks(client, { url, secret, ...options });
@@ -41,10 +47,8 @@ describe("a probe", () => {
       probeReceiver(url, { secret: one, type });
     expect(await probe(secret)).toEqual({ result: "accepted", status: 409, outcome: "stale" });
     expect(await probe(secret, "delete_my_data_event")).toMatchObject({ result: "accepted" });
-    expect(await probe("a-secret-that-is-unknown")).toMatchObject({
-      result: "refused",
-      outcome: "signature_mismatch",
-    });
+    const refused = { result: "refused", outcome: "signature_mismatch" };
+    expect(await probe("a-secret-that-is-unknown")).toMatchObject(refused);
     expect(handled).toEqual([]);
     expect(reports.map(({ outcome }) => outcome)).toEqual(["stale", "stale", "signature_mismatch"]);
   });
@@ -66,11 +70,9 @@ describe("a probe", () => {
         release: () => undefined,
       },
     });
-    for (const type of ["new_alarm", "delete_my_data_event"] as const) {
-      expect(await probeReceiver(url, { secret, type })).toMatchObject({
-        result: "accepted",
-        outcome: "type_mismatch",
-      });
+    const accepted = { result: "accepted", outcome: "type_mismatch" };
+    for (const type of BOTH) {
+      expect(await probeReceiver(url, { secret, type })).toMatchObject(accepted);
     }
     expect([...calls, ...handled]).toEqual([]);
   });
@@ -116,14 +118,10 @@ describe("register", () => {
     const { client, url } = await rightSetUp();
     const webhooks = await client.webhooks.list();
     expect(webhooks).toMatchObject(
-      ["new_alarm", "delete_my_data_event"].map((type) => ({
-        type,
-        url,
-        has_secret: true,
-        is_active: true,
-        skip_ssl_verification: false,
-        enable_requests_history: true,
-        title: `identity-gateway-webhooks ${type}`,
+      BOTH.map((type) => ({
+        ...{ type, url, title: `identity-gateway-webhooks ${type}` },
+        ...{ has_secret: true, is_active: true },
+        ...{ skip_ssl_verification: false, enable_requests_history: true },
       })),
     );
     const again = await registerWebhooks(client, { url: `${url}?`.slice(0, -1), secret, ...quick });
@@ -133,24 +131,30 @@ describe("register", () => {
   test("creates nothing while the receiver is down, has another secret or accepts any", async () => {
     const { client } = await desk.gateway();
     const other = await desk.receiver();
-    const any = await desk.receiver({
-      ...({ secret: undefined, acceptUnsignedDeliveries: true } as object),
-    });
+    const any = await desk.receiver(OPEN);
     const { url, close } = await desk.server((_req, res) => res.end());
     await close();
-    const down = await registerWebhooks(client, { url, secret, ...quick });
-    expect(down).toEqual({ result: "unreachable", status: undefined });
-    const wrong = await registerWebhooks(client, { url: other.url, secret, ...quick, waitMs: 0 });
-    expect(wrong).toMatchObject({
+    const register = (to: string) =>
+      registerWebhooks(client, { url: to, secret, ...quick, waitMs: 0 });
+    expect(await register(url)).toEqual({ result: "unreachable", status: undefined });
+    const refusal = { url: other.url, result: "refused" };
+    expect(await register(other.url)).toMatchObject({
       result: "secret_not_accepted",
-      proof: { result: "not_accepted", refusal: { url: other.url, result: "refused" } },
+      proof: { result: "not_accepted", refusal },
     });
-    expect(await registerWebhooks(client, { url: any.url, secret, ...quick })).toMatchObject({
+    expect(await register(any.url)).toMatchObject({
       result: "secret_not_accepted",
       proof: { result: "accepts_any" },
     });
     expect(await client.webhooks.list()).toEqual([]);
   });
+
+  /** A client of a gateway, through a `fetch` of its own. */
+  async function clientOver(api: GatewayApi, fetch: NonNullable<ManagementClientOptions["fetch"]>) {
+    const baseUrl = "https://desk.example";
+    const { token } = await crmLogin({ baseUrl, credentials: {}, fetch: api.fetch });
+    return createManagementClient({ baseUrl, token, fetch });
+  }
 
   /**
    * A gateway over `fetch` whose answer to a POST is replaced, after the webhook is created or instead. An undefined
@@ -159,9 +163,6 @@ describe("register", () => {
   async function answeringPost(answer: () => Response | Error | undefined, creates: boolean) {
     const { api } = await desk.gateway();
     const posts: string[] = [];
-    const token = async () =>
-      (await crmLogin({ baseUrl: "https://desk.example", credentials: {}, fetch: api.fetch }))
-        .token;
     const fetch = async (to: string, init: RequestInit): Promise<Response> => {
       if (init.method !== "POST" || to.endsWith("/login")) return api.fetch(to, init);
       posts.push((JSON.parse(init.body as string) as NewWebhook).type);
@@ -170,8 +171,7 @@ describe("register", () => {
       if (given === undefined || given instanceof Error) throw given ?? new Error("no answer");
       return given;
     };
-    const client = createManagementClient({ baseUrl: "https://desk.example", token, fetch });
-    return { api, client, posts };
+    return { client: await clientOver(api, fetch), posts };
   }
 
   test.each([
@@ -220,47 +220,31 @@ describe("register", () => {
     expect(await repeated.client.webhooks.list()).toHaveLength(2);
   });
 
-  test("rejects with the conflict about a webhook that the list does not show", async () => {
-    const { client, posts } = await answeringPost(conflict, false);
-    const { url } = await desk.receiver({ secret });
-    await expect(registerWebhooks(client, { url, secret, ...quick })).rejects.toMatchObject({
-      name: "ManagementError",
-      code: "conflict",
-    });
-    expect(posts).toEqual(["new_alarm"]);
-  });
-
-  test("rejects with the error of a creation that the list does not show, and tries it once", async () => {
-    const { client, posts } = await answeringPost(() => new Response(null, { status: 201 }), false);
-    const { url } = await desk.receiver({ secret });
-    await expect(registerWebhooks(client, { url, secret, ...quick })).rejects.toMatchObject({
-      name: "ManagementError",
-      code: "unexpected_answer",
-    });
-    expect(posts).toEqual(["new_alarm"]);
-  });
+  test.each([
+    ["conflict", conflict],
+    ["unexpected_answer", () => new Response(null, { status: 201 })],
+  ])(
+    "rejects with the %s of a creation that the list does not show, and tries it once",
+    async (code, answer) => {
+      const { client, posts } = await answeringPost(answer, false);
+      const { url } = await desk.receiver({ secret });
+      const error = await failure(registerWebhooks(client, { url, secret, ...quick }));
+      expect(error.code).toBe(code);
+      expect(posts).toEqual(["new_alarm"]);
+    },
+  );
 
   test("finds that the gateway dropped the secret, and a webhook of the type elsewhere", async () => {
-    const { api, client } = await desk.gateway();
+    const { api, register } = await desk.gateway();
     const { url } = await desk.receiver({ secret });
     const old = await desk.receiver({ secret });
-    await client.webhooks.create({ title: "old", url: old.url, type: "new_alarm", secret });
-    const { token } = await crmLogin({
-      baseUrl: "https://x.example",
-      credentials: {},
-      fetch: api.fetch,
+    await register(old.url, secret);
+    const dropping = await clientOver(api, (to, init) => {
+      const body = JSON.parse((init.body as string | undefined) ?? "null") as object | null;
+      const kept = body === null ? {} : { body: JSON.stringify({ ...body, secret: undefined }) };
+      return api.fetch(to, { ...init, ...kept });
     });
-    const dropping = createManagementClient({
-      baseUrl: "https://desk.example",
-      token,
-      fetch: (to, init) => {
-        const body = JSON.parse((init.body as string | undefined) ?? "null") as object | null;
-        const kept = body === null ? undefined : JSON.stringify({ ...body, secret: undefined });
-        return api.fetch(to, { ...init, ...(kept === undefined ? {} : { body: kept }) });
-      },
-    });
-    const types = ["new_alarm"] as const;
-    const result = await registerWebhooks(dropping, { url, secret, types, ...quick });
+    const result = await registerWebhooks(dropping, { url, secret, types: ALARMS, ...quick });
     if (result.result !== "registered") throw new Error(result.result);
     expect(result.created).toHaveLength(1);
     expect(result.findings.map(({ code, webhookId }) => [code, webhookId])).toEqual([
@@ -318,21 +302,16 @@ describe("check", () => {
     const gateway = await desk.gateway();
     const { url } = await desk.receiver({ secret });
     await gateway.client.webhooks.create({ title: "a", url, type: "new_alarm" });
-    const types = ["new_alarm"] as const;
-    expect(await codesOf({ ...gateway, url }, { types })).toEqual(["no_secret new_alarm"]);
+    const codes = await codesOf({ ...gateway, url }, { types: ALARMS });
+    expect(codes).toEqual(["no_secret new_alarm"]);
   });
 
   test("finds a webhook at another URL, a second one, and one of the wrong type", async () => {
     const setUp = await rightSetUp();
-    const { client, url } = setUp;
+    const { client, url, register } = setUp;
     const old = await desk.receiver({ secret });
     const [alarms, events] = await client.webhooks.list();
-    const second = await client.webhooks.create({
-      title: "old",
-      url: old.url,
-      type: "new_alarm",
-      secret,
-    });
+    const second = await register(old.url, secret);
     expect(await codesOf(setUp)).toEqual(["second_webhook new_alarm"]);
     await client.webhooks.update(alarms?.id ?? "", { is_active: false, secret });
     expect(await codesOf(setUp)).toEqual(["inactive new_alarm", "other_url new_alarm"]);
@@ -341,7 +320,7 @@ describe("check", () => {
     await client.webhooks.delete(second.id);
     expect(await codesOf(setUp)).toEqual(["missing_webhook new_alarm"]);
     expect(events?.url).toBe(url);
-    expect(await codesOf(setUp, { types: ["new_alarm"] })).toEqual([
+    expect(await codesOf(setUp, { types: ALARMS })).toEqual([
       "missing_webhook new_alarm",
       "unexpected_type delete_my_data_event",
     ]);
@@ -356,15 +335,13 @@ describe("check", () => {
     expect(await codesOf(setUp)).toEqual(["receiver_unreachable"]);
 
     const { client } = setUp;
-    const any = await desk.receiver({
-      ...({ secret: undefined, acceptUnsignedDeliveries: true } as object),
-    });
+    const any = await desk.receiver(OPEN);
     const foreign = await desk.server((req, res) => {
       res.writeHead(req.method === "GET" ? 404 : 200).end();
     });
-    const types = ["new_alarm"] as const;
-    expect(await codesOf({ client, url: any.url }, { types })).toContain("accepts_any_secret");
-    expect(await codesOf({ client, url: foreign.url }, { types })).toEqual([
+    const codesAt = (url: string) => codesOf({ client, url }, { types: ALARMS });
+    expect(await codesAt(any.url)).toContain("accepts_any_secret");
+    expect(await codesAt(foreign.url)).toEqual([
       "other_url new_alarm",
       "receiver_refuses_get",
       "receiver_unclear",
@@ -387,10 +364,7 @@ describe("check", () => {
   test("rejects when what answers is not the gateway's API", async () => {
     const { client } = scriptedClient([{ status: 404, text: "<h1>Not Found</h1>" }]);
     const { url } = await desk.receiver({ secret });
-    await expect(checkWebhooks(client, { url })).rejects.toMatchObject({
-      name: "ManagementError",
-      code: "unexpected_answer",
-      status: 404,
-    });
+    const error = await failure(checkWebhooks(client, { url }));
+    expect(error).toMatchObject({ code: "unexpected_answer", status: 404 });
   });
 });

@@ -1,12 +1,23 @@
-import { cp, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
+import { cp, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
-import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
+import { type RedisClientType, createClient } from "redis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { UsageError, readCommand } from "../../examples/demo/command-line.js";
 import { fixturesFolder } from "../support/fixtures.js";
+import { describeMysql } from "../support/mysql/mysql-describe.js";
+import { startMysql } from "../support/mysql/mysql-server.js";
+import { type DemoRun, demoRows, runDemo } from "../support/package/demo-run.js";
+import { installPlatform } from "../support/platform-packages.js";
+import { describePostgres } from "../support/postgres/postgres-describe.js";
+import { startPostgres } from "../support/postgres/postgres-server.js";
+import { describeRedis } from "../support/redis/redis-describe.js";
+import { type RedisServer, startRedisServer } from "../support/redis/redis-server.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
+const folder = temporaryFolder();
 let run: DemoRun;
 
 beforeAll(async () => {
@@ -21,17 +32,13 @@ it("npm run demo writes escape codes with FORCE_COLOR, and the same text", async
 });
 
 it("npm run demo needs no compiler and no other program on the PATH than Node", async () => {
-  const bin = await mkdtemp(join(tmpdir(), "bin-"));
-  await symlink(process.execPath, join(bin, "node"));
-  const { code, stdout, stderr } = await runDemo([], { PATH: bin });
-  await rm(bin, { recursive: true });
+  await symlink(process.execPath, folder.at("node"));
+  const { code, stdout, stderr } = await runDemo([], { PATH: folder.at() });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(demoRows(stdout)).toEqual(demoRows(run.stdout));
 });
 
 describe("npm run demo with a folder", () => {
-  const folder = temporaryFolder();
-
   /** Copies one fixture to the folder and changes its text. */
   const addChanged = async (from: RegExp, to: string): Promise<void> => {
     const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
@@ -60,13 +67,8 @@ describe("npm run demo with a folder", () => {
     const { code, stdout } = await runDemo([folder.at()]);
 
     expect(code).toBe(0);
-    expect(demoRows(stdout)[0]).toEqual([
-      "–",
-      "Email address found in a breach",
-      "signed and sent",
-      "200",
-      "handled",
-    ]);
+    const row = ["–", "Email address found in a breach", "signed and sent", "200", "handled"];
+    expect(demoRows(stdout)[0]).toEqual(row);
     expect(stdout).toContain("1 not judged, the others answered as expected");
   });
 
@@ -99,3 +101,196 @@ it("npm run demo -- --monitor shows the health while failures are planted and cu
   ]);
   expect(monitored.stdout).toContain('"lastAuthenticAt": "');
 });
+
+const CUT_OFF = "Alarm cut off in its handler";
+
+/**
+ * The rows except those that the lease refuses. There are none if the new process took longer to
+ * start.
+ */
+function rowsOf({ stdout }: DemoRun): string[][] {
+  return demoRows(stdout).filter(([, , done]) => !done?.endsWith("within its lease"));
+}
+
+function expectRestart(run: DemoRun, storeName: string): void {
+  expect(run, run.stdout).toMatchObject({ code: 0, stderr: "" });
+  expect(run.stdout).toMatch(
+    /^\nThe gateway delivers to http:\/\/127\.0\.0\.1:\d+\/webhooks\/gateway\n/,
+  );
+  expect(run.stdout).toContain(`\nThe receiver remembers in ${storeName}\n`);
+  expect(rowsOf(run)).toEqual([
+    ["✓", "Alarm", "signed and sent", "200", "handled"],
+    ["✓", "Alarm", "sent again", "200", "duplicate"],
+    ["✓", "100 alarms", "signed and sent", "200", "handled"],
+    ["✓", CUT_OFF, "receiver killed (SIGKILL)", "–", "no answer"],
+    ["✓", "Alarm", "sent again", "200", "duplicate"],
+    ["✓", "100 alarms", "sent again", "200", "duplicate"],
+    ["✓", CUT_OFF, "sent again after its lease", "200", "handled"],
+    ["✓", CUT_OFF, "sent once more", "200", "duplicate"],
+    ["✓", "New alarm", "signed and sent", "200", "handled"],
+  ]);
+  expect(run.stdout).toContain(
+    "\nThe ledger of effects, a file beside the store: 103 effects of 103 alarms.\n",
+  );
+  expect(run.stdout.trimEnd().split("\n").at(-1)).toMatch(
+    /^\d+ requests in .*: 103 handled once, 0 lost, nothing else got in\.$/,
+  );
+  expect(run.stdout.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  expect(run.stdout).not.toContain("…");
+}
+
+it("npm run demo -- --store sqlite kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
+  const run = await runDemo(["--store", "sqlite"], { TMPDIR: folder.at() });
+  const left = readdirSync(folder.at()).filter((name) => name.startsWith("gateway-demo-"));
+
+  expectRestart(run, "an SQLite file");
+  expect(left).toEqual([]);
+});
+
+it("npm run demo -- --store d1 kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
+  expectRestart(await runDemo(["--store", "d1"]), "Cloudflare D1 on workerd");
+});
+
+describeRedis("npm run demo -- --store redis", () => {
+  let server: RedisServer;
+  let client: RedisClientType;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    client = createClient({ url: server.url });
+    await client.connect();
+  });
+  afterAll(async () => {
+    client.destroy();
+    await server.close();
+  });
+
+  it("npm run demo -- --store redis handles each alarm once after a restart, and leaves nothing on the server", async () => {
+    const run = await runDemo(["--store", "redis", "--url", server.url]);
+    expectRestart(run, `Redis at 127.0.0.1:${server.port}`);
+    expect(await client.dbSize()).toBe(0);
+  });
+
+  it("npm run demo -- --store redis exits with 1 if the server forgets the handled deliveries", async () => {
+    const running = runDemo(["--store", "redis"], { REDIS_URL: server.url });
+    const connections = async () => (await client.clientList()).map(({ id }) => id);
+    // The demo's connection, the test's, and the receiver's, until the receiver is killed.
+    let all = await connections();
+    for (; all.length < 3; all = await connections()) await wait(5);
+    for (let now = all; all.every((id) => now.includes(id)); now = await connections())
+      await wait(5);
+    await client.flushAll();
+    const run = await running;
+
+    expect(run.code).toBe(1);
+    expect(rowsOf(run).filter(([mark]) => mark === "✗")).toEqual([
+      ["✗", "Alarm", "sent again", "200", "handled"],
+      ["✗", "100 alarms", "sent again", "200", "handled"],
+    ]);
+    expect(run.stdout).toContain("\n  expected 200 duplicate\n");
+    expect(run.stdout).toContain("✗ Alarm: the handler ran 2 times instead of once");
+    expect(run.stdout).toContain("204 effects of 103 alarms");
+    expect(run.stdout).toContain("103 differences from what is expected");
+  });
+
+  it("npm run demo -- --store redis exits with 1 if the store accepts no writes", async () => {
+    const full = await startRedisServer({ maxmemory: "100kb" });
+    const run = await runDemo(["--store", "redis", "--url", full.url]);
+    await full.close();
+    expect(run.code).toBe(1);
+    expect(rowsOf(run)[0]).toEqual(["✗", "Alarm", "signed and sent", "503", "store_unavailable"]);
+    expect(run.stdout).toContain("0 effects of");
+  });
+});
+
+it("npm run demo -- --store dynamodb starts dynalite and handles each alarm once after a restart", async () => {
+  await installPlatform("dynamodb");
+  expectRestart(await runDemo(["--store", "dynamodb"]), "a table of DynamoDB (dynalite)");
+});
+
+describePostgres("npm run demo -- --store postgres", () => {
+  it("npm run demo -- --store postgres handles each alarm once after a restart, and leaves nothing on the server", async () => {
+    const server = await startPostgres();
+    const DATABASE_URL = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
+    try {
+      const run = await runDemo(["--store", "postgres"], { DATABASE_URL });
+      expectRestart(run, `PostgreSQL at 127.0.0.1:${server.port}`);
+      const tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
+      expect((await server.pool().query(tables)).rows).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describeMysql("npm run demo -- --store mysql", () => {
+  it("npm run demo -- --store mysql handles each alarm once after a restart, and leaves nothing on the server", async () => {
+    const server = await startMysql();
+    const url = `mysql://root@127.0.0.1:${server.port}/test`;
+    try {
+      const run = await runDemo(["--store", "mysql", "--url", url]);
+      expectRestart(run, `MySQL at 127.0.0.1:${server.port}`);
+      const [rows] = await server.pool().query("SHOW TABLES");
+      expect(rows).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+it.each([
+  ["--store redis", "--store redis needs a server: add --url redis://…, or set REDIS_URL"],
+  [
+    "--store postgres",
+    "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
+  ],
+  ["--store toString", "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
+  [
+    "--store sqlite --url redis://localhost",
+    "--store sqlite takes no --url: the demo makes a file of its own",
+  ],
+  [
+    "--store dynamodb --url http://localhost",
+    "--store dynamodb takes no --url: the demo makes a server of its own",
+  ],
+  ["--url redis://localhost", "--url goes with --store redis, postgres or mysql"],
+  ["--store sqlite fixtures", "--store sends alarms of its own: leave the folder out"],
+  ["--monitor --store sqlite", "--monitor goes with no store and no folder"],
+  ["--monitor fixtures", "--monitor goes with no store and no folder"],
+  ["fixtures others", "one folder of fixtures at a time"],
+])("the demo's command line says what to change in %s", (args, message) => {
+  expect(() => readCommand(args.split(" "), {})).toThrow(new UsageError(message));
+});
+
+it("the demo's command line refuses an unknown option", () => {
+  expect(() => readCommand(["--shop", "sqlite"], {})).toThrow(UsageError);
+});
+
+it.each([
+  ["--store redis --url redis://given", { show: "restart", store: "redis", url: "redis://given" }],
+  ["--store postgres", { show: "restart", store: "postgres", url: "postgres://variable" }],
+  ["some/folder", { show: "fixtures", folder: "some/folder" }],
+])("the demo's command line reads %s, and --url before the variable", (args, command) => {
+  const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
+  expect(readCommand(args.split(" "), env)).toEqual(command);
+});
+
+it("the demo's command line exits with 2 and one line if the URL is missing", async () => {
+  expect(await runDemo(["--store", "redis"])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: "--store redis needs a server: add --url redis://…, or set REDIS_URL\n",
+  });
+});
+
+it.each(["redis", "postgres", "mysql"])(
+  "the demo's command line exits with 2 and one line without the password if %s cannot be reached",
+  async (store) => {
+    const url = `${store}://user:synthetic-password@127.0.0.1:1`;
+    const { code, stdout, stderr } = await runDemo(["--store", store, "--url", url]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /^(Redis|PostgreSQL|MySQL) at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\n$/,
+    );
+  },
+);

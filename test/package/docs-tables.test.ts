@@ -1,11 +1,18 @@
 import { readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "vitest";
+import { outcomesPage } from "../../docs/outcomes-page.js";
 import { performancePage, readmeWithPerformance } from "../../docs/performance-page.js";
-import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
-import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { createRandom } from "../../kit/random.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
+import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
+import { INTEGER_OPTIONS } from "../../src/options/options.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
+
+function read(file: string): string {
+  return readFileSync(path.join(REPOSITORY, file), "utf8");
+}
 
 test("docs/answers.md lists every outcome with its statuses", () => {
   const written = readMarkdown("docs/answers.md")
@@ -34,17 +41,15 @@ test("docs/options.md gives the default of every whole-number option", () => {
 
 test("docs/inbox.md gives the default of every whole-number option of a queue", () => {
   const files = ["inbox", "consume", "queue-options", "pg-boss/index", "nats/index", "sqs/queue"];
-  const sources = files
-    .map((file) => readFileSync(new URL(`../../src/inbox/${file}.ts`, import.meta.url), "utf8"))
-    .join("\n");
+  const sources = files.map((file) => read(`src/inbox/${file}.ts`)).join("\n");
   const rules = sources.matchAll(/^ {2}(\w+): \{ fallback: ([0-9A-Z_* ]+), min/gm);
   const own = Array.from(rules, ([, name = "", fallback = ""]) => [name, valueOf(fallback)]);
   const { leaseMs, retentionMs, handlerMaxMs, dependencyTimeoutMs } = INTEGER_OPTIONS;
   const shared = Object.entries({ leaseMs, retentionMs, handlerMaxMs, dependencyTimeoutMs });
   const page = readMarkdown("docs/inbox.md");
   const written = Object.fromEntries([
-    ...page.table("option of `inbox`").map(([name, value]) => [name, value]),
-    ...page.table("option of `inboxConsume`").map(([name, value]) => [name, value]),
+    ...page.table("option of `inbox`"),
+    ...page.table("option of `inboxConsume`"),
     ...page.table("option of a driver").map(([name, , value]) => [name, value]),
   ]) as Readonly<Record<string, string>>;
   const expected = [...own, ...shared.map(([name, { fallback }]) => [name, fallback])];
@@ -55,7 +60,6 @@ test("docs/inbox.md gives the default of every whole-number option of a queue", 
 });
 
 test("docs/performance.md and the README have the tables of bench/results; npm run generate writes them", () => {
-  const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
   const results = {
     table: read("bench/results/table.md"),
     stores: read("bench/results/stores.md"),
@@ -76,8 +80,9 @@ test("the picture of docs/retries.md has the attempts of the twin's schedule", (
     seconds += gapMs(schedule, gap + 1, random) / 1000;
     return seconds;
   });
-  const picture = readFileSync(new URL("../../docs/retries.svg", import.meta.url), "utf8");
-  const drawn = picture.matchAll(/ text-anchor="middle">((?:[0-9]+ (?:h|min|s) ?)+)<\/text>/g);
+  const drawn = read("docs/retries.svg").matchAll(
+    / text-anchor="middle">((?:[0-9]+ (?:h|min|s) ?)+)<\/text>/g,
+  );
   const shown = Array.from(drawn, ([, text = ""]) => secondsOf(text));
   expect(shown).toHaveLength(attempts.length);
   // The picture has whole minutes from four minutes on.
@@ -103,3 +108,7 @@ function secondsOf(text: string): number {
     ([, count = "", unit = ""]) => Number(count) * (units[unit] ?? 0),
   ).reduce((sum, part) => sum + part, 0);
 }
+
+test("docs/outcomes.md equals the page made from the table of outcomes; npm run generate writes it", () => {
+  expect(read("docs/outcomes.md")).toBe(outcomesPage());
+});

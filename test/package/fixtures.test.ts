@@ -50,14 +50,8 @@ async function handledRecord<T extends Alarm | OnlineDataEvent>(name: string): P
 
 const handledAlarm = (name: string) => handledRecord<Alarm>(name);
 
-interface Run {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function runNode(args: readonly string[], stdin = ""): Promise<Run> {
-  return new Promise((resolve) => {
+function runNode(args: readonly string[], stdin = "") {
+  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
     const child = execFile(process.execPath, args, { cwd: root }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
@@ -105,11 +99,8 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
 });
 
 it("the fixtures are exactly the files that generate.mjs writes", async () => {
-  expect(await runNode(["fixtures/generate.mjs", "--check"])).toEqual({
-    code: 0,
-    stdout: "",
-    stderr: "",
-  });
+  const checked = await runNode(["fixtures/generate.mjs", "--check"]);
+  expect(checked).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
 it("each fixture has its own id, so that one receiver can replay all of them", () => {
@@ -141,43 +132,39 @@ it("the delivery ids of the fixtures say that they are made up", () => {
   expect(others).toEqual(["3f2504e0-4f89-41d3-9a0c-0305e82c3301"]);
 });
 
+const BREACHES = "credit_card domain drivers_license email iban passport phone ssn".split(" ");
+const BUREAUS = ["CreditA", "CreditAConnect", "CreditAEnquiry", "CreditB", "Identity"];
+const EVENTS = {
+  DATA_DELETED: "SUCCESS",
+  DATA_REAPPEARED: "WARNING",
+  DELETION_REQUEST_SENT: "SUCCESS",
+  PERSONAL_DATA_FOUND: "WARNING",
+  PERSONAL_DATA_NOT_FOUND: "SUCCESS",
+  POWER_OF_ATTORNEY_SIGNED: "SUCCESS",
+  USER_MANUAL_INSTRUCTIONS_SENT: "INFO",
+};
+
+/** The records of the fixtures whose name matches. */
+function handledRecords<T extends Alarm | OnlineDataEvent>(pattern: RegExp): Promise<T[]> {
+  const names = fixtures.map(({ name }) => name).filter((name) => pattern.test(name));
+  return Promise.all(names.map((name) => handledRecord<T>(name)));
+}
+
 it("there is one fixture for each breach event type and each bureau source", async () => {
-  const names = fixtures
-    .map(({ name }) => name)
-    .filter((name) => /^alarm-(.*-hacked|bureau-.*)$/.test(name));
-  const alarms = await Promise.all(names.map(handledAlarm));
+  const alarms = await handledRecords<Alarm>(/^alarm-(.*-hacked|bureau-.*)$/);
   expect(alarms.map(({ source, event_type }) => `${source} ${event_type}`).sort()).toEqual([
-    "BreachDb credit_card_hacked",
-    "BreachDb domain_hacked",
-    "BreachDb drivers_license_hacked",
-    "BreachDb email_hacked",
-    "BreachDb iban_hacked",
-    "BreachDb passport_hacked",
-    "BreachDb phone_hacked",
-    "BreachDb ssn_hacked",
-    "BureauCreditA BureauCreditA",
-    "BureauCreditAConnect BureauCreditAConnect",
-    "BureauCreditAEnquiry BureauCreditAEnquiry",
-    "BureauCreditB BureauCreditB",
-    "BureauIdentity BureauIdentity",
+    ...BREACHES.map((kind) => `BreachDb ${kind}_hacked`),
+    ...BUREAUS.map((bureau) => `Bureau${bureau} Bureau${bureau}`),
   ]);
   for (const alarm of alarms) expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
 });
 
 it("there is one fixture for each type of Online Data event, with its severity", async () => {
-  const names = fixtures
-    .map(({ name }) => name)
-    .filter((name) => /^event-(data|deletion|personal|power|user)-/.test(name));
-  const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
-  expect(events.map(({ type, severity }) => `${type} ${severity}`).sort()).toEqual([
-    "DATA_DELETED SUCCESS",
-    "DATA_REAPPEARED WARNING",
-    "DELETION_REQUEST_SENT SUCCESS",
-    "PERSONAL_DATA_FOUND WARNING",
-    "PERSONAL_DATA_NOT_FOUND SUCCESS",
-    "POWER_OF_ATTORNEY_SIGNED SUCCESS",
-    "USER_MANUAL_INSTRUCTIONS_SENT INFO",
-  ]);
+  const events = await handledRecords<OnlineDataEvent>(
+    /^event-(data|deletion|personal|power|user)-/,
+  );
+  expect(events).toHaveLength(Object.keys(EVENTS).length);
+  expect(Object.fromEntries(events.map(({ type, severity }) => [type, severity]))).toEqual(EVENTS);
 });
 
 it("the record of each fixture of a documented type has the documented fields, in their order", () => {
@@ -203,14 +190,11 @@ it("every e-mail address and link in a fixture is at a reserved domain, so it be
 it("the README of the fixtures lists each fixture with its expected answer", async () => {
   const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
   const rows = readme.split("\n").filter((line) => /^\| `.*\.json` \|/.test(line));
-  expect(rows.sort()).toEqual(
-    fixtures
-      .map(
-        ({ name, description, expect: { outcome, status } }) =>
-          `| \`${name}.json\` | ${description} | ${outcome} ${status} |`,
-      )
-      .sort(),
+  const expected = fixtures.map(
+    ({ name, description, expect: { outcome, status } }) =>
+      `| \`${name}.json\` | ${description} | ${outcome} ${status} |`,
   );
+  expect(rows.sort()).toEqual(expected.sort());
 });
 
 it("generate.mjs --check names a file that differs, one that is missing and one that is left over", async () => {
@@ -265,39 +249,26 @@ it("the fixtures of event dates have the same time in all formats", async () => 
     "2026-07-08T10:00:00Z",
     "2026-07-08T12:00:00+02:00",
   ]);
-  expect(new Set(events.map((event) => parseGatewayTime(event.occurred_at).getTime())).size).toBe(
-    1,
-  );
+  const times = events.map((event) => parseGatewayTime(event.occurred_at).getTime());
+  expect(new Set(times).size).toBe(1);
 });
 
-it("the handler gets numbers for the digit strings of a fixture, and text for the number in a text field", async () => {
-  expect(await handledAlarm("alarm-digit-string-ids")).toMatchObject({
-    id: 2_000_901_203,
-    account_id: 4242,
-    category_id: 3,
-    original_event_id: "77",
-  });
-  expect(await handledRecord("event-digit-string-ids")).toMatchObject({
-    account_id: 4242,
-    site_id: 13,
-    client_id: "77",
-  });
-});
-
-it("the handler gets the unknown fields and enum values of a fixture", async () => {
-  expect(await handledAlarm("alarm-unknown-fields")).toMatchObject({
-    risk_score: 0.87,
-    is_resolved: 0,
-    tags: ["darkweb", null],
-  });
-  expect(await handledAlarm("alarm-unknown-enum-values")).toMatchObject({
-    severity: "Critical",
-    source: "BureauCreditC",
-    category_id: 8,
-  });
-  expect(await handledRecord("event-unknown-fields")).toMatchObject({ scan_id: 31 });
-  expect(await handledRecord("event-unknown-type")).toMatchObject({ type: "SCAN_SCHEDULED" });
-});
+it.each<[string, object]>([
+  [
+    "alarm-digit-string-ids",
+    { id: 2_000_901_203, account_id: 4242, category_id: 3, original_event_id: "77" },
+  ],
+  ["event-digit-string-ids", { account_id: 4242, site_id: 13, client_id: "77" }],
+  ["alarm-unknown-fields", { risk_score: 0.87, is_resolved: 0, tags: ["darkweb", null] }],
+  ["alarm-unknown-enum-values", { severity: "Critical", source: "BureauCreditC", category_id: 8 }],
+  ["event-unknown-fields", { scan_id: 31 }],
+  ["event-unknown-type", { type: "SCAN_SCHEDULED" }],
+])(
+  "the handler gets the values of %s: numbers for digit strings, and what is unknown",
+  async (name, record) => {
+    expect(await handledRecord(name)).toMatchObject(record);
+  },
+);
 
 it("the fixtures of text beyond ASCII have the same text, with and without escapes", async () => {
   const { text } = await handledAlarm("alarm-non-ascii-text");
@@ -308,15 +279,13 @@ it("the fixtures of text beyond ASCII have the same text, with and without escap
   expect(Buffer.from(body).toString()).toMatch(/^[ -~]+$/);
 });
 
-it("a fixture with an empty or broken payload reaches the handler, where parseAlarmPayload throws", async () => {
-  for (const [name, code] of [
-    ["alarm-empty-payload", "empty_payload"],
-    ["alarm-broken-payload", "invalid_json"],
-  ] as const) {
-    const alarm = await handledAlarm(name);
-    expect(() => parseAlarmPayload(alarm)).toThrow(AlarmPayloadError);
-    expect(() => parseAlarmPayload(alarm)).toThrow(expect.objectContaining({ code }));
-  }
+it.each([
+  ["alarm-empty-payload", "empty_payload"],
+  ["alarm-broken-payload", "invalid_json"],
+])("%s reaches the handler, where parseAlarmPayload throws %s", async (name, code) => {
+  const alarm = await handledAlarm(name);
+  expect(() => parseAlarmPayload(alarm)).toThrow(AlarmPayloadError);
+  expect(() => parseAlarmPayload(alarm)).toThrow(expect.objectContaining({ code }));
 });
 
 it("the fixture of a large alarm has 200 KB", () => {

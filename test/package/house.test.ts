@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 import { DOCUMENTS } from "../support/package/documents.js";
-import { readMarkdown } from "../support/package/markdown.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
+import { readMarkdown } from "../support/package/markdown.js";
 
 const MAX_ROOMS = 16;
 const MAX_LINES = 300;
@@ -17,6 +17,13 @@ const OLD_WORDS =
 const MAX_OLD_WORDS = 9;
 
 const SOURCES = sourcesIn("src", "adapters", "kit", "cli");
+
+const PAGES = [
+  ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
+  ...readdirSync(path.join(REPOSITORY, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`),
+];
 
 function sourcesIn(...folders: readonly string[]): readonly string[] {
   return folders.flatMap((folder) =>
@@ -109,16 +116,8 @@ test("no file has more than 300 lines, and at most 26 have fewer than 25", () =>
 
 test("code, tests and documents hardly use the old words", () => {
   const own = "test/package/house.test.ts";
-  const documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
-  const pages = readdirSync(path.join(REPOSITORY, "docs")).filter((file) => file.endsWith(".md"));
-  const files = [
-    ...sourcesIn("src", "adapters", "kit", "cli", "test", "examples", "bench/src").filter(
-      (file) => file !== own,
-    ),
-    ...documents,
-    ...pages.map((page) => `docs/${page}`),
-  ];
-  const words = files.flatMap((file) =>
+  const code = [...SOURCES, ...sourcesIn("test", "examples", "bench/src")];
+  const words = [...code.filter((file) => file !== own), ...PAGES].flatMap((file) =>
     (read(file).match(OLD_WORDS) ?? []).map((word) => `${file}: ${word}`),
   );
   expect(words.length, words.join("\n")).toBeLessThanOrEqual(MAX_OLD_WORDS);
@@ -126,11 +125,9 @@ test("code, tests and documents hardly use the old words", () => {
 
 test("no docstring, message or document names a file that users do not have", () => {
   const internal = /\b(?:GATEWAY|SIGNING|DESIGN|STYLE|TOOLCHAIN)\.md\b/;
-  const documents = readdirSync(path.join(REPOSITORY, "docs"), { encoding: "utf8" })
-    .filter((file) => file.endsWith(".md"))
-    .map((file) => `docs/${file}`);
-  const files = [...SOURCES, ...documents, "README.md", "CHANGELOG.md", "SECURITY.md"];
-  expect(files.filter((file) => internal.test(read(file)))).toEqual([]);
+  const documents = PAGES.filter((file) => file !== "CONTRIBUTING.md");
+  const named = [...SOURCES, ...documents].filter((file) => internal.test(read(file)));
+  expect(named).toEqual([]);
 });
 
 test("no link of a document is named by its file", () => {
@@ -139,3 +136,85 @@ test("no link of a document is named by its file", () => {
   );
   expect(named).toEqual([]);
 });
+
+/** Methods that look for a pattern in the text they are called on, and those of a RegExp. */
+const OF_TEXT =
+  /^(?:match|matchAll|includes|startsWith|endsWith|search|indexOf|replace|replaceAll|split)$/;
+const OF_PATTERN = /^(?:test|exec)$/;
+/** Members and variables that hold a sentence of this package. */
+const SENTENCE = /(?:^|\.)(?:message|reason|detail|why|fix|title|fault)$/;
+const TWO_WORDS = /[a-z]{3,} [a-z]{2,}/i;
+
+/** Texts of other systems, which have no code of their own. */
+const FOREIGN: Readonly<Record<string, string>> = {
+  "src/answer/outcome-causes.ts": "clients of Redis",
+  "src/management/gateway-errors.ts": "the gateway",
+  "src/stores/cloudflare/d1-store.ts": "D1",
+  "src/stores/mysql/guarded-connection.ts": "SQL of a handler",
+  "src/stores/postgres/guarded-client.ts": "SQL of a handler",
+  "src/stores/redis/script-runner.ts": "clients of Redis",
+  "src/stores/sqlite/errors.ts": "drivers of SQLite",
+  "src/stores/sqlite/open-deliveries.ts": "SQLite",
+  "src/stores/sqlite/sqlite-transactions.ts": "SQLite",
+  "src/stores/sqlite/write-transactions.ts": "SQLite",
+  "cli/doctor/preflight.ts": "OpenSSL",
+  "cli/init-stores.ts": "the source of an example",
+  "kit/sending/target.ts": "OpenSSL",
+};
+
+interface Match {
+  readonly file: string;
+  readonly code: string;
+}
+
+function matchesIn(file: string): readonly Match[] {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
+  const found: Match[] = [];
+  const add = (node: ts.Node): void => void found.push({ file, code: node.getText(source) });
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node) && TWO_WORDS.test(node.text)) add(node);
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { expression: on, name } = node.expression;
+      const [given] = node.arguments;
+      const isOnSentence = OF_TEXT.test(name.text) && SENTENCE.test(on.getText(source));
+      const looksFor = given !== undefined && ts.isStringLiteral(given) ? given.text : "";
+      const isForWords = OF_TEXT.test(name.text) && TWO_WORDS.test(looksFor);
+      const isTest = OF_PATTERN.test(name.text) && SENTENCE.test(given?.getText(source) ?? "");
+      if (isOnSentence || isForWords || isTest) add(node);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+test("no code finds out by a pattern what a message of this package says", () => {
+  const matches = SOURCES.flatMap(matchesIn);
+  expect(matches.filter(({ file }) => !(file in FOREIGN))).toEqual([]);
+  // Each of them still reads such a text.
+  const foreign = new Set(matches.map(({ file }) => file).filter((file) => file in FOREIGN));
+  expect([...foreign].toSorted()).toEqual(Object.keys(FOREIGN).toSorted());
+});
+
+test("no text of the code names a document by its file; cli/documents.ts alone knows the files", () => {
+  const named = SOURCES.filter((file) => textsOf(file).some((text) => DOCUMENT.test(text)));
+  expect(named).toEqual(["cli/documents.ts"]);
+});
+
+/** How a text names a file of the documents. */
+const DOCUMENT = /\.md\b|\bdocs\/|\breadme\b/i;
+
+/** The texts in a file's code, without its comments. */
+function textsOf(file: string): readonly string[] {
+  const code = read(file);
+  if (!DOCUMENT.test(code)) return [];
+  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest);
+  const texts: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const isPart = ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node);
+    if (isPart || ts.isStringLiteralLike(node)) texts.push(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return texts;
+}

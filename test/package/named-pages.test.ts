@@ -1,7 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
 import http from "node:http";
-import path from "node:path";
-import ts from "typescript";
 import { afterEach, expect, test, vi } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { readErrorCodes } from "../../cli/error-codes.js";
@@ -17,11 +14,8 @@ import { TEST_SECRET } from "../support/deliveries.js";
 import { serving } from "../support/serving.js";
 import { textReceiver } from "../support/text-receiver.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { REPOSITORY } from "../support/package/installed-package.js";
 
 const HOMEPAGE = "https://docs.example.com/identity-gateway-webhooks/";
-/** How a text names a file of the documents. */
-const FILE = /\.md\b|\bdocs\/|\breadme\b/i;
 const COMMAND = "npx identity-gateway-webhooks explain";
 
 afterEach(() => {
@@ -146,29 +140,3 @@ test("explain suggests the name of a section that was misspelt", async () => {
   expect(code).toBe(2);
   expect(stderr).toContain("clean-up");
 });
-
-test("no text of the code names a document by its file; cli/documents.ts alone knows the files", () => {
-  const files = ["src", "adapters", "kit", "cli"].flatMap((folder) =>
-    readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts"))
-      .map((file) => path.posix.join(folder, file)),
-  );
-  const named = files.filter((file) => textsOf(file).some((text) => FILE.test(text)));
-  expect(files.length).toBeGreaterThan(300);
-  expect(named).toEqual(["cli/documents.ts"]);
-});
-
-/** The texts in a file's code, without its comments. */
-function textsOf(file: string): readonly string[] {
-  const code = readFileSync(path.join(REPOSITORY, file), "utf8");
-  if (!FILE.test(code)) return [];
-  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest);
-  const texts: string[] = [];
-  const visit = (node: ts.Node): void => {
-    const isPart = ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node);
-    if (isPart || ts.isStringLiteralLike(node)) texts.push(node.text);
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
-  return texts;
-}

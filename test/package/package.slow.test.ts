@@ -1,15 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import vm from "node:vm";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tarballProblem } from "../../release/checks.js";
+import { alarm } from "../support/deliveries.js";
 import {
+  type InstalledPackage,
   OLDEST_TSC,
   REPOSITORY,
   installPackage,
   pack,
-  type InstalledPackage,
 } from "../support/package/installed-package.js";
 
 const NAME = "identity-gateway-webhooks";
@@ -29,6 +31,10 @@ const EXPORTS = Object.fromEntries(
     return [subpath, [...new Set(names)].sort()];
   }),
 );
+
+/** A path in the installed package. */
+const unpacked = (...names: readonly string[]): string =>
+  path.join(esm.folder, "node_modules", NAME, ...names);
 
 let esm: InstalledPackage;
 let cjs: InstalledPackage;
@@ -92,10 +98,9 @@ test("the tarball contains the build, the fixtures, the examples and the documen
 });
 
 test("the tarball names no machine path and no download address", () => {
-  const unpacked = path.join(esm.folder, "node_modules", NAME);
-  const texts = readdirSync(unpacked, { recursive: true, encoding: "utf8" })
+  const texts = readdirSync(unpacked(), { recursive: true, encoding: "utf8" })
     .filter((file) => /\.(c?js|d\.c?ts|json|md)$/.test(file))
-    .map((file) => readFileSync(path.join(unpacked, file), "utf8"));
+    .map((file) => readFileSync(unpacked(file), "utf8"));
   expect(texts.length).toBeGreaterThan(20);
   expect(texts.filter((text) => text.includes(REPOSITORY))).toEqual([]);
 });
@@ -105,9 +110,8 @@ test("the build writes the homepage into the messages that name a page", () => {
     string,
     string
   >;
-  const dist = path.join(esm.folder, "node_modules", NAME, "dist");
   const files = ["core.js", "core.cjs", "cli.js"];
-  const [core, ...others] = files.map((file) => readFileSync(path.join(dist, file), "utf8"));
+  const [core, ...others] = files.map((file) => readFileSync(unpacked("dist", file), "utf8"));
   expect(core).toContain(`"${homepage}`);
   for (const text of [core, ...others]) expect(text).not.toContain("HOMEPAGE");
 });
@@ -128,8 +132,7 @@ test("the tarball has the licence of every package that is inlined in the kit an
       sources.some((source) => new RegExp(`^import .* from "${name}";$`, "m").test(source)),
   );
   expect(inlined).toContain("jsonc-parser");
-  const dist = path.join(esm.folder, "node_modules", NAME, "dist");
-  const licences = readFileSync(path.join(dist, "licences.txt"), "utf8");
+  const licences = readFileSync(unpacked("dist", "licences.txt"), "utf8");
   for (const name of inlined) expect(licences).toContain(`${name}\n\n`);
   expect(licences).toContain("Copyright (c) Microsoft");
 });
@@ -139,30 +142,29 @@ test("the tarball installs zod and lru-cache and nothing else", () => {
   expect(packages.sort()).toEqual([NAME, "lru-cache", "zod"]);
 });
 
-test("every export can be imported in an ESM project", () => {
-  expect(
-    evaluate(
-      esm,
-      listExports((name) => `await import("${name}")`),
-    ),
-  ).toEqual(EXPORTS);
+const requiring = (name: string) => `require("${name}")`;
+const importing = (name: string) => `await import("${name}")`;
+const OLD_REQUIRE = "--no-experimental-require-module";
+
+test.each([
+  ["imported in an ESM project", () => esm, importing, []],
+  ["required in a CommonJS project", () => cjs, requiring, []],
+  ["required if Node cannot require ESM, as in Jest", () => cjs, requiring, [OLD_REQUIRE]],
+])("every export can be %s", (_how, project, load, flags) => {
+  expect(evaluate(project(), listExports(load), flags)).toEqual(EXPORTS);
 });
 
-test("every export can be required in a CommonJS project", () => {
-  expect(
-    evaluate(
-      cjs,
-      listExports((name) => `require("${name}")`),
-    ),
-  ).toEqual(EXPORTS);
-});
-
-test("every export can be required if Node cannot require ESM, as in Jest", () => {
-  const script = listExports((name) => `require("${name}")`);
-  expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual(EXPORTS);
-});
+/** A script's function that signs a delivery and gives it to a receiver. */
+const SEND = `
+  async function send(receiver, signDelivery, id, body) {
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signature = await signDelivery({ secret: "s", id, timestamp, body });
+    const headers = { "x-webhook-id": id, "x-webhook-type": "new_alarm", "x-webhook-timestamp": String(timestamp), "x-webhook-signature": signature };
+    return receiver.receive({ headers, body });
+  }`;
 
 const oneCopy = `
+  ${SEND}
   const required = require("${NAME}");
   import("${NAME}").then(async (imported) => {
     const thrown = [];
@@ -174,31 +176,9 @@ const oneCopy = `
         thrown.push(error instanceof required.ConfigurationError && error.name);
       }
     }
-    const options = { secret: "s", logger: false, handlers: { new_alarm: () => { throw new imported.DiscardDelivery({ reason: "x" }); } } };
-    const body = ${JSON.stringify(
-      JSON.stringify({
-        alarm: {
-          id: 1,
-          text: "t",
-          account_id: 2,
-          severity: "High",
-          status: "NEW",
-          source: "BreachDb",
-          event_type: "email_hacked",
-          category_id: 3,
-          original_event_id: "e",
-          payload: "{}",
-          date: "d",
-          checked_at: "c",
-          created_at: "c",
-          updated_at: "u",
-        },
-      }),
-    )};
-    const timestamp = Math.floor(Date.now() / 1000);
-    const signature = await imported.signDelivery({ secret: "s", id: "a", timestamp, body });
-    const headers = { "x-webhook-id": "a", "x-webhook-type": "new_alarm", "x-webhook-timestamp": String(timestamp), "x-webhook-signature": signature };
-    const { outcome } = await required.createWebhookReceiver(options).receive({ headers, body });
+    const discard = () => { throw new imported.DiscardDelivery({ reason: "x" }); };
+    const receiver = required.createWebhookReceiver({ secret: "s", logger: false, handlers: { new_alarm: discard } });
+    const { outcome } = await send(receiver, imported.signDelivery, "a", ${JSON.stringify(JSON.stringify({ alarm: alarm() }))});
     console.log(JSON.stringify({
       same: required.ConfigurationError === imported.ConfigurationError && required.createWebhookReceiver === imported.createWebhookReceiver,
       name: imported.ConfigurationError.name,
@@ -225,63 +205,56 @@ const filesOf = async (subpaths: readonly string[]): Promise<string[]> => {
   });
   return Object.keys(metafile.inputs).filter((file) => file.includes(`${NAME}/dist/`));
 };
-const kit = /createGatewayTwin|receiverConformance|diagnoseSignature|recordFixtures/;
-const holdsKit = (file: string): boolean => kit.test(readFileSync(path.resolve(file), "utf8"));
-
-test("no file that a receiver loads contains the testing kit", async () => {
-  expect((await filesOf(["/testing"])).filter(holdsKit)).not.toEqual([]);
-  const loaded = await filesOf(RECEIVING);
-  expect(loaded.length).toBeGreaterThanOrEqual(RECEIVING.length);
-  expect(loaded.filter(holdsKit)).toEqual([]);
-});
-
-test("no file that a receiver loads contains the management client", async () => {
-  const holdsClient = (file: string): boolean =>
-    /createManagementClient|proveSecret/.test(readFileSync(path.resolve(file), "utf8"));
-  expect((await filesOf(["/management"])).filter(holdsClient)).not.toEqual([]);
-  const receiving = RECEIVING.filter((subpath) => subpath !== "/management");
-  expect((await filesOf(receiving)).filter(holdsClient)).toEqual([]);
+test.each([
+  [
+    "the testing kit",
+    "/testing",
+    /createGatewayTwin|receiverConformance|diagnoseSignature|recordFixtures/,
+  ],
+  ["the management client", "/management", /createManagementClient|proveSecret/],
+])("no file that a receiver loads contains %s", async (_what, entry, code) => {
+  const holdsIt = (file: string): boolean => code.test(readFileSync(path.resolve(file), "utf8"));
+  expect((await filesOf([entry])).filter(holdsIt)).not.toEqual([]);
+  const receiving = RECEIVING.filter((subpath) => subpath !== entry);
+  const loaded = await filesOf(receiving);
+  expect(loaded.length).toBeGreaterThanOrEqual(receiving.length);
+  expect(loaded.filter(holdsIt)).toEqual([]);
 });
 
 test("the testing kit and the command line have the same dependencies as a receiver", () => {
-  const { dependencies } = JSON.parse(
-    readFileSync(path.join(esm.folder, "node_modules", NAME, "package.json"), "utf8"),
-  ) as { dependencies: Record<string, string> };
+  const { dependencies } = JSON.parse(readFileSync(unpacked("package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
   expect(Object.keys(dependencies)).toEqual(["lru-cache", "zod"]);
   const answer = path.join("node_modules", ".bin", NAME);
   expect(esm.node([answer, "--version"])).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-const shared = { name: "ConfigurationError", thrown: Array(4).fill("ConfigurationError") };
-
-test("import and require return the same classes and receivers", () => {
-  expect(evaluate(cjs, oneCopy)).toEqual({ ...shared, same: true, outcome: "discarded" });
-});
-
-test("import and require return the same classes and receivers from an ESM project too", () => {
-  const script = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);${oneCopy}`;
-  expect(evaluate(esm, script)).toEqual({ ...shared, same: true, outcome: "discarded" });
-});
-
-test("the subpaths share their classes if only CommonJS can be required", () => {
-  const script = oneCopy.replace(`import("${NAME}")`, "Promise.resolve(required)");
-  expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual({
-    ...shared,
-    same: true,
-    outcome: "discarded",
-  });
+const createRequire = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);`;
+test.each([
+  ["import and require", () => cjs, oneCopy, []],
+  ["import and require from an ESM project", () => esm, createRequire + oneCopy, []],
+  [
+    "the subpaths, if only CommonJS can be required,",
+    () => cjs,
+    oneCopy.replace(`import("${NAME}")`, "Promise.resolve(required)"),
+    [OLD_REQUIRE],
+  ],
+])("%s return the same classes and receivers", (_which, project, script, flags) => {
+  const thrown = Array(4).fill("ConfigurationError");
+  const same = { name: "ConfigurationError", thrown, same: true, outcome: "discarded" };
+  expect(evaluate(project(), script, flags)).toEqual(same);
 });
 
 /** Compiled in the partner's project: each wrong use in them must fail. */
 const TYPE_TESTS = ["public-types.ts", "records.ts", "proofs.ts"];
 
 test("no declaration names zod, so that its major versions are not part of the public types", () => {
-  const dist = path.join(esm.folder, "node_modules", NAME, "dist");
-  const declarations = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((file) =>
-    /\.d\.c?ts$/.test(file),
+  const declarations = readdirSync(unpacked("dist"), { recursive: true, encoding: "utf8" }).filter(
+    (file) => /\.d\.c?ts$/.test(file),
   );
   expect(declarations).toContain("schemas.d.ts");
-  const texts = declarations.map((file) => readFileSync(path.join(dist, file), "utf8"));
+  const texts = declarations.map((file) => readFileSync(unpacked("dist", file), "utf8"));
   expect(texts.filter((text) => /from ['"]zod|import\(['"]zod/.test(text))).toEqual([]);
 });
 
@@ -384,4 +357,120 @@ test("the bundle for the edge receives deliveries with Web standards only", asyn
   ) as Promise<unknown>);
   expect(answer).toEqual(['{"outcome":"handled"}', '{"outcome":"duplicate"}', 1]);
   expect(log).toEqual([]);
+});
+
+/** The bytes of all files below a folder. */
+function bytesIn(folder: string): number {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0);
+}
+
+test("the README says how large the tarball and the installed packages are", () => {
+  const installed = (name: string): number => bytesIn(unpacked("..", name));
+  const [own, dependencies] = [installed(NAME), installed("zod") + installed("lru-cache")];
+  const packed = statSync(pack()).size;
+  expect(tarballProblem({ size: packed, files: [] }, [])).toBeUndefined();
+  const [, kB, ownMB, dependenciesMB, percent] =
+    /The tarball has (\d+) kB\. Installed it takes ([\d.]+) MB, and zod and lru-cache ([\d.]+) MB, (\d+) % of all/.exec(
+      readFileSync("README.md", "utf8"),
+    ) ?? [];
+  const isNear = (said: string | undefined, bytes: number): void => {
+    expect(Number(said)).toBeGreaterThan(0.93 * bytes);
+    expect(Number(said)).toBeLessThan(1.07 * bytes);
+  };
+  isNear(kB, packed / 1_000);
+  isNear(ownMB, own / 1_000_000);
+  isNear(dependenciesMB, dependencies / 1_000_000);
+  isNear(percent, (100 * dependencies) / (own + dependencies));
+});
+
+const ADAPTERS = ["express", "fastify", "koa", "hono", "node", "fetch"];
+
+const entryOf = (adapter: string): string => `dist/${adapter}.js`;
+
+test.each(ADAPTERS)(
+  "a bundle of /%s has nothing of a framework and nothing of another adapter",
+  async (adapter) => {
+    const { metafile } = await build({
+      entryPoints: [path.join(REPOSITORY, entryOf(adapter))],
+      absWorkingDir: REPOSITORY,
+      bundle: true,
+      write: false,
+      metafile: true,
+      treeShaking: false,
+      format: "esm",
+      platform: "node",
+      tsconfigRaw: "{}",
+      logLevel: "error",
+    });
+    const files = Object.keys(metafile.inputs);
+    expect(files).toContain(entryOf(adapter));
+    const others = ADAPTERS.filter((other) => other !== adapter).map(entryOf);
+    expect(files.filter((file) => others.includes(file))).toEqual([]);
+    expect(
+      files.filter((file) => !/^(?:dist|node_modules\/(?:zod|lru-cache))\//.test(file)),
+    ).toEqual([]);
+    const external = Object.values(metafile.inputs)
+      .flatMap(({ imports }) => imports)
+      .filter((imported) => imported.external === true && !imported.path.startsWith("node:"));
+    expect(external).toEqual([]);
+  },
+);
+
+const HANDLERS = `
+import { DiscardDelivery, RetryLater } from "${NAME}";
+export { RetryLater };
+export function handle(_record, { id }) {
+  throw id === "later" ? new RetryLater({ afterMs: 5_000 }) : new DiscardDelivery({ reason: "closed" });
+}
+`;
+
+const APP = `
+const { createWebhookReceiver, signDelivery, ...errors } = require("${NAME}");
+const handlers = require("./handlers.mjs");
+${SEND}
+const receiver = createWebhookReceiver({ secret: "s", logger: false, handlers: { unrecognized: handlers.handle } });
+const answerTo = async (id) => {
+  const { status, headers } = await send(receiver, signDelivery, id, "{}");
+  return { status, retryAfter: headers["retry-after"] };
+};
+(async () => {
+  const isOneCopy = handlers.RetryLater === errors.RetryLater;
+  const foreign = new handlers.RetryLater();
+  const kinds = ["GatewayWebhookError", "RetryLater", "DiscardDelivery"].filter(
+    (name) => foreign instanceof errors[name],
+  );
+  console.log(JSON.stringify([isOneCopy, kinds, await answerTo("later"), await answerTo("never")]));
+})();
+`;
+
+test("RetryLater and DiscardDelivery of a second copy of the package, as ncc bundles it, are answered 503 and 200", () => {
+  cjs.write("handlers.mjs", HANDLERS);
+  cjs.write("app.cjs", APP);
+  const ncc = path.join(REPOSITORY, "node_modules/@vercel/ncc/dist/ncc/cli.js");
+  cjs.node([ncc, "build", "app.cjs", "--out", "bundle", "--quiet"]);
+  expect(JSON.parse(cjs.node(["bundle/index.cjs"]))).toEqual([
+    false,
+    ["GatewayWebhookError", "RetryLater"],
+    { status: 503, retryAfter: "5" },
+    { status: 200 },
+  ]);
+});
+
+test("the compiler's message for a forgotten secret names secret, and never suggests accepting unsigned deliveries", () => {
+  esm.write(
+    "forgotten.ts",
+    `import { createWebhookReceiver, type WebhookReceiverOptions } from "${NAME}";
+     const handlers = { new_alarm: () => undefined };
+     createWebhookReceiver({ handlers });
+     createWebhookReceiver({ handlers, timestampToleranceMs: 60_000, logger: false });
+     export const options: WebhookReceiverOptions = { handlers };`,
+  );
+  const complaints = esm.typeCheck({ ...nodenext, skipLibCheck }, ["forgotten.ts"]);
+  const each = complaints.split(/^(?=forgotten\.ts)/m);
+  expect(each).toHaveLength(3);
+  for (const complaint of each) expect(complaint).toMatch(/'secret' is missing/);
+  expect(complaints).not.toMatch(/acceptUnsignedDeliveries|UnsignedChoice/);
 });

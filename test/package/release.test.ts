@@ -1,5 +1,16 @@
-import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { execFile } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   changelogProblem,
   contactProblem,
@@ -8,9 +19,13 @@ import {
   sbomProblem,
   tarballProblem,
 } from "../../release/checks.js";
+import { TESTS } from "../mutation/rooms.js";
+import { type VersionResult, peersTable, putPeersTable } from "../platforms/peers/page.js";
+import type { Peer, Proof } from "../platforms/peers/project.js";
+import type { RunResult } from "../run-report.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
 
-const read = (file: string): string =>
-  readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+const read = (file: string): string => readFileSync(path.join(REPOSITORY, file), "utf8");
 
 test("a version needs a dated section at the top of the changelog", () => {
   const changelog = "# Changelog\n\n## 0.2.0 (2026-12-01)\n\n## 0.1.0 (2026-11-01)\n";
@@ -64,4 +79,156 @@ test("a bill of materials without a dependency is refused", () => {
   expect(sbomProblem(sbom, ["zod"])).toBeUndefined();
   expect(sbomProblem(sbom, ["zod", "lru-cache"])).toContain("lacks lru-cache");
   expect(sbomProblem("{}", ["zod"])).toContain("lacks zod");
+});
+
+const peer: Peer = { names: ["boss"], entry: "boss", receiver: "boss", oldest: "1.0.0" };
+const handled: Proof = { result: "handled" };
+const failed: Proof = { result: "failed", message: "" };
+const refused: Proof = { result: "refused", message: "" };
+const version = (name: string, on20: Proof, on26: Proof, minNode = 0): VersionResult => ({
+  version: name,
+  minNode,
+  proofs: [
+    { node: 20, installer: "npm", proof: on20 },
+    { node: 26, installer: "npm", proof: on26 },
+  ],
+});
+
+test("a peer that works in every version has one line and no complaint", () => {
+  const versions = [version("1.0.0", handled, handled), version("2.1.0", handled, handled)];
+  const { text, complaints } = peersTable([{ peer, versions }]);
+  expect(complaints).toEqual([]);
+  expect(text.split("\n").at(-1)).toBe("| `boss` | `/boss` | 1.0.0 | 2.1.0 | yes | yes |  |");
+});
+
+test("a version that is made for later Nodes need not work on the oldest one", () => {
+  const versions = [version("1.0.0", handled, failed), version("2.1.0", failed, handled, 22)];
+  const { text, complaints } = peersTable([{ peer, versions }]);
+  expect(complaints).toEqual([]);
+  expect(text).toContain("| 1.0.0; 2.1.0 needs Node 22 | 2.1.0 |");
+});
+
+test("a version that works on no Node that it is made for is a complaint", () => {
+  const versions = [version("1.0.0", handled, handled), version("2.1.0", failed, failed)];
+  expect(peersTable([{ peer, versions }]).complaints).toEqual([
+    "boss 2.1.0 does not work on Node 20",
+    "boss 2.1.0 does not work on Node 26",
+  ]);
+});
+
+test("a version that works only if one of the installers installs it is a complaint", () => {
+  const newest = version("2.1.0", handled, handled);
+  const proofs = [...newest.proofs, { node: 26, installer: "pnpm", proof: failed } as const];
+  const versions = [version("1.0.0", handled, handled), { ...newest, proofs }];
+  expect(peersTable([{ peer, versions }]).complaints).toEqual([
+    "boss 2.1.0 does not work on Node 26",
+  ]);
+});
+
+test("a major before the oldest must be refused, and the table says that it is", () => {
+  const bounded = { ...peer, oldest: "2.0.0" };
+  const newest = version("2.1.0", handled, handled);
+  const good = peersTable([
+    { peer: bounded, versions: [version("1.0.0", refused, refused), newest] },
+  ]);
+  expect(good.complaints).toEqual([]);
+  expect(good.text).toContain(
+    "| 2.1.0 | 2.1.0 | yes | yes | refused with `unsupported_version`: 1.0.0 |",
+  );
+  const bad = peersTable([{ peer: bounded, versions: [version("1.0.0", failed, failed), newest] }]);
+  expect(bad.complaints).toEqual(["boss 1.0.0 is not refused"]);
+});
+
+test("the table takes the place of the one before", () => {
+  const mark = "test/platforms/peers";
+  const page = `before\n<!-- ${mark} -->\n\nstale\n\n<!-- /${mark} -->\nafter\n`;
+  const made = putPeersTable(page, "| new |", "2026-11-24", "npm 11 and pnpm 12");
+  expect(made).toContain("before\n<!-- test/platforms/peers -->\n\nTested on 2026-11-24.");
+  expect(made).toContain("by npm 11 and pnpm 12");
+  expect(made).toContain("| new |\n\n<!-- /test/platforms/peers -->\nafter\n");
+  expect(made).not.toContain("stale");
+  expect(() => putPeersTable("nothing", "", "", "")).toThrow("lacks");
+});
+
+const FILES = {
+  "tests.ts": `
+    import { beforeAll, describe, expect, test } from "vitest";
+    test("passes", () => undefined);
+    test.skip("is skipped", () => undefined);
+    test("fails", () => { throw new Error("the test's own words"); });
+    describe("a suite", () => {
+      beforeAll(() => { throw new Error("the hook's own words"); });
+      test("is never run", () => undefined);
+    });`,
+  "does-not-load.ts": `throw new Error("the file's own words");`,
+  "rejects.ts": `
+    import { test } from "vitest";
+    test("ends before its promise", () => { void Promise.reject(new Error("the promise's own words")); });`,
+  "config.ts": `
+    import { RunReport } from ${JSON.stringify(path.join(REPOSITORY, "test/run-report.js"))};
+    export default { test: { include: ["*s.ts", "*load.ts"], reporters: [new RunReport("result.json")] } };`,
+};
+
+let folder: string;
+let result: RunResult;
+beforeAll(async () => {
+  // In the repository, so that it finds Vitest.
+  const reports = path.join(REPOSITORY, "reports");
+  mkdirSync(reports, { recursive: true });
+  folder = mkdtempSync(path.join(reports, "run-report-"));
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(path.join(folder, name), text);
+  const vitest = path.join(
+    path.dirname(createRequire(import.meta.url).resolve("vitest/package.json")),
+    "vitest.mjs",
+  );
+  await new Promise((done) => {
+    execFile(process.execPath, [vitest, "run", "--config", "config.ts"], { cwd: folder }, done);
+  });
+  const text = readFileSync(path.join(folder, "result.json"), "utf8");
+  result = JSON.parse(text) as RunResult;
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+test("the report of a run counts the passed tests, and not the skipped ones", () => {
+  expect(result.passed).toBe(2);
+});
+
+test.each([
+  ["a test", "tests.ts: fails", "the test's own words"],
+  ["a hook, whose tests are not run", "tests.ts: a suite", "the hook's own words"],
+  ["a file that does not load", "does-not-load.ts", "the file's own words"],
+  ["a rejection that no test waits for", "outside of the tests", "the promise's own words"],
+])(
+  "a failure of %s is one failure of the report of a run, with its place and its error",
+  (_, place, words) => {
+    expect(result.failures).toHaveLength(4);
+    const found = result.failures.filter((failure) => failure.split("\n")[0] === place);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(words);
+  },
+);
+
+/** Whether a file fits a pattern whose last part may be `*`, or begin with it. */
+function isThere(pattern: string): boolean {
+  const [folder = "", ending = ""] = pattern.split(/\/(?:\*\*\/)?\*/);
+  const place = path.join(REPOSITORY, folder);
+  if (!pattern.includes("*")) return existsSync(place);
+  return readdirSync(place, { recursive: true, encoding: "utf8" }).some((file) =>
+    file.endsWith(ending),
+  );
+}
+
+test("the files that the mutation run changes, and the tests that must notice it, exist", () => {
+  const config = read("test/mutation/stryker.config.json");
+  const { mutate } = JSON.parse(config) as { mutate: readonly string[] };
+  const tests = Object.values(TESTS).flatMap((names) => names.split(","));
+  const named = [...mutate, ...tests.map((name) => `test/${name}.test.ts`)];
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((name) => !isThere(name))).toEqual([]);
+  for (const room of Object.keys(TESTS)) {
+    const ofRoom = mutate.filter((name) => new RegExp(`^src/${room}[./]`).test(name));
+    expect(ofRoom, room).not.toEqual([]);
+  }
 });

@@ -88,16 +88,64 @@ export async function runCommand(
   return { code, stdout: command.stdout(), stderr: command.stderr() };
 }
 
-/** Asserts how a command ends. Its output contains a given text, or is empty if that is "". */
+/** What a command writes, wrapped or not: a text or a pattern, or several. "" is no output at all. */
+type Said = string | RegExp | readonly (string | RegExp)[];
+
+/** How a command must end. */
+interface ExpectedEnd {
+  readonly code?: number;
+  readonly stdout?: Said;
+  readonly stderr?: Said;
+  /** What neither stream contains. */
+  readonly never?: Said;
+  /** Fields of the JSON on standard output. */
+  readonly json?: object;
+}
+
+/** Runs a command, or waits for one that runs, and asserts how it ends. */
 export async function expectEnd(
-  ending: Promise<EndedCommand>,
-  expected: Partial<EndedCommand>,
+  command: string | readonly string[] | Promise<EndedCommand>,
+  expected: ExpectedEnd,
+  world: TestWorld = {},
 ): Promise<EndedCommand> {
-  const ended = await ending;
-  const parts = Object.entries(expected).map(([name, value]: [string, number | string]) => {
-    const isText = typeof value === "string" && value !== "";
-    return [name, isText ? (expect.stringContaining(value) as string) : value] as const;
-  });
-  expect(ended).toMatchObject(Object.fromEntries(parts));
+  const ended = await (command instanceof Promise ? command : runCommand(command, world));
+  const { code = ended.code, never = [], json } = expected;
+  expect(ended).toMatchObject({ code });
+  for (const stream of ["stdout", "stderr"] as const) {
+    const written = ended[stream];
+    for (const said of [expected[stream] ?? []].flat()) {
+      if (said === "") expect(written).toBe("");
+      else expect(isIn(written, said) ? written : oneLine(written)).toMatch(said);
+    }
+  }
+  for (const hidden of [never].flat()) expect(ended.stdout + ended.stderr).not.toMatch(hidden);
+  if (json !== undefined) expect(JSON.parse(ended.stdout)).toMatchObject(json);
   return ended;
+}
+
+function isIn(text: string, part: string | RegExp): boolean {
+  return typeof part === "string" ? text.includes(part) : part.test(text);
+}
+
+/** A text whose lines were broken at the width of the terminal. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ");
+}
+
+/** Starts `listen` on a free port. */
+export async function startListening(argv: readonly string[] = [], world: TestWorld = {}) {
+  const command = startCommand(["listen", "--port", "0", ...argv], world);
+  const [url] = await command.says(/http:\/\/[^/]+\//);
+  return {
+    command,
+    url: String(url),
+    /** The deliveries that `listen --json` has shown. */
+    entries: () =>
+      command
+        .stdout()
+        .trim()
+        .split("\n")
+        .slice(1)
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+  };
 }

@@ -1,23 +1,27 @@
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { signedDelivery, TEST_SECRET } from "../../kit/index.js";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { TEST_SECRET, signedDelivery } from "../../kit/index.js";
+import { missingMiniflare } from "../support/cloudflare/miniflare.js";
+import { describeService } from "../support/describe-service.js";
 import {
   describeBullmq,
   describeNats,
   describePgBoss,
   describeRabbitmq,
 } from "../support/inbox/inbox-engines.js";
-import { queueExampleCases } from "../support/package/example-cases.js";
+import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
+import { eventually } from "../support/listening-receiver.js";
+import { startNatsServer } from "../support/nats/nats-server.js";
 import {
+  DUPLICATE,
+  type ExampleProcess,
   HANDLED,
   freshAlarm,
+  freshEvent,
   post,
   startExample,
-  type ExampleProcess,
 } from "../support/package/example-process.js";
-import { eventually } from "../support/listening-receiver.js";
-import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
-import { startNatsServer } from "../support/nats/nats-server.js";
+import { installPlatform } from "../support/platform-packages.js";
 import { startPostgres } from "../support/postgres/postgres-server.js";
 import { startRabbitmq } from "../support/rabbitmq/rabbitmq-server.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
@@ -114,5 +118,57 @@ for (const [file, describeExample, startService] of EXAMPLES) {
       // The jobs are taken in their order.
       expect(example.printed.filter((line) => line.startsWith(real))).toEqual([]);
     });
+  });
+}
+
+const STARTERS = [
+  ["lambda-sqs.ts", "demo/lambda.ts", ["sqs", "dynamodb"], 0, describe],
+  [
+    ...(["workers-queues-d1.ts", "demo/workers.ts", ["cloudflare"], 143] as const),
+    (title: string, body: () => void) => describeService(title, missingMiniflare, body),
+  ],
+] as const;
+
+for (const [file, starter, packages, exitCode, describeExample] of STARTERS) {
+  describeExample(`examples/${file}`, () => {
+    let example: ExampleProcess;
+    beforeAll(async () => {
+      // The starter says that it installs them, if they are missing.
+      await Promise.all(packages.map(installPlatform));
+      example = await startExample(starter);
+    });
+    afterAll(() => example.kill());
+
+    queueExampleCases(file, () => example);
+
+    it(`examples/${file} ends on SIGTERM`, async () => {
+      expect(await example.terminate()).toEqual([exitCode, null]);
+    });
+  });
+}
+
+/** What each example that handles its deliveries from a queue must do. */
+function queueExampleCases(file: string, example: () => ExampleProcess): void {
+  it(`examples/${file} acknowledges an alarm, and handles it once from the queue`, async () => {
+    const { url, printed } = example();
+    const sent = await freshAlarm();
+    expect(await post(url, sent)).toEqual(HANDLED);
+    expect(await post(url, sent)).toEqual(DUPLICATE);
+    const line = `${sent.id}: email_hacked, severity High`;
+    await eventually(() => printed).toContain(line);
+
+    const event = await freshEvent("DATA_REAPPEARED");
+    expect(await post(url, event)).toEqual(HANDLED);
+    await eventually(() => printed).toContain(`${event.id}: DATA_REAPPEARED`);
+    expect(printed.filter((one) => one === line)).toHaveLength(1);
+  });
+
+  it(`examples/${file} refuses a delivery with a wrong signature, and finds nothing at another path`, async () => {
+    const { url } = example();
+    const sent = await freshAlarm();
+    const tampered = { ...sent, body: sent.body.replace("42", "43") };
+    const refusal = { status: 409, error: { code: "SIGNATURE_MISMATCH" } };
+    expect(await post(url, tampered)).toMatchObject(refusal);
+    expect((await fetch(new URL("/", url), sent)).status).toBe(404);
   });
 }

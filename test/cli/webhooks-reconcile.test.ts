@@ -1,0 +1,275 @@
+import { utimesSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { shapeOf } from "../../cli/webhooks/record-shape.js";
+import * as library from "../../src/index.js";
+import { sampleAlarm } from "../../kit/index.js";
+import { canaryAlarm, canariesIn } from "../support/canaries.js";
+import { expectEnd, runCommand } from "../support/cli/cli-io.js";
+import { desk } from "../support/management/desk.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder();
+
+beforeEach(() => {
+  // For modules of `--module`, which cannot import the sources.
+  vi.stubGlobal("library", library);
+});
+
+const SECRET = "the-secret-of-the-receiver-1";
+const FIELDS = "deliveryId=delivery_id,status=status,at=created_at,body=body";
+const SINCE = `--since 1h --fields ${FIELDS}`;
+
+/** A gateway with a webhook whose URL answers each GET with 200 and each delivery with this. */
+async function setUp(status = 403, page = "", gatewayOptions: object = {}) {
+  const gateway = await desk.gateway(gatewayOptions);
+  const { url, close } = await desk.server((req, res) => {
+    res.writeHead(req.method === "GET" ? 200 : status).end(page);
+  });
+  const webhook = await gateway.register(url, SECRET);
+  const env = await gateway.environment(SECRET);
+  const run = (commandLine: string, ...more: string[]) => {
+    const [name = "", ...options] = commandLine.split(" ");
+    const argv = ["webhooks", name, url, ...options, ...more];
+    return runCommand(argv, { env, isTTY: true, columns: 80 });
+  };
+  const deliverThree = () =>
+    gateway.api.twin.deliverMany(Array.from({ length: 3 }, () => ({ alarm: sampleAlarm() })));
+  return { ...gateway, webhook, env, run, deliverThree, close };
+}
+
+describe("reconcile", () => {
+  test("lists what was lost, as a table, JSON and metrics, and --recover handles it once", async () => {
+    const { run, deliverThree } = await setUp(403, "<html>blocked</html>");
+    const { lost } = await deliverThree();
+    const ids = lost.map(({ id }) => id);
+
+    const table = await run(`reconcile ${SINCE}`);
+    await expectEnd(Promise.resolve(table), { code: 1, stdout: ["3 lost", ...ids] });
+    const lines = stripVTControlCharacters(table.stdout).split("\n");
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    const json = { missing: [{}, {}, {}], passed: false };
+    await expectEnd(run(`reconcile ${SINCE} --json`), { json, never: "account_id" });
+    const metrics = '{state="given_up"} 3';
+    await expectEnd(run(`reconcile ${SINCE} --prometheus`), { stdout: metrics });
+    const completed = folder.write("ids.txt", `${ids.join("\n")}\n`);
+    await expectEnd(run(`reconcile ${SINCE} --completed ${completed}`), { code: 0 });
+
+    const module = folder.write(
+      "receiver.mjs",
+      `const { createWebhookReceiver } = globalThis.library;
+       globalThis.recoveredIds ??= [];
+       export const receiver = createWebhookReceiver({
+         secret: "any-secret-will-do-here", logger: false,
+         handlers: { new_alarm: (_alarm, { id }) => void globalThis.recoveredIds.push(id) },
+       });
+       export const isCompleted = (id) => globalThis.recoveredIds.includes(id);`,
+    );
+    const recover = `reconcile ${SINCE} --module ${module} --recover`;
+    await expectEnd(run(recover), { code: 0, stdout: "3 recovered" });
+    await expectEnd(run(recover), { code: 0, stdout: "3 handled before" });
+    const { recoveredIds } = globalThis as unknown as { recoveredIds: string[] };
+    expect(recoveredIds.toSorted()).toEqual(ids.toSorted());
+  });
+
+  test("counts what a proxy acknowledged in place of the receiver", async () => {
+    const { run, deliverThree } = await setUp(200, "<html>Welcome</html>");
+    const { deliveries } = await deliverThree();
+    const unchecked = ["2xx are not checked", "~ 0 lost"];
+    await expectEnd(run(`reconcile ${SINCE}`), { code: 0, stdout: unchecked });
+    const reason = "answered 200 at attempt 1, by whom is not known";
+    expect(deliveries).toMatchObject([{ reason }, { reason }, { reason }]);
+    const ids = folder.write("ids.txt", `${deliveries[0]?.id ?? ""}\n`);
+    const command = `reconcile ${SINCE} --completed ${ids}`;
+    await expectEnd(run(command), {
+      code: 1,
+      stdout: [
+        "acknowledged at the gateway, unknown to your store: 2",
+        "3 acknowledged ids compared",
+      ],
+    });
+    await expectEnd(run(`${command} --json`), {
+      json: {
+        missing: [{ isAcknowledged: true }, { isAcknowledged: true }],
+        acknowledged: { compared: 3, unhandled: 0, forgotten: 0, later: 0 },
+      },
+    });
+    // A list that is older than the deliveries says nothing of them.
+    utimesSync(ids, 0, 0);
+    await expectEnd(run(command), { code: 0, stdout: "3 later" });
+  });
+
+  test.each([`reconcile ${SINCE}`, `history --fields ${FIELDS}`])(
+    "and history fail for a URL without a webhook: %s",
+    async (command) => {
+      const { run, client } = await setUp();
+      await client.webhooks.delete(1);
+      await expectEnd(run(command), { code: 1, stderr: "(not_found)" });
+    },
+  );
+
+  test("refuses a since in the future", async () => {
+    const { run } = await setUp();
+    const later = run(`reconcile --since 2999-01-01T00:00:00Z --fields ${FIELDS}`);
+    await expectEnd(later, { code: 2, stderr: "in the future" });
+  });
+
+  const recoverOnly = "internal: { recover: () => {} }";
+  test.each([
+    ["export const receiver = {};", "a module that exports receiver", "--recover"],
+    [`export const receiver = { ${recoverOnly} };`, "a module that exports receiver", "--recover"],
+    ['export const isCompleted = () => { throw new Error("canary"); };', "isCompleted of", ""],
+    ["export const readAttempt = {};", "readAttempt of", ""],
+  ])(
+    "tells what is wrong with a module, in one line and without its message: %s",
+    async (code, message, option) => {
+      const { run, deliver } = await setUp();
+      await deliver();
+      const module = folder.write("module.mjs", code);
+      const given = code.includes("readAttempt") ? "--since 1h" : SINCE;
+      const command = `reconcile ${given} --module ${module} ${option}`.trim();
+      const expected = { code: 2, stderr: message, never: "canary" };
+      const { stderr } = await expectEnd(run(command), expected);
+      expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    },
+  );
+
+  test("recovers nothing that is older than the store remembers: it would be handled again", async () => {
+    const { run, client } = await setUp();
+    await client.webhooks.delete(1);
+    const module = folder.write(
+      "retention.mjs",
+      `const { createWebhookReceiver } = globalThis.library;
+       export const receiver = createWebhookReceiver({
+         ...{ secret: "any-secret-will-do-here", logger: false, retentionMs: 96 * 3_600_000 },
+         handlers: { new_alarm: () => undefined },
+       });`,
+    );
+    const recover = `--fields ${FIELDS} --module ${module} --recover`;
+    // The last attempt may come 36 hours after the one that was handled.
+    const late = run(`reconcile --since 61h ${recover}`);
+    await expectEnd(late, { code: 2, stderr: "further back than 60 hours" });
+    await expectEnd(run(`reconcile --since 59h ${recover}`), { stderr: "(not_found)" });
+  });
+
+  const throws = 'throw new RangeError("canary")';
+  test.each([
+    [
+      "recover",
+      `{ internal: { async recover() { ${throws} } }, async drain() {} }`,
+      { missing: [{ isGivenUp: true }] },
+      "recover of --module failed 1 time: RangeError\n",
+    ],
+    [
+      "drain",
+      `new (class {
+         outcome = "handled";
+         internal = { recover: async () => ({ outcome: this.outcome }) };
+         async drain() { ${throws} }
+       })()`,
+      { recovered: [{}], passed: false },
+      "drain of --module failed: RangeError\n",
+    ],
+  ])(
+    "reports what %s of a receiver of one's own throws, and no bug of this program",
+    async (name, code, json, stderr) => {
+      const { run, deliver } = await setUp();
+      await deliver();
+      const module = folder.write(`${name}.mjs`, `export const receiver = ${code};`);
+      const recovering = run(`reconcile ${SINCE} --module ${module} --recover --json`);
+      const ended = await expectEnd(recovering, { code: 1, json, never: "canary" });
+      expect(ended.stderr).toBe(stderr);
+    },
+  );
+
+  test("that fails halfway waits for the handlers it started, so that the next run repeats none", async () => {
+    const { run, deliver } = await setUp();
+    for (let sent = 0; sent < 2; sent++) await deliver();
+    // Two runs, each with a process of its own in real life, share the store.
+    folder.write(
+      "store.mjs",
+      `const { memoryStore } = globalThis.library;
+       export const store = memoryStore();
+       export const handled = [];`,
+    );
+    const moduleOf = (isCompleted: string) =>
+      `const { createWebhookReceiver } = globalThis.library;
+       import { store, handled } from "./store.mjs";
+       // The first handler goes past its limit, and ends only once the receiver drains.
+       let release;
+       const draining = new Promise((resolve) => (release = resolve));
+       const own = createWebhookReceiver({
+         ...{ secret: "any-secret-will-do-here", logger: false, store, handlerTimeoutMs: 1 },
+         handlers: {
+           async new_alarm(_alarm, { id }) {
+             if (handled.length === 0) await draining;
+             handled.push(id);
+           },
+         },
+       });
+       let asked = 0;
+       export const receiver = { ...own, drain: () => (release(), own.drain()) };
+       export const isCompleted = () => { ${isCompleted} };`;
+    const recover = (name: string, code: string) =>
+      run(`reconcile ${SINCE} --module ${folder.write(name, moduleOf(code))} --recover`);
+    const failing = recover("failing.mjs", 'if (++asked > 1) throw new Error("no");');
+    await expectEnd(failing, { code: 2, stderr: "isCompleted of" });
+    const { handled } = (await import(folder.at("store.mjs"))) as { handled: readonly string[] };
+    expect(handled).toHaveLength(1);
+    await expectEnd(recover("next.mjs", ""), { stdout: "1 handled before" });
+    expect(new Set(handled).size).toBe(handled.length);
+  });
+});
+
+test("the history counts what --fields cannot read, and shows an attempt without an answer", async () => {
+  const { client, deliver, webhook, run, close } = await setUp(200, "", { retry: { attempts: 1 } });
+  const fields = FIELDS.replace(",body=body", "");
+  const wrong = fields.replace("created_at", "title");
+  await expectEnd(run(`history --fields ${fields}`), { code: 1, stdout: "0 of 0 attempts" });
+  await expectEnd(run("history --shape --json"), { stdout: '"shape": []' });
+  await close();
+  await deliver();
+  await expectEnd(run(`history --fields ${fields}`), { code: 0, stdout: "–" });
+  const json = { attempts: [], unreadable: 1, passed: false };
+  await expectEnd(run(`history --fields ${wrong} --json`), { json });
+  await expectEnd(run(`history --fields ${wrong}`), { stdout: "correct --fields" });
+  const reconciled = run(`reconcile --fields ${wrong}`, "--since", "2026-01-01 00:00:00");
+  await expectEnd(reconciled, { code: 1, stdout: "cannot be read" });
+  await expectEnd(run("history --shape --json"), { stdout: '"path": "delivery_id"' });
+  await client.webhooks.update(webhook.id, { enable_requests_history: false, secret: SECRET });
+  const off = run(`reconcile --since 1h --fields ${fields}`);
+  await expectEnd(off, { code: 1, stdout: "stores no history" });
+});
+
+test("the shape of the history has keys and types of any record, and nothing that could name a person", () => {
+  const record = {
+    id: 7,
+    ok: true,
+    none: null,
+    at: "2026-10-09T11:00:00Z",
+    tags: ["a", "b"],
+    empty: [],
+    request: { headers: { "X-Webhook-Id": "a-1", Authorization: "Bearer canary-token-9988" } },
+    payload: { alarm: canaryAlarm() },
+    text: JSON.stringify(canaryAlarm()),
+    "canary.person@mail.example": { "19000101-9988": 1 },
+  };
+  const { lines, dropped } = shapeOf(record);
+  const types = Object.fromEntries(lines.map(({ path: at, type }) => [at, type]));
+  expect(types).toMatchObject({
+    id: "number",
+    ok: "boolean",
+    none: "null",
+    at: "string",
+    tags: "list of 2",
+    "tags.0": "string",
+    empty: "list of 0",
+    request: "object",
+    text: "string",
+    "request.headers.X-Webhook-Id": "string",
+    "payload.alarm.account_id": "number",
+  });
+  expect(dropped).toBeGreaterThan(0);
+  expect(canariesIn(JSON.stringify(lines))).toEqual([]);
+  expect(shapeOf(undefined).lines).toEqual([{ path: "", type: "null", placeholder: null }]);
+});

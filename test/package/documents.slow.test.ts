@@ -1,0 +1,248 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { transform } from "esbuild";
+import { expect, test } from "vitest";
+import { navigation } from "../../docs/site/navigation.js";
+import * as kit from "../../kit/index.js";
+import { ENTRIES } from "../../release/entries.js";
+import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../src/common/gateway-facts.js";
+import * as management from "../../src/management/index.js";
+import { WEBHOOK_FINDING_CODES, finding } from "../../src/management/webhook-findings.js";
+import { ENGINES } from "../engines.js";
+import { runCommand } from "../support/cli/cli-io.js";
+import { DOCUMENTS, TESTING_DOCUMENTS, brokenLinks } from "../support/package/documents.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
+import { readMarkdown } from "../support/package/markdown.js";
+import { partnerProject } from "../support/package/partner-project.js";
+
+/** Needs Nest's decorators: nestjs.slow.test.ts compiles it in a Nest project. */
+const OWN_PROJECT = "docs/nestjs.md";
+const PEERS = ENTRIES.flatMap(({ engine, peers = [] }) =>
+  peers.flatMap(({ names, engine: own = engine }) =>
+    names.map((name) => ({ name, folder: ENGINES[own ?? ""]?.folder })),
+  ),
+);
+const isInstalled = ({ name }: { name: string }) =>
+  existsSync(path.join(REPOSITORY, "node_modules", name));
+const TOOLS = [
+  ...PEERS.filter(isInstalled).map(({ name }) => name),
+  "@types/pg",
+  "@nats-io/nats-core",
+];
+
+const partner = partnerProject(...TOOLS);
+
+const README = readMarkdown("README.md");
+const MANAGEMENT = readMarkdown("docs/management.md");
+const TESTING = TESTING_DOCUMENTS.map((file) => readMarkdown(file));
+const TEST_FILE = /^\/\/ (\S+\.test\.ts)\n/;
+
+test("the documents about tests name every export of /testing", () => {
+  const named = new Set(TESTING.flatMap(({ text }) => text.match(/\b[A-Za-z_]+\b/g) ?? []));
+  // They name the functions that throw these errors.
+  const errors = ["CaptureError", "FixtureError"];
+  const missing = Object.keys(kit).filter((name) => !named.has(name));
+  expect(missing.sort()).toEqual(errors);
+});
+
+test("docs/test-deliveries.md has the retryable and final statuses of the gateway twin", () => {
+  const statuses = readMarkdown("docs/test-deliveries.md")
+    .table("after")
+    .map(([after = ""]) => after.match(/\b[0-9]{3}\b/g) ?? []);
+  expect(statuses[1]?.map(Number)).toEqual(RETRYABLE_STATUSES);
+  expect(statuses[2]?.map(Number)).toEqual(FINAL_STATUSES);
+});
+
+test("the tests among the snippets of the documents about tests pass in the partner's runner", () => {
+  const snippets = TESTING.flatMap((page) => page.snippets("ts"));
+  const files = snippets.flatMap((code) => {
+    const [, file] = TEST_FILE.exec(code) ?? [];
+    return file === undefined ? [] : [{ file, code }];
+  });
+  for (const { file, code } of files) partner().write(`testing/${file}`, code);
+  expect(files.length).toBeGreaterThanOrEqual(9);
+  const output = partner().vitest("testing/");
+  expect(output).toMatch(new RegExp(`Test Files\\s+${String(files.length)} passed`));
+  // A title of a test that takes long may have one of these words.
+  expect(output).not.toMatch(/\d (?:failed|skipped)/);
+});
+
+test.each(DOCUMENTS)("the links of %s lead to existing targets in the repository", (file) => {
+  expect(brokenLinks(REPOSITORY, file)).toEqual([]);
+});
+
+test("the links of every document in the tarball lead to existing targets in the tarball", () => {
+  const unpacked = path.join(partner().folder, "node_modules/identity-gateway-webhooks");
+  const documents = readdirSync(unpacked, { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".md"),
+  );
+  const broken = documents.flatMap((file) => brokenLinks(unpacked, file));
+  expect(documents).toEqual(expect.arrayContaining(["README.md", "examples/README.md"]));
+  expect(broken).toEqual([]);
+});
+
+test("each of the 26 questions on the first page links to its answer", () => {
+  const questions = readMarkdown("docs/index.md").text.matchAll(/^\d+\. \[.*\]\((.+)\)$/gm);
+  const links = Array.from(questions, ([, link = ""]) => link);
+  expect(new Set(links).size).toBe(26);
+});
+
+test("every page of docs/ has its place in the navigation of the site", () => {
+  const others = navigation().filter(({ title }) => title === "More");
+  expect(others.flatMap(({ pages }) => pages.map(({ file }) => file))).toEqual([]);
+});
+
+test("docs/management.md names every export of /management", () => {
+  const named = new Set(MANAGEMENT.text.match(/\b[A-Za-z_]+\b/g));
+  expect(Object.keys(management).filter((name) => !named.has(name))).toEqual([]);
+});
+
+test("docs/management.md lists every finding of a check, and each says what it means and what to do", () => {
+  expect(MANAGEMENT.table("finding").map(([code]) => code)).toEqual(WEBHOOK_FINDING_CODES);
+  for (const code of WEBHOOK_FINDING_CODES) {
+    const { consequence, fix } = finding(code);
+    expect([consequence, fix].filter((text) => /^[A-Z`].*\.$/.test(text))).toHaveLength(2);
+  }
+});
+
+test("each open point in docs/management.md has what we assume and how a wrong assumption shows", () => {
+  const points = MANAGEMENT.table("open point");
+  expect(points.length).toBeGreaterThanOrEqual(15);
+  for (const [point = "", assumed = ""] of points) {
+    expect([point, assumed].every((text) => text.length > 5)).toBe(true);
+  }
+});
+
+test("the snippets of docs/management.md that are tests pass in the partner's runner", () => {
+  partner().write("management/a.test.ts", MANAGEMENT.snippet("ts", "// management.test.ts"));
+  expect(partner().vitest("management/")).toMatch(/Test Files\s+1 passed/);
+});
+
+const SERVER = README.snippet("ts", "// server.ts");
+
+test("the README has at most 200 lines, and its sections stand in the order of a reader's questions", () => {
+  expect(README.text.split("\n").length).toBeLessThanOrEqual(200);
+  const sections = Array.from(README.text.matchAll(/^## (.+)$/gm), ([, heading]) => heading);
+  expect(sections).toEqual([
+    "Install",
+    "The first delivery",
+    "Try the repository",
+    "What it guarantees",
+    "Pick your framework",
+    "Pick your store",
+    "Prove it",
+    "See it live",
+    "Performance",
+    "Links",
+  ]);
+});
+
+test("the README's first snippet has at most 15 lines and a handler for both types", () => {
+  expect(SERVER.trim().split("\n").length).toBeLessThanOrEqual(15);
+  expect(SERVER).toContain("new_alarm:");
+  expect(SERVER).toContain("delete_my_data_event:");
+});
+
+test("the quick start has the README's server and the README's first commands", () => {
+  const page = readMarkdown("docs/quickstart.md");
+  const [, start, send] = README.snippets("sh");
+  expect(page.snippet("ts", "// server.ts")).toBe(SERVER);
+  expect(page.snippets("sh")).toEqual(expect.arrayContaining([start, send]));
+});
+
+test.each([
+  ["what is guaranteed", "guarantee", 5],
+  ["which store to pick", "you have", 5],
+  ["the performance", "store | by hand", 3],
+])("the README says %s in a table of a few lines", (_what, title, lines) => {
+  expect(README.table(title)).toHaveLength(lines);
+});
+
+test("the README's test passes in the partner's runner", () => {
+  partner().write("readme/receiver.test.ts", README.snippet("ts", "// receiver.test.ts"));
+  const output = partner().vitest("readme/");
+  expect(output).toMatch(/Tests\s+[0-9]{2,} passed/);
+  expect(output).not.toMatch(/failed/);
+});
+
+test("the fixture test of docs/handlers.md passes in the partner's runner", () => {
+  const page = readMarkdown("docs/handlers.md");
+  partner().write("handlers/alarm.test.ts", page.snippet("ts", "// alarm.test.ts"));
+  expect(partner().vitest("handlers/")).toMatch(/Tests\s+1 passed/);
+});
+
+const snippetsOf = (language: string) =>
+  DOCUMENTS.filter((file) => file !== OWN_PROJECT).flatMap((file) =>
+    readMarkdown(file)
+      .snippets(language)
+      .map((code, at) => ({ name: `${file}, ${language} snippet ${String(at + 1)}`, code })),
+  );
+
+/** The snippets of a language, of which there are at least so many. */
+function manySnippets(language: string, least: number) {
+  const snippets = snippetsOf(language);
+  expect(snippets.length).toBeGreaterThanOrEqual(least);
+  return snippets;
+}
+
+test("every TypeScript snippet of the documents compiles against the installed package", () => {
+  const snippets = manySnippets("ts", 40);
+  for (const { name, folder = "" } of PEERS.filter((peer) => !isInstalled(peer))) {
+    partner().borrow(name, `test/platforms/${folder}`);
+  }
+  const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
+  const errors = partner().compile(snippets.map(({ code }) => code));
+  expect(errors, files.join("\n")).toBe("");
+});
+
+test("every JavaScript snippet of the documents can be parsed", async () => {
+  for (const { name, code } of manySnippets("js", 30)) {
+    await expect(transform(code, { loader: "jsx" }), name).resolves.toBeDefined();
+  }
+});
+
+test("every JSON snippet of the documents is JSON", () => {
+  for (const { name, code } of snippetsOf("json")) {
+    expect(() => JSON.parse(code) as unknown, name).not.toThrow();
+  }
+});
+
+test("every shell snippet of the documents can be parsed by bash", () => {
+  const snippets = manySnippets("sh", 20);
+  // A word such as <url> stands for something of the reader's.
+  const script = snippets.map(({ code }) => code.replaceAll(/<[a-z]+>/g, "value")).join("\n");
+  expect(() => execFileSync("bash", ["-n"], { input: script })).not.toThrow();
+});
+
+/** The commands that the documents show, each with its options. */
+const shown = DOCUMENTS.flatMap((file) => {
+  const commands = readMarkdown(file).text.matchAll(
+    /identity-gateway-webhooks (webhooks [a-z]+|send|replay|doctor|listen|explain|gateway)\b([^`\n|]*)/g,
+  );
+  return Array.from(commands, ([, command = "", rest = ""]) => {
+    const options = (rest.match(/(?<= )--[a-z][a-z-]*/g) ?? []).map((option) => [option, file]);
+    return { command, options };
+  });
+});
+
+test.each([...new Set(shown.map(({ command }) => command))])(
+  "every option of %s that the documents name exists",
+  async (command) => {
+    const { stdout } = await runCommand(`${command} --help`);
+    const known = stdout.split(/[\s,]+/);
+    const named = shown.filter((one) => one.command === command).flatMap(({ options }) => options);
+    expect(named.filter(([option = ""]) => !known.includes(option))).toEqual([]);
+  },
+);
+
+test("every npm script that the documents name exists", () => {
+  const { scripts } = JSON.parse(readMarkdown("package.json").text) as { scripts: object };
+  const texts = DOCUMENTS.map((file) => readMarkdown(file).text).join("\n");
+  const named = Array.from(
+    texts.matchAll(/npm run ([a-z][a-z:-]*[a-z])/g),
+    ([, name = ""]) => name,
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});
