@@ -6,6 +6,7 @@ import {
   describeNats,
   describePgBoss,
   describeRabbitmq,
+  postgresUrl,
 } from "../support/inbox/inbox-engines.js";
 import { queueExampleCases } from "../support/package/example-cases.js";
 import {
@@ -16,7 +17,6 @@ import {
   type ExampleProcess,
 } from "../support/package/example-process.js";
 import { eventually } from "../support/listening-receiver.js";
-import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
 import { startNatsServer } from "../support/nats/nats-server.js";
 import { startPostgres } from "../support/postgres/postgres-server.js";
 import { startRabbitmq } from "../support/rabbitmq/rabbitmq-server.js";
