@@ -37,7 +37,9 @@ async function judgeAll<T extends Receiver>(
   ];
 }
 
-process.stderr.write(`judging ${FLAWED.length} with a flaw, and ${INNOCENT.length} without\n`);
+process.stderr.write(
+  `judging ${FLAWED.length} receivers with a flaw, and ${INNOCENT.length} without\n`,
+);
 const flaws = await judgeAll(FLAWED, ({ kind, caughtBy, isSlow = false, judge }) => {
   // In a whole run many cases wait for a receiver that hangs.
   if (isWhole && kind === "JavaScript") return judge(undefined, isSlow ? { timeoutMs: 5_000 } : {});

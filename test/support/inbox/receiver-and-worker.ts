@@ -56,6 +56,8 @@ export function watchWorker(
   const { stop } = inboxConsume({
     driver,
     store: memoryStore(),
+    // A second job of a delivery must not hold a test up.
+    leaseMs: 4_000,
     handlers: { new_alarm: newAlarm },
     onJob: (report) => reports.push(report),
     logger: { warn: take, error: take },
