@@ -22,6 +22,7 @@ const ON_EACH_SERVER = [
 ];
 /** They register OpenTelemetry's API and its context, of which a process has one, or replace a module. */
 const ALONE = [
+  "test/inbox/open-telemetry.test.ts",
   "test/delivery/header-more.test.ts",
   "test/telemetry/{metrics,open-telemetry-options,spans}.test.ts",
 ];

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { check } from "./checker/check.js";
-import type { Answer, History } from "./checker/history.js";
-import type { LedgerEvent, LedgerLine } from "./checker/ledger-line.js";
+import type { Answer, History, LedgerEvent, LedgerLine } from "./checker/history.js";
 
 const ID = "delivery";
 

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { ENGINES } from "../engines.js";
 import { check } from "./checker/check.js";
-import type { Delivery, History } from "./checker/history.js";
-import type { LedgerLine } from "./checker/ledger-line.js";
+import type { Delivery, History, LedgerLine } from "./checker/history.js";
 import type { CheckResult } from "./checker/violation.js";
 import { injectFaults } from "./harness/fault-injection.js";
 import { type Fleet, startFleet } from "./harness/fleet.js";
@@ -14,11 +13,6 @@ import type { FaultCounts, Mode } from "./plan/mode.js";
 import { planFaults } from "./plan/schedule.js";
 import type { ReceiverConfig } from "./receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./stores/store-server.js";
-
-/** Path of the ledger of a process. */
-function ledgerFile(folder: string, receiver: number): string {
-  return join(folder, `receiver-${receiver}.jsonl`);
-}
 
 /** The lines of all ledgers in a folder. */
 function readLedgers(folder: string): readonly LedgerLine[] {
@@ -63,25 +57,6 @@ const READ_AGAIN_MS = 200;
 /** A second job of a dead delivery is in no list while a worker has it. It is back in one before its claim has ended. */
 const MOST_EMPTY_READS = 20;
 
-/** Defaults of the options of a mode. */
-function receiverParts(
-  { flaw, options = {}, failRate = FAIL_RATE, clocksAgree, ...own }: Mode,
-  slot: number,
-) {
-  return {
-    ...(flaw === undefined ? {} : { flaw }),
-    options,
-    failRate,
-    poolMax: own.poolMax,
-    locksPairs: own.locksPairs,
-    adapter: own.adapter,
-    retryLimit: own.retryLimit,
-    blocksMs: own.blocksMs,
-    refusesCompletionsMs: own.refusesCompletionsMs,
-    clockOffMs: clocksAgree === true ? 0 : (CLOCKS_OFF_MS[slot] ?? 0),
-  };
-}
-
 /** Parts of a run. */
 export interface ModeRun {
   readonly mode: Mode;
@@ -118,18 +93,15 @@ export async function runMode({
     closing.unshift(store.close);
     const proxy = store.port === 0 ? undefined : await startTcpProxy(store.port);
     if (proxy !== undefined) closing.unshift(proxy.close);
-    const { setup, holdMs, handler, deliveries: wanted } = mode;
     const configOf = (receiver: number, slot: number): ReceiverConfig => ({
-      setup,
+      failRate: FAIL_RATE,
+      ...mode,
       receiver,
-      holdMs,
-      handler,
-      ...receiverParts(mode, slot),
+      clockOffMs: mode.clocksAgree === true ? 0 : (CLOCKS_OFF_MS[slot] ?? 0),
       port: proxy?.port ?? 0,
       databaseFile,
-      ledgerFile: ledgerFile(ledgers, receiver),
+      ledgerFile: join(ledgers, `receiver-${receiver}.jsonl`),
       secret: SECRET,
-      secretMs: mode.secretMs,
       seed: seed + receiver,
     });
     const fleet = await startFleet(program, configOf, mode.receivers);
@@ -137,7 +109,7 @@ export async function runMode({
 
     const spreadMs = calmMs + faultsMs;
     const traffic = startTraffic(fleet, {
-      deliveries: wanted,
+      deliveries: mode.deliveries,
       spreadMs,
       secret: SECRET,
       seed,
@@ -167,7 +139,7 @@ export async function runMode({
     const { deliveries, forgedAnswers, forgedIds, requests, judgedId } = traffic;
     const history: History = {
       guarantee: mode.guarantee,
-      holdMs,
+      holdMs: mode.holdMs,
       deliveries,
       forgedAnswers,
       forgedIds,

@@ -1,17 +1,29 @@
-import type { IncomingMessage } from "node:http";
+import type { ServerResponse } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { doingFirst, hanging, never, overriding, withGrammar, type Flaws } from "./flaw.js";
-import type { Refusal, Request } from "./right-receiver.js";
+import {
+  answeringFirst,
+  doingFirst,
+  each,
+  hanging,
+  has,
+  named,
+  never,
+  overriding,
+  parsingLoosely,
+  refusing,
+  withGrammar,
+  type Flaws,
+  type Judged,
+} from "./flaw.js";
+import type { Answer, Request } from "./right-receiver.js";
 
 /** Each checks the age of a delivery in a wrong way. */
-const freshnessFlaws: Flaws = {
+export const freshnessFlaws: Flaws = {
   stale: {
     "does not look at the timestamp": withAge(() => true),
     "accepts any timestamp of the past": withAge((seconds) => seconds > -300),
     "takes seconds for milliseconds": withAge((seconds) => Math.abs(seconds) < 300_000),
-    "does not look at the timestamp of events": overriding((right) => ({
-      isFresh: (request) => request.type !== "new_alarm" || right.isFresh(request),
-    })),
     "takes the seconds of the age without its days": withAge(
       (seconds) => Math.abs(seconds % 86_400) <= 300,
     ),
@@ -19,9 +31,20 @@ const freshnessFlaws: Flaws = {
       (seconds) => Math.abs(seconds % 43_200) < 300,
     ),
     "compares the day of the week": withAge((seconds) => Math.abs(seconds % (7 * 86_400)) < 300),
-    "takes the timestamp 0 for none": overriding((right) => ({
-      isFresh: (request) => Number(request.timestamp) === 0 || right.isFresh(request),
+    "takes the timestamp 0 for none": freshIf(({ timestamp }) => Number(timestamp) === 0),
+    "takes the Date header for the time of signing": overriding((right) => ({
+      isFresh(request) {
+        const { date } = request.req.headers;
+        if (date === undefined) return right.isFresh(request);
+        return Math.abs(Date.now() - Date.parse(date)) < 300_000;
+      },
     })),
+    ...each("does not look at the", freshIf, {
+      "timestamp of events": ({ type }) => type !== "new_alarm",
+      "age of a retry": ({ req }) => has("x-webhook-attempt")(req),
+      "age of a replay": ({ req }) => has("x-replay", /^1$/)(req),
+      "age in tests": ({ req }) => has("x-env", /^test$/)(req),
+    }),
   },
   future: {
     "accepts any timestamp of the future": withAge((seconds) => seconds < 300),
@@ -55,11 +78,10 @@ const freshnessFlaws: Flaws = {
     "accepts a colon in an id": withGrammar({ id: /^[\w.:-]{1,128}$/ }),
     "accepts an id of any length": withGrammar({ id: /^[\w.-]+$/ }),
   },
-  drifted_clock_sent_again: { "acknowledges and drops old deliveries": refusing("stale", 200) },
 };
 
 /** Each answers a status that makes the gateway give up. */
-const statusFlaws: Flaws = {
+export const statusFlaws: Flaws = {
   wrong_secret_sent_again: {
     "answers 401 to a wrong signature": refusing("mismatch", 401),
     "answers 403 to a wrong signature of an event": overriding((right) => ({
@@ -69,83 +91,117 @@ const statusFlaws: Flaws = {
           : right.refuse(reason, request),
     })),
   },
-  unsigned_sent_again: {
-    "answers 401 when there is no signature": before(({ headers }) =>
-      headers["x-webhook-signature"] === undefined ? 401 : undefined,
-    ),
+  unsigned_sent_again: each("answers 401 when", answeringFirst(401), {
+    "there is no signature": ({ headers }) => !("x-webhook-signature" in headers),
+  }),
+  drifted_clock_sent_again: {
+    "acknowledges and drops old deliveries": refusing("stale", 200),
+    "answers 400 to an old timestamp": refusing("stale", 400),
   },
-  drifted_clock_sent_again: { "answers 400 to an old timestamp": refusing("stale", 400) },
   lost_headers_sent_again: { "answers 422 to malformed headers": refusing("malformed", 422) },
   oversize: {
     "answers 400 to a body over the limit": refusing("too large", 400),
     "acknowledges and drops bodies over the limit": refusing("too large", 200),
+    "does not answer a genuine body over the limit": hanging(
+      overriding((right) => ({
+        readBody: async (req) => (await right.readBody(req)) ?? never(),
+      })),
+    ),
   },
-  big_forgery: { "acknowledges a forged body over the limit": refusing("too large", 202) },
+  big_forgery: {
+    "acknowledges a forged body over the limit": refusing("too large", 202),
+    "accepts nothing after a body over the limit": overriding((right) => {
+      let isFull = false;
+      return {
+        async readBody(req) {
+          const body = isFull ? undefined : await right.readBody(req);
+          isFull ||= body === undefined;
+          return body;
+        },
+      };
+    }),
+  },
   unlisted_statuses: {
     "answers 413 to a body over the limit": refusing("too large", 413),
     "redirects what it refuses": overriding({ refuse: (reason) => [302, reason] }),
   },
   content_types: {
-    "answers 415 to text/plain": before(({ headers }) =>
-      headers["content-type"] === "text/plain" ? 415 : undefined,
-    ),
-    "answers 400 without a content type": before(({ headers }) =>
-      headers["content-type"] === undefined ? 400 : undefined,
-    ),
-    "answers 415 to any other spelling of application/json": before(({ headers }) =>
-      headers["content-type"] === "application/json" ? undefined : 415,
-    ),
-  },
-  form_content_types: {
-    "answers 400 to the content type of a form": before(({ headers }) =>
-      String(headers["content-type"]).includes("form") ? 400 : undefined,
-    ),
-  },
-  upper_case_signature: {
-    "answers 400 to upper-case hexadecimal": before(({ headers }) =>
-      /[A-F]/.test(String(headers["x-webhook-signature"])) ? 400 : undefined,
-    ),
-  },
-  chunked: {
-    "answers 411 without Content-Length": before(({ headers }) =>
-      headers["content-length"] === undefined ? 411 : undefined,
-    ),
-  },
-  proxy_headers: {
-    "refuses what came through a proxy": before(({ headers }) =>
-      "x-forwarded-for" in headers ? 403 : undefined,
-    ),
-    "refuses what X-Real-IP says is not the gateway": before(({ headers }) =>
-      "x-real-ip" in headers ? 403 : undefined,
-    ),
-  },
-  method_override: {
-    "obeys X-HTTP-Method-Override": before(({ headers }) => {
-      const method = headers["x-http-method-override"];
-      return method === undefined || method === "POST" ? undefined : 405;
+    ...each("answers 415 to", answeringFirst(415), {
+      "text/plain": has("content-type", /^text\/plain$/),
+      "any other spelling of application/json": ({ headers }) =>
+        headers["content-type"] !== "application/json",
     }),
-    "answers with a page when X-HTTP-Method-Override says GET": before(({ headers }) =>
-      headers["x-http-method-override"] === "GET" ? 200 : undefined,
-    ),
+    ...each("answers 400 without", answeringFirst(400), {
+      "a content type": ({ headers }) => headers["content-type"] === undefined,
+    }),
   },
-  http_1_0: {
-    "answers 505 to HTTP/1.0": before(({ httpVersion }) =>
-      httpVersion === "1.0" ? 505 : undefined,
-    ),
+  form_content_types: each("answers 400 to", answeringFirst(400), {
+    "the content type of a form": has("content-type", /form/),
+  }),
+  upper_case_signature: each("answers 400 to", answeringFirst(400), {
+    "upper-case hexadecimal": has("x-webhook-signature", /[A-F]/),
+  }),
+  chunked: {
+    ...each("answers 411 without", answeringFirst(411), {
+      "Content-Length": ({ headers }) => headers["content-length"] === undefined,
+    }),
+    "reads as many bytes as Content-Length says": overriding((right) => ({
+      async readBody(req) {
+        const body = await right.readBody(req);
+        return body?.subarray(0, Number(req.headers["content-length"] ?? 0));
+      },
+    })),
+  },
+  proxy_headers: each("refuses what", answeringFirst(403), {
+    "came through a proxy": has("x-forwarded-for"),
+    "X-Real-IP says is not the gateway": has("x-real-ip"),
+  }),
+  method_override: {
+    ...each("obeys", answeringFirst(405), {
+      "X-HTTP-Method-Override": has("x-http-method-override", /^(?!POST$)/),
+    }),
+    ...each("answers with a page when", answeringFirst(200), {
+      "X-HTTP-Method-Override says GET": has("x-http-method-override", /^GET$/),
+    }),
+  },
+  http_1_0: each("answers 505 to", answeringFirst(505), {
+    "HTTP/1.0": ({ httpVersion }) => httpVersion === "1.0",
+  }),
+  many_headers: {
+    ...each("answers 431 to", answeringFirst(431), {
+      "4 kB of headers": ({ rawHeaders }) => rawHeaders.join("").length > 4_096,
+    }),
+    ...each("answers 400 to", answeringFirst(400), {
+      "more than forty headers": ({ rawHeaders }) => rawHeaders.length > 80,
+    }),
   },
   unknown_headers: {
-    "refuses headers that it does not know": before(({ headers }) =>
-      "x-webhook-attempt" in headers ? 400 : undefined,
-    ),
+    ...each("refuses", answeringFirst(400), {
+      "headers that it does not know": has("x-webhook-attempt"),
+    }),
+    ...each("answers 403 to", answeringFirst(403), {
+      "python-requests": has("user-agent", /python/),
+      "what looks like a script": has("user-agent", /curl|java|go-http/i),
+    }),
+    ...each("acknowledges and drops", answeringFirst(200), {
+      "what calls itself a browser": has("user-agent", /^Mozilla/),
+    }),
   },
+  hostile_text: each(
+    "answers 403 to",
+    (word) => answeringFirst(403)((_req, body) => body.includes(word)),
+    named(
+      ...["<?", "<!", "`", "|", "%00", "https://user", "UNION SELECT", "javascript:", "cmd.exe"],
+    ),
+  ),
 };
 
 /** Each says too much, or answers a server error to anyone. */
-const answerFlaws: Flaws = {
+export const answerFlaws: Flaws = {
   no_server_errors: {
-    "answers 500 to a signature that is not hexadecimal": before(({ headers }) => {
-      const digits = String(headers["x-webhook-signature"]).slice("v1=".length);
-      return /^[0-9a-f]*$/i.test(digits) ? undefined : 500;
+    ...each("answers 500 to", answeringFirst(500), {
+      "a signature that is not hexadecimal": ({ headers }) =>
+        !/^[0-9a-f]*$/i.test(String(headers["x-webhook-signature"]).slice("v1=".length)),
     }),
     "answers 500 to missing headers": refusing("malformed", 500),
     "answers 503 to a wrong signature": refusing("mismatch", 503),
@@ -164,15 +220,12 @@ const answerFlaws: Flaws = {
       },
     }),
   },
-  other_methods: {
-    "handles a PUT": taking("PUT"),
-    "handles a DELETE": taking("DELETE"),
-  },
+  other_methods: each("handles a", taking, named("PUT", "DELETE")),
   redirected_delivery: {
     "answers 200 to every GET and HEAD": overriding({ hasDeliveryMark: () => false }),
-    "answers 204 to a HEAD with the headers of a delivery": before(({ method }) =>
-      method === "HEAD" ? 204 : undefined,
-    ),
+    ...each("answers 204 to", answeringFirst(204), {
+      "a HEAD with the headers of a delivery": ({ method }) => method === "HEAD",
+    }),
     "handles what a GET names in its headers": overriding((right) => ({
       async receive(req, body) {
         const id = right.header(req, "x-webhook-id") ?? "";
@@ -200,10 +253,9 @@ const answerFlaws: Flaws = {
     "answers with its settings, the secret among them": overriding((right) => ({
       unreadable: (_error, request) => [503, JSON.stringify({ secrets: right.secrets(request) })],
     })),
-    "shows its settings to GET": overriding((right) => ({
-      receive: (req, body) =>
-        req.method === "GET" ? [200, `<pre>SECRET=${TEST_SECRET}</pre>`] : right.receive(req, body),
-    })),
+    ...each("shows its settings", answeringFirst([200, `<pre>SECRET=${TEST_SECRET}</pre>`]), {
+      "to GET": ({ method }) => method === "GET",
+    }),
     "shows its settings on a page about an error, the secret in base64": overriding({
       unknown: () => [500, `<pre>${Buffer.from(TEST_SECRET).toString("base64")}</pre>`],
     }),
@@ -217,7 +269,159 @@ const answerFlaws: Flaws = {
   },
 };
 
-export const requestFlaws: readonly Flaws[] = [freshnessFlaws, statusFlaws, answerFlaws];
+const PAGE: Answer = [200, "<!doctype html><h1>Back soon</h1>", { "content-type": "text/html" }];
+const OK: Answer = [200, "ok"];
+const isAttack = (_req: unknown, body: Buffer) => body.includes("javascript:");
+const isRobot = has("user-agent", /^Mozilla/);
+const isBig = (_req: unknown, body: Buffer) => body.length > 100_000;
+
+/** Each has something in front that answers 2xx in its place. Nothing counts what was handled: the answer convicts it. */
+export const frontFlaws: Flaws = {
+  hostile_text: {
+    "stands behind a firewall that blocks javascript: by a page with 200": behind(PAGE, isAttack),
+    ...each("names its outcome behind a firewall that blocks javascript:", namedBehind(isAttack), {
+      "by ok": OK,
+      "by a page": PAGE,
+    }),
+  },
+  unknown_headers: {
+    "stands behind a filter of robots that answers them a page with 200": behind(PAGE, isRobot),
+    "names its outcome behind a filter of robots that answers them ok": namedBehind(isRobot)(OK),
+  },
+  big_alarm: {
+    "stands behind a proxy that answers a page with 200 to 100 kB": behind(PAGE, isBig),
+    "names its outcome behind a proxy that answers ok to 100 kB": namedBehind(isBig)(OK),
+  },
+};
+
+/** Each reads requests or keeps connections in a wrong way. */
+export const transportFlaws: Flaws = {
+  split_characters: {
+    "decodes each packet separately": overriding((right) => ({
+      async readBody(req) {
+        let text = "";
+        req.on("data", (piece: Buffer) => (text += String(piece)));
+        const body = await right.readBody(req);
+        return body && Buffer.from(text);
+      },
+    })),
+    "takes the first packet for the body": overriding((right) => ({
+      async readBody(req) {
+        let first: Buffer | undefined;
+        req.on("data", (piece: Buffer) => (first ??= piece));
+        const body = await right.readBody(req);
+        return body && (first ?? body);
+      },
+    })),
+  },
+  header_case: {
+    "looks headers up in their documented letter case": overriding({
+      header({ rawHeaders }, name) {
+        const exact = name.replace(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase());
+        const at = rawHeaders.indexOf(exact);
+        return at === -1 ? undefined : rawHeaders[at + 1];
+      },
+    }),
+  },
+  broken_upload: {
+    "handles an upload that broke off": doingFirst("serve", (right, req) =>
+      req.on("close", () => {
+        const id = right.header(req, "x-webhook-id") ?? "";
+        if (!req.complete) void right.ledger.record({ id });
+      }),
+    ),
+    "ends its process when an upload breaks off": overriding((right) => {
+      let hasEnded = false;
+      return {
+        async serve(req, res) {
+          req.on("close", () => (hasEnded ||= !req.complete));
+          if (hasEnded) res.destroy();
+          else await right.serve(req, res);
+        },
+      };
+    }),
+  },
+  keep_alive: {
+    "takes the rest of a refused body for the next request": overriding((right) => {
+      const confused = new WeakSet();
+      return {
+        async serve(req, res) {
+          const { socket } = req;
+          res.on("finish", () => {
+            if (res.statusCode !== 200) confused.add(socket);
+          });
+          if (confused.has(socket)) res.writeHead(400).end();
+          else await right.serve(req, res);
+        },
+      };
+    }),
+  },
+  expect_continue: {
+    "never sends 100 Continue": overriding((right) => ({
+      createServer: () =>
+        right.createServer().on("checkContinue", (req, res) => {
+          void right.serve(req, res);
+        }),
+    })),
+    "answers 417 to Expect: 100-continue": overriding((right) => ({
+      createServer: () =>
+        right.createServer().on("checkContinue", (_req, res: ServerResponse) => {
+          res.writeHead(417, { connection: "close" }).end();
+        }),
+    })),
+  },
+  unlimited_body: {
+    "reads a body without a limit": overriding((right) => ({
+      readBody: (req) => right.readBody(req, Number.POSITIVE_INFINITY),
+    })),
+    "limits a body by its Content-Length alone": overriding((right) => ({
+      readBody(req) {
+        const isChunked = req.headers["content-length"] === undefined;
+        return isChunked ? right.readBody(req, Number.POSITIVE_INFINITY) : right.readBody(req);
+      },
+    })),
+  },
+  invalid_header_bytes: {
+    "drops control characters from headers": parsingLoosely((value) =>
+      value.replace(/[^!-~]/g, ""),
+    ),
+    "drops what is beyond ASCII from headers": overriding((right) => ({
+      header: (req, name) => right.header(req, name)?.replace(/[^ -~]/g, ""),
+    })),
+  },
+  stalled_upload: {
+    "reads one body after another": hanging(
+      overriding((right) => {
+        let last: Promise<unknown> = Promise.resolve();
+        return {
+          readBody(req) {
+            const own = last.then(() => right.readBody(req));
+            last = own.catch(() => undefined);
+            return own;
+          },
+        };
+      }),
+    ),
+    "answers 400 to an upload that takes a second": answeringSlow(400),
+    "acknowledges and drops an upload that takes a second": answeringSlow(200),
+    "answers 404 while an upload is under way": overriding((right) => {
+      let reading = 0;
+      return {
+        async readBody(req) {
+          reading += 1;
+          return right.readBody(req).finally(() => (reading -= 1));
+        },
+        process: async (request) => (reading > 0 ? [404, "busy"] : right.process(request)),
+      };
+    }),
+  },
+  paused_upload: {
+    "answers 408 to an upload that takes a second": answeringSlow(408),
+    "closes a connection that is silent for a second": doingFirst("serve", (_right, req) =>
+      req.socket.setTimeout(1_000, () => req.socket.destroy()),
+    ),
+  },
+};
 
 /** The age of a request in seconds, negative for the future. */
 function ageOf({ timestamp }: Request): number {
@@ -229,21 +433,10 @@ function withAge(isFresh: (seconds: number) => boolean) {
   return overriding({ isFresh: (request) => isFresh(ageOf(request)) });
 }
 
-/** Answers another status for one reason. */
-function refusing(refused: Refusal, status: number) {
+/** Looks at the age of some deliveries alone. */
+function freshIf(isTrusted: (request: Request) => boolean) {
   return overriding((right) => ({
-    refuse: (reason, request) =>
-      reason === refused ? [status, reason] : right.refuse(reason, request),
-  }));
-}
-
-/** Answers some requests before it looks at them. */
-function before(statusOf: (req: IncomingMessage) => number | undefined) {
-  return overriding((right) => ({
-    receive(req, body) {
-      const status = statusOf(req);
-      return status === undefined ? right.receive(req, body) : [status, "refused"];
-    },
+    isFresh: (request) => isTrusted(request) || right.isFresh(request),
   }));
 }
 
@@ -252,4 +445,33 @@ function taking(method: string) {
   return doingFirst("receive", (_right, req) => {
     if (req.method === method) req.method = "POST";
   });
+}
+
+/** Answers this to an upload that takes a second. */
+function answeringSlow(status: number) {
+  return overriding((right) => ({
+    readBody: (req) => Promise.race([right.readBody(req), wait(1_000, undefined, { ref: false })]),
+    refuse: (reason, request) =>
+      reason === "too large" ? [status, "slow"] : right.refuse(reason, request),
+  }));
+}
+
+type IsStopped = Parameters<ReturnType<typeof answeringFirst>>[0];
+
+/** Something in front answers some requests. */
+function behind(answer: Answer, isStopped: IsStopped): Judged {
+  return [answeringFirst(answer)(isStopped), { handled: undefined }];
+}
+
+/** The same before a receiver that names its outcomes. */
+function namedBehind(isStopped: IsStopped) {
+  return (answer: Answer): Judged => {
+    const handled: Answer = [200, '{"outcome":"handled"}', { "content-type": "application/json" }];
+    const make = overriding((right) => ({
+      receive: (req, body) => (isStopped(req, body) ? answer : right.receive(req, body)),
+      done: () => handled,
+      duplicate: () => handled,
+    }));
+    return [make, { handled: undefined }];
+  };
 }

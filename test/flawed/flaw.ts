@@ -1,13 +1,22 @@
-import http from "node:http";
+import http, { type IncomingMessage } from "node:http";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
+import { TEST_SECRET } from "../support/deliveries.js";
 import type { Ledger } from "../support/ledger.js";
-import { RightReceiver, type Fields, type Request } from "./right-receiver.js";
+import {
+  RightReceiver,
+  type Answer,
+  type Fields,
+  type Refusal,
+  type Request,
+} from "./right-receiver.js";
 
 /** Makes a receiver that writes into a ledger. */
 export type MakeReceiver = (ledger: Ledger) => RightReceiver;
 
+type MakeServed = (ledger: Ledger) => Pick<RightReceiver, "createServer">;
+
 /** A receiver, with options of the suite where it needs some. */
-export type Judged = MakeReceiver | readonly [MakeReceiver, Partial<ConformanceOptions>];
+export type Judged = MakeServed | readonly [MakeServed, Partial<ConformanceOptions>];
 
 /** Receivers by what they do, after "a receiver that". */
 export type Receivers = Readonly<Record<string, Judged>>;
@@ -15,14 +24,19 @@ export type Receivers = Readonly<Record<string, Judged>>;
 /** Receivers with one flaw each, under the case that must convict them. */
 export type Flaws = Readonly<Record<string, Receivers>>;
 
-/** The receivers of a table as rows. */
-export function rowsOf(receivers: Receivers) {
-  return Object.entries(receivers).map(([does, judged]) => {
-    const [make, options] = typeof judged === "function" ? [judged] : judged;
-    const createServer = (ledger: Ledger) => make(ledger).createServer();
-    return { does, createServer, options };
-  });
+/** Receivers that do the same with different things. `does` ends before the name of the thing. */
+export function each<T>(
+  does: string,
+  make: (thing: T) => Judged,
+  things: Readonly<Record<string, T>>,
+): Receivers {
+  const rows = Object.entries(things).map(([name, thing]) => [`${does} ${name}`, make(thing)]);
+  return Object.fromEntries(rows) as Receivers;
 }
+
+/** Things that are their own names. */
+export const named = <T extends string>(...names: readonly T[]) =>
+  Object.fromEntries(names.map((name) => [name, name])) as Record<string, T>;
 
 type Overrides = Partial<RightReceiver>;
 
@@ -66,18 +80,50 @@ export function hanging(make: MakeReceiver): Judged {
   return [make, { timeoutMs: 15_000 }];
 }
 
-/** The record of a request, also before it is parsed. Empty when it cannot be read. */
-export function recordOf({ body }: Request): Fields {
-  try {
-    const { alarm, event } = JSON.parse(String(body).replace(/^\uFEFF/, "")) as Fields;
-    return Object(alarm ?? event) as Fields;
-  } catch {
-    return {};
-  }
-}
-
 /** A promise that stays pending. */
 export const never = (): Promise<never> => new Promise(() => undefined);
+
+/** Whether a request has a header, with a value that matches. */
+export function has(name: string, pattern = /^/) {
+  return ({ headers }: Pick<IncomingMessage, "headers">): boolean =>
+    headers[name] !== undefined && pattern.test(String(headers[name]));
+}
+
+/** Answers some requests before it looks at them. */
+export function answeringFirst(answer: number | Answer) {
+  return (isPicked: (req: IncomingMessage, body: Buffer) => boolean) =>
+    overriding((right) => ({
+      receive: (req, body) => (isPicked(req, body) ? answerOf(answer) : right.receive(req, body)),
+    }));
+}
+
+/** Answers some genuine records without handling them. */
+export function giving(answer: number | Answer) {
+  return (isPicked: (record: Fields, request: Request) => boolean) =>
+    overriding({
+      check: (record, request) => (isPicked(record, request) ? answerOf(answer) : undefined),
+    });
+}
+
+/** Answers another status for one reason. */
+export function refusing(refused: Refusal, status: number) {
+  return overriding((right) => ({
+    refuse: (reason, request) =>
+      reason === refused ? [status, reason] : right.refuse(reason, request),
+  }));
+}
+
+/** Looks at the signature of some requests alone. */
+export function trusting(isTrusted: (req: IncomingMessage, request: Request) => boolean) {
+  return overriding((right) => ({
+    isSigned: (request) => isTrusted(request.req, request) || right.isSigned(request),
+  }));
+}
+
+/** Accepts another secret too. */
+export function alsoAccepting(secret: string) {
+  return overriding({ secrets: () => [TEST_SECRET, secret] });
+}
 
 /** Accepts other headers than a right receiver. */
 export function withGrammar(changes: Partial<ReturnType<RightReceiver["grammar"]>>) {
@@ -129,4 +175,8 @@ export class Meeting {
       };
     });
   }
+}
+
+function answerOf(answer: number | Answer): Answer {
+  return typeof answer === "number" ? [answer, "no"] : answer;
 }

@@ -1,42 +1,39 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
-import { FLAWS } from "./flaws.js";
-import { inPool, judge } from "./judge.js";
-
-/** Most receivers wait for something, so many of them share a processor. */
-const AT_A_TIME = 24;
-
-const names = FLAWS.map(({ does }) => does);
+import { describeService } from "../support/describe-service.js";
+import { FLAWED, KINDS, missingOf } from "./flaws.js";
+import { inPool } from "./judge.js";
 
 test("there are at least 120 flawed receivers, each with another flaw", () => {
+  const names = FLAWED.map(({ kind, does }) => `${kind} ${does}`);
   expect(new Set(names).size).toBe(names.length);
   expect(names.length).toBeGreaterThanOrEqual(120);
 });
 
-describe("flawed receivers", () => {
-  const reports = new Map<string, ConformanceReport>();
+for (const kind of KINDS) {
+  describeService(`flawed receivers in ${kind}`, missingOf(kind), () => {
+    const flawed = FLAWED.filter((one) => one.kind === kind);
+    const reports = new Map<string, ConformanceReport>();
+    const isProcess = kind !== "JavaScript";
 
-  beforeAll(async () => {
-    // Those that wait for a time-out come first, so that the others run meanwhile.
-    const [slow, quick] = [true, false].map((isSlow) =>
-      FLAWS.filter(({ options }) => (options?.timeoutMs !== undefined) === isSlow),
-    );
-    await inPool(
-      [...(slow ?? []), ...(quick ?? [])],
-      AT_A_TIME,
-      async ({ does, caughtBy, createServer, options }) => {
-        reports.set(does, await judge(createServer, options, [caughtBy]));
-      },
-    );
-  }, 1_200_000);
+    beforeAll(async () => {
+      // Those that wait for a time-out come first, so that the others run meanwhile.
+      const ordered = [true, false].flatMap((isFirst) =>
+        flawed.filter(({ isSlow = false }) => isSlow === isFirst),
+      );
+      // Most receivers wait for something, so many of them share a processor.
+      await inPool(ordered, isProcess ? 4 : 24, async ({ does, caughtBy, judge }) => {
+        reports.set(does, await judge(isProcess ? ["alarm", ...caughtBy] : caughtBy));
+      });
+    }, 1_200_000);
 
-  test.each(FLAWS.map(({ does, caughtBy }) => [does, caughtBy] as const))(
-    "a receiver that %s is convicted by %s",
-    (does, caughtBy) => {
-      const { results = [] } = reports.get(does) ?? {};
-      expect(results.map(({ id, result, reason }) => [id, result, reason])).toEqual([
-        [caughtBy, "failed", expect.any(String)],
-      ]);
-    },
-  );
-});
+    test.each(flawed)("a receiver in $kind that $does is convicted by $caughtBy", (row) => {
+      const { results = [] } = reports.get(row.does) ?? {};
+      const failed = results.filter(({ result }) => result === "failed");
+      // It is one flaw: behind nginx and in other languages, plain deliveries are handled.
+      expect(failed.map(({ id, reason }) => [id, reason]).sort()).toEqual(
+        row.caughtBy.toSorted().map((id) => [id, expect.any(String)]),
+      );
+    });
+  });
+}

@@ -28,22 +28,24 @@ export async function judge(
   const { handled, whileFailing, whileSlow } = ledger;
   const upstream = `127.0.0.1:${port}`;
   const proxy = await front?.(upstream);
-  const cases = receiverConformance({
-    target: `http://${proxy?.host ?? upstream}/webhooks/gateway`,
-    secret: TEST_SECRET,
-    handled,
-    whileFailing,
-    whileSlow,
-    ...options,
-  });
+  const target = `http://${proxy?.host ?? upstream}/webhooks/gateway`;
   try {
-    return await runConformance(cases.filter(({ id }) => only?.includes(id) ?? true));
+    return await runCases({ target, handled, whileFailing, whileSlow, ...options }, only);
   } finally {
     proxy?.stop();
     // A flawed receiver may never answer.
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
+}
+
+/** Runs the suite, or only some of its cases. */
+export function runCases(
+  options: Omit<ConformanceOptions, "secret"> & { readonly secret?: string },
+  only?: readonly string[],
+): Promise<ConformanceReport> {
+  const cases = receiverConformance({ secret: TEST_SECRET, ...options });
+  return runConformance(cases.filter(({ id }) => only?.includes(id) ?? true));
 }
 
 /** Does `work` for each item, several at a time, since most of the time is spent waiting. */

@@ -2,19 +2,94 @@ import { setTimeout as wait } from "node:timers/promises";
 import {
   doingFirst,
   hanging,
+  Meeting,
   never,
   overriding,
   type Flaws,
   type Judged,
   type MakeReceiver,
 } from "./flaw.js";
-import type { Answer, RightReceiver } from "./right-receiver.js";
+import type { Answer, Request, RightReceiver } from "./right-receiver.js";
 
 /** Later than any case reads a count that is there already, on a busy machine too. */
 const A_LITTLE_LATER_MS = 6_000;
 
-/** Each does something wrong when its handler fails after the time-out. */
-const lateFailureFlaws: Flaws = {
+/** Each mixes requests up that are under way at the same time, or gives up under load. */
+export const concurrencyFlaws: Flaws = {
+  concurrent_deliveries: {
+    "keeps the current delivery in one variable": overriding((right) => {
+      let current: Request;
+      const meeting = new Meeting();
+      return {
+        async handleOnce(request, record) {
+          current = request;
+          await meeting.wait();
+          return right.handleOnce(current, record);
+        },
+      };
+    }),
+    "acknowledges and drops what comes while it is busy": busy([200, "busy"]),
+    "answers 400 while it is busy": busy([400, "busy"]),
+    "redirects while it is busy": busy([302, "busy"]),
+    "acknowledges and drops what is more than 32 at once": limiting(32, [200, "busy"]),
+    "answers 400 to what is more than 40 at once": limiting(40, [400, "busy"]),
+    "answers 404 to what is more than 20 at once": limiting(20, [404, "busy"]),
+    "handles only the last of several deliveries": overriding((right) => {
+      let latest = 0;
+      const meeting = new Meeting();
+      return {
+        async handle(request, record) {
+          const own = (latest += 1);
+          await meeting.wait();
+          if (own === latest) await right.handle(request, record);
+        },
+      };
+    }),
+    "handles a batch twice when it grows meanwhile": overriding((right) => {
+      let batch: Request[] = [];
+      const meeting = new Meeting();
+      return {
+        async handle(request, record) {
+          batch.push(request);
+          await meeting.wait();
+          for (const one of [...batch]) {
+            await right.handle(one, record);
+            await wait(5);
+          }
+          batch = [];
+        },
+      };
+    }),
+  },
+  interleaved_uploads: {
+    "collects all bodies in one buffer": overriding((right) => {
+      let pieces: Buffer[] = [];
+      return {
+        async readBody(req) {
+          req.on("data", (piece: Buffer) => pieces.push(piece));
+          if ((await right.readBody(req)) === undefined) return undefined;
+          const body = Buffer.concat(pieces);
+          pieces = [];
+          return body;
+        },
+      };
+    }),
+    "empties a shared buffer when a request begins": overriding((right) => {
+      let pieces: Buffer[] = [];
+      return {
+        async readBody(req) {
+          pieces = [];
+          req.on("data", (piece: Buffer) => pieces.push(piece));
+          const body = await right.readBody(req);
+          return body && Buffer.concat(pieces);
+        },
+      };
+    }),
+  },
+};
+
+/** Each goes wrong after its handler's time-out, after its sender has left, or after its answer. */
+export const lateFlaws: Flaws = {
   late_failure_released: {
     "remembers a delivery as handled at the time-out of its handler": whenLate((right, key) => {
       right.handled.add(key);
@@ -36,10 +111,6 @@ const lateFailureFlaws: Flaws = {
     ),
     "acknowledges a delivery whose handler is late": whenLate(() => [200, "late"]),
   },
-};
-
-/** Each does something wrong with a duplicate that comes while a slow handler runs. */
-const slowHandlerFlaws: Flaws = {
   late_handler_counts: {
     "gives the lock away at the time-out of its handler": whenLate((right, key) => {
       right.running.delete(key);
@@ -51,11 +122,31 @@ const slowHandlerFlaws: Flaws = {
     "acknowledges a retry while its late handler runs": knowingLate((right, late) => ({
       inFlight: (request) => (late.has(request.id) ? [200, "on its way"] : right.inFlight(request)),
     })),
+    "answers 409 forever after a late handler": hanging(
+      knowingLate((right, late) => ({
+        remember(key, request) {
+          if (late.has(key)) setImmediate(() => right.running.add(key));
+          else right.remember(key, request);
+        },
+      })),
+    ),
+    "forgets late handlers": knowingLate((right, late) => ({
+      remember(key, request) {
+        if (!late.has(key)) right.remember(key, request);
+      },
+    })),
+    "gives the lock of a late handler away": overriding((right) => ({
+      async answerLate(key) {
+        const answer = await right.answerLate(key);
+        right.running.delete(key);
+        return answer;
+      },
+      remember(key, request) {
+        if (right.running.has(key)) right.remember(key, request);
+      },
+    })),
+    "answers 400 to a late handler": whenLate(() => [400, "late"]),
   },
-};
-
-/** Each does something wrong when the sender hangs up before the answer. */
-const hangUpFlaws: Flaws = {
   hang_up: {
     "gives the lock away when the sender hangs up": doingFirst("serve", ({ running }, req, res) =>
       res.on("close", () => {
@@ -78,10 +169,6 @@ const hangUpFlaws: Flaws = {
       },
     })),
   },
-};
-
-/** Each handles something after the answer that it must not handle. */
-const lateEffectFlaws: Flaws = {
   late_effects: {
     "handles a refused delivery a little later": waitedFor(
       doingFirst("refuse", (right, reason, request) => {
@@ -117,13 +204,40 @@ const lateEffectFlaws: Flaws = {
   },
 };
 
-/** Each goes wrong after its handler's time-out, after its sender has left, or after its answer. */
-export const lateFlaws: readonly Flaws[] = [
-  lateFailureFlaws,
-  slowHandlerFlaws,
-  hangUpFlaws,
-  lateEffectFlaws,
-];
+/** Handles one delivery at a time, and answers this to the others. */
+function busy(answer: Answer) {
+  return overriding((right) => {
+    let isBusy = false;
+    return {
+      async handleOnce(request, record) {
+        if (isBusy) return answer;
+        isBusy = true;
+        await wait(30);
+        isBusy = false;
+        return right.handleOnce(request, record);
+      },
+    };
+  });
+}
+
+/** Handles so many deliveries at a time, and answers this to the others. Keeps each while others arrive. */
+function limiting(most: number, answer: Answer) {
+  return overriding((right) => {
+    let running = 0;
+    let arrivedAt = 0;
+    return {
+      async handleOnce(request, record) {
+        arrivedAt = performance.now();
+        if (running >= most) return answer;
+        running += 1;
+        await wait(30);
+        // On a busy machine the next one takes a while.
+        while (running > 2 && performance.now() - arrivedAt < 500) await wait(50);
+        return right.handleOnce(request, record).finally(() => (running -= 1));
+      },
+    };
+  });
+}
 
 /** A receiver that knows which handlers have outlasted their time-out. */
 function knowingLate(

@@ -1,20 +1,34 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
+import { ALARM_EVENT_TYPES } from "../../kit/samples/sample-alarm.js";
 import {
   doingFirst,
+  each,
   hanging,
   keyed,
   Meeting,
+  named,
   overriding,
   rememberingLast,
   type Flaws,
+  type MakeReceiver,
+  type Receivers,
 } from "./flaw.js";
-import type { Refusal, Request } from "./right-receiver.js";
+import {
+  textOf,
+  type Answer,
+  type Fields,
+  type Refusal,
+  type Request,
+  type RightReceiver,
+} from "./right-receiver.js";
 
 const hash = (...parts: readonly (string | Buffer)[]): string =>
   createHash("sha256")
     .update(Buffer.concat(parts.map((part) => Buffer.from(part))))
     .digest("hex");
+const isEvent = ({ type }: Request): boolean => type !== "new_alarm";
 
 /** Each handles a delivery twice, or loses it. */
 export const onceFlaws: Flaws = {
@@ -23,19 +37,34 @@ export const onceFlaws: Flaws = {
       handleOnce: (request, record) => right.run(request, request.id, record),
       remember: () => undefined,
     })),
-    "remembers ids of alarms alone": overriding((right) => ({
-      remember(key, request) {
-        if (request.type === "new_alarm") right.remember(key, request);
-      },
-    })),
-    "remembers 8 characters of an id": keyed(({ id }) => id.slice(0, 8)),
-    "remembers 32 characters of an id": keyed(({ id }) => id.slice(0, 32)),
-    "remembers ids in lower case": keyed(({ id }) => id.toLowerCase()),
-    "remembers the digits of an id": keyed(({ id }) => id.replace(/\D/g, "").slice(0, 9)),
+    "remembers ids of alarms alone": forgetting(isEvent),
+    ...each("remembers", keyed, {
+      "8 characters of an id": ({ id }) => id.slice(0, 8),
+      "32 characters of an id": ({ id }) => id.slice(0, 32),
+      "ids in lower case": ({ id }) => id.toLowerCase(),
+      "the digits of an id": ({ id }) => id.replace(/\D/g, "").slice(0, 9),
+      "the last 12 characters of an id": ({ id }) => id.slice(-12),
+      "the last part of an id": ({ id }) => id.split("-").at(-1) ?? "",
+      "the first and the last part of an id": ({ id }) => id.slice(0, 8) + id.slice(-12),
+      "the first half of an id": ({ id }) => id.slice(0, 18),
+      "an id without its second part": ({ id }) => id.replace(/-\w+/, ""),
+    }),
   },
   retry_with_new_signature: {
-    "remembers id and timestamp": keyed(({ id, timestamp }) => `${id} ${timestamp}`),
     "remembers signatures": keyed(({ signature }) => signature),
+    ...each("remembers id and", keyedWith, {
+      timestamp: ({ timestamp }) => timestamp,
+      address: ({ req }) => req.headers["x-forwarded-for"],
+      agent: ({ req }) => req.headers["user-agent"],
+      "X-Request-Id": ({ req }) => req.headers["x-request-id"],
+      attempt: ({ req }) => req.headers["x-webhook-attempt"],
+      "content type": ({ req }) => req.headers["content-type"],
+      "the order of headers": ({ req }) => req.rawHeaders[0],
+      "the spelling of its header": ({ req }) =>
+        req.rawHeaders.find((name) => /webhook-id/i.test(name)),
+      "port of the sender": ({ req }) => req.socket.remotePort,
+      "length by its header": ({ req }) => req.headers["content-length"],
+    }),
   },
   duplicate_by_id_alone: {
     "remembers hashes of bodies": keyed(({ body }) => hash(body)),
@@ -71,12 +100,10 @@ export const onceFlaws: Flaws = {
       },
     })),
   },
-  concurrent_duplicates_handled_once: {
-    "checks and remembers an id in two steps": inTwoSteps(() => true),
-    "checks and remembers the id of an event in two steps": inTwoSteps(
-      ({ type }) => type !== "new_alarm",
-    ),
-  },
+  concurrent_duplicates_handled_once: each("checks and remembers", inTwoSteps, {
+    "an id in two steps": () => true,
+    "the id of an event in two steps": isEvent,
+  }),
   concurrent_duplicates: {
     "answers 404 to a duplicate in flight": overriding((right) => ({
       async handle(request, record) {
@@ -88,18 +115,18 @@ export const onceFlaws: Flaws = {
   },
   failure_sent_again: {
     "acknowledges a duplicate in flight": overriding({ inFlight: () => [200, "in flight"] }),
-    "answers before it handles": answeringFirst(() => true),
-    "answers events before it handles them": answeringFirst(({ type }) => type !== "new_alarm"),
-    "acknowledges failed deliveries": overriding({ failed: () => [200, "failed"] }),
-    "answers 422 when the handler fails": overriding({ failed: () => [422, "failed"] }),
-    "acknowledges failed events": overriding({
-      failed: ({ type }) => [type === "new_alarm" ? 500 : 200, "failed"],
+    ...each("answers", answeringEarly, {
+      "before it handles": () => true,
+      "events before it handles them": isEvent,
     }),
-    "remembers failed deliveries as handled": doingFirst("failed", ({ handled }, _request, key) =>
-      handled.add(key),
-    ),
-    "remembers failed events as handled": doingFirst("failed", ({ handled }, { type }, key) => {
-      if (type !== "new_alarm") handled.add(key);
+    ...each("acknowledges failed", answeringFailure(200), {
+      deliveries: () => true,
+      events: isEvent,
+    }),
+    ...each("answers 422", answeringFailure(422), { "when the handler fails": () => true }),
+    ...each("remembers failed", rememberingFailures, {
+      "deliveries as handled": () => true,
+      "events as handled": isEvent,
     }),
     "remembers an id before it handles the delivery": overriding((right) => ({
       run(request, key, record) {
@@ -111,57 +138,30 @@ export const onceFlaws: Flaws = {
       doingFirst("failed", ({ running }, _request, key) => running.add(key)),
     ),
   },
-  late_handler_counts: {
-    "answers 409 forever after a late handler": hanging(
-      overriding((right) => {
-        const late = new Set<string>();
-        return {
-          remember(key, request) {
-            if (late.has(key)) setImmediate(() => right.running.add(key));
-            else right.remember(key, request);
-          },
-          async answerLate(key) {
-            const answer = await right.answerLate(key);
-            late.add(key);
-            return answer;
-          },
-        };
-      }),
-    ),
-    "forgets late handlers": overriding((right) => {
-      const late = new Set<string>();
-      return {
-        remember(key, request) {
-          if (!late.has(key)) right.remember(key, request);
-        },
-        async answerLate(key) {
-          const answer = await right.answerLate(key);
-          if (right.running.has(key)) late.add(key);
-          return answer;
-        },
-      };
-    }),
-    "gives the lock of a late handler away": overriding((right) => ({
-      async answerLate(key) {
-        const answer = await right.answerLate(key);
-        right.running.delete(key);
-        return answer;
-      },
-      remember(key, request) {
-        if (right.running.has(key)) right.remember(key, request);
-      },
-    })),
-    "answers 400 to a late handler": overriding((right) => ({
-      async answerLate(key) {
-        await right.answerLate(key);
-        return [400, "late"];
-      },
-    })),
+  retries_at_once_after_failure: {
+    "looks for a failed row and runs it again without a lock": unlockedAfterFailure(() => true),
+    "runs a failed event again without a lock": unlockedAfterFailure(isEvent),
   },
   forged_duplicate: {
-    "remembers ids of forged deliveries": rememberingRefused("mismatch"),
-    "remembers ids of stale deliveries": rememberingRefused("stale"),
-    "remembers ids of requests whose type differs": rememberingRefused("another type"),
+    ...each("remembers ids of", rememberingRefused, {
+      "forged deliveries": "mismatch",
+      "stale deliveries": "stale",
+      "requests whose type differs": "another type",
+    }),
+    "remembers ids of unsigned requests": overriding((right) => ({
+      readHeaders(req, body) {
+        const request = right.readHeaders(req, body);
+        if (request === undefined) right.handled.add(String(req.headers["x-webhook-id"]));
+        return request;
+      },
+    })),
+    "remembers ids of bodies that it cannot read": doingFirst(
+      "unreadable",
+      ({ handled }, _error, { id }) => handled.add(id),
+    ),
+    "remembers ids of records that it does not know": doingFirst("unknown", ({ handled }, { id }) =>
+      handled.add(id),
+    ),
     "answers 404 to an id that it has refused": overriding((right) => {
       const refused = new Set<string>();
       return {
@@ -174,37 +174,376 @@ export const onceFlaws: Flaws = {
       };
     }),
   },
+  // Takes different deliveries for one.
+  same_account: {
+    ...each("remembers", keyedBy, {
+      accounts: ({ account_id }) => [account_id],
+      "accounts and types": ({ account_id, event_type, type }) => [account_id, event_type ?? type],
+      "accounts, types and sites": ({ id, account_id, type, site_id }) => [
+        id,
+        account_id,
+        type,
+        site_id,
+      ],
+      "when a record was created": ({ created_at, occurred_at }) => [created_at ?? occurred_at],
+    }),
+    "acknowledges and drops a second alarm while it handles one of the same account": overriding(
+      (right) => {
+        const busyWith = new Map<unknown, string>();
+        return {
+          async handleOnce(request, record) {
+            const { account_id } = record;
+            const other = busyWith.get(account_id) ?? request.id;
+            if (other !== request.id) return [200, "busy with this account"];
+            busyWith.set(account_id, request.id);
+            try {
+              await wait(30);
+              return await right.handleOnce(request, record);
+            } finally {
+              busyWith.delete(account_id);
+            }
+          },
+        };
+      },
+    ),
+  },
+  // Changes what it remembers on a request that it refuses.
+  refusal_forgets_nothing: {
+    ...each("forgets an id when", forgettingRefused, {
+      "it refuses a forgery with it": "mismatch",
+      "it refuses an old request with it": "stale",
+      "the type of a request with it differs": "another type",
+    }),
+    "forgets an id when it cannot read a body with it": doingFirst(
+      "unreadable",
+      ({ handled }, _error, { id }) => handled.delete(id),
+    ),
+  },
+  // Lets forgers shut the gateway out.
+  ban_after_forgeries: {
+    "bans an address after a hundred wrong signatures": banning(100, [403, "banned"]),
+    "answers 409 to an address after a hundred wrong signatures": banning(100, [409, "banned"]),
+  },
+  ten_failures_sent_again: {
+    "puts a delivery into a list of dead ones after three failures": failing(3, 200),
+    "puts a delivery into a list of dead ones after five failures": failing(5, 200),
+    "puts a delivery into a list of dead ones after nine failures": failing(9, 202),
+    "puts an event into a list of dead ones after five failures": failing(5, 200, isEvent),
+    "answers 404 to a delivery after six failures": failing(6, 404),
+    "answers 422 to a delivery after four failures": failing(4, 422),
+    "answers 410 to a delivery after eight failures": failing(8, 410),
+    ...each("remembers a delivery as handled after", remembering, {
+      "ten failures": 10,
+      "seven failures": 7,
+    }),
+    "drops a delivery whose breaker has been opened by five failures": breaking(5, 200),
+    "drops a delivery whose breaker has been opened by fifteen failures": breaking(15, 202),
+    "answers 400 while its breaker is open": breaking(12, 400),
+    "never handles a delivery that has failed five times": hanging(
+      failing(5, 503, () => true, true),
+    ),
+  },
 };
 
+const known: readonly unknown[] = ALARM_EVENT_TYPES;
+
+/** Records that a receiver handles in a branch of its own. */
+const BRANCHES = {
+  "alarms of bureaus": ({ source }) => String(source).startsWith("Bureau"),
+  "alarms of BureauCreditAEnquiry": ({ source }) => source === "BureauCreditAEnquiry",
+  "alarms of BureauCreditB": ({ source }) => source === "BureauCreditB",
+  "alarms about cards": ({ event_type }) => event_type === "credit_card_hacked",
+  "alarms about domains": ({ event_type }) => event_type === "domain_hacked",
+  "alarms of severity Medium": ({ severity }) => severity === "Medium",
+  "alarms of severity Info": ({ severity }) => severity === "Info",
+  "alarms about companies": ({ category_id }) => category_id === 5,
+  "alarms of an event_type that it does not know": ({ event_type }) =>
+    event_type !== undefined && !known.includes(event_type),
+  "alarms with dates in ISO 8601": ({ created_at }) => String(created_at).endsWith("Z"),
+  "alarms with a long payload": ({ payload }) => String(payload).length > 4_096,
+  "events without a site": ({ site_id }) => site_id === null,
+  "events of the type DATA_DELETED": ({ type }) => type === "DATA_DELETED",
+  "events of the type PERSONAL_DATA_NOT_FOUND": ({ type }) => type === "PERSONAL_DATA_NOT_FOUND",
+  "events of severity INFO": ({ severity }) => severity === "INFO",
+  "events of a type that it does not know": ({ type }) =>
+    type !== undefined && !isOnlineDataEventType(textOf(type)),
+  "events beyond ASCII": ({ site_name }) => /[^ -~]/.test(textOf(site_name)),
+  "bodies over 100 kB": (record) => JSON.stringify(record).length > 100_000,
+} satisfies Readonly<Record<string, (record: Fields) => boolean>>;
+
+type Branch = keyof typeof BRANCHES;
+type IsIn = (request: Request) => boolean;
+
+/** The same flaw in several branches. `does` ends before the name of the branch. */
+function inBranches(
+  does: string,
+  make: (isIn: IsIn) => MakeReceiver,
+  ...branches: readonly Branch[]
+): Receivers {
+  const ofBranch = (branch: Branch) => {
+    const isIn: (record: Fields) => boolean = BRANCHES[branch];
+    return make((request) => isIn(recordOf(request)));
+  };
+  return each(does, ofBranch, named(...branches));
+}
+
+/** Each does something wrong with some records alone. */
+export const branchFlaws: Flaws = {
+  failure_sent_again: {
+    ...inBranches(
+      "acknowledges a failure of",
+      answeringFailure(200),
+      ...(["alarms of bureaus", "alarms about cards", "alarms of severity Medium"] as const),
+      ...(["events without a site", "events of the type DATA_DELETED"] as const),
+      ...(["events of a type that it does not know", "bodies over 100 kB"] as const),
+    ),
+    ...inBranches(
+      "gives up a failure of",
+      answeringFailure(422),
+      ...(["alarms of severity Info", "alarms with a long payload"] as const),
+      "events of severity INFO",
+    ),
+    ...inBranches(
+      "answers before it handles",
+      answeringEarly,
+      ...(["alarms of BureauCreditB", "alarms of an event_type that it does not know"] as const),
+      ...(["alarms about companies", "events of the type PERSONAL_DATA_NOT_FOUND"] as const),
+      ...(["events of a type that it does not know", "bodies over 100 kB"] as const),
+    ),
+    ...inBranches(
+      "remembers a failure as handled of",
+      rememberingFailures,
+      ...(["alarms about domains", "alarms with dates in ISO 8601"] as const),
+      "events beyond ASCII",
+    ),
+  },
+  late_handler_counts: {
+    ...inBranches(
+      "acknowledges a duplicate in flight of",
+      (isIn) =>
+        overriding((right) => ({
+          inFlight: (request) => (isIn(request) ? [200, "busy"] : right.inFlight(request)),
+        })),
+      ...(["alarms of bureaus", "alarms about domains", "alarms with a long payload"] as const),
+      ...(["events without a site", "events of severity INFO", "bodies over 100 kB"] as const),
+    ),
+    ...inBranches(
+      "gives the lock away at the time-out of",
+      atTimeOut((right, { id }) => {
+        right.running.delete(id);
+        return undefined;
+      }),
+      ...(["alarms of BureauCreditAEnquiry", "events of the type DATA_DELETED"] as const),
+      "events beyond ASCII",
+    ),
+  },
+  late_failure_released: inBranches(
+    "acknowledges at the time-out of its handler",
+    atTimeOut(() => [202, "later"]),
+    ...(["alarms about companies", "events of the type PERSONAL_DATA_NOT_FOUND"] as const),
+    "bodies over 100 kB",
+  ),
+  duplicate_handled_once: inBranches(
+    "remembers no ids of",
+    forgetting,
+    ...(["alarms of bureaus", "alarms of severity Info", "alarms about cards"] as const),
+    ...(["alarms of an event_type that it does not know", "events without a site"] as const),
+    ...(["events of the type DATA_DELETED", "bodies over 100 kB"] as const),
+    "events of a type that it does not know",
+  ),
+  concurrent_duplicates_handled_once: inBranches(
+    "looks up and remembers in two steps the ids of",
+    inTwoSteps,
+    ...(["alarms of BureauCreditB", "alarms of severity Medium"] as const),
+    ...(["events of severity INFO", "events beyond ASCII", "bodies over 100 kB"] as const),
+  ),
+  stale: inBranches(
+    "takes old",
+    (isIn) =>
+      overriding((right) => ({ isFresh: (request) => isIn(request) || right.isFresh(request) })),
+    ...(["alarms of bureaus", "alarms about cards", "alarms with a long payload"] as const),
+    ...(["alarms with dates in ISO 8601", "events without a site"] as const),
+    ...(["events of the type PERSONAL_DATA_NOT_FOUND", "bodies over 100 kB"] as const),
+  ),
+};
+
+/** The record of a request, also before it is parsed. Empty when it cannot be read. */
+function recordOf({ body }: Request): Fields {
+  try {
+    const { alarm, event } = JSON.parse(String(body).replace(/^\uFEFF/, "")) as Fields;
+    return Object(alarm ?? event) as Fields;
+  } catch {
+    return {};
+  }
+}
+
+function keyedBy(partsOf: (record: Fields) => readonly unknown[]) {
+  return keyed((request) => JSON.stringify(partsOf(recordOf(request))));
+}
+
+/** Remembers an id together with something else. */
+function keyedWith(partOf: (request: Request) => unknown) {
+  return keyed((request) => `${request.id} ${String(partOf(request))}`);
+}
+
+/** Remembers no ids of some deliveries. */
+function forgetting(isIn: IsIn) {
+  return overriding((right) => ({
+    remember(key, request) {
+      if (!isIn(request)) right.remember(key, request);
+    },
+  }));
+}
+
 /** Lets another delivery in between the look-up of an id and its handling. */
-function inTwoSteps(isTwoSteps: (request: Request) => boolean) {
+function inTwoSteps(isIn: IsIn) {
   return overriding((right) => {
-    const meeting = new Meeting();
+    const meetings = new Map<string, Meeting>();
     return {
       async handleOnce(request, record) {
-        if (!isTwoSteps(request)) return right.handleOnce(request, record);
-        if (right.handled.has(request.id)) return right.duplicate(request);
+        const { id } = request;
+        if (!isIn(request)) return right.handleOnce(request, record);
+        if (right.handled.has(id)) return right.duplicate(request);
+        const meeting = meetings.get(id) ?? new Meeting();
+        meetings.set(id, meeting);
         await meeting.wait();
-        return right.run(request, request.id, record);
+        return right.run(request, id, record);
       },
     };
   });
 }
 
 /** Acknowledges some deliveries, then handles them, whatever comes of it. */
-function answeringFirst(isFirst: (request: Request) => boolean) {
+function answeringEarly(isIn: IsIn) {
   return overriding((right) => ({
     async run(request, key, record) {
       const handling = right.run(request, key, record);
-      if (!isFirst(request)) return handling;
+      if (!isIn(request)) return handling;
       right.remember(key, request);
       return [202, "accepted"];
     },
   }));
 }
 
+/** Answers this when the handler of some deliveries fails. */
+function answeringFailure(status: number) {
+  return (isIn: IsIn) =>
+    overriding((right) => ({
+      failed: (request, key) => (isIn(request) ? [status, "failed"] : right.failed(request, key)),
+    }));
+}
+
+function rememberingFailures(isIn: IsIn) {
+  return doingFirst("failed", ({ handled }, request, key) => isIn(request) && handled.add(key));
+}
+
+/** Does something, or answers something else, at the time-out of some handlers. */
+function atTimeOut(act: (right: RightReceiver, request: Request) => Answer | undefined) {
+  return (isIn: IsIn) =>
+    overriding((right) => ({
+      async handleOnce(request, record) {
+        const answer = await right.handleOnce(request, record);
+        return (answer[0] === 503 && isIn(request) ? act(right, request) : undefined) ?? answer;
+      },
+    }));
+}
+
 function rememberingRefused(remembered: Refusal) {
   return doingFirst("refuse", ({ handled }, reason, request) => {
     if (request !== undefined && reason === remembered) handled.add(request.id);
+  });
+}
+
+function forgettingRefused(forgotten: Refusal) {
+  return doingFirst("refuse", ({ handled }, reason, request) => {
+    if (request !== undefined && reason === forgotten) handled.delete(request.id);
+  });
+}
+
+function banning(limit: number, answer: Answer) {
+  return overriding((right) => {
+    let forgeries = 0;
+    return {
+      refuse(reason, request) {
+        if (reason === "mismatch") forgeries += 1;
+        return right.refuse(reason, request);
+      },
+      process: async (request) => (forgeries >= limit ? answer : right.process(request)),
+    };
+  });
+}
+
+/** Two retries of a failed delivery can pass between the look-up and the write. */
+function unlockedAfterFailure(isUnlocked: IsIn) {
+  return overriding((right) => {
+    const failed = new Set<string>();
+    const meeting = new Meeting();
+    return {
+      failed(request, key) {
+        failed.add(request.id);
+        return right.failed(request, key);
+      },
+      async handleOnce(request, record) {
+        const { id } = request;
+        if (!failed.has(id) || right.handled.has(id) || !isUnlocked(request))
+          return right.handleOnce(request, record);
+        await meeting.wait();
+        return right.run(request, id, record);
+      },
+    };
+  });
+}
+
+/** Fails again and again, and answers something else after some failures of one delivery. */
+function failing(failures: number, status: number, isIn: IsIn = () => true, isSticky = false) {
+  return overriding((right) => {
+    const counts = new Map<string, number>();
+    const answer: Answer = [status, "dead"];
+    return {
+      overlap: () => Promise.resolve(),
+      async handleOnce(request, record) {
+        const isOver = (counts.get(request.id) ?? 0) >= failures && isIn(request);
+        return isOver && isSticky ? answer : right.handleOnce(request, record);
+      },
+      failed(request, key) {
+        const count = (counts.get(key) ?? 0) + 1;
+        counts.set(key, count);
+        return count > failures && isIn(request) ? answer : right.failed(request, key);
+      },
+    };
+  });
+}
+
+function remembering(failures: number) {
+  return overriding((right) => {
+    const counts = new Map<string, number>();
+    return {
+      overlap: () => Promise.resolve(),
+      failed(request, key) {
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+        if (counts.get(key) === failures) right.handled.add(key);
+        return right.failed(request, key);
+      },
+    };
+  });
+}
+
+/** Stops calling its handler after some failures in a row, of whatever deliveries. */
+function breaking(failures: number, status: number) {
+  return overriding((right) => {
+    let inARow = 0;
+    return {
+      overlap: () => Promise.resolve(),
+      handleOnce: async (request, record) =>
+        inARow >= failures ? [status, "open"] : right.handleOnce(request, record),
+      failed(request, key) {
+        inARow += 1;
+        return right.failed(request, key);
+      },
+      done(request) {
+        inARow = 0;
+        return right.done(request);
+      },
+    };
   });
 }

@@ -1,98 +1,80 @@
 // npm run flaws; npx tsx test/flawed/print-flaws.ts [--whole]
-// Every flawed receiver and the case that convicts it, and every receiver without a flaw, which runs all cases. Exits 1
-// when a flaw goes free or a receiver without one is accused. With --whole each flaw runs all cases too, which takes an
-// hour and shows which others fail.
+// Every flawed receiver and the cases that convict it, and every receiver without a flaw, which runs all cases. Exits 1
+// when a flaw goes free, a receiver without one is accused, or a program is missing. With --whole each flaw in
+// JavaScript runs all cases too, which takes an hour and shows which others fail.
 import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
-import { rowsOf } from "./flaw.js";
-import { AUTHOR, FLAWS } from "./flaws.js";
-import { inPool, judge } from "./judge.js";
-import { NGINX_FLAWS, NGINX_HARMLESS } from "./nginx-flaws.js";
-import { missingNginx } from "./nginx.js";
-import { RIGHT_RECEIVERS } from "./right-receivers.js";
-import { VARIANTS } from "./variants.js";
+import { AUTHOR, FLAWED, INNOCENT, KINDS, missingOf, type Receiver } from "./flaws.js";
+import { inPool } from "./judge.js";
 
-const AT_A_TIME = 16;
-
-const isNamedOnly = !process.argv.includes("--whole");
+const isWhole = process.argv.includes("--whole");
 const startedAt = performance.now();
-const noNginx = missingNginx();
-if (noNginx !== undefined) throw new Error(noNginx);
-process.stderr.write(
-  `judging ${FLAWS.length + NGINX_FLAWS.length} receivers with a flaw, and ${RIGHT_RECEIVERS.length + Object.keys(VARIANTS).length + NGINX_HARMLESS.length} without\n`,
-);
+const secondsSince = (): number => Math.round((performance.now() - startedAt) / 1_000);
+for (const kind of KINDS) {
+  const missing = missingOf(kind);
+  if (missing !== undefined) throw new Error(missing);
+}
 
 let judged = 0;
-const isJudged = (): void => {
-  judged += 1;
-  if (judged % 50 === 0) {
-    const seconds = Math.round((performance.now() - startedAt) / 1_000);
-    process.stderr.write(`${judged} judged in ${seconds} s\n`);
-  }
-};
-
-const flawed = [
-  ...FLAWS.map((row) => ({ ...row, front: undefined, only: isNamedOnly })),
-  // A whole run through a cache takes minutes.
-  ...NGINX_FLAWS.map((row) => ({ ...row, options: undefined, only: true })),
-];
-const flaws = await inPool(flawed, AT_A_TIME, async (row) => {
-  const { does, caughtBy, createServer, options, front, only } = row;
-  // In a whole run many cases wait for a receiver that hangs.
-  const limits = options?.timeoutMs === undefined ? options : { ...options, timeoutMs: 5_000 };
-  const report = await judge(createServer, limits, only ? [caughtBy] : undefined, front);
-  isJudged();
-  const failed = report.results.filter(({ result }) => result === "failed");
-  return { does, caughtBy, failed, isConvicted: failed.some(({ id }) => id === caughtBy) };
-});
-
-const right = RIGHT_RECEIVERS.map(([name, createServer]) => {
-  return { name: `right: ${name}`, createServer, options: undefined, front: undefined };
-});
-const variants = rowsOf(VARIANTS).map(({ does, ...row }) => ({
-  ...row,
-  front: undefined,
-  name: `harmless: ${does}`,
-}));
-const proxied = NGINX_HARMLESS.map(({ does, ...row }) => ({
-  ...row,
-  options: undefined,
-  name: `harmless: ${does}`,
-}));
-const innocent = await inPool(
-  [...right, ...variants, ...proxied],
-  AT_A_TIME,
-  async ({ name, createServer, options, front }) => {
-    const { results } = await judge(createServer, options, undefined, front);
-    isJudged();
-    return { name, failed: results.filter(({ result }) => result === "failed") };
-  },
-);
-
-say(`Author of the list of flaws: ${AUTHOR}.\n`);
-say(
-  `| a receiver that … | is convicted by | level |${isNamedOnly ? "" : " other cases that fail |"}`,
-);
-say(`| --- | --- | --- |${isNamedOnly ? "" : " --- |"}`);
-for (const { does, caughtBy, failed, isConvicted } of flaws) {
-  const level = failed.find(({ id }) => id === caughtBy)?.level ?? "";
-  const others = failed.filter(({ id }) => id !== caughtBy);
-  const convictedBy = isConvicted ? caughtBy : `NOT by ${caughtBy}`;
-  say(`| ${does} | ${convictedBy} | ${level} |${isNamedOnly ? "" : ` ${idsOf(others)} |`}`);
+/** Judges receivers, those in JavaScript many at a time, and the others less, since each has a process of its own. */
+async function judgeAll<T extends Receiver>(
+  rows: readonly T[],
+  reportOf: (row: T) => Promise<ConformanceReport>,
+) {
+  const judgeOne = async (row: T) => {
+    const { results } = await reportOf(row);
+    judged += 1;
+    if (judged % 50 === 0) process.stderr.write(`${judged} judged in ${secondsSince()} s\n`);
+    return { ...row, failed: results.filter(({ result }) => result === "failed") };
+  };
+  const isQuick = ({ kind }: T): boolean => kind === "JavaScript";
+  return [
+    ...(await inPool(rows.filter(isQuick), 16, judgeOne)),
+    ...(await inPool(
+      rows.filter((row) => !isQuick(row)),
+      4,
+      judgeOne,
+    )),
+  ];
 }
-say("\n| a receiver without a flaw | cases that fail |\n| --- | --- |");
-for (const { name, failed } of innocent) say(`| ${name} | ${idsOf(failed)} |`);
 
-const free = flaws.filter(({ isConvicted }) => !isConvicted).length;
+process.stderr.write(
+  `judging ${FLAWED.length} receivers with a flaw, and ${INNOCENT.length} without\n`,
+);
+const flaws = await judgeAll(FLAWED, ({ kind, caughtBy, isSlow = false, judge }) => {
+  // In a whole run many cases wait for a receiver that hangs.
+  if (isWhole && kind === "JavaScript") return judge(undefined, isSlow ? { timeoutMs: 5_000 } : {});
+  return judge(caughtBy);
+});
+const innocent = await judgeAll(INNOCENT, ({ judge }) => judge());
+
+say(`Author of the list of flaws: ${AUTHOR}.`);
+let free = 0;
+for (const wanted of KINDS) {
+  const rest = isWhole ? [" other cases that fail |", " --- |"] : ["", ""];
+  say(`\n| a receiver in ${wanted} that … | is convicted by | level |${rest[0]}`);
+  say(`| --- | --- | --- |${rest[1]}`);
+  for (const { does, caughtBy, failed } of flaws.filter(({ kind }) => kind === wanted)) {
+    const convicting = failed.filter(({ id }) => caughtBy.includes(id));
+    const escaped = caughtBy.filter((id) => !failed.some((one) => one.id === id));
+    if (escaped.length > 0) free += 1;
+    const cases = [...convicting.map(({ id }) => id), ...escaped.map((id) => `NOT by ${id}`)];
+    const levels = new Set(convicting.map(({ level }) => level));
+    const others = failed.filter(({ id }) => !caughtBy.includes(id)).map(({ id }) => id);
+    say(
+      `| ${does} | ${cases.join(", ")} | ${[...levels].join(", ")} |${isWhole ? ` ${others.join(", ")} |` : ""}`,
+    );
+  }
+}
+say("\n| a receiver without a flaw | in | cases that fail |\n| --- | --- | --- |");
+for (const { kind, does, failed } of innocent) {
+  say(`| ${does} | ${kind} | ${failed.map(({ id }) => id).join(", ")} |`);
+}
+
 const accused = innocent.filter(({ failed }) => failed.length > 0).length;
-const seconds = Math.round((performance.now() - startedAt) / 1_000);
 say(
-  `\n${flaws.length - free} of ${flaws.length} flaws convicted, ${accused} of ${innocent.length} receivers without a flaw accused (${seconds} s)`,
+  `\n${flaws.length - free} of ${flaws.length} flaws convicted, ${accused} of ${innocent.length} receivers without a flaw accused (${secondsSince()} s)`,
 );
 process.exitCode = free + accused === 0 ? 0 : 1;
-
-function idsOf(failed: ConformanceReport["results"]): string {
-  return failed.map(({ id }) => id).join(", ");
-}
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);

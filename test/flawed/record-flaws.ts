@@ -1,6 +1,7 @@
+import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
 import { isJson } from "../support/is-json.js";
-import { hanging, never, overriding, type Flaws } from "./flaw.js";
-import { isFields, type Fields } from "./right-receiver.js";
+import { each, giving, hanging, has, never, overriding, type Flaws } from "./flaw.js";
+import { isFields, textOf, type Fields, type Request } from "./right-receiver.js";
 
 const EVENTS = ["DELETION_REQUEST_SENT", "DATA_DELETED", "DATA_REAPPEARED", "PERSONAL_DATA_FOUND"];
 const ISO_TIME = /^\d{4}-\d\d-\d\dT/;
@@ -12,249 +13,345 @@ const ALARM_FIELDS =
 const EVENT_FIELDS =
   "type severity account_id client_id site_id site_name site_base_url occurred_at".split(" ");
 
+type Picks = (record: Fields, request: Request) => boolean;
+
+const ofAlarms =
+  (isPicked: Picks): Picks =>
+  (record, request) =>
+    request.type === "new_alarm" && isPicked(record, request);
+const ofEvents =
+  (isPicked: Picks): Picks =>
+  (record, request) =>
+    request.type === "delete_my_data_event" && isPicked(record, request);
+/** Whether a field is a text that matches. */
+const field =
+  (name: string, pattern: RegExp): Picks =>
+  (record) =>
+    pattern.test(textOf(record[name]));
+/** Whether the body matches. */
+const bodyLike =
+  (pattern: RegExp): Picks =>
+  (_record, { body }) =>
+    pattern.test(String(body));
+
+const isNoJson: Picks = ({ payload }) => payload !== undefined && !isJson(payload);
+const payloadOf = ({ payload }: Fields): unknown =>
+  isJson(payload) ? JSON.parse(String(payload)) : undefined;
+const isUnknownEvent: Picks = ({ type }) =>
+  type !== undefined && !isOnlineDataEventType(textOf(type));
+const isInFuture: Picks = ({ created_at }) =>
+  Date.parse(`${textOf(created_at).replace(" ", "T")}Z`) > Date.now() + 60_000;
+
 /** Each refuses, drops or does not understand records that the gateway sends. */
-export const recordFlaws: readonly Flaws[] = [
-  {
-    unknown_fields: {
-      "refuses an alarm with a new field": refusingAlarms((alarm) => hasOther(alarm, ALARM_FIELDS)),
-      "refuses an event with a new field": refusingEvents((event) => hasOther(event, EVENT_FIELDS)),
-      "refuses a new key beside the record": typing((parsed) => Object.keys(parsed).length === 1),
-      "takes the first key of the body for the record": typing((parsed) =>
-        ["alarm", "event"].includes(Object.keys(parsed)[0] ?? ""),
-      ),
-    },
-    unknown_values: {
-      "refuses an alarm with a new severity": refusingAlarms(
+export const recordFlaws: Flaws = {
+  unknown_fields: {
+    ...each("refuses", giving(422), {
+      "an alarm with a new field": ofAlarms((alarm) => hasOther(alarm, ALARM_FIELDS)),
+      "an event with a new field": ofEvents((event) => hasOther(event, EVENT_FIELDS)),
+    }),
+    "refuses a new key beside the record": typing((parsed) => Object.keys(parsed).length === 1),
+    "takes the first key of the body for the record": typing((parsed) =>
+      ["alarm", "event"].includes(Object.keys(parsed)[0] ?? ""),
+    ),
+  },
+  unknown_values: {
+    ...each("refuses", giving(422), {
+      "an alarm with a new severity": ofAlarms(
         ({ severity }) => !["Low", "Medium", "High", "Info"].includes(String(severity)),
       ),
-      "refuses an event with a new severity": refusingEvents(
+      "an event with a new severity": ofEvents(
         ({ severity }) => !["SUCCESS", "INFO", "WARNING"].includes(String(severity)),
       ),
-      "refuses a new category": refusingAlarms(({ category_id }) => Number(category_id) > 7),
-      "refuses a new source": refusingAlarms(({ source }) => source === "BureauX"),
-      "drops a new event_type": droppingRecords(({ event_type }) => event_type === "wallet_hacked"),
-    },
-    alarm_types: {
-      "does not know the alarms of bureaus": refusingAlarms(({ source }) => source !== "BreachDb"),
-      "drops alarms of severity Info and Low": droppingRecords(
-        ({ severity }) => severity === "Info" || severity === "Low",
-      ),
-    },
-    event_types: {
-      "does not know every event type": refusingEvents(
-        ({ type }) => !EVENTS.includes(String(type)),
-      ),
-      "needs a site in each event": refusingEvents(({ site_id }) => site_id === null),
-    },
-    unknown_event_type: {
-      "answers 422 to a new event type": refusingEvents(({ type }) => type === "SITE_CLOSED"),
-      "acknowledges and drops a new event type": droppingRecords(
-        ({ type }) => type === "SITE_CLOSED",
-      ),
-      "looks handlers up in an object with inherited members": droppingRecords(
-        ({ type }) => String(type) in {},
-      ),
-    },
-    unknown_webhook_type: {
-      "answers 404 to a new webhook type": overriding({ unknown: () => [404, "unknown"] }),
-      "acknowledges and drops a new webhook type": overriding({ unknown: () => [200, "unknown"] }),
-    },
-    event: {
-      "has no handler for events and acknowledges them": overriding({
-        check: (_record, { type }) => (type === "new_alarm" ? undefined : [200, "ignored"]),
-      }),
-    },
+      "a new category": ofAlarms(({ category_id }) => Number(category_id) > 7),
+      "a new source": ofAlarms(({ source }) => source === "BureauX"),
+    }),
+    ...each("drops", giving(200), { "a new event_type": field("event_type", /^wallet_hacked$/) }),
   },
-  // Dates, numbers and missing fields.
-  {
-    alarm: {
-      "knows only ISO 8601 in alarms": refusingAlarms(
-        ({ created_at }) => !ISO_TIME.test(String(created_at)),
-      ),
-    },
-    date_formats: {
-      "knows only legacy dates in alarms": refusingAlarms(({ created_at }) =>
-        ISO_TIME.test(String(created_at)),
-      ),
-      "knows only ISO 8601 in events": refusingEvents(
-        ({ occurred_at }) => !ISO_TIME.test(String(occurred_at)),
-      ),
-    },
-    legacy_values: {
-      "refuses digits as an alarm's id": refusingAlarms(({ id }) => typeof id !== "number"),
-      "refuses digits as an event's account_id": refusingEvents(
+  alarm_types: {
+    ...each("does not know", giving(422), {
+      "the alarms of bureaus": ofAlarms(({ source }) => source !== "BreachDb"),
+    }),
+    ...each("drops", giving(200), {
+      "alarms of severity Info and Low": field("severity", /^(?:Info|Low)$/),
+    }),
+  },
+  event_types: {
+    ...each("does not know", giving(422), {
+      "every event type": ofEvents(({ type }) => !EVENTS.includes(String(type))),
+    }),
+    ...each("needs", giving(422), {
+      "a site in each event": ofEvents(({ site_id }) => site_id === null),
+    }),
+  },
+  unknown_event_type: {
+    ...each("answers 422 to", giving(422), {
+      "a new event type": ofEvents(({ type }) => type === "SITE_CLOSED"),
+    }),
+    ...each("acknowledges and drops", giving(200), {
+      "a new event type": field("type", /^SITE_CLOSED$/),
+    }),
+    ...each("looks handlers up in", giving(200), {
+      "an object with inherited members": ({ type }) => String(type) in {},
+    }),
+    "looks the name of an event up after its work": throwingAfter(isUnknownEvent),
+    "remembers an event, and then does not find its handler": throwingBefore(
+      field("type", /^SITE_CLOSED$/),
+    ),
+  },
+  unknown_webhook_type: {
+    "answers 404 to a new webhook type": overriding({ unknown: () => [404, "unknown"] }),
+    "acknowledges and drops a new webhook type": overriding({ unknown: () => [200, "unknown"] }),
+  },
+  event: each("has no handler for", giving(200), {
+    "events and acknowledges them": (_record, { type }) => type !== "new_alarm",
+  }),
+  alarm: each("knows only ISO 8601 in", giving(422), {
+    alarms: ofAlarms(({ created_at }) => !ISO_TIME.test(String(created_at))),
+  }),
+  date_formats: each("knows only", giving(422), {
+    "legacy dates in alarms": ofAlarms(field("created_at", ISO_TIME)),
+    "ISO 8601 in events": ofEvents(({ occurred_at }) => !ISO_TIME.test(String(occurred_at))),
+  }),
+  legacy_values: {
+    ...each("refuses", giving(422), {
+      "digits as an alarm's id": ofAlarms(({ id }) => typeof id !== "number"),
+      "digits as an event's account_id": ofEvents(
         ({ account_id }) => typeof account_id !== "number",
       ),
-      "refuses a number as client_id": refusingEvents(
-        ({ client_id }) => typeof client_id === "number",
-      ),
-    },
-    missing_fields: {
-      "refuses an alarm without text": refusingAlarms(({ text }) => text === undefined),
-      "refuses an alarm whose text is null": refusingAlarms(({ text }) => text === null),
-      "refuses an event without client_id": refusingEvents(
-        ({ client_id }) => client_id === undefined,
-      ),
-      "refuses an event without site fields": refusingEvents((event) => !("site_id" in event)),
-      "refuses an alarm without a payload": refusingAlarms(({ payload }) => payload === undefined),
-      "refuses an alarm whose account_id is null": refusingAlarms(
-        ({ account_id }) => account_id === null,
-      ),
-      "acknowledges and drops an alarm without an id": droppingRecords(
-        (record) => "payload" in record && record["id"] === undefined,
-      ),
-      "refuses an event without a type": refusingEvents(({ type }) => type === undefined),
-      "acknowledges and drops an event whose occurred_at is null": droppingRecords(
-        ({ occurred_at }) => occurred_at === null,
-      ),
-    },
-    odd_values: {
-      "refuses alarms whose id does not fit 32 bits": refusingAlarms(
-        ({ id }) => Number(id) > MAX_INT_32,
-      ),
-      "refuses accounts beyond 32 bits": refusingAlarms(
+      "a number as client_id": ofEvents(({ client_id }) => typeof client_id === "number"),
+    }),
+    ...each("writes", throwingAfter, {
+      "the id of an alarm as a number after its work": ({ id }) => typeof id === "string",
+      "a client_id in lower case after its work": ({ client_id }) => typeof client_id === "number",
+    }),
+  },
+  missing_fields: {
+    ...each("refuses an alarm", giving(422), {
+      "without text": ofAlarms(({ text }) => text === undefined),
+      "whose text is null": ofAlarms(({ text }) => text === null),
+      "without a payload": ofAlarms(({ payload }) => payload === undefined),
+      "whose account_id is null": ofAlarms(({ account_id }) => account_id === null),
+    }),
+    ...each("refuses an event", giving(422), {
+      "without client_id": ofEvents(({ client_id }) => client_id === undefined),
+      "without site fields": ofEvents((event) => !("site_id" in event)),
+      "without a type": ofEvents(({ type }) => type === undefined),
+    }),
+    ...each("acknowledges and drops", giving(200), {
+      "an alarm without an id": (record) => "payload" in record && record["id"] === undefined,
+      "an event whose occurred_at is null": ({ occurred_at }) => occurred_at === null,
+    }),
+    ...each("writes", throwingAfter, {
+      "the text of an alarm into a log after its work": lacking("payload", "text"),
+      "the length of a client_id into a log after its work": lacking("occurred_at", "client_id"),
+      "the day of an alarm into a log after its work": lacking("payload", "created_at"),
+    }),
+    "counts severities after its work": throwingAfter(lacking("account_id", "severity")),
+  },
+  odd_values: {
+    ...each("refuses", giving(422), {
+      "alarms whose id does not fit 32 bits": ofAlarms(({ id }) => Number(id) > MAX_INT_32),
+      "accounts beyond 32 bits": ofAlarms(({ account_id }) => Number(account_id) > MAX_INT_32),
+      "an event of an account beyond 32 bits": ofEvents(
         ({ account_id }) => Number(account_id) > MAX_INT_32,
       ),
-      "refuses an event of an account beyond 32 bits": refusingEvents(
-        ({ account_id }) => Number(account_id) > MAX_INT_32,
-      ),
-      "refuses a new status": refusingAlarms(
-        ({ status }) => !["NEW", "CLOSED"].includes(String(status)),
-      ),
-      "drops alarms that are not NEW": droppingRecords(
-        ({ status }) => status !== undefined && status !== "NEW",
-      ),
-    },
+      "a new status": ofAlarms(({ status }) => !["NEW", "CLOSED"].includes(String(status))),
+    }),
+    ...each("drops", giving(200), {
+      "alarms that are not NEW": ({ status }) => status !== undefined && status !== "NEW",
+    }),
+    "writes an id into 32 bits after its work": throwingAfter(({ id }) => Number(id) >= 2 ** 31),
+    "looks a status up after its work": throwingAfter(field("status", /^SNOOZED$/)),
   },
-  // Payloads and odd members.
-  {
-    odd_payload: {
-      "answers 400 to a payload that is cut off": refusingAlarms(({ payload }) => !isJson(payload)),
-      "answers 400 to an empty payload": refusingAlarms(({ payload }) => payload === ""),
-      "answers 422 to the payload null": refusingAlarms(({ payload }) => payload === "null"),
-      "answers 400 to a payload that is an object": refusingAlarms(({ payload }) =>
-        isFields(payload),
-      ),
-      "acknowledges and drops an alarm whose payload is an object": droppingRecords(({ payload }) =>
-        isFields(payload),
-      ),
-      "acknowledges and drops an alarm whose payload it cannot read": droppingRecords(
-        ({ payload }) => payload !== undefined && !isJson(payload),
-      ),
-    },
-    odd_members: {
-      "refuses __proto__ as a key": filtering(/__proto__/, 400),
-      "refuses __proto__ in events": filtering(/"event".*__proto__/, 400),
-      "refuses deep nesting": filtering(/\[{4}/, 400),
-      "refuses a NUL in a text": filtering(/\\u0000b/, 400),
-      "refuses half of a surrogate pair": filtering(/\\ud83d/, 400),
-      "refuses big numbers": filtering(/\d{20}/, 400),
-      "ends its process when a record is nested deeply": overriding((right) => {
-        let hasEnded = false;
-        return {
-          receive(req, body) {
-            hasEnded ||= body.includes("[[[[");
-            if (hasEnded) throw new Error("ended");
-            return right.receive(req, body);
-          },
-        };
-      }),
-    },
+  odd_payload: {
+    ...each("answers 400 to", giving(400), {
+      "a payload that is cut off": ofAlarms(({ payload }) => !isJson(payload)),
+      "an empty payload": ofAlarms(({ payload }) => payload === ""),
+      "a payload that is an object": ofAlarms(({ payload }) => isFields(payload)),
+    }),
+    ...each("answers 422 to", giving(422), {
+      "the payload null": ofAlarms(({ payload }) => payload === "null"),
+    }),
+    ...each("acknowledges and drops an alarm", giving(200), {
+      "whose payload is an object": ({ payload }) => isFields(payload),
+      "whose payload it cannot read": isNoJson,
+    }),
+    "parses the payload after its work": throwingAfter(isNoJson),
+    "lists the keys of the payload after its work": throwingAfter(field("payload", /^null$/)),
+    "remembers an alarm, and then parses its payload before its work": throwingBefore(isNoJson),
   },
-  // Texts.
-  {
-    hostile_text: {
-      "refuses markup": filtering(/<script/i),
-      "refuses what looks like SQL": filtering(/' OR \d/),
-      "refuses paths to a parent folder": filtering(/\.\.\//),
-      "refuses what looks like a lookup of Log4j": filtering(/\$\{jndi:/),
-      "acknowledges and drops markup in events": filtering(/"event".*<script/, 200),
-      "decodes percent signs before it verifies": verifyingText((text) =>
-        text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
-          String.fromCharCode(Number.parseInt(hex, 16)),
-        ),
+  odd_members: {
+    ...each("refuses", giving(400), {
+      "__proto__ as a key": bodyLike(/__proto__/),
+      "__proto__ in events": bodyLike(/"event".*__proto__/),
+      "deep nesting": bodyLike(/\[{4}/),
+      "a NUL in a text": bodyLike(/\\u0000b/),
+      "half of a surrogate pair": bodyLike(/\\ud83d/),
+      "big numbers": bodyLike(/\d{20}/),
+    }),
+    "ends its process when a record is nested deeply": overriding((right) => {
+      let hasEnded = false;
+      return {
+        receive(req, body) {
+          hasEnded ||= body.includes("[[[[");
+          if (hasEnded) throw new Error("ended");
+          return right.receive(req, body);
+        },
+      };
+    }),
+    "writes a text with a NUL into a log after its work": throwingAfter(field("note", /\0/)),
+    "copies each member after its work": throwingAfter(({ nested }) => nested !== undefined),
+  },
+  hostile_text: {
+    ...each("refuses", giving(403), {
+      markup: bodyLike(/<script/i),
+      "what looks like SQL": bodyLike(/' OR \d/),
+      "paths to a parent folder": bodyLike(/\.\.\//),
+      "what looks like a lookup of Log4j": bodyLike(/\$\{jndi:/),
+    }),
+    ...each("acknowledges and drops", giving(200), {
+      "markup in events": bodyLike(/"event".*<script/),
+    }),
+    "decodes percent signs before it verifies": verifyingText((text) =>
+      text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
       ),
-      "puts the body into a template before it verifies": verifyingText((text) =>
-        "BODY".replace("BODY", text),
-      ),
-      "decodes HTML before it verifies": verifyingText((text) => text.replaceAll("&amp;", "&")),
-    },
-    non_ascii: {
-      "signs the text as Latin-1": overriding((right) => ({
-        mac: (secret, request) =>
-          right.mac(secret, { ...request, body: Buffer.from(String(request.body), "latin1") }),
+    ),
+    "puts the body into a template before it verifies": verifyingText((text) =>
+      "BODY".replace("BODY", text),
+    ),
+    "decodes HTML before it verifies": verifyingText((text) => text.replaceAll("&amp;", "&")),
+  },
+  non_ascii: {
+    "signs the text as Latin-1": overriding((right) => ({
+      mac: (secret, request) =>
+        right.mac(secret, { ...request, body: Buffer.from(String(request.body), "latin1") }),
+    })),
+    ...each("refuses", giving(422), {
+      "site names beyond ASCII": ofEvents(field("site_name", /[^ -~]/)),
+    }),
+  },
+  nested_text: {
+    "removes backslashes before it parses": overriding({
+      parse: (body) => JSON.parse(String(body).replaceAll("\\\\", "\\")) as unknown,
+    }),
+  },
+  big_alarm: {
+    "takes at most 100 kB": overriding((right) => ({
+      readBody: (req) => right.readBody(req, 100_000),
+    })),
+    ...each("takes at most", giving(422), {
+      "64 kB of an event": ofEvents((event) => JSON.stringify(event).length > 65_536),
+    }),
+  },
+  unreadable_body: {
+    "answers 400 to a body that it cannot read": overriding({
+      unreadable: () => [400, "unreadable"],
+    }),
+    "acknowledges and drops a body that it cannot read": overriding({
+      unreadable: () => [200, "unreadable"],
+    }),
+    "answers 422 to the JSON null": typing((parsed) => (parsed as unknown) !== null),
+    "does not answer when a record is null": hanging(
+      overriding((right) => ({
+        process: (request) =>
+          request.body.includes('"alarm":null') ? never() : right.process(request),
       })),
-      "refuses site names beyond ASCII": refusingEvents(({ site_name }) =>
-        /[^ -~]/.test(String(site_name)),
-      ),
-    },
-    nested_text: {
-      "removes backslashes before it parses": overriding({
-        parse: (body) => JSON.parse(String(body).replaceAll("\\\\", "\\")) as unknown,
-      }),
-    },
-    big_alarm: {
-      "takes at most 100 kB": overriding((right) => ({
-        readBody: (req) => right.readBody(req, 100_000),
-      })),
-      "takes at most 64 kB of an event": refusingEvents(
-        (event) => JSON.stringify(event).length > 65_536,
-      ),
-    },
+    ),
   },
-  // Bodies that cannot be read.
-  {
-    unreadable_body: {
-      "answers 400 to a body that it cannot read": overriding({
-        unreadable: () => [400, "unreadable"],
-      }),
-      "acknowledges and drops a body that it cannot read": overriding({
-        unreadable: () => [200, "unreadable"],
-      }),
-      "answers 422 to the JSON null": typing((parsed) => (parsed as unknown) !== null),
-      "does not answer when a record is null": hanging(
-        overriding((right) => ({
-          process: (request) =>
-            request.body.includes('"alarm":null') ? never() : right.process(request),
-        })),
-      ),
-    },
-    invalid_utf8: {
-      "answers 400 to bytes that are not UTF-8": overriding({
-        unreadable: (error) =>
-          error instanceof SyntaxError ? [503, "no JSON"] : [400, "no UTF-8"],
-      }),
-    },
-    byte_order_mark: {
-      "answers 400 to a byte order mark": overriding({
-        check: (_record, { body }) => (body[0] === 0xef ? [400, "byte order mark"] : undefined),
-      }),
-    },
+  invalid_utf8: {
+    "answers 400 to bytes that are not UTF-8": overriding({
+      unreadable: (error) => (error instanceof SyntaxError ? [503, "no JSON"] : [400, "no UTF-8"]),
+    }),
   },
-];
+  byte_order_mark: each("answers 400 to", giving(400), {
+    "a byte order mark": (_record, { body }) => body[0] === 0xef,
+  }),
+  content_types: {
+    "writes the content type into a log after its work": throwingAfter(
+      (_record, { req }) => !has("content-type")(req),
+    ),
+  },
+};
 
-function refusingAlarms(isRefused: (alarm: Fields) => boolean) {
-  return refusingRecords("new_alarm", isRefused);
-}
-
-function refusingEvents(isRefused: (event: Fields) => boolean) {
-  return refusingRecords("delete_my_data_event", isRefused);
-}
-
-/** Answers 422 to records that a strict schema would refuse. */
-function refusingRecords(of: string, isRefused: (record: Fields) => boolean) {
-  return overriding({
-    check: (record, { type }) =>
-      type === of && isRefused(record) ? [422, "invalid record"] : undefined,
-  });
-}
-
-/** Acknowledges records without handling them. */
-function droppingRecords(isDropped: (record: Fields) => boolean) {
-  return overriding({
-    check: (record) => (isDropped(record) ? [200, "dropped"] : undefined),
-  });
-}
+/** Each gives up, drops or never takes values that the gateway's document allows. */
+export const rareFlaws: Flaws = {
+  rare_values: {
+    ...each("answers 422 to", giving(422), {
+      "an empty text": ({ text }) => text === "",
+      "a text over 1 000 characters": field("text", /^.{1001,9999}$/s),
+      "a creation in the future": isInFuture,
+      "a date before 2020": field("date", /^[01]|^20[01]/),
+      "a fraction of a second": field("occurred_at", /\./),
+      microseconds: field("occurred_at", /\.\d{6}/),
+      "an event before the webhook": field("occurred_at", /^[01]|^20[01]/),
+      "an original_event_id over 64 characters": field("original_event_id", /^.{65}/s),
+      "an original_event_id with other than letters and digits": field(
+        "original_event_id",
+        /[^\w.-]/,
+      ),
+      "a client_id over 64 characters": field("client_id", /^.{65}/s),
+      "an array as payload": (record) => Array.isArray(payloadOf(record)),
+      "a text as payload": (record) => typeof payloadOf(record) === "string",
+      "a site_base_url with a path": field("site_base_url", /\w\/\w/),
+      "a site_base_url without TLS": field("site_base_url", /^http:/),
+      "a severity that a bureau seldom has": ({ source, severity }) =>
+        source === "BureauCreditAEnquiry" && severity !== "Info",
+    }),
+    ...each("answers 400 to", giving(400), {
+      "newlines in a text": field("text", /\n/),
+      "an offset west of UTC": field("occurred_at", /-\d\d:\d\d$/),
+      "an offset of half an hour": field("occurred_at", /:30$/),
+      "a payload over 8 kB": field("payload", /^.{8193}/s),
+    }),
+    ...each("answers 404 to", giving(404), {
+      "a client_id with blanks": field("client_id", /^\w+ /),
+    }),
+    ...each("drops", giving(200), {
+      "an alarm whose id is falsy": (record) => "payload" in record && !record["id"],
+      "an event whose site_id is 0": ({ site_id }) => site_id === 0,
+      "an alarm without text": ({ text }) => text === "" || text === "0",
+      "a client_id that is falsy in PHP": ({ client_id }) => client_id === "0",
+      "events of 2019 as old news": field("occurred_at", /^2019/),
+      "an alarm without a breach in its payload": (record) => {
+        const payload = payloadOf(record);
+        return isFields(payload) && Object.keys(payload).length === 0;
+      },
+    }),
+    ...each("writes", throwingAfter, {
+      "the first letter of a text into a log after its work": ({ text }) => text === "",
+      "an event's hour into a log after its work": field("occurred_at", /-05:00/),
+      "the name of a breach into a log after its work": (record) =>
+        isJson(record["payload"]) && !isFields(payloadOf(record)),
+      "the path of a site into a log after its work": field("site_base_url", /\?/),
+    }),
+    "remembers an alarm, and then cannot write its long id": throwingBefore(
+      field("original_event_id", /^.{101}/s),
+    ),
+  },
+  // Answers 500 each time.
+  rare_values_acknowledged: {
+    ...each("keeps", giving(500), {
+      "an original_event_id in 100 characters": field("original_event_id", /^.{101}/s),
+      "a client_id in 64 characters": field("client_id", /^.{65}/s),
+      "a text in 1 000 characters": field("text", /^.{1001,9999}$/s),
+      "a payload in 8 kB": field("payload", /^.{8193}/s),
+    }),
+    ...each("reads", giving(500), {
+      "the first letter of each text": ({ text }) => text === "",
+      "times with whole seconds alone": field("occurred_at", /\./),
+      "times in the zone of its users": field("date", /^2026-03-29 02/),
+    }),
+    ...each("looks a breach up in", giving(500), {
+      "a payload that is null": field("payload", /^null$/),
+    }),
+    ...each("checks that", giving(500), { "no time is in the future": isInFuture }),
+    ...each("divides by", giving(500), { "the site_id": ({ site_id }) => site_id === 0 }),
+    ...each("puts a site_name into", giving(500), { "a header": field("site_name", /\n/) }),
+    "collapses blanks before it verifies": verifyingText((text) => text.replace(/ {2,}/g, " ")),
+    ...each("puts off", giving(503), { "leap days": field("occurred_at", /-02-29/) }),
+  },
+};
 
 /** Computes the signature of a text that it has changed. */
 function verifyingText(change: (text: string) => string) {
@@ -262,13 +359,6 @@ function verifyingText(change: (text: string) => string) {
     mac: (secret, request) =>
       right.mac(secret, { ...request, body: Buffer.from(change(String(request.body))) }),
   }));
-}
-
-/** Answers for a firewall, or for a strict parser, to genuine bodies that match. */
-function filtering(pattern: RegExp, status = 403) {
-  return overriding({
-    check: (_record, { body }) => (pattern.test(String(body)) ? [status, "blocked"] : undefined),
-  });
 }
 
 /** Takes only some bodies for records. */
@@ -282,4 +372,34 @@ function typing(isRecord: (parsed: Fields) => boolean) {
 
 function hasOther(record: Fields, fields: readonly string[]): boolean {
   return isFields(record) && Object.keys(record).some((key) => !fields.includes(key));
+}
+
+/** Whether a record of the kind that has a field lacks the text of another. */
+function lacking(kind: string, lacks: string): Picks {
+  return (record) => kind in record && typeof record[lacks] !== "string";
+}
+
+/** Does its work, and then fails in a line that does not matter. */
+function throwingAfter(isPicked: Picks) {
+  return overriding((right) => ({
+    overlap: () => Promise.resolve(),
+    async handle(request, record) {
+      await right.handle(request, record);
+      if (isPicked(record, request)) throw new TypeError("undefined is not a function");
+    },
+  }));
+}
+
+/** Remembers the id first, and then fails before its work. */
+function throwingBefore(isPicked: Picks) {
+  return overriding((right) => ({
+    overlap: () => Promise.resolve(),
+    async handle(request, record) {
+      if (isPicked(record, request)) {
+        right.handled.add(request.id);
+        throw new TypeError("undefined is not a function");
+      }
+      await right.handle(request, record);
+    },
+  }));
 }

@@ -1,59 +1,311 @@
 import { randomUUID } from "node:crypto";
-import { Queue, Worker, type WorkerOptions } from "bullmq";
-import { it } from "vitest";
-import { queueDriverContract } from "../../kit/index.js";
+import { Queue, Worker, type Job, type JobsOptions } from "bullmq";
+import { expect, it } from "vitest";
+import { GatewayWebhookError } from "../../src/index.js";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
-import { describeOnBullmq } from "../support/inbox/inbox-engines.js";
+import { bullmqJobId } from "../../src/inbox/bullmq/client.js";
+import { startBlackHoleProxy } from "../support/black-hole-proxy.js";
+import { canariesIn, shownOf } from "../support/canaries.js";
+import { deferred } from "../support/deferred.js";
+import { describeOnBullmq, HOLD_MS, openBullmqQueue } from "../support/inbox/inbox-engines.js";
+import { keepsContract } from "../support/inbox/queue-matrix.js";
+import {
+  alarmDelivery,
+  deliverCanaries,
+  inboxReceiver,
+  settlesAt,
+  watchedLog,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
+import { startRedisServer } from "../support/redis/redis-server.js";
 
-const HOLD_MS = 2_000;
+const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+const ONCE_MORE = { retryLimit: 1, retryDelayMs: 1_000 };
+
+it("the job id in BullMQ is the delivery id if that is a UUID, and otherwise no key of BullMQ", () => {
+  expect(bullmqJobId(UUID)).toBe(UUID);
+  expect(bullmqJobId("123")).toBe("#123");
+  expect(bullmqJobId("wait")).toBe("#wait");
+});
 
 describeOnBullmq("BullMQ", (engine) => {
-  const cases = queueDriverContract(
-    () => {
-      const { connection } = engine();
-      const queueName = randomUUID();
-      const queue = new Queue(queueName, { connection });
-      const workerOptions = {
-        connection,
-        lockDuration: HOLD_MS / 2,
-        stalledInterval: HOLD_MS / 2,
-        drainDelay: 1,
-      };
-      const newClient = () => {
-        const workers: Worker[] = [];
-        class KillableWorker extends Worker {
-          constructor(name: string, processor: undefined, options: WorkerOptions) {
-            super(name, processor, options);
-            workers.push(this);
-          }
-        }
-        return {
-          driver: bullmqQueue({ queue, Worker: KillableWorker, workerOptions }),
-          async kill() {
-            await Promise.all(workers.map((worker) => worker.disconnect()));
-          },
-        };
-      };
+  keepsContract(
+    "BullMQ",
+    async () => {
+      const locks = { lockDuration: HOLD_MS / 2, stalledInterval: HOLD_MS / 2 };
+      const made = await engine().open(randomUUID(), locks);
+      const { queue, newClient } = made;
       return {
-        ...newClient(),
-        newClient,
-        otherClient: bullmqQueue({ queue, Worker, workerOptions }),
+        ...made,
+        otherClient: newClient().driver,
+        dump: engine().dump,
         async putStrange() {
           const strange = [{ timestamp: 9e15 }, { timestamp: -1 }, { jobId: "a:b:c" }];
           for (const options of strange) await queue.add("x", { id: "a", type: "b" }, options);
           await queue.add("x", { version: 2 });
           return strange.length + 1;
         },
-        close: () => queue.close(),
       };
     },
+    ["lists dead jobs", "shows what it has stored"],
     { holdMs: HOLD_MS },
   );
 
-  it.each(cases.map((one) => [one.title, one] as const))(
-    "BullMQ keeps the contract: %s",
-    async (_, { run }) => {
-      await run();
+  it("a redelivery of a waiting delivery makes no second BullMQ job, one of a dead delivery runs it again, and none of a handled one runs", async () => {
+    const { queue, driver } = await engine().open("redelivered");
+    const jobs = async () =>
+      Object.values(await queue.getJobCounts()).reduce((sum, count) => sum + count, 0);
+    const [bad, good] = [await alarmDelivery(1), await alarmDelivery(2)];
+    const send = async () => {
+      for (const delivery of [bad, good]) await inboxReceiver(driver).receive(delivery);
+    };
+    await send();
+    await send();
+    expect(await jobs()).toBe(2);
+    const runs: number[] = [];
+    const { reports, stop } = watchWorker(
+      driver,
+      ({ account_id }) => {
+        runs.push(account_id);
+        if (account_id === 1) throw new Error("made up");
+      },
+      ONCE_MORE,
+    );
+    await settlesAt(() => reports.filter(({ outcome }) => outcome !== "handler_failed").length, 2);
+    expect(runs.toSorted()).toEqual([1, 1, 2]);
+    await send();
+    await settlesAt(() => runs.length, 5);
+    await settlesAt(async () => (await driver.list()).length, 1);
+    await stop();
+    expect(runs.toSorted()).toEqual([1, 1, 1, 1, 2]);
+    expect(await jobs()).toBe(1);
+  });
+
+  it("the signal of a handler aborts when BullMQ loses the lock of its job, and BullMQ takes no result of it", async () => {
+    const { queue, driver } = await engine().open("lock");
+    await inboxReceiver(driver).receive(await alarmDelivery(1, UUID));
+    const reasons: unknown[] = [];
+    const handle = async (_: unknown, { signal }: { signal: AbortSignal }) => {
+      if (reasons.length > 0) return;
+      await engine().redis.set(`${queue.toKey(UUID)}:lock`, "another's");
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      reasons.push(signal.reason);
+      throw new Error("made up");
+    };
+    const { stop, lines } = watchWorker(driver, handle, { ...ONCE_MORE, leaseMs: 4_000 });
+    await settlesAt(() => reasons.length, 1);
+    await settlesAt(() => lines.length, 1);
+    await stop();
+    const message = "the lock on the job is lost: another worker may be running it";
+    expect(reasons).toEqual([new GatewayWebhookError("job_lock_lost", message)]);
+    expect(lines[0]).toContain("the engine did not take the result");
+    expect(await queue.getActiveCount()).toBe(1);
+  });
+
+  it.each<[string, () => unknown]>([
+    ["undefined", () => undefined],
+    [
+      "an error with a name that BullMQ acts on",
+      () => Object.assign(new Error("x"), { name: "UnrecoverableError" }),
+    ],
+    ["an error that cannot be read", unreadableError],
+  ])("BullMQ runs a job again if its handler throws %s", async (_, makeError) => {
+    const { driver } = await engine().open(randomUUID());
+    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    let runs = 0;
+    const handle = () => {
+      runs += 1;
+      return Promise.reject(makeError());
+    };
+    const { stop } = watchWorker(driver, handle, ONCE_MORE);
+    await settlesAt(async () => (await driver.list()).length, 1);
+    await stop();
+    expect(runs).toBe(2);
+  });
+
+  it("a BullMQ worker stops when its handler has ended, although its Redis is gone, and a receiver answers 500 until it is back", async () => {
+    const away = await startRedisServer();
+    const { queue, driver } = openBullmqQueue("away", away.port);
+    await queue.waitUntilReady();
+    const receiver = inboxReceiver(driver, 2_000);
+    await receiver.receive(await alarmDelivery(1));
+    const began = deferred();
+    const release = deferred();
+    const { stop, lines } = watchWorker(driver, () => {
+      began.resolve();
+      return release.promise;
+    });
+    await began.promise;
+    await away.kill();
+    const second = await alarmDelivery(2);
+    expect(await receiver.receive(second)).toMatchObject({
+      status: 500,
+      outcome: "handler_failed",
+    });
+    const stopped = stop();
+    release.resolve();
+    await stopped;
+    // BullMQ emits dozens of errors while it tries to connect.
+    expect(lines.filter((line) => line.includes("the queue reports")).length).toBeLessThan(6);
+    await away.start();
+    await settlesAt(async () => (await receiver.receive(second)).status, 200);
+    await queue.close();
+    await away.close();
+  });
+
+  it("a BullMQ job that a worker fetches while it stops goes back, and another worker runs it at once", async () => {
+    const { driver } = await engine().open("last");
+    const taken = deferred();
+    const release = deferred();
+    class LateWorker extends Worker {
+      override async getNextJob(token: string): Promise<Job> {
+        const job = await super.getNextJob(token);
+        taken.resolve();
+        await release.promise;
+        return job;
+      }
+    }
+    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    const workerOptions = { connection: engine().connection };
+    const runs: string[] = [];
+    const late = bullmqQueue({ Worker: LateWorker, workerOptions, queueName: "last" });
+    const stopping = watchWorker(late, () => runs.push("late"));
+    await taken.promise;
+    const stopped = stopping.stop();
+    release.resolve();
+    await stopped;
+    const { stop } = watchWorker(driver, (_, { takeover }) =>
+      runs.push(`other, takeover ${takeover}`),
+    );
+    await settlesAt(() => runs, ["other, takeover false"]);
+    await stop();
+  });
+
+  it("a BullMQ job that stalls too often is dead, and one of several workers reports it", async () => {
+    const { driver, kill, newClient } = await engine().open("stalls", {
+      maxStalledCount: 0,
+      lockDuration: 1_000,
+    });
+    await inboxReceiver(driver).receive(await alarmDelivery(3, UUID));
+    const began = deferred();
+    const release = deferred();
+    const killed = watchWorker(driver, () => {
+      began.resolve();
+      return release.promise;
+    });
+    await began.promise;
+    await kill();
+    const workers = [1, 2].map(() => watchWorker(newClient().driver, () => undefined));
+    const reports = () => workers.flatMap((worker) => worker.reports);
+    await settlesAt(() => reports().length, 1);
+    await settlesAt(async () => (await driver.list()).map(({ id }) => id), [UUID]);
+    release.resolve();
+    await Promise.all([...workers, killed].map(({ stop }) => stop({ timeoutMs: 5_000 })));
+    expect(reports()).toEqual([
+      expect.objectContaining({
+        outcome: "dead",
+        lastAttempt: true,
+        id: UUID,
+        type: "new_alarm",
+        takeover: true,
+        error: new GatewayWebhookError("dead_job", "job stalled more than allowable limit"),
+      }),
+    ]);
+  });
+
+  it("bullmqQueue passes the user's own worker options and the queue's prefix to BullMQ", async () => {
+    const { connection } = engine();
+    const queue = new Queue("options", { connection, prefix: "apart" });
+    const seen: unknown[] = [];
+    const Watched = new Proxy(Worker, {
+      construct(target, args: unknown[]) {
+        seen.push(args);
+        return Reflect.construct(target, args) as Worker;
+      },
+    });
+    const settings = { repeatStrategy: () => undefined };
+    const workerOptions = { connection, settings };
+    const driver = bullmqQueue({ queue, Worker: Watched, workerOptions });
+    await watchWorker(driver, () => undefined).stop();
+    const options = { ...workerOptions, maxStalledCount: 14, prefix: "apart" };
+    expect(seen).toEqual([["options", undefined, options]]);
+    await queue.close();
+  });
+
+  // An engine may resolve a write although it made no job. Acknowledged then, the delivery would be lost.
+  it.each<[string, JobsOptions]>([
+    ["one-of-all", { deduplication: { id: "alarms", ttl: 60_000 } }],
+    ["the-last-of-all", { deduplication: { id: "alarms", replace: true }, delay: 60_000 }],
+  ])(
+    "each delivery becomes a job although the queue's default deduplication is %s",
+    async (name, defaultJobOptions) => {
+      const { queue, driver } = await engine().open(name, {}, { defaultJobOptions });
+      for (const account of [1, 2]) {
+        const { status } = await inboxReceiver(driver).receive(await alarmDelivery(account));
+        expect(status).toBe(200);
+      }
+      expect(await queue.count()).toBe(2);
     },
   );
+
+  it("a receiver answers 500 if BullMQ returns another job", async () => {
+    const { queue } = await engine().open("wrapped");
+    const add = queue.add.bind(queue);
+    const deduplication = { id: "alarms" };
+    queue.add = (name, data, options) => add(name, data, { ...options, deduplication });
+    const receiver = inboxReceiver(bullmqQueue({ queue }));
+    expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
+    expect(await receiver.receive(await alarmDelivery(2))).toMatchObject({
+      status: 500,
+      outcome: "handler_failed",
+    });
+    expect(await queue.count()).toBe(1);
+  });
+
+  it("receiver and worker of BullMQ go on after a dead connection with a socketTimeout", async () => {
+    const proxy = await startBlackHoleProxy(engine().server.port);
+    const connection = { host: "127.0.0.1", port: proxy.port, socketTimeout: 3_000 };
+    const queue = new Queue("timeouts", { connection });
+    queue.on("error", () => undefined);
+    const driver = bullmqQueue({ queue, Worker, workerOptions: { connection, drainDelay: 1 } });
+    const receiver = inboxReceiver(driver, 1_000);
+    const handled: number[] = [];
+    const { stop } = watchWorker(driver, (alarm) => handled.push(alarm.account_id));
+    await receiver.receive(await alarmDelivery(1));
+    await settlesAt(() => handled, [1]);
+
+    proxy.swallow();
+    const delivery = await alarmDelivery(2);
+    expect((await receiver.receive(delivery)).status).toBe(500);
+    await settlesAt(async () => (await receiver.receive(delivery)).status, 200);
+    await settlesAt(() => handled, [1, 2]);
+    await stop();
+    await queue.close();
+    await proxy.close();
+  });
+
+  // The last test: its Redis is full afterwards.
+  it("receiver and worker report errors of BullMQ on a full Redis without the body", async () => {
+    const { driver } = await engine().open("full");
+    expect((await deliverCanaries(driver)).outcome).toBe("handled");
+    const { lines, logger } = watchedLog();
+    const fill = () => engine().redis.config("SET", "maxmemory", "1");
+    const { stop } = watchWorker(driver, fill, { logger });
+    await settlesAt(() => lines.length > 0, true);
+    const { outcome, said } = await deliverCanaries(driver);
+    expect(outcome).toBe("handler_failed");
+    expect(canariesIn(shownOf(said, ...lines.flat()))).toEqual([]);
+    expect(said).toContain("OOM command not allowed");
+    await stop();
+  });
 });
+
+function unreadableError(): Error {
+  const refuse = () => {
+    throw new Error("no");
+  };
+  return Object.defineProperties(new Error("x"), {
+    message: { get: refuse },
+    stack: { get: refuse },
+  });
+}

@@ -1,5 +1,5 @@
 import { Worker } from "bullmq";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { cloudflareQueue, cloudflareQueueHandler } from "../../src/inbox/cloudflare/index.js";
 import { inbox } from "../../src/inbox/index.js";
@@ -8,7 +8,8 @@ import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { pgBossStub } from "../support/inbox/pg-boss-stub.js";
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
-import { memoryStore, type ConfigurationError } from "../../src/index.js";
+import { ConfigurationError, memoryStore } from "../../src/index.js";
+import { MemoryDriver } from "../support/inbox/memory-queue.js";
 
 const nothing = () => Promise.resolve(undefined as never);
 const boss = pgBossStub();
@@ -159,3 +160,83 @@ for (const [maker, rows] of Object.entries(refused)) {
     );
   });
 }
+
+it.each<[string, (driver: MemoryDriver) => Promise<unknown>]>([
+  ["replay of a word", (driver) => driver.replay("some" as "all")],
+  ["discard of numbers", (driver) => driver.discard([1] as never)],
+  ["list with a limit of 0", (driver) => driver.list({ limit: 0 })],
+  ["list with an unknown option", (driver) => driver.list({ page: 1 } as never)],
+  ["list with null", (driver) => driver.list(null as never)],
+  ["replay of at most 0", (driver) => driver.replay("all", { max: 0 })],
+])("dead deliveries refuse %s", async (_, call) => {
+  await expect(call(new MemoryDriver())).rejects.toMatchObject({ name: "ConfigurationError" });
+});
+
+// `npm run platforms -- peers` tries the real packages.
+/** What `make` throws. */
+function errorOf(make: () => unknown): ConfigurationError {
+  try {
+    make();
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+  throw new Error("it did not throw");
+}
+
+describe("versions of pg-boss", () => {
+  it.each([
+    [
+      "10, whose methods are properties",
+      { ...pgBossStub(), start: nothing, getQueueSize: nothing },
+    ],
+    ["12.34, whose calls take no run of a job", { ...pgBossStub(), start: nothing }],
+    ["11, which has no touch", { start: nothing, fetch: nothing, createQueue: nothing }],
+  ])("pgBossQueue refuses pg-boss %s", (_, boss) => {
+    const { code, message } = errorOf(() => pgBossQueue({ boss: boss as never }));
+    expect(code).toBe("unsupported_version");
+    expect(message).toBe(
+      "boss is of a version before pg-boss 12.35, which does not work here. Supported: pg-boss 12.35 and later",
+    );
+  });
+
+  it("pgBossQueue takes pg-boss 12.35, and a wrapper with the methods that it calls", () => {
+    const boss = { ...pgBossStub(), start: nothing, isTimekeeping: nothing };
+    expect(() => pgBossQueue({ boss })).not.toThrow();
+    expect(() => pgBossQueue({ boss: pgBossStub() })).not.toThrow();
+  });
+});
+
+describe("versions of bullmq", () => {
+  const supported = "which does not work here. Supported: bullmq 5.66 and later";
+
+  it("bullmqQueue refuses a Worker without the methods that it calls, and starts none", () => {
+    let started = 0;
+    class OldWorker {
+      constructor() {
+        started += 1;
+      }
+      on() {
+        return this;
+      }
+      close() {
+        return nothing();
+      }
+    }
+    const { code, message } = errorOf(() =>
+      bullmqQueue({ Worker: OldWorker as never, workerOptions: {} }),
+    );
+    expect(code).toBe("unsupported_version");
+    expect(message).toBe(
+      `Worker is of a version of bullmq without the method getNextJob, ${supported}`,
+    );
+    expect(started).toBe(0);
+  });
+
+  it("bullmqQueue refuses a Queue that has only some of the methods that it calls", () => {
+    const queue = { name: "q", add: nothing, getJobs: nothing };
+    const { code, message } = errorOf(() => bullmqQueue({ queue: queue as never }));
+    expect(code).toBe("unsupported_version");
+    expect(message).toBe(`queue is of a version of bullmq without the method getJob, ${supported}`);
+  });
+});

@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { inbox, type InboxJob, type QueueProducer } from "../../src/inbox/index.js";
-import { createWebhookReceiver } from "../../src/index.js";
+import { createWebhookReceiver, DiscardDelivery, RetryLater } from "../../src/index.js";
 import { sampleOnlineDataEvent, signedDelivery } from "../../kit/index.js";
+import { CANARIES, canariesIn } from "../support/canaries.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { deferred, never } from "../support/deferred.js";
-import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
+import {
+  alarmDelivery,
+  deliverCanaries,
+  inboxReceiver,
+} from "../support/inbox/receiver-and-worker.js";
 
 const secret = TEST_SECRET;
 
@@ -86,5 +91,83 @@ describe("inbox", () => {
     const receiver = inboxReceiver({ put: (_, { id }) => Promise.resolve(ids.push(id)) });
     await receiver.receive(await alarmDelivery(1, "a"));
     expect(ids).toEqual(["a"]);
+  });
+});
+
+// No part of a body may appear in the logs, reports and answers of an inbox, whatever the error of an engine contains.
+// The errors of a user's handlers are not checked: they belong to the user.
+describe("an error of the user's own enqueue", () => {
+  it.each<[string, (job: InboxJob) => unknown, string]>([
+    [
+      "an error that quotes the job",
+      (job) => new Error(`no room for ${job.body}`),
+      "Error: no room for",
+    ],
+    [
+      "an error with the job as its cause",
+      (job) => new Error("no room", { cause: job }),
+      "Error: no room",
+    ],
+    [
+      "an error that keeps the command",
+      (job) => Object.assign(new Error("OOM used memory > 'max'"), { command: { args: [job] } }),
+      "Error: OOM used memory",
+    ],
+    [
+      "an error of several errors",
+      (job) => new AggregateError([new Error(job.body)], "all failed"),
+      "AggregateError: all failed",
+    ],
+    [
+      "an error with a code",
+      () => Object.assign(new Error(""), { code: "ECONNREFUSED" }),
+      "ECONNREFUSED",
+    ],
+    [
+      "an error with a code of PostgreSQL",
+      () => Object.assign(new Error("x"), { code: "42P01" }),
+      "Error: 42P01: x",
+    ],
+    [
+      "an error with parts of the body in every field",
+      (job) =>
+        Object.assign(new Error(job.body), {
+          name: CANARIES.iban,
+          code: CANARIES.iban,
+          stack: job.body,
+        }),
+      "could not be put into the queue",
+    ],
+    ["the body itself", (job) => job.body, "could not be put into the queue"],
+    ["the job itself", (job) => job, "could not be put into the queue"],
+    ["undefined", () => undefined, "could not be put into the queue"],
+    [
+      "an error that cannot be read",
+      () =>
+        new Proxy(
+          {},
+          {
+            get: () => {
+              throw new Error("no");
+            },
+          },
+        ),
+      "could not be put into the queue",
+    ],
+  ])("%s, thrown by put, is reported without the body", async (_, makeError, expected) => {
+    const { outcome, said } = await deliverCanaries({
+      put: (job) => Promise.reject(makeError(job)),
+    });
+    expect(outcome).toBe("handler_failed");
+    expect(canariesIn(said)).toEqual([]);
+    expect(said).toContain(expected);
+  });
+
+  it("RetryLater and DiscardDelivery of a put keep their meaning", async () => {
+    const later = await deliverCanaries({ put: () => Promise.reject(new RetryLater()) });
+    const never = await deliverCanaries({
+      put: () => Promise.reject(new DiscardDelivery({ reason: "a test account" })),
+    });
+    expect([later.outcome, never.outcome]).toEqual(["retry_later", "discarded"]);
   });
 });

@@ -192,6 +192,22 @@ describe("the run of a job", () => {
     },
   );
 
+  it.each<[string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no"))],
+  ])("a worker goes on if onJob %s", async (_, onJob) => {
+    const work = calledWorker({ handlers: { new_alarm: () => undefined }, onJob, logger: false });
+    const run = await work(alarmJob);
+    expect(run).toMatchObject({ outcome: "handled", attempt: 1, lastAttempt: false });
+    expect(run.settlement).toEqual({ result: "done" });
+    expect(run).not.toHaveProperty("takeover");
+  });
+
   it("a worker goes on if its logger throws", async () => {
     const refuse = () => {
       throw new Error("full disk");

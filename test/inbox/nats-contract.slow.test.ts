@@ -2,14 +2,12 @@ import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { queueDriverContract } from "../../kit/index.js";
-import { memoryStore } from "../../src/index.js";
-import { inboxConsume, type QueueMessage } from "../../src/inbox/index.js";
+import type { QueueMessage } from "../../src/inbox/index.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
-import { warnsOfNoListeners } from "../support/inbox/broker-cases.js";
 import { deferred } from "../support/deferred.js";
 import { describeNats } from "../support/inbox/inbox-engines.js";
-import { alarmJob, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { keepsContract } from "../support/inbox/queue-matrix.js";
+import { alarmJob, settlesAt, watchWorker } from "../support/inbox/receiver-and-worker.js";
 import { startNatsServer } from "../support/nats/nats-server.js";
 import { startedForAll } from "../support/started-for-all.js";
 
@@ -19,45 +17,33 @@ describeNats("NATS", () => {
     const connection = await connect({ servers: url });
     const client = jetstream(connection);
     const driver = natsQueue({ connection, jetstream: client, queueName });
-    const putStrange = (job: object) => client.publish(`${queueName}.job`, JSON.stringify(job));
-    return { driver, connection, putStrange };
+    return { driver, connection, client, kill: () => connection.close() };
   };
-  const cases = queueDriverContract(async () => {
-    const [connection, other] = await Promise.all([
-      connect({ servers: server().url }),
-      connect({ servers: server().url }),
-    ]);
-    const queueName = randomUUID();
-    return {
-      driver: natsQueue({ connection, jetstream: jetstream(connection), queueName }),
-      otherClient: natsQueue({ connection: other, jetstream: jetstream(other), queueName }),
-      kill: () => connection.close(),
-      async newClient() {
-        const one = await connect({ servers: server().url });
-        const driver = natsQueue({ connection: one, jetstream: jetstream(one), queueName });
-        return { driver, kill: () => one.close() };
-      },
-      async putStrange() {
-        const client = jetstream(other);
-        const places = ["again.x.y", "again.-1000000000.0", "again.1.1e300", "again.1.-5", "job"];
-        for (const place of places) await client.publish(`${queueName}.token.${place}`, "junk");
-        // Their JSON is longer than a message may be.
-        const most = (other.info?.max_payload ?? 0) - 2_000;
-        await client.publish(`${queueName}.a.b.c.d`, Buffer.alloc(most, 0xff));
-        await client.publish(`${queueName}.large`, `[${"1e20,".repeat(most / 5 - 1)}1]`);
-        return places.length + 2;
-      },
-      async close() {
-        await Promise.all([connection.close(), other.close()]);
-      },
-    };
-  });
-
-  it.each(cases.map((one) => [one.title, one] as const))(
-    "NATS keeps the contract: %s",
-    async (_, { run }) => {
-      await run();
+  keepsContract(
+    "NATS",
+    async () => {
+      const queueName = randomUUID();
+      const [one, other] = [await open(queueName), await open(queueName)];
+      return {
+        ...one,
+        otherClient: other.driver,
+        newClient: () => open(queueName),
+        async putStrange() {
+          const { client } = other;
+          const places = ["again.x.y", "again.-1000000000.0", "again.1.1e300", "again.1.-5", "job"];
+          for (const place of places) await client.publish(`${queueName}.token.${place}`, "junk");
+          // Their JSON is longer than a message may be.
+          const most = (other.connection.info?.max_payload ?? 0) - 2_000;
+          await client.publish(`${queueName}.a.b.c.d`, Buffer.alloc(most, 0xff));
+          await client.publish(`${queueName}.large`, `[${"1e20,".repeat(most / 5 - 1)}1]`);
+          return places.length + 2;
+        },
+        async close() {
+          await Promise.all([one.kill(), other.kill()]);
+        },
+      };
     },
+    ["lists dead jobs"],
   );
 
   it("a NATS worker that was busy when its message came does not bury what another worker runs", async () => {
@@ -115,24 +101,13 @@ describeNats("NATS", () => {
     const own = await startNatsServer();
     const connection = await connect({ servers: own.url, maxReconnectAttempts: -1 });
     const driver = natsQueue({ connection, jetstream: jetstream(connection) });
-    const handled = deferred<undefined>();
-    const worker = inboxConsume({
-      driver,
-      store: memoryStore(),
-      logger: false,
-      handlers: { new_alarm: () => handled.resolve(undefined) },
-    });
+    const handled = deferred();
+    const worker = watchWorker(driver, () => handled.resolve());
     await driver.put(await alarmJob(), undefined);
     await handled.promise;
     await own.kill();
     await worker.stop();
     await connection.close();
     await own.close();
-  });
-
-  it("a NATS worker of 30 jobs at once makes Node warn of no leak", async () => {
-    const { driver, connection } = await open();
-    await warnsOfNoListeners(driver);
-    await connection.close();
   });
 });

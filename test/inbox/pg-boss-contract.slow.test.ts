@@ -1,10 +1,30 @@
 import { randomUUID } from "node:crypto";
-import { it } from "vitest";
-import { queueDriverContract } from "../../kit/index.js";
-import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
+import { PgBoss } from "pg-boss";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { RetryLater } from "../../src/index.js";
 import type { PgBossClient } from "../../src/inbox/pg-boss/client.js";
-import { describeOnPgBoss } from "../support/inbox/inbox-engines.js";
-import { HOLD_MS, impatient } from "../support/inbox/inbox-pg-boss-engine.js";
+import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
+import { startBlackHoleProxy, type BlackHoleProxy } from "../support/black-hole-proxy.js";
+import { canariesIn, shownOf } from "../support/canaries.js";
+import { deferred } from "../support/deferred.js";
+import {
+  describeOnPgBoss,
+  HOLD_MS,
+  overriding,
+  postgresUrl,
+  startPgBoss,
+} from "../support/inbox/inbox-engines.js";
+import { keepsContract } from "../support/inbox/queue-matrix.js";
+import {
+  alarmDelivery,
+  deliverCanaries,
+  inboxReceiver,
+  settlesAt,
+  watchedLog,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
+
+const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
 /** The same client until it is killed: a killed process calls nothing more. */
 function killable(boss: PgBossClient): { boss: PgBossClient; kill: () => void } {
@@ -20,32 +40,361 @@ function killable(boss: PgBossClient): { boss: PgBossClient; kill: () => void } 
 }
 
 describeOnPgBoss("pg-boss", (engine) => {
-  const cases = queueDriverContract(
+  keepsContract(
+    "pg-boss",
     () => {
-      const boss = impatient(engine().boss);
-      const options = { queueName: randomUUID(), pollIntervalMs: 100 };
+      const queueName = randomUUID();
       const newClient = () => {
-        const { boss: alive, kill } = killable(boss);
-        return { driver: pgBossQueue({ boss: alive, ...options }), kill };
+        let kill = (): void => undefined;
+        const driver = engine().open(queueName, {}, (client) => {
+          const made = killable(client);
+          ({ kill } = made);
+          return made.boss;
+        });
+        return { driver, kill };
       };
       return {
         ...newClient(),
         newClient,
-        otherClient: pgBossQueue({ boss, ...options }),
+        otherClient: engine().open(queueName),
+        dump: engine().dump,
         async putStrange() {
           const strange = [{ id: "a", type: "b" }, { version: 2 }, {}];
-          for (const data of strange) await engine().boss.send(options.queueName, data);
+          for (const data of strange) await engine().boss.send(queueName, data);
           return strange.length;
         },
       };
     },
+    ["lists dead jobs", "shows what it has stored"],
     { holdMs: HOLD_MS },
   );
 
-  it.each(cases.map((one) => [one.title, one] as const))(
-    "pg-boss keeps the contract: %s",
-    async (_, { run }) => {
-      await run();
-    },
-  );
+  it("each pg-boss job is held, kept and retried as the driver says, also in a queue that was there", async () => {
+    await engine().boss.createQueue("settings", { retryLimit: 1, heartbeatSeconds: 10 });
+    const driver = pgBossQueue({ boss: engine().boss, queueName: "settings" });
+    await inboxReceiver(driver).receive(await alarmDelivery(1, UUID));
+    const [job] = await engine().boss.findJobs("settings", { key: UUID });
+    expect(job).toMatchObject({
+      retryLimit: 2_000_000,
+      retryDelay: 10,
+      retryBackoff: false,
+      heartbeatSeconds: 60,
+      expireInSeconds: 86_400,
+    });
+    const keptMs = Number(job?.keepUntil) - Date.now();
+    expect(Math.round(keptMs / 86_400_000)).toBe(365);
+  });
+
+  it("a delivery whose job an operator has cancelled is put again", async () => {
+    const driver = engine().open("cancelled");
+    const delivery = await alarmDelivery(1, UUID);
+    await inboxReceiver(driver).receive(delivery);
+    const [job] = await engine().boss.findJobs("cancelled");
+    await engine().boss.cancel("cancelled", job?.id ?? "");
+    await inboxReceiver(driver).receive(delivery);
+    const handled: string[] = [];
+    const { stop } = watchWorker(driver, (_, { id }) => handled.push(id));
+    await settlesAt(() => handled, [UUID]);
+    await stop();
+  });
+
+  it("a delivery that was put twice and died twice is replayed once, by one call", async () => {
+    const driver = engine().open("twice");
+    const delivery = await alarmDelivery(1, UUID);
+    for (let n = 0; n < 2; n += 1) await inboxReceiver(driver).receive(delivery);
+    const failing = watchWorker(driver, () => Promise.reject(new Error("x")), { retryLimit: 0 });
+    await settlesAt(() => engine().jobs("twice-dead"), 2);
+    await failing.stop();
+    expect(await driver.replay([UUID])).toEqual({ replayed: [UUID], notFound: [] });
+    expect(await driver.list()).toEqual([]);
+    let runs = 0;
+    const { stop } = watchWorker(driver, () => (runs += 1));
+    await settlesAt(() => engine().jobs("twice"), 0);
+    await stop();
+    expect(runs).toBe(1);
+  });
+
+  it("what another program put into the queue of the dead jobs hides no other one", async () => {
+    const driver = engine().open("strange-letter");
+    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    await driver.list();
+    const strange = await engine().boss.send("strange-letter-dead", {});
+    await engine().boss.fail("strange-letter-dead", strange ?? "", { attempts: "1; DROP TABLE" });
+    const failing = () => Promise.reject(new Error("fails"));
+    const { reports, stop } = watchWorker(driver, failing, { retryLimit: 0 });
+    await settlesAt(() => reports.map(({ outcome }) => outcome), ["dead"]);
+    await stop();
+    const listed = await driver.list();
+    expect(listed.map(({ attempts }) => attempts)).toEqual([0, 1]);
+    expect(listed[0]?.id).toBe(strange);
+    const { replayed } = await driver.replay("all");
+    expect(replayed).toEqual(listed.map(({ id }) => id));
+  });
+
+  it("a PgBoss of another schema works as it is", async () => {
+    const other = new PgBoss({ connectionString: engine().url, schema: "other", schedule: false });
+    other.on("error", () => undefined);
+    await other.start();
+    const receiver = inboxReceiver(pgBossQueue({ boss: other, queueName: "own-schema" }));
+    expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
+    expect(await engine().sql("SELECT id FROM other.job")).toHaveLength(1);
+    await other.stop({ graceful: false });
+  });
+
+  it("a receiver answers 500 if its queue was deleted, and creates it for the next attempt", async () => {
+    const receiver = inboxReceiver(engine().open("gone"));
+    await receiver.receive(await alarmDelivery(1));
+    await engine().sql("DELETE FROM pgboss.job WHERE name = 'gone'");
+    await engine().boss.deleteQueue("gone");
+    const delivery = await alarmDelivery(2);
+    expect((await receiver.receive(delivery)).status).toBe(500);
+    expect((await receiver.receive(delivery)).status).toBe(200);
+    expect(await engine().jobs("gone")).toBe(1);
+  });
+
+  it("a receiver answers 500 if the policy of the queue refuses the job", async () => {
+    await engine().boss.createQueue("short", { policy: "short" });
+    const driver = engine().open("short");
+    const delivery = await alarmDelivery(1);
+    expect((await inboxReceiver(driver).receive(delivery)).status).toBe(200);
+    expect((await inboxReceiver(driver).receive(delivery)).status).toBe(500);
+  });
+
+  it("a job may wait as long for each retry as for its first run, and twice as long as a dead letter", async () => {
+    const pendingRetentionMs = 72 * 3_600_000;
+    const driver = engine().open("patience", { pendingRetentionMs });
+    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    const later = () => Promise.reject(new RetryLater({ afterMs: 24 * 3_600_000 }));
+    const { stop } = watchWorker(driver, later, { retryLimit: 1 });
+    const waits = (name: string) =>
+      engine().sql(
+        `SELECT round(extract(epoch FROM start_after - now()) / 3600)::int AS start,
+          round(extract(epoch FROM keep_until - now()) / 3600)::int AS keep
+          FROM pgboss.job WHERE name = $1`,
+        name,
+      ) as Promise<{ start: number; keep: number }[]>;
+    await settlesAt(() => waits("patience"), [{ start: 24, keep: 96 }]);
+    await engine().sql(
+      `UPDATE pgboss.job SET start_after = now(), keep_until = now() + interval '72 h'
+        WHERE name = 'patience'`,
+    );
+    const dead = async () => (await waits("patience-dead")).map(({ keep }) => keep);
+    await settlesAt(dead, [144]);
+    await stop();
+  });
+
+  it("a receiver answers 500 while the database is away, and a job whose handler ends then is completed afterwards", async () => {
+    const driver = engine().open("outage");
+    const receiver = inboxReceiver(driver, 2_000);
+    await receiver.receive(await alarmDelivery(1));
+    const began = deferred();
+    const release = deferred();
+    const runs: number[] = [];
+    const { stop, lines } = watchWorker(driver, async ({ account_id }) => {
+      runs.push(account_id);
+      began.resolve();
+      await release.promise;
+    });
+    await began.promise;
+    await engine().server.stop("crash");
+    release.resolve();
+    const second = await alarmDelivery(2);
+    expect(await receiver.receive(second)).toMatchObject({
+      status: 500,
+      outcome: "handler_failed",
+    });
+    await settlesAt(() => lines.length > 0, true);
+    await engine().server.start();
+    await settlesAt(async () => (await receiver.receive(second)).status, 200);
+    await settlesAt(() => engine().jobs("outage"), 0);
+    await stop();
+    expect(runs).toEqual([1, 2]);
+  });
+
+  it("a receiver answers 500 on a PgBoss that is not started, and a worker can be stopped", async () => {
+    const driver = pgBossQueue({ boss: new PgBoss(engine().url) });
+    expect((await inboxReceiver(driver).receive(await alarmDelivery(1))).status).toBe(500);
+    await watchWorker(driver, () => undefined).stop();
+  });
+
+  it("a job that waits for its next run is deleted when the handler of its expired run succeeds", async () => {
+    const driver = engine().open("overdue");
+    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    const release = deferred();
+    let runs = 0;
+    const handle = () => {
+      runs += 1;
+      return release.promise;
+    };
+    // It asks for no other job meanwhile.
+    const { stop } = watchWorker(driver, handle, { concurrency: 1 });
+    await settlesAt(() => runs, 1);
+    const states = () => engine().sql("SELECT state FROM pgboss.job WHERE name = 'overdue'");
+    await settlesAt(async () => {
+      // As if the worker had been paused. It may have extended the job since.
+      await engine().sql(
+        "UPDATE pgboss.job SET heartbeat_on = now() - interval '61 s' WHERE name = 'overdue'",
+      );
+      return states();
+    }, [{ state: "retry" }]);
+    release.resolve();
+    await settlesAt(states, []);
+    await stop();
+    expect(runs).toBe(1);
+  });
+
+  /** A queue whose first jobs `wait` sees before they arrive. */
+  const slow = (name: string, wait: () => Promise<unknown>) => {
+    let isFirst = true;
+    return engine().open(name, {}, (client) =>
+      overriding(client, {
+        async fetch(...given) {
+          const jobs = await client.fetch(...given);
+          if (isFirst && jobs.length > 0) {
+            isFirst = false;
+            await wait();
+          }
+          return jobs;
+        },
+      }),
+    );
+  };
+
+  it("jobs that arrive after the timeout of their fetch run, within the concurrency", async () => {
+    const driver = slow("slow", () => settlesAt(() => lines.length, 1));
+    for (const account of [1, 2, 3])
+      await inboxReceiver(driver).receive(await alarmDelivery(account));
+    const { lines, logger } = watchedLog();
+    const handled: [number, boolean][] = [];
+    let running = 0;
+    let most = 0;
+    const { stop } = watchWorker(
+      driver,
+      async (alarm, { takeover }) => {
+        running += 1;
+        most = Math.max(most, running);
+        handled.push([alarm.account_id, takeover]);
+        await new Promise(setImmediate);
+        running -= 1;
+      },
+      { concurrency: 2, logger },
+    );
+    await settlesAt(() => engine().jobs("slow"), 0);
+    await stop();
+    const late = { err: expect.objectContaining({ code: "deadline_exceeded" }) as unknown };
+    expect(lines.map(([, details]) => details)).toMatchObject([late]);
+    expect(handled.toSorted()).toEqual([1, 2, 3].map((account) => [account, false]));
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
+  it("a pg-boss job that arrives while its worker is stopping runs with an aborted signal", async () => {
+    const fetched = deferred();
+    const release = deferred();
+    const driver = slow("last", () => {
+      fetched.resolve();
+      return release.promise;
+    });
+    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    const reasons: unknown[] = [];
+    const { stop } = watchWorker(driver, (_, { signal }) => void reasons.push(signal.reason));
+    await fetched.promise;
+    const stopped = stop();
+    release.resolve();
+    await stopped;
+    expect(reasons).toEqual([expect.objectContaining({ code: "worker_stopping" })]);
+    expect(await engine().jobs("last")).toBe(0);
+  });
+
+  describe("on dead connections", () => {
+    let proxy: BlackHoleProxy;
+    let boss: PgBoss;
+
+    beforeEach(async () => {
+      proxy = await startBlackHoleProxy(engine().server.port);
+      boss = await startPgBoss(postgresUrl(proxy.port));
+    });
+    afterEach(async () => {
+      void boss.stop({ graceful: false });
+      await proxy.close();
+    });
+
+    it("a receiver takes deliveries again after the creation of its queues got no answer", async () => {
+      const receiver = inboxReceiver(pgBossQueue({ boss, queueName: "made" }), 500);
+      const delivery = await alarmDelivery(1);
+      proxy.swallow();
+      expect((await receiver.receive(delivery)).status).toBe(500);
+      await settlesAt(async () => (await receiver.receive(delivery)).status, 200);
+    });
+
+    it("a pg-boss worker goes on after a fetch got no answer, and can be stopped", async () => {
+      const handled: number[] = [];
+      let swallowing = false;
+      const client = overriding(boss, {
+        fetch: (name, options) => {
+          const jobs = boss.fetch(name, options);
+          // The query is on its way now, and gets no answer.
+          if (!swallowing) proxy.swallow();
+          swallowing = true;
+          return jobs;
+        },
+      });
+      const driver = pgBossQueue({ boss: client, queueName: "fetched", pollIntervalMs: 100 });
+      const { stop } = watchWorker(driver, (alarm) => void handled.push(alarm.account_id));
+      const receiver = inboxReceiver(pgBossQueue({ boss: engine().boss, queueName: "fetched" }));
+      await receiver.receive(await alarmDelivery(1));
+      await settlesAt(() => handled, [1]);
+
+      swallowing = false;
+      await settlesAt(() => swallowing, true);
+      await stop();
+    });
+  });
+
+  describe("on a PostgreSQL that refuses rows", () => {
+    // One trigger for all tests: to make or drop one beside the worker can end in a deadlock.
+    beforeAll(async () => {
+      await engine().sql("CREATE TABLE refused (event text)");
+      await engine().sql(`
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          IF EXISTS (SELECT FROM public.refused WHERE event = TG_OP) THEN
+            RAISE EXCEPTION 'no such row: %', COALESCE(NEW::text, OLD::text)
+              USING DETAIL = COALESCE(NEW::text, OLD::text);
+          END IF;
+          RETURN COALESCE(NEW, OLD);
+        END $$`);
+      await engine().sql(`
+        CREATE TRIGGER refusing BEFORE INSERT OR DELETE ON pgboss.job
+          FOR EACH ROW EXECUTE FUNCTION refuse()`);
+    });
+    afterEach(() => engine().sql("DELETE FROM refused"));
+
+    const refuseEach = (event: "INSERT" | "DELETE") =>
+      engine().sql("INSERT INTO refused VALUES ($1)", event);
+
+    it("a receiver reports a row that PostgreSQL refuses without the body", async () => {
+      await refuseEach("INSERT");
+      const { outcome, said } = await deliverCanaries(engine().open("refused"));
+      expect(outcome).toBe("handler_failed");
+      expect(canariesIn(said)).toEqual([]);
+      expect(said).toContain("no such row");
+    });
+
+    it.each<[string, Parameters<typeof refuseEach>[0], () => unknown]>([
+      ["completed", "DELETE", () => undefined],
+      ["failed", "INSERT", () => Promise.reject(new Error("no"))],
+    ])(
+      "a worker reports a %s job whose row PostgreSQL refuses without the body",
+      async (name, event, handle) => {
+        const driver = engine().open(name);
+        expect((await deliverCanaries(driver)).outcome).toBe("handled");
+        await refuseEach(event);
+        const { lines, logger } = watchedLog();
+        const { stop } = watchWorker(driver, handle, { logger });
+        await settlesAt(() => shownOf(...lines.flat()).includes("no such row"), true);
+        await stop();
+        expect(canariesIn(shownOf(...lines.flat()))).toEqual([]);
+      },
+    );
+  });
 });

@@ -3,76 +3,67 @@ import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { queueDriverContract } from "../../kit/index.js";
-import { inboxConsume } from "../../src/inbox/index.js";
-import { memoryStore } from "../../src/index.js";
 import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
-import { warnsOfNoListeners } from "../support/inbox/broker-cases.js";
 import { describeRabbitmq } from "../support/inbox/inbox-engines.js";
-import { alarmJob } from "../support/inbox/receiver-and-worker.js";
+import { keepsContract } from "../support/inbox/queue-matrix.js";
+import { alarmJob, watchWorker } from "../support/inbox/receiver-and-worker.js";
 import { startRabbitmq } from "../support/rabbitmq/rabbitmq-server.js";
 import { startedForAll } from "../support/started-for-all.js";
 
 describeRabbitmq("RabbitMQ", () => {
   const server = startedForAll(startRabbitmq);
-  const cases = queueDriverContract(() => {
-    const queueName = randomUUID();
-    const newClient = () => {
-      const connections: ChannelModel[] = [];
-      let isKilled = false;
-      const connect = async (): Promise<ChannelModel> => {
-        if (isKilled) throw new Error("killed");
-        const connection = await amqplib.connect(server().url);
-        connections.push(connection);
-        return connection;
+  keepsContract(
+    "RabbitMQ",
+    () => {
+      const queueName = randomUUID();
+      const newClient = () => {
+        const connections: ChannelModel[] = [];
+        let isKilled = false;
+        const connect = async (): Promise<ChannelModel> => {
+          if (isKilled) throw new Error("killed");
+          const connection = await amqplib.connect(server().url);
+          connections.push(connection);
+          return connection;
+        };
+        const kill = () => {
+          isKilled = true;
+          for (const { connection } of connections) {
+            (connection as unknown as { stream: Socket }).stream.destroy(new Error("killed"));
+          }
+        };
+        return { driver: rabbitmqQueue({ connect, queueName }), kill };
       };
-      const kill = () => {
-        isKilled = true;
-        for (const { connection } of connections) {
-          (connection as unknown as { stream: Socket }).stream.destroy(new Error("killed"));
-        }
+      const { driver, kill } = newClient();
+      const { driver: other } = newClient();
+      return {
+        driver,
+        otherClient: other,
+        kill,
+        newClient,
+        async putStrange() {
+          const connection = await amqplib.connect(server().url);
+          const channel = await connection.createConfirmChannel();
+          const strange = [
+            { headers: { attempt: "x", enqueuedAt: "x", "x-delivery-count": "x" } },
+            { headers: { attempt: -1e9, enqueuedAt: -1 } },
+            { headers: { attempt: 1e300, enqueuedAt: 1e300 }, messageId: "\u001b[2J" },
+            { headers: { attempt: null } },
+            {},
+          ];
+          for (const [n, options] of strange.entries()) {
+            channel.sendToQueue(queueName, Buffer.alloc(n + 1, 0xff), options);
+          }
+          await channel.waitForConfirms();
+          await connection.close();
+          return strange.length;
+        },
+        async close() {
+          await Promise.all([driver.close(), other.close()]);
+        },
       };
-      return { driver: rabbitmqQueue({ connect, queueName }), kill };
-    };
-    const { driver, kill } = newClient();
-    const { driver: other } = newClient();
-    return {
-      driver,
-      otherClient: other,
-      kill,
-      newClient,
-      async putStrange() {
-        const connection = await amqplib.connect(server().url);
-        const channel = await connection.createConfirmChannel();
-        const strange = [
-          { headers: { attempt: "x", enqueuedAt: "x", "x-delivery-count": "x" } },
-          { headers: { attempt: -1e9, enqueuedAt: -1 } },
-          { headers: { attempt: 1e300, enqueuedAt: 1e300 }, messageId: "\u001b[2J" },
-          { headers: { attempt: null } },
-          {},
-        ];
-        for (const [n, options] of strange.entries()) {
-          channel.sendToQueue(queueName, Buffer.alloc(n + 1, 0xff), options);
-        }
-        await channel.waitForConfirms();
-        await connection.close();
-        return strange.length;
-      },
-      async close() {
-        await Promise.all([driver.close(), other.close()]);
-      },
-    };
-  });
-
-  it.each(cases.map((one) => [one.title, one] as const))(
-    "RabbitMQ keeps the contract: %s",
-    async (_, { run }) => {
-      await run();
     },
+    ["lists dead jobs"],
   );
-
-  const open = () =>
-    rabbitmqQueue({ connect: () => amqplib.connect(server().url), queueName: randomUUID() });
 
   /** A driver whose messages RabbitMQ refuses into the queues that `isRefused` names. */
   const refusing = (isRefused: (queue: string) => boolean) =>
@@ -115,19 +106,14 @@ describeRabbitmq("RabbitMQ", () => {
     let isFull = true;
     const driver = refusing((queue) => isFull && queue.endsWith(".dead"));
     const seen: string[] = [];
-    const { stop } = inboxConsume({
+    const { stop } = watchWorker(
       driver,
-      store: memoryStore(),
-      concurrency: 1,
-      retryLimit: 0,
-      logger: false,
-      handlers: {
-        new_alarm(_, { id }) {
-          seen.push(id);
-          if (id === "a") throw new Error("x");
-        },
+      (_, { id }) => {
+        seen.push(id);
+        if (id === "a") throw new Error("x");
       },
-    });
+      { concurrency: 1, retryLimit: 0 },
+    );
     await driver.put(await alarmJob("a"), undefined);
     await driver.put(await alarmJob("b"), undefined);
     await setTimeout(2_000);
@@ -144,18 +130,14 @@ describeRabbitmq("RabbitMQ", () => {
     const driver = rabbitmqQueue({ connect: () => amqplib.connect(server().url), queueName });
     const admin = await amqplib.connect(server().url);
     const channel = await admin.createChannel();
-    const { stop } = inboxConsume({
+    const { stop } = watchWorker(
       driver,
-      store: memoryStore(),
-      retryLimit: 0,
-      logger: false,
-      handlers: {
-        async new_alarm() {
-          await channel.deleteQueue(`${queueName}.dead`);
-          throw new Error("x");
-        },
+      async () => {
+        await channel.deleteQueue(`${queueName}.dead`);
+        throw new Error("x");
       },
-    });
+      { retryLimit: 0 },
+    );
     await driver.put(await alarmJob("a"), undefined);
     const dead = async () => (await driver.list().catch(() => [])).map(({ id }) => id);
     await expect.poll(dead).toEqual(["a"]);
@@ -171,14 +153,8 @@ describeRabbitmq("RabbitMQ", () => {
   it("a replay that RabbitMQ refuses gives back every dead job that it has looked at", async () => {
     let isFull = false;
     const driver = refusing(() => isFull);
-    const handlers = { new_alarm: () => Promise.reject(new Error("x")) };
-    const { stop } = inboxConsume({
-      driver,
-      store: memoryStore(),
-      retryLimit: 0,
-      logger: false,
-      handlers,
-    });
+    const failing = () => Promise.reject(new Error("x"));
+    const { stop } = watchWorker(driver, failing, { retryLimit: 0 });
     for (const id of ["a", "b", "c"]) await driver.put(await alarmJob(id), undefined);
     const dead = async () => (await driver.list()).map(({ id }) => id).sort();
     await expect.poll(dead).toEqual(["a", "b", "c"]);
@@ -188,12 +164,6 @@ describeRabbitmq("RabbitMQ", () => {
     isFull = false;
     expect(await dead()).toEqual(["a", "b", "c"]);
     expect(await driver.replay(["b"])).toEqual({ replayed: ["b"], notFound: [] });
-    await driver.close();
-  });
-
-  it("a RabbitMQ worker of 30 jobs at once makes Node warn of no leak", async () => {
-    const driver = open();
-    await warnsOfNoListeners(driver);
     await driver.close();
   });
 });

@@ -2,8 +2,7 @@ import { nodeHandler } from "../../adapters/node.js";
 import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../src/index.js";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
-import { FLAWS } from "../flawed/flaws.js";
-import { judge } from "../flawed/judge.js";
+import { FLAWED } from "../flawed/flaws.js";
 import {
   idsOf,
   ledgerReceiver,
@@ -16,9 +15,9 @@ const NO_PROBES = { handled: undefined, whileFailing: undefined, whileSlow: unde
 
 /** Runs the whole suite against one of the flawed receivers. */
 function judgeFlaw(flaw: string, options: Partial<ConformanceOptions> = {}) {
-  const found = FLAWS.find(({ does }) => does === flaw);
+  const found = FLAWED.find(({ kind, does }) => kind === "JavaScript" && does === flaw);
   if (found === undefined) throw new Error(`no receiver ${flaw}`);
-  return judge(found.createServer, { ...found.options, ...options });
+  return found.judge(undefined, options);
 }
 
 // That each flaw is caught at all is tested in test/flawed.

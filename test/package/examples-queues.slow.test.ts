@@ -8,8 +8,8 @@ import {
   describeNats,
   describePgBoss,
   describeRabbitmq,
+  postgresUrl,
 } from "../support/inbox/inbox-engines.js";
-import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
 import { eventually } from "../support/listening-receiver.js";
 import { startNatsServer } from "../support/nats/nats-server.js";
 import {

@@ -259,7 +259,6 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run alerts": /^simulating a month/m,
   "npm run flaws": /^judging \d+ receivers/m,
   "npx tsx test/model/print-model.ts": /exploring the models/,
-  "npx tsx test/flawed/languages/print-flaws.ts": /a receiver in Python|NOT judged/,
   "npm run platforms": /^installing the packages of/m,
   "npm run generate": ENDS,
   "npm run docs:build": /reading the API from the docstrings/,

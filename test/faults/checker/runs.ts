@@ -1,4 +1,4 @@
-import type { LedgerLine } from "./ledger-line.js";
+import type { LedgerLine } from "./history.js";
 
 /** One call of a handler, as recorded by its process. */
 export interface Run {

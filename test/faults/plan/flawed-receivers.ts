@@ -1,28 +1,6 @@
 import type { Rule } from "../checker/violation.js";
-import { NO_FAULTS, type Mode } from "./mode.js";
-import { CRASH_LOOP_MODE } from "./crash-loop-modes.js";
-import { ASYNCHRONOUS_MODE, SYNCHRONOUS_MODE } from "./failover-modes.js";
-import { TWO_OPERATORS_MODE } from "./operator-modes.js";
-import {
-  FAILOVER_MODE,
-  FROZEN_MODE,
-  FULL_MODE,
-  JUMP_MODE,
-  LAMBDA_MODE,
-  OPPOSITE_MODE,
-  READ_ONLY_MODE,
-  SMALL_POOL_MODE,
-} from "./server-modes.js";
-import { TWO_IDS_MODES } from "./two-ids-modes.js";
-import {
-  BURST_MODE,
-  ENDED_MODE,
-  LOCKED_MODE,
-  OVERLOAD_MODE,
-  REPEATED_MODE,
-  STUCK_MODE,
-  TWO_WEBHOOKS_MODE,
-} from "./trouble-modes.js";
+import { modeOn, type Mode } from "./mode.js";
+import { SPECIAL_MODES } from "./special-modes.js";
 
 /** A mistake of real receivers. */
 export type Flaw =
@@ -65,22 +43,22 @@ const RULES: readonly (readonly [Flaw, Rule])[] = [
 const CARELESS: readonly FlawedReceiver[] = RULES.map(([flaw, detectedBy]) => ({
   flaw,
   detectedBy,
-  mode: {
-    name: flaw,
-    setup: "lease-redis",
-    title: flaw,
-    guarantee: "lease",
-    engine: "redis",
+  mode: modeOn("lease-redis", flaw, flaw, {
     flaw,
     deliveries: 1_500,
-    holdMs: 1_500,
-    handler: { maxMs: 15, longMs: 0 },
-    faults: { ...NO_FAULTS, kills: 5, stops: 1, restarts: 1, cuts: 2, lostAnswers: 1 },
-  },
+    faults: { kills: 5, stops: 1, restarts: 1, cuts: 2, lostAnswers: 1 },
+  }),
 }));
 
-/** A shortened special mode with a receiver that cannot handle its fault. */
-function failing(mode: Mode, flaw: Flaw, detectedBy: Rule, changes: Partial<Mode>): FlawedReceiver {
+/** A special mode, shortened, with a receiver that cannot handle its fault. */
+function failing(
+  name: string,
+  flaw: Flaw,
+  detectedBy: Rule,
+  changes: Partial<Mode> = {},
+): FlawedReceiver {
+  const mode = SPECIAL_MODES.find((one) => one.name === name);
+  if (mode === undefined) throw new Error(`no mode ${name}`);
   const short = { deliveries: 300, faults: { ...mode.faults, kills: 0 } };
   return {
     flaw,
@@ -92,56 +70,59 @@ function failing(mode: Mode, flaw: Flaw, detectedBy: Rule, changes: Partial<Mode
 /** The receivers with a known mistake. */
 export const FLAWED_RECEIVERS: readonly FlawedReceiver[] = [
   ...CARELESS,
-  failing(STUCK_MODE, "waits for a handler forever", "held too long", {
-    options: { ...STUCK_MODE.options, handlerMaxMs: 900_000 },
+  failing("stuck-redis", "waits for a handler forever", "held too long", {
+    options: { handlerTimeoutMs: 1_000, handlerMaxMs: 900_000 },
   }),
-  failing(REPEATED_MODE, "refuses a timestamp that is repeated", "genuine refused", {
+  failing("repeated-timestamp", "refuses a timestamp that is repeated", "genuine refused", {
     failRate: 0.7,
     clocksAgree: true,
     options: { timestampToleranceMs: 2_000 },
   }),
-  failing(OVERLOAD_MODE, "runs any number at once", "too many at once", { options: {} }),
-  failing(BURST_MODE, "does not wait for a place", "too many exhausted", {
-    deliveries: BURST_MODE.deliveries,
+  failing("overload", "runs any number at once", "too many at once", { options: {} }),
+  failing("burst-transactions", "does not wait for a place", "too many exhausted", {
+    deliveries: 600,
     // A delivery waits for half of dependencyTimeoutMs, and no longer.
     options: { handlerTimeoutMs: 400, dependencyTimeoutMs: 400 },
   }),
-  failing(TWO_WEBHOOKS_MODE, "knows a record by its delivery id", "unexplained double", {
+  failing("two-webhooks-redis", "knows a record by its delivery id", "unexplained double", {
     options: {},
   }),
-  failing(LOCKED_MODE, "hangs up on a locked table", "too many connections", {}),
-  failing(FROZEN_MODE, "handles while the store fails", "unexplained double", {
+  failing("locked-lease", "hangs up on a locked table", "too many connections"),
+  failing("frozen-redis", "handles while the store fails", "unexplained double", {
     deliveries: 1_500,
   }),
-  failing(OPPOSITE_MODE, "takes it for granted that a COMMIT commits", "not exactly once", {
+  failing("opposite-postgres", "takes it for granted that a COMMIT commits", "not exactly once", {
     deliveries: 1_000,
   }),
-  failing(SMALL_POOL_MODE, "uses its pool inside of a handler", "too many exhausted", {
+  failing("pool-2-transactions", "uses its pool inside of a handler", "too many exhausted", {
     poolMax: 1,
   }),
-  failing(FULL_MODE, "handles while the store fails", "unexplained double", { deliveries: 1_500 }),
-  failing(READ_ONLY_MODE, "handles while the store fails", "unexplained double", {
+  failing("full-redis", "handles while the store fails", "unexplained double", {
     deliveries: 1_500,
   }),
-  failing(FAILOVER_MODE, "marks after it has handled", "unexplained double", { deliveries: 1_500 }),
-  failing(JUMP_MODE, "judges leases by its own clock", "unexplained double", { deliveries: 1_000 }),
-  failing(LAMBDA_MODE, "answers before its function has ended", "acknowledged too early", {}),
-  failing(ENDED_MODE, "listens for errors after it has waited", "receiver ended", {
-    faults: ENDED_MODE.faults,
+  failing("read-only-lease", "handles while the store fails", "unexplained double", {
+    deliveries: 1_500,
   }),
-  failing(SYNCHRONOUS_MODE, "does not wait for the standby", "not exactly once", {
+  failing("failover-redis", "marks after it has handled", "unexplained double", {
+    deliveries: 1_500,
+  }),
+  failing("jump-redis", "judges leases by its own clock", "unexplained double", {
+    deliveries: 1_000,
+  }),
+  failing("lambda-redis", "answers before its function has ended", "acknowledged too early"),
+  failing("ended-lease", "listens for errors after it has waited", "receiver ended"),
+  failing("failover-synchronous", "does not wait for the standby", "not exactly once", {
     // A slow machine handles that many in time, so that some are acknowledged just before the failover.
     deliveries: 150,
   }),
-  failing(ASYNCHRONOUS_MODE, "answers before it handles", "not exactly once", {}),
-  failing(TWO_OPERATORS_MODE, "discards the dead jobs that it has listed", "lost", {
+  failing("failover-asynchronous", "answers before it handles", "not exactly once"),
+  failing("two-operators-bullmq", "discards the dead jobs that it has listed", "lost", {
     // What it has lost is waited for in vain.
     healMs: 10_000,
   }),
-  ...TWO_IDS_MODES.map((mode) =>
-    failing(mode, "knows its runs by the delivery id alone", "twice in one process", {}),
-  ),
-  failing(CRASH_LOOP_MODE, "forgets the crashes of a postponed job", "never dead", {
+  failing("two-ids-pause", "knows its runs by the delivery id alone", "twice in one process"),
+  failing("two-ids-completion", "knows its runs by the delivery id alone", "twice in one process"),
+  failing("crash-loop-nats", "forgets the crashes of a postponed job", "never dead", {
     deliveries: 40,
     healMs: 90_000,
   }),

@@ -1,3 +1,4 @@
+import { ENTRIES } from "../../../release/entries.js";
 import type { Plug } from "../../../release/entry.js";
 import type { Guarantee } from "../checker/history.js";
 import type { Flaw } from "./flawed-receivers.js";
@@ -140,49 +141,44 @@ export interface FaultCounts {
   readonly replays: number;
 }
 
-/** Faults for a store with a server. */
-export const SERVER_FAULTS: FaultCounts = {
-  kills: 16,
-  stops: 4,
-  restarts: 2,
-  cuts: 8,
-  blackHoles: 1,
-  holds: 2,
-  lostAnswers: 4,
-  latencies: 2,
-  locks: 0,
-  rowLocks: 0,
-  endings: 0,
-  freezes: 0,
-  readOnlys: 0,
-  fulls: 0,
-  jumps: 0,
-  failovers: 0,
-  replays: 0,
+/** No faults: the base of the others. */
+export const NO_FAULTS: FaultCounts = {
+  ...{ kills: 0, stops: 0, restarts: 0, cuts: 0, blackHoles: 0, holds: 0, lostAnswers: 0 },
+  ...{ latencies: 0, locks: 0, rowLocks: 0, endings: 0, freezes: 0, readOnlys: 0, fulls: 0 },
+  ...{ jumps: 0, failovers: 0, replays: 0 },
 };
-/** Faults for a store in a file. */
-export const FILE_FAULTS: FaultCounts = {
-  kills: 16,
-  stops: 4,
-  restarts: 0,
-  cuts: 0,
-  blackHoles: 0,
-  holds: 0,
-  lostAnswers: 0,
-  latencies: 0,
-  locks: 0,
-  rowLocks: 0,
-  endings: 0,
-  freezes: 0,
-  readOnlys: 0,
-  fulls: 0,
-  jumps: 0,
-  failovers: 0,
-  replays: 0,
-};
-
-/** No faults: the base of the special modes. */
-export const NO_FAULTS: FaultCounts = { ...FILE_FAULTS, kills: 0, stops: 0 };
 
 /** A receiver accepts leases from one second on. */
 export const LEASE_MS = 1_500;
+/** How long the lab's queues hold a job. */
+const JOB_MS = 2_000;
+
+const GUARANTEES = { lease: "lease", transactions: "transactional", inbox: "inbox" } as const;
+
+/** What a mode says beside its store or queue. Its faults are those that it names. */
+export type ModeParts = Partial<Omit<Mode, "faults">> &
+  Pick<Mode, "deliveries"> & { readonly faults?: Partial<FaultCounts> };
+
+/** A mode on a store or a queue, from which its guarantee, server and hold follow. Its handlers are quick by default. */
+export function modeOn(
+  setup: Setup,
+  name: string,
+  title: string,
+  parts: ModeParts,
+  own: Partial<ModeParts> = {},
+): Mode {
+  const [kind, entry] = setup.split(/-(.*)/) as [Plug["kind"], string];
+  const { engine = "" } = ENTRIES.find((one) => one.name === entry) ?? {};
+  return {
+    name,
+    setup,
+    title,
+    guarantee: GUARANTEES[kind],
+    engine,
+    holdMs: kind === "inbox" ? JOB_MS : LEASE_MS,
+    handler: { maxMs: 15, longMs: 0 },
+    ...parts,
+    ...own,
+    faults: { ...NO_FAULTS, ...parts.faults, ...own.faults },
+  };
+}

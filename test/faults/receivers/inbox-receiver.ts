@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline";
 import {
   createWebhookReceiver,
   type WebhookHandlers,
@@ -7,9 +8,7 @@ import { inbox, type QueueProducer } from "identity-gateway-webhooks/inbox";
 import type { DeadDeliveries } from "identity-gateway-webhooks/nats";
 import type { Ledger } from "./ledger.js";
 import { observe } from "./observe.js";
-import { startOperator } from "./operator.js";
-import type { ReceiverConfig } from "./receiver-config.js";
-import { receiverTimes } from "./receiver-times.js";
+import { receiverTimes, type ReceiverConfig } from "./receiver-config.js";
 import type { MakeReceiver, WorkContext } from "./work.js";
 
 /** The queue of a receiver, with its dead jobs. */
@@ -42,4 +41,23 @@ export function withQueue(
       logger: false,
     });
   };
+}
+
+/** Replays all dead jobs at each line "replay" on standard input, and then prints a line. */
+function startOperator(dead: DeadDeliveries, { flaw }: ReceiverConfig, ledger: Ledger): void {
+  const replayAll = async (): Promise<void> => {
+    const listed = await dead.list({ limit: 1_000 });
+    const { replayed, notFound } = await dead.replay("all");
+    ledger.write({ kind: "replayed", count: replayed.length, notFound: notFound.length });
+    if (flaw === "discards the dead jobs that it has listed") {
+      await dead.discard(listed.map(({ id }) => id));
+    }
+  };
+  createInterface({ input: process.stdin }).on("line", (line) => {
+    if (line !== "replay") return;
+    // What it could not replay is still dead, and the next one replays it.
+    void replayAll()
+      .then(undefined, () => undefined)
+      .then(() => process.stdout.write("replayed\n"));
+  });
 }

@@ -7,8 +7,7 @@ import {
 } from "identity-gateway-webhooks";
 import { HANDLES_ANYWAY, handlingAnyway } from "./flawed-store.js";
 import { observe } from "./observe.js";
-import type { ReceiverConfig } from "./receiver-config.js";
-import { receiverTimes } from "./receiver-times.js";
+import { receiverTimes, type ReceiverConfig } from "./receiver-config.js";
 import type { MakeReceiver, WorkContext } from "./work.js";
 
 const BLOCKS = 3;

@@ -1,5 +1,5 @@
+import type { LedgerEvent } from "../checker/history.js";
 import { openSync, writeSync } from "node:fs";
-import type { LedgerEvent } from "../checker/ledger-line.js";
 import { now } from "../harness/clock.js";
 
 /** The records of a receiver, outside its store. */

@@ -1,10 +1,7 @@
-import type { Flaw } from "../plan/flawed-receivers.js";
-import type { Adapter, HandlerTimes, OwnOptions, Setup } from "../plan/mode.js";
+import type { Mode } from "../plan/mode.js";
 
-/** Configuration of a receiver's process, passed as JSON in its first argument. */
-export interface ReceiverConfig {
-  readonly setup: Setup;
-  readonly flaw?: Flaw;
+/** Configuration of a receiver's process, passed as JSON in its first argument: that of its mode, and its own. */
+export interface ReceiverConfig extends Mode {
   /** Number of the process. */
   readonly receiver: number;
   readonly ledgerFile: string;
@@ -13,25 +10,11 @@ export interface ReceiverConfig {
   /** Path of the SQLite file. */
   readonly databaseFile: string;
   readonly secret: string;
-  /** The secret is looked up in this time; undefined for a static one. Milliseconds. */
-  readonly secretMs?: number | undefined;
-  readonly holdMs: number;
-  readonly handler: HandlerTimes;
-  /** Receiver options of the mode. */
-  readonly options: OwnOptions;
-  /** As in `Mode`. */
-  readonly retryLimit?: number | undefined;
   /** Share of failing runs, from 0 to 1. */
   readonly failRate: number;
   /** Error of its wall clock in milliseconds. */
   readonly clockOffMs: number;
   readonly seed: number;
-  /** As in `Mode`. */
-  readonly poolMax?: number | undefined;
-  readonly locksPairs?: true | undefined;
-  readonly adapter?: Adapter | undefined;
-  readonly blocksMs?: number | undefined;
-  readonly refusesCompletionsMs?: number | undefined;
 }
 
 /** The queue's name, in both engines. */
@@ -45,3 +28,23 @@ export const PAIRS = Array.from(
   "0123456789abcdef",
   (digit) => `('${digit}a', 0), ('${digit}b', 0)`,
 ).join();
+
+/** Whether the clock of the whole process is wrong, or only that of the receiver (`now`). */
+export function isProcessOff({ setup, clockOffMs }: ReceiverConfig): boolean {
+  // BullMQ and the DynamoDB store go by the clocks of their processes, which must agree.
+  return clockOffMs !== 0 && setup !== "inbox-bullmq" && setup !== "lease-dynamodb";
+}
+
+/** The time options and limits of a receiver. */
+export function receiverTimes(config: ReceiverConfig) {
+  const offMs = isProcessOff(config) ? 0 : config.clockOffMs;
+  return {
+    leaseMs: config.holdMs,
+    handlerTimeoutMs: 4_000,
+    dependencyTimeoutMs: 700,
+    // With the default, a receiver that is an hour off would refuse every fresh delivery.
+    timestampToleranceMs: 7_200_000,
+    now: () => Date.now() + offMs,
+    ...config.options,
+  };
+}

@@ -1,6 +1,6 @@
 // One of the four receivers. ../harness/fleet.ts starts and kills it. It prints its port. Its handlers stop failing
 // when a line arrives on standard input; with "jump", its clock jumps by so many milliseconds instead. "replay" is for
-// operator.ts.
+// inbox-receiver.ts.
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
@@ -8,8 +8,7 @@ import { buffer } from "node:stream/consumers";
 import type { WebhookReceiver } from "identity-gateway-webhooks";
 import type { LambdaHandler } from "identity-gateway-webhooks/aws-lambda";
 import { openLedger, watchStalls } from "./ledger.js";
-import type { ReceiverConfig } from "./receiver-config.js";
-import { isProcessOff } from "./receiver-times.js";
+import { isProcessOff, type ReceiverConfig } from "./receiver-config.js";
 import { createWork, type MakeReceiver } from "./work.js";
 
 let offMs = 0;
@@ -36,10 +35,10 @@ function shiftClock(byMs: number): void {
 /** Mounts the receiver by the adapter of the mode. Loads only what it needs. */
 async function listenerOf(
   receiver: WebhookReceiver,
-  { adapter, flaw }: ReceiverConfig,
+  { adapter = "node", flaw }: ReceiverConfig,
 ): Promise<RequestListener> {
   switch (adapter) {
-    case undefined: {
+    case "node": {
       const { nodeHandler } = await import("identity-gateway-webhooks/node");
       return nodeHandler(receiver);
     }

@@ -6,8 +6,12 @@ import {
   type WebhookReceiver,
 } from "identity-gateway-webhooks";
 import { observe } from "./observe.js";
-import { EFFECTS_TABLE, PAIRS_TABLE, type ReceiverConfig } from "./receiver-config.js";
-import { receiverTimes } from "./receiver-times.js";
+import {
+  receiverTimes,
+  EFFECTS_TABLE,
+  PAIRS_TABLE,
+  type ReceiverConfig,
+} from "./receiver-config.js";
 import type { MakeReceiver } from "./work.js";
 
 const HELD_MS = 5;

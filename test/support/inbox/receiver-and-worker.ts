@@ -2,26 +2,38 @@ import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
 import {
   inbox,
+  inboxConsume,
+  type InboxConsumeOptions,
   type InboxJob,
   type JobReport,
+  type QueueConsumer,
   type QueueProducer,
 } from "../../../src/inbox/index.js";
 import {
   createWebhookReceiver,
+  memoryStore,
   type WebhookHandlers,
   type WebhookReceiver,
+  type WebhookTelemetry,
 } from "../../../src/index.js";
 import { sampleAlarm, signedDelivery, type SignedDelivery } from "../../../kit/index.js";
 import { inboxJobOf } from "../../../src/inbox/inbox-job.js";
-import { NOW_MS, TEST_SECRET } from "../deliveries.js";
-import type { InboxQueue } from "./inbox-engine.js";
+import { CANARIES, canaryAlarm, shownOf } from "../canaries.js";
+import { delivery, NOW_MS, TEST_SECRET } from "../deliveries.js";
 
 /** A receiver that queues every delivery. A new one knows no deliveries, like a restarted process. */
-export function inboxReceiver(driver: QueueProducer, putTimeoutMs?: number): WebhookReceiver {
+export function inboxReceiver(
+  driver: QueueProducer,
+  putTimeoutMs?: number,
+  telemetry?: WebhookTelemetry,
+): WebhookReceiver {
   return createWebhookReceiver({
     secret: TEST_SECRET,
-    handlers: inbox({ driver, putTimeoutMs: putTimeoutMs }),
+    // A message of NATS has at most 1 MiB, and one of a Worker 128 kB.
+    maxBodyBytes: 50_000,
+    handlers: inbox({ driver, putTimeoutMs, telemetry }),
     logger: false,
+    telemetry,
   });
 }
 
@@ -34,25 +46,24 @@ export function watchedLog() {
 
 /** Starts a worker for alarms and collects its reports and log lines. */
 export function watchWorker(
-  { consume }: Pick<InboxQueue, "consume">,
+  driver: QueueConsumer,
   newAlarm: WebhookHandlers["new_alarm"],
-  options: Partial<Parameters<InboxQueue["consume"]>[0]> = {},
+  options: Partial<InboxConsumeOptions> = {},
 ) {
   const reports: JobReport[] = [];
   const lines: string[] = [];
   const take = (line: string) => lines.push(line);
-  const stop = consume({
+  const { stop } = inboxConsume({
+    driver,
+    store: memoryStore(),
+    // A second job of a delivery must not hold a test up.
+    leaseMs: 4_000,
     handlers: { new_alarm: newAlarm },
     onJob: (report) => reports.push(report),
     logger: { warn: take, error: take },
     ...options,
   });
   return { reports, lines, stop };
-}
-
-/** Waits until a line contains the text. */
-export function settlesAtLine(lines: readonly string[], text: string): Promise<void> {
-  return settlesAt(() => lines.some((line) => line.includes(text)), true);
 }
 
 /** A signed alarm with its own `account_id`. */
@@ -75,3 +86,21 @@ export async function settlesAt<T>(read: () => T | Promise<T>, expected: T): Pro
 
 /** Long enough for the job of a crashed worker on a busy machine. */
 const PATIENCE = { timeout: 30_000, interval: 50 };
+
+/** Sends one delivery full of canary values. Returns the outcome and all texts about it. */
+export async function deliverCanaries(driver: QueueProducer) {
+  const { secret } = CANARIES;
+  const { lines, logger } = watchedLog();
+  const reports: unknown[] = [];
+  const receiver = createWebhookReceiver({
+    secret,
+    logger,
+    maxBodyBytes: 50_000,
+    now: () => NOW_MS,
+    handlers: inbox({ driver }),
+    onOutcome: (report) => reports.push(report),
+  });
+  const body = JSON.stringify({ alarm: canaryAlarm() });
+  const answer = await receiver.receive(await delivery({ secret, body, id: randomUUID() }));
+  return { outcome: answer.outcome, said: shownOf(answer, ...reports, ...lines.flat()) };
+}

@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
 import type { WebhookTelemetry, TelemetryWork } from "../../src/index.js";
-import { inbox } from "../../src/inbox/index.js";
-import { createWebhookReceiver } from "../../src/index.js";
-import { TEST_SECRET } from "../support/deliveries.js";
-import { describeEachEngine } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { MemoryDriver } from "../support/inbox/memory-queue.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 import { calledWorker } from "../support/inbox/called-worker.js";
 
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -25,40 +27,27 @@ function tracer() {
   return { works, ended, telemetry };
 }
 
-describeEachEngine((engine) => {
-  it("telemetry follows a delivery from the receiver through the queue to the worker", async () => {
-    const queue = await engine().open("traced");
-    const { works, ended, telemetry } = tracer();
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      logger: false,
-      telemetry,
-      handlers: inbox({ driver: queue.enqueue, telemetry }),
-    });
-    const delivery = await alarmDelivery(1);
-    const id = delivery.headers["X-Webhook-Id"];
-    await receiver.receive(delivery);
-    const stop = queue.consume({ handlers: { new_alarm: () => undefined }, telemetry });
-    await settlesAt(() => ended, ["send sent", "delivery handled", "job handled"]);
-    await stop();
-    const carrier = { traceparent: TRACEPARENT };
-    const common = { id, type: "new_alarm" };
-    expect(works).toMatchObject([
-      { kind: "delivery", ...common },
-      { kind: "send", ...common, queueName: "traced", carrier },
-      { kind: "job", ...common, queueName: "traced", attempt: 1, takeover: false, carrier },
-    ]);
-  });
+it("telemetry follows a delivery from the receiver through the queue to the worker", async () => {
+  const driver = new MemoryDriver();
+  const { works, ended, telemetry } = tracer();
+  const delivery = await alarmDelivery(1);
+  await inboxReceiver(driver, undefined, telemetry).receive(delivery);
+  const { stop } = watchWorker(driver, () => undefined, { telemetry });
+  await settlesAt(() => ended, ["send sent", "delivery handled", "job handled"]);
+  await stop();
+  const carrier = { traceparent: TRACEPARENT };
+  const common = { id: delivery.headers["X-Webhook-Id"], type: "new_alarm" };
+  expect(works).toMatchObject([
+    { kind: "delivery", ...common },
+    { kind: "send", ...common, queueName: "memory", carrier },
+    { kind: "job", ...common, queueName: "memory", attempt: 1, takeover: false, carrier },
+  ]);
 });
 
 it("a write that fails is reported to telemetry, and to the gateway as before", async () => {
   const { ended, telemetry } = tracer();
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    logger: false,
-    telemetry,
-    handlers: inbox({ driver: { put: () => Promise.reject(new Error("made up")) }, telemetry }),
-  });
+  const driver = { put: () => Promise.reject(new Error("made up")) };
+  const receiver = inboxReceiver(driver, undefined, telemetry);
   expect((await receiver.receive(await alarmDelivery(1))).outcome).toBe("handler_failed");
   expect(ended).toEqual(["send failed", "delivery handler_failed"]);
 });
@@ -77,11 +66,8 @@ it.each([
     },
     end: () => undefined,
   };
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    logger: false,
-    handlers: inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) }, telemetry }),
-  });
+  const driver = { put: (job: object) => Promise.resolve(jobs.push(job)) };
+  const receiver = inboxReceiver(driver, undefined, telemetry);
   await receiver.receive(await alarmDelivery(1));
   expect(jobs).toHaveLength(1);
   expect(jobs[0]).not.toHaveProperty("trace");
@@ -90,11 +76,7 @@ it.each([
 it("a worker gives its telemetry the carrier of a job only if it is well-formed", async () => {
   const { works, telemetry } = tracer();
   const jobs: object[] = [];
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    logger: false,
-    handlers: inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) } }),
-  });
+  const receiver = inboxReceiver({ put: (job) => Promise.resolve(jobs.push(job)) });
   await receiver.receive(await alarmDelivery(1));
   const work = calledWorker({ handlers: { new_alarm: () => undefined }, telemetry });
   const long = "x".repeat(513);
