@@ -101,32 +101,5 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       expect(await store?.process("copied", mustNotRun, RETENTION)).toEqual(COMPLETED);
       expect(await db.effects.of("copied")).toBe(1);
     });
-
-    it("postgresTransactions processes deliveries over fewer server connections than handlers", async () => {
-      const store = postgresTransactions({ pool: bouncer().pool({ max: 20 }) });
-      const keys = Array.from({ length: 200 }, (_, index) => `apart-${index}`);
-      await Promise.all(
-        keys.map((key) => store.process(key, (tx) => db.effects.write(tx, key), RETENTION)),
-      );
-      for (const key of keys) expect(await db.effects.of(key)).toBe(1);
-    });
-
-    it("postgresTransactions keeps neither effect nor key if PgBouncer dies while the handler runs", async () => {
-      const doomed = await startPgBouncer(db.server.port, SERVER_CONNECTIONS);
-      const store = postgresTransactions({ pool: doomed.pool() });
-      const work = async (tx: pg.PoolClient): Promise<void> => {
-        await db.effects.write(tx, "cut");
-        await doomed.close();
-      };
-      await expect(store.process("cut", work, RETENTION)).rejects.toThrow();
-      expect(await db.effects.of("cut")).toBe(0);
-      const again = postgresTransactions({ pool: bouncer().pool() });
-      const write = (tx: pg.PoolClient) => db.effects.write(tx, "cut");
-      // The server may not have noticed yet that the connection is closed.
-      await expect
-        .poll(() => again.process("cut", write, RETENTION))
-        .not.toMatchObject({ state: "in_flight" });
-      expect(await db.effects.of("cut")).toBe(1);
-    });
   });
 });
