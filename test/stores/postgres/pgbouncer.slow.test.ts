@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
-import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { deferred } from "../../support/deferred.js";
 import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";

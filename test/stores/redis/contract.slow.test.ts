@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { startRedisHttpFront } from "../../support/redis/http-front.js";

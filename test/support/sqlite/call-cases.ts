@@ -359,9 +359,7 @@ interface Call {
 
 /** What is compared of a result. */
 function shown(result: unknown): string {
-  return typeof result === "object"
-    ? JSON.stringify(result, ["state", "takeover"])
-    : String(result);
+  return JSON.stringify(result, ["state", "takeover"]) ?? "nothing";
 }
 
 function failed(error: unknown): string {
