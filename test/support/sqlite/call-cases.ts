@@ -359,7 +359,7 @@ interface Call {
 
 /** What is compared of a result. */
 function shown(result: unknown): string {
-  return JSON.stringify(result, ["state", "takeover"]) ?? "nothing";
+  return result === undefined ? "nothing" : JSON.stringify(result, ["state", "takeover"]);
 }
 
 function failed(error: unknown): string {
