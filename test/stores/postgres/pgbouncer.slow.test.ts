@@ -6,7 +6,7 @@ import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgboun
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
 import { openSqlPlace } from "../../support/stores/sql-engines.js";
-import { testStore } from "../../support/stores/test-store.js";
+import { testStoreContract } from "../../support/stores/test-store.js";
 import { startedForAll } from "../../support/started-for-all.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
@@ -50,7 +50,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     // The tables are in the database of the pools, so their rows are moved through them.
     const makeStore = () => openSqlPlace(postgresEngine, pools, pools[0], prepare);
     const abilities = ["forgets", "purge", "transactions"] as const;
-    testStore(makeStore, { abilities, leaseMs: 600, sequences: 500 });
+    testStoreContract(makeStore, { abilities, leaseMs: 600, sequences: 500 });
 
     it("PgBouncer runs the transactions at the isolation level of the database", async () => {
       const { rows } = await pools[0].query("SHOW transaction_isolation");
