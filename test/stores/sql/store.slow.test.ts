@@ -4,7 +4,6 @@ import { databaseOf, mustNotRun, type Sql } from "../../support/stores/sql-engin
 import { describeSql } from "../../support/stores/sql-engines.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const IN_FLIGHT = { state: "in_flight" };
 const COMPLETED = { state: "completed" };
 
 describeSql("the store", (engine) => {

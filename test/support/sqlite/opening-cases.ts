@@ -11,7 +11,6 @@ import { valueOf, type SqliteHandle } from "./drivers.js";
 import type { SqliteChecks } from "./folder.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
-const CLAIMED = { state: "claimed", takeover: false };
 
 /** Which handles, tables and options the SQLite stores accept. */
 export const openingChecks: SqliteChecks = {
