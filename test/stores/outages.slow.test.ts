@@ -37,7 +37,7 @@ function hang(front: DynamodbFront | RedisHttpFront): Promise<() => void> {
 
 async function startSql<Pool extends Sql>(engine: SqlEngine<Pool>): Promise<Engine> {
   const server = await engine.start();
-  onTestFinished(server.close);
+  onTestFinished(() => server.close());
   const pool = server.pool({ max: 1 });
   await engine.makeStore(pool).migrate();
   return {

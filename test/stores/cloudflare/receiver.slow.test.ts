@@ -31,8 +31,6 @@ async function installedWorker(file: string): Promise<WorkerOptions> {
 }
 
 const ISOLATES = ["one", "other"];
-/** As many as miniflare forwards at a time. */
-const COPIES = 100;
 
 describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
   const folder = mkdtempSync(path.join(tmpdir(), "d1-receiver-"));
@@ -83,17 +81,6 @@ describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
     const effects = database.prepare("SELECT takeover FROM effects WHERE id = ?").bind(id);
     return (await effects.all()).results;
   }
-
-  it("100 copies of a delivery at the same time in two isolates run the handler once", async () => {
-    const sent = await freshAlarm();
-    const outcomes = await Promise.all(
-      Array.from({ length: COPIES }, (_, index) => outcome(sent, index)),
-    );
-    const handled = outcomes.filter((one) => one === "handled");
-    const others = outcomes.filter((one) => one === "duplicate" || one === "in_flight");
-    expect([handled.length, others.length]).toEqual([1, COPIES - 1]);
-    expect(await effectsOf(sent)).toEqual([{ takeover: 0 }]);
-  });
 
   it("the deliveries of an isolate are duplicates in the isolates after it", async () => {
     const sent = await Promise.all(Array.from({ length: 20 }, () => freshAlarm()));

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import { d1Schema, d1Store, type D1Binding } from "../../../src/inbox/cloudflare/index.js";
+import type { PurgeOptions } from "../../../src/stores/table-maintenance.js";
 import { bundleWorker } from "../../support/cloudflare/bundle-worker.js";
 import type { D1Costs } from "../../support/cloudflare/costs-worker.js";
 import {
@@ -106,7 +107,7 @@ describeService("d1Store on workerd", missingMiniflare, () => {
     const store = d1Store({ database, table });
     return {
       store,
-      purge: store.purge,
+      purge: (options?: PurgeOptions) => store.purge(options),
       async advance(ms: number) {
         const back = ["forget_at", "lease_ends_at"].map(
           (column) => `${column} = ${column} - ${ms}`,

@@ -1,12 +1,13 @@
-import type { PoolOptions, RowDataPacket } from "mysql2/promise";
-import { expect, it, vi } from "vitest";
+import type { PoolConnection, PoolOptions, RowDataPacket } from "mysql2/promise";
+import { beforeAll, expect, it, vi } from "vitest";
 import type { WebhookReceiver } from "../../../src/index.js";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
 import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
-import { databaseOf } from "../../support/stores/sql-engine.js";
+import { databaseOf, processWriting } from "../../support/stores/sql-engine.js";
 import { expectToProcess, expectToWork } from "../../support/stores/store-cases.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
@@ -18,29 +19,6 @@ describeMysql("the MySQL store", () => {
   const db = databaseOf(mysqlEngine);
   const sleep = (seconds: number) => mysqlEngine.sleep(db.pool, seconds);
   const leftOf = (column: string, key: string) => mysqlEngine.secondsLeft(db.pool, column, key);
-
-  it("mysqlStore fails no claim and no release while many owners take turns on one key", async () => {
-    const stores = [1, 2].map(() => mysqlStore({ pool: db.server.pool({ max: 20 }) }));
-    let held = 0;
-    let most = 0;
-    const turns = await Promise.all(
-      Array.from({ length: 40 }, async (_, index) => {
-        const store = stores[index % 2];
-        const owner = `owner-${index}`;
-        for (let turn = 0; turn < 20; turn += 1) {
-          const claim = await store?.claim("contended", owner, TIMES);
-          if (claim?.state !== "claimed") continue;
-          held += 1;
-          most = Math.max(most, held);
-          await new Promise((resolve) => setImmediate(resolve));
-          held -= 1;
-          await store?.release("contended", owner);
-        }
-      }),
-    );
-    expect(turns).toHaveLength(40);
-    expect(most).toBe(1);
-  });
 
   it("a call that has waited too long leaves no open transaction, with autocommit off too", async () => {
     const pool = db.server.pool({ max: 1, session: "SET autocommit = 0" });
@@ -162,5 +140,107 @@ describeMysql("the MySQL store", () => {
     await flush(1);
     await expect.poll(() => warn.mock.calls.length).toBe(2);
     expect(String(warn.mock.calls[0])).toContain("innodb_flush_log_at_trx_commit");
+  });
+});
+
+const PROCESSED = { state: "processed" };
+
+describeMysql("a statement in a MySQL transaction whose promise the handler does not use", () => {
+  const db = databaseOf(mysqlEngine);
+
+  const processWith = (key: string, beside: (tx: PoolConnection) => unknown, pool = db.pool) =>
+    processWriting(mysqlTransactions({ pool }), db.effects, key, beside);
+  const duplicate = (tx: PoolConnection) => tx.execute("INSERT INTO unique_ones VALUES (1)");
+
+  beforeAll(async () => {
+    await db.pool.query("CREATE TABLE unique_ones (id int PRIMARY KEY)");
+    await db.pool.query("INSERT INTO unique_ones VALUES (1)");
+  });
+
+  it.each<[string, (tx: PoolConnection) => unknown]>([
+    ["is still running at the end of the handler", (tx) => void duplicate(tx)],
+    [
+      "fails while the handler awaits another one",
+      async (tx) => {
+        void duplicate(tx);
+        await tx.query("DO 1");
+      },
+    ],
+    [
+      "is a prepared one",
+      async (tx) => {
+        const prepared = await tx.prepare("INSERT INTO unique_ones VALUES (?)");
+        void prepared.execute([1]);
+      },
+    ],
+  ])("its failure rolls the delivery back if it %s", async (what, beside) => {
+    const failed = processWith(what, beside);
+    await expect(failed).rejects.toMatchObject({
+      code: "transaction_aborted",
+      cause: { code: "ER_DUP_ENTRY" },
+    });
+    expect(await db.effects.of(what)).toBe(0);
+    expect(await db.effects.remembered(what)).toBe(0);
+  });
+
+  it("its failure is answered 503", async () => {
+    const request = await delivery({ id: "not-awaited" });
+    const receiver = transactionalReceiver(mysqlTransactions({ pool: db.pool }), ({ tx }) => {
+      void duplicate(tx);
+    });
+    const answer = await receiver.receive(request);
+    expect(answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(await db.effects.remembered("not-awaited")).toBe(0);
+  });
+
+  it("its connection goes back to the pool", async () => {
+    const single = db.server.pool({ max: 1 });
+    const failed = processWith("one connection", (tx) => void duplicate(tx), single);
+    await expect(failed).rejects.toMatchObject({ code: "transaction_aborted" });
+    expect(await processWith("one connection", () => undefined, single)).toEqual(PROCESSED);
+  });
+
+  it("its success is committed", async () => {
+    const beside = (tx: PoolConnection): void => void db.effects.write(tx, "not awaited");
+    expect(await processWith("not awaited", beside)).toEqual(PROCESSED);
+    expect(await db.effects.of("not awaited")).toBe(2);
+  });
+
+  it.each<[string, (tx: PoolConnection) => unknown]>([
+    ["await", (tx) => expect(duplicate(tx)).rejects.toMatchObject({ errno: 1062 })],
+    ["catch, without await", (tx) => void duplicate(tx).catch(() => undefined)],
+    [
+      "then and catch, without await",
+      (tx) =>
+        void duplicate(tx)
+          .then(() => undefined)
+          .catch(() => undefined),
+    ],
+    ["allSettled", (tx) => Promise.allSettled([duplicate(tx), duplicate(tx)])],
+    [
+      "await, after another statement",
+      async (tx) => {
+        const early = duplicate(tx);
+        await tx.query("DO 1");
+        await expect(early).rejects.toMatchObject({ errno: 1062 });
+      },
+    ],
+  ])("an error that the handler handles by %s is no failure", async (how, beside) => {
+    expect(await processWith(how, beside)).toEqual(PROCESSED);
+    expect(await db.effects.of(how)).toBe(1);
+  });
+
+  it("a promise made of it that no one handles is left to Node", async () => {
+    const unhandled = deferred<unknown>();
+    const others = process.listeners("unhandledRejection");
+    process.removeAllListeners("unhandledRejection");
+    process.once("unhandledRejection", unhandled.resolve);
+    try {
+      await processWith("chained", (tx) => void duplicate(tx).then(() => undefined));
+      expect(await unhandled.promise).toMatchObject({ code: "ER_DUP_ENTRY" });
+    } finally {
+      process.removeAllListeners("unhandledRejection");
+      for (const listener of others) process.on("unhandledRejection", listener);
+    }
   });
 });

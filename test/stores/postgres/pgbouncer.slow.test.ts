@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
-import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { deferred } from "../../support/deferred.js";
 import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
 import { openSqlPlace } from "../../support/stores/sql-engines.js";
-import { testStore } from "../../support/stores/test-store.js";
+import { testStoreContract } from "../../support/stores/test-store.js";
 import { startedForAll } from "../../support/started-for-all.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
@@ -50,7 +50,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     // The tables are in the database of the pools, so their rows are moved through them.
     const makeStore = () => openSqlPlace(postgresEngine, pools, pools[0], prepare);
     const abilities = ["forgets", "purge", "transactions"] as const;
-    testStore(makeStore, { abilities, leaseMs: 600, sequences: 500 });
+    testStoreContract(makeStore, { abilities, leaseMs: 600, sequences: 500 });
 
     it("PgBouncer runs the transactions at the isolation level of the database", async () => {
       const { rows } = await pools[0].query("SHOW transaction_isolation");
@@ -100,33 +100,6 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       holder.release();
       expect(await store?.process("copied", mustNotRun, RETENTION)).toEqual(COMPLETED);
       expect(await db.effects.of("copied")).toBe(1);
-    });
-
-    it("postgresTransactions processes deliveries over fewer server connections than handlers", async () => {
-      const store = postgresTransactions({ pool: bouncer().pool({ max: 20 }) });
-      const keys = Array.from({ length: 200 }, (_, index) => `apart-${index}`);
-      await Promise.all(
-        keys.map((key) => store.process(key, (tx) => db.effects.write(tx, key), RETENTION)),
-      );
-      for (const key of keys) expect(await db.effects.of(key)).toBe(1);
-    });
-
-    it("postgresTransactions keeps neither effect nor key if PgBouncer dies while the handler runs", async () => {
-      const doomed = await startPgBouncer(db.server.port, SERVER_CONNECTIONS);
-      const store = postgresTransactions({ pool: doomed.pool() });
-      const work = async (tx: pg.PoolClient): Promise<void> => {
-        await db.effects.write(tx, "cut");
-        await doomed.close();
-      };
-      await expect(store.process("cut", work, RETENTION)).rejects.toThrow();
-      expect(await db.effects.of("cut")).toBe(0);
-      const again = postgresTransactions({ pool: bouncer().pool() });
-      const write = (tx: pg.PoolClient) => db.effects.write(tx, "cut");
-      // The server may not have noticed yet that the connection is closed.
-      await expect
-        .poll(() => again.process("cut", write, RETENTION))
-        .not.toMatchObject({ state: "in_flight" });
-      expect(await db.effects.of("cut")).toBe(1);
     });
   });
 });

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { startRedisHttpFront } from "../../support/redis/http-front.js";
@@ -15,7 +14,7 @@ import { startRedisCluster } from "../../support/redis/redis-cluster.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
-import { testStore, testStoreInTime } from "../../support/stores/test-store.js";
+import { testStoreContract, testStoreInTime } from "../../support/stores/test-store.js";
 
 /** The cases wait for the server's clock. */
 const OPTIONS = { leaseMs: 500, sequences: 500 };
@@ -44,7 +43,7 @@ describeRedis("the Redis store keeps the DeliveryStore contract", () => {
         advance: (ms: number) => moveIntoPast(server().admin, keyPrefix, ms),
       };
     };
-    if (!kind.cluster) testStore(makePlace, { ...OPTIONS, abilities: ["forgets"] });
+    if (!kind.cluster) testStoreContract(makePlace, { ...OPTIONS, abilities: ["forgets"] });
     else testStoreInTime(() => ({ ...makePlace(), advance: undefined }), OPTIONS);
   });
 

@@ -70,23 +70,20 @@ describeRedis("the scripts of the Redis store", () => {
     });
   });
 
-  describe("the time to live of a Redis key", () => {
+  it("the longest lease and the longest retention that can be configured are kept for a century", async () => {
     const near = (ms: number, to: number) => {
       // PTTL rounds the largest ones to what a double can hold.
       expect(ms).toBeLessThanOrEqual(to + 1);
       expect(ms).toBeGreaterThan(to - 5_000);
     };
-
-    it("the longest lease and the longest retention that can be configured are kept for a century", async () => {
-      const store = redisStore({ client: admin, keyPrefix: "" });
-      const longest = { leaseMs: MAX_LEASE_MS, retentionMs: Number.MAX_SAFE_INTEGER };
-      await store.claim("k", "a", longest);
-      near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
-      await store.renew("k", "a", longest);
-      near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
-      await store.complete("k", "a", longest);
-      near(await admin.pttl(KEY), CENTURY_MS);
-    });
+    const store = redisStore({ client: admin, keyPrefix: "" });
+    const longest = { leaseMs: MAX_LEASE_MS, retentionMs: Number.MAX_SAFE_INTEGER };
+    await store.claim("k", "a", longest);
+    near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
+    await store.renew("k", "a", longest);
+    near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
+    await store.complete("k", "a", longest);
+    near(await admin.pttl(KEY), CENTURY_MS);
   });
 
   it("a claim rejects a value that another program wrote, and nothing changes it", async () => {
@@ -154,27 +151,6 @@ describeRedis("the Redis store on a Cluster", () => {
     const slot = await slotOf(id);
     expect(await slotOf(redisKey("gateway-deliveries:", id))).toBe(slot);
     expect(await slotOf(`gateway-deliveries:2:{${id}}`)).toBe(slot);
-  });
-
-  it("a hash tag in keyPrefix puts all keys on one node of a Cluster", async () => {
-    for (const kind of CLUSTER_KINDS) {
-      const { client, close } = await kind.open(portsOf(cluster()));
-      onTestFinished(close);
-      const store = redisStore({ client, keyPrefix: `{${kind.name}}:` });
-      for (let index = 0; index < 60; index += 1) {
-        await store.claim(randomUUID(), "a", TIMES);
-      }
-    }
-    const sizes = new Map<string, number>();
-    for (const { port } of cluster().nodes) {
-      const node = new Redis(port);
-      for (const key of await node.keys("{*}:*")) {
-        const place = `${key.split("}")[0] ?? ""} on ${port}`;
-        sizes.set(place, (sizes.get(place) ?? 0) + 1);
-      }
-      node.disconnect();
-    }
-    expect([...sizes.values()]).toEqual(CLUSTER_KINDS.map(() => 60));
   });
 
   describe.each(CLUSTER_KINDS)("through $name", ({ open }) => {

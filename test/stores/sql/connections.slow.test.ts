@@ -1,4 +1,3 @@
-import type { EventEmitter } from "node:events";
 import callbacks from "mysql2";
 import { createPool, type PoolConnection } from "mysql2/promise";
 import pg from "pg";
@@ -25,6 +24,14 @@ const PROCESSED = { state: "processed" };
 const REFUSAL = { name: "GatewayWebhookError", code: "transaction_misuse" };
 const UNFINISHED = "handed out a client inside a transaction";
 
+/** What both drivers have of an `EventEmitter`. */
+interface Emitter {
+  on(event: string, listener: () => void): unknown;
+  once(event: string, listener: () => void): unknown;
+  off(event: string, listener: () => void): unknown;
+  listenerCount(event: string): number;
+}
+
 describeSql("the connections of transactions", (engine) => {
   const isMysql = engine.name === "MySQL";
   const db = databaseOf(engine);
@@ -35,13 +42,13 @@ describeSql("the connections of transactions", (engine) => {
     const store = engine.makeTransactions(pool);
     const before = await engine.sessionState(pool);
     const counts = { acquire: 0, release: 0 };
-    const emitter = (isMysql ? (pool as unknown as { pool: unknown }).pool : pool) as EventEmitter;
+    const emitter = (isMysql ? (pool as unknown as { pool: unknown }).pool : pool) as Emitter;
     for (const event of ["acquire", "release"] as const) {
       emitter.on(event, () => (counts[event] += 1));
     }
     const listeners = new Set<number>();
     const noted = (tx: Sql) => {
-      listeners.add((tx as Sql & EventEmitter).listenerCount("error"));
+      listeners.add((tx as Sql & Emitter).listenerCount("error"));
       return Promise.resolve();
     };
     const failing = (tx: Sql) => noted(tx).then(() => Promise.reject(new Error("no")));
@@ -80,7 +87,7 @@ describeSql("the connections of transactions", (engine) => {
     const asked = (tx: Sql) => {
       expect(tx).toBeInstanceOf(native.constructor);
       expect(tx.constructor).toBe(native.constructor);
-      const emitter = tx as Sql & EventEmitter;
+      const emitter = tx as Sql & Emitter;
       expect(emitter.once("drain", ignore)).toBe(tx);
       expect(emitter.off("drain", ignore)).toBe(tx);
       // pg itself answers like this without the store.

@@ -4,7 +4,7 @@ import { transactionalStoreContract } from "../../../kit/store-contract/transact
 import { databaseOf, type PoolSettings, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql, openSqlPlace } from "../../support/stores/sql-engines.js";
 import { onRealClock } from "../../support/stores/store-cases.js";
-import { testStore } from "../../support/stores/test-store.js";
+import { testStoreContract } from "../../support/stores/test-store.js";
 
 /** Pools on which the store keeps the contract, and those on which its transactions do. */
 interface Kind {
@@ -51,7 +51,7 @@ describeSql("the contracts of stores", (engine) => {
       const makePlace = () => openSqlPlace(engine, pools(), db.pool, prepare);
       const abilities = ["forgets", "purge", "transactions"] as const;
       // Real time: the server's clock decides.
-      testStore(makePlace, { abilities, isShort, leaseMs: 600, sequences: 500 });
+      testStoreContract(makePlace, { abilities, isShort, leaseMs: 600, sequences: 500 });
     },
   );
 

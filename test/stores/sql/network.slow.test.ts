@@ -1,8 +1,6 @@
-import { afterEach, expect, it, onTestFinished, vi } from "vitest";
-import { observedAlarmReceiver } from "../../support/alarm-receiver.js";
+import { afterEach, expect, it, vi } from "vitest";
 import { startBlackHoleProxy } from "../../support/black-hole-proxy.js";
 import { startCommitProxy } from "../../support/commit-proxy.js";
-import { delivery } from "../../support/deliveries.js";
 import { databaseOf, mustNotRun, processLater, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { startedForAll } from "../../support/started-for-all.js";
@@ -14,8 +12,6 @@ const BEFORE_10_S = { timeout: 8_000 };
 const LIMIT_MS = 12_000;
 /** For this long a closed client keeps its place in the pool of pg. */
 const NOTICED_MS = 1_500;
-/** Much less than the lease of 30 seconds. */
-const SOON = { timeout: 8_000, interval: 100 };
 
 describeSql("a network that drops every packet of a pool's connections", (engine) => {
   const db = databaseOf(engine);
@@ -135,27 +131,4 @@ describeSql("a transaction on a connection that breaks at COMMIT", (engine) => {
     expect(await processLater(engine, db, "swallowed")).toBe("processed");
     expect(await db.effects.of("swallowed")).toBe(1);
   });
-});
-
-describeSql("a claim on a connection that breaks", (engine) => {
-  const db = databaseOf(engine);
-
-  it.each(["lose the answer", "lose the command"] as const)(
-    `${engine.store} handles the next attempt soon and without takeover if the fault at the claim is: %s`,
-    async (fault) => {
-      const proxy = await startCommitProxy(db.server.port, "INSERT");
-      onTestFinished(proxy.close);
-      const store = engine.makeStore(db.server.pool({ port: proxy.port }));
-      const { receiver, reports } = observedAlarmReceiver(() => undefined, { store });
-      const repeated = await delivery({ id: fault.replaceAll(" ", "-") });
-      proxy.fault = fault;
-      expect(await receiver.receive(repeated)).toMatchObject({ outcome: "store_unavailable" });
-      expect(proxy.hits).toBeGreaterThan(0);
-      proxy.fault = undefined;
-      const attempt = async () => (await receiver.receive(repeated)).outcome;
-      await expect.poll(attempt, SOON).toBe("handled");
-      expect(reports.at(-1)).not.toHaveProperty("takeover");
-      expect(await attempt()).toBe("duplicate");
-    },
-  );
 });

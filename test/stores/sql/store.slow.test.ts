@@ -4,7 +4,6 @@ import { databaseOf, mustNotRun, type Sql } from "../../support/stores/sql-engin
 import { describeSql } from "../../support/stores/sql-engines.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const IN_FLIGHT = { state: "in_flight" };
 const COMPLETED = { state: "completed" };
 
 describeSql("the store", (engine) => {
@@ -24,27 +23,6 @@ describeSql("the store", (engine) => {
     const transactions = engine.makeTransactions(single);
     await transactions.process("session 2", () => Promise.resolve(), TIMES);
     expect(await engine.sessionState(single)).toEqual(before);
-  });
-
-  it(`${name} remembers through a crash and a restart of the server`, async () => {
-    const other = await engine.start();
-    try {
-      const store = engine.makeStore(other.pool());
-      await store.migrate();
-      await store.claim("done", "a", TIMES);
-      await store.complete("done", "a", TIMES);
-      await store.claim("running", "a", TIMES);
-      for (const mode of ["crash", "orderly"] as const) {
-        await other.stop(mode);
-        await expect(store.claim("done", "b", TIMES)).rejects.toThrow();
-        await other.start();
-        expect(await store.claim("done", "b", TIMES)).toEqual(COMPLETED);
-        expect(await store.claim("running", "b", TIMES)).toMatchObject(IN_FLIGHT);
-        expect(await store.renew("running", "a", TIMES)).toBe(true);
-      }
-    } finally {
-      await other.close();
-    }
   });
 
   describe(`the options of ${name} and ${engine.transactions}`, () => {

@@ -29,9 +29,10 @@ describeSql("the time limit of a call", (engine) => {
   }
 
   describe.concurrent("the time limit is the receiver's dependencyTimeoutMs", () => {
-    it.each<[string, (pool: Sql, table: string) => WebhookReceiver]>([
+    it.each<[string, string, (pool: Sql, table: string) => WebhookReceiver]>([
       [
         "leases, of which the receiver with the longest counts",
+        "long_leases",
         (pool, table) => {
           const store = engine.makeStore(pool, { table });
           const [, longest] = [300, 30_000, 200].map((dependencyTimeoutMs) =>
@@ -42,13 +43,13 @@ describeSql("the time limit of a call", (engine) => {
       ],
       [
         "transactions",
+        "long_transactions",
         (pool, table) =>
           transactionalReceiver(engine.makeTransactions(pool, { table }), () => undefined, LONG),
       ],
     ])(
       `a call that waits for 11 s is answered with a dependencyTimeoutMs of 30 s, with %s on ${engine.name}`,
-      async (name, makeReceiver) => {
-        const table = `long_${String(name.length)}`;
+      async (_name, table, makeReceiver) => {
         await engine.makeStore(db.pool, { table }).migrate();
         const receiver = makeReceiver(db.server.pool(), table);
         const unlock = await lock(table);

@@ -51,26 +51,6 @@ it("libsql: transaction() of tx throws and its delivery can be handled again", a
   });
 });
 
-it("a receiver on sqliteTransactions handles a burst of 100 deliveries once each, with their writes", async () => {
-  await withSqliteFolder(libsql, async (folder) => {
-    const store = sqliteTransactions({ database: openLedger(folder) });
-    const receiver = transactionalReceiver(store, ({ id, tx }) => writes(id)(tx));
-    const ids = Array.from({ length: 100 }, (_, index) => `k${index}`);
-    const requests = await Promise.all(ids.map((id) => delivery({ id })));
-    const answers = await Promise.all(
-      [...requests, ...requests].map((request) => receiver.receive(request)),
-    );
-    const outcomes = answers.map(({ outcome }) => outcome);
-    expect(outcomes.slice(0, 100)).toEqual(Array(100).fill("handled"));
-    // The first was running when its copy came. The other copies have waited.
-    expect(outcomes.slice(100)).toEqual(["in_flight", ...Array<string>(99).fill("duplicate")]);
-    for (const request of requests) {
-      expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
-    }
-    expect(committed(folder)).toEqual({ effects: [...ids].sort(), keys: [...ids].sort() });
-  });
-});
-
 it("recover on sqliteTransactions commits a lost delivery with its writes, once", async () => {
   await withSqliteFolder(libsql, async (folder) => {
     const store = sqliteTransactions({ database: openLedger(folder) });

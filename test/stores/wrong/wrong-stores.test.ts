@@ -1,10 +1,278 @@
 import { describe, expect, it } from "vitest";
-import { memoryStore, type DeliveryStore } from "../../../src/index.js";
-import type { ContractCase } from "../../../kit/store-contract/contract-case.js";
+import type { ContractCase, StoreUnderTest } from "../../../kit/store-contract/contract-case.js";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { referenceStore } from "../../../kit/store-contract/reference-store.js";
-import { naiveStore } from "../../support/testing/naive-store.js";
-import { answersAs, WRONG_STORES, type MakeClients, type WrongStore } from "./wrong-stores.js";
+import { type ClaimResult, type DeliveryStore, memoryStore } from "../../../src/index.js";
+import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
+import { naiveStore, type StoreMistake } from "../../support/testing/naive-store.js";
+
+/** Makes the clients of an empty store on a clock. */
+type MakeClients = (now: () => number) => Pick<StoreUnderTest, "store"> & Partial<StoreUnderTest>;
+
+const DAY_MS = 86_400_000;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Mistakes that are made inside of a store, each with a case that must convict it. */
+const INSIDE: Readonly<Record<StoreMistake, string>> = {
+  "forgets the lease": "claim-exclusive",
+  "answers completed for what is in flight": "claim-exclusive",
+  "releases for anyone": "release-fenced",
+  "renews for anyone": "renew-fenced",
+  "renews an ended lease": "renew-ended",
+  "refuses a late completion": "complete-late",
+  "forgets the completion": "complete",
+  "undoes the completion on release": "complete-stays",
+  "never ends a lease": "takeover",
+  "blocks its own owner": "claim-again",
+  "hides a takeover": "takeover",
+  "mixes up letter case": "keys-apart",
+  "claims in two steps": "claim-atomic",
+  "keeps the first lease of a repeated claim": "claim-again-holds",
+  "forgets an ended lease": "takeover-remembered",
+  "forgets a takeover that is claimed again": "takeover-again",
+  "forgets a takeover that is released": "release-takeover",
+  "forgets a takeover that is renewed": "release-takeover",
+  "says a whole lease is left": "retry-after",
+  "overflows on a long retention": "retention-long",
+  "ends a retention too early": "retention",
+  "takes an owner for those who begin like it": "owners-apart",
+  "forgets an ended lease after a day": "takeover-days",
+  "forgets an ended lease when a timer of 30 days overflows": "takeover-days",
+  "adds a renewal to the old end": "lease-length",
+  "adds a repeated claim to the old end": "lease-length",
+  "renews without extending": "renew",
+  "renews a key that no one has claimed": "renew-nothing",
+  "renews a completed key": "renew-nothing",
+  "counts the retention from the claim": "retention",
+  "counts the retention of a claim from the first claim": "claims-days",
+  "caps the retention of a claim at 30 days": "claims-days",
+  "keeps a completion forever": "retention",
+  "lets a refused claim take the lease": "owners-apart",
+  "lets a refused claim extend the lease": "takeover",
+  "keeps a released claim as an ended lease": "release",
+  "lets the same owner go on after its lease": "takeover-by-itself",
+  "remembers a completion forever once it was seen": "sequences",
+  "refuses its owner after another claim": "sequences",
+  "refuses an owner that has released": "sequences",
+  "calls a claim by an owner that has released a takeover": "sequences",
+  "refuses a completion by an owner that has released": "sequences",
+  "lets another owner renew an ended lease": "sequences",
+  "refuses a completion by another owner after the lease": "sequences",
+  "keeps the ended lease of a completion": "sequences",
+  "completes only once": "sequences",
+  "keeps an ended lease that is released": "sequences",
+};
+
+/** Mistakes that are made around a good store: in its columns, its clock, its client or its connection. */
+const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeClients]>> = {
+  "cuts the lease of a claim at a minute": ["lease-days", cutting("claim")],
+  "cuts a renewal at a minute": ["lease-days", cutting("renew")],
+  ...Object.fromEntries(
+    [16, 32, 36, 64, 127].map((length) => [
+      `cuts ids at ${length} characters`,
+      ["keys-late", keysAs((key) => key.slice(0, length))],
+    ]),
+  ),
+  "keeps the last 36 characters of an id": ["keys-late", keysAs((key) => key.slice(-36))],
+  "has one lease for all ids": ["keys-apart", keysAs(() => "lock")],
+  "takes ids for numbers": ["keys-apart", keysAs((key) => String(Number(key) || key))],
+  "takes forms of one UUID for equal": [
+    "keys-apart",
+    keysAs((key) =>
+      /^[0-9a-f-]{32,36}$/i.test(key) ? key.replaceAll("-", "").toLowerCase() : key,
+    ),
+  ],
+  "takes the characters of a file name for equal": [
+    "keys-apart",
+    keysAs((key) => key.replaceAll(/[._-]/g, "_")),
+  ],
+  "keeps the hash of Java in place of an id": [
+    "keys-apart",
+    keysAs((key) => String(hashOf(key, 31, 0))),
+  ],
+  "keeps the hash of Bernstein in place of an id": [
+    "keys-apart",
+    keysAs((key) => String(hashOf(key, 33, 5381))),
+  ],
+  "cuts owners at 16 characters": ["owners-apart", ownersAs((owner) => owner.slice(0, 16))],
+  "mixes up the letter case of owners": ["owners-apart", ownersAs((owner) => owner.toLowerCase())],
+  ...Object.fromEntries(
+    [DAY_MS, MAX_TIMER_MS, 7 * DAY_MS, 30 * DAY_MS, 365 * DAY_MS].map((capMs) => [
+      `caps a retention at ${capMs} ms`,
+      ["retention-days", retentionsAs((ms) => Math.min(ms, capMs))],
+    ]),
+  ),
+  "takes milliseconds of retention for seconds": ["retention", retentionsAs((ms) => ms * 1_000)],
+  "keeps 32 bits of a retention": ["retention-long", retentionsAs((ms) => Math.trunc(ms) | 0)],
+  "counts time in whole seconds": [
+    "renew",
+    (now) => ({ store: naiveStore(() => Math.floor(now() / 1_000) * 1_000) }),
+  ],
+  "forgets ids beyond a thousand": [
+    "keys-many",
+    (now) => ({ store: forgetful(naiveStore(now), now) }),
+  ],
+  "has clients that do not share their ids": [
+    "claim-exclusive",
+    (now) => ({ store: naiveStore(now), otherClient: naiveStore(now) }),
+  ],
+  "has a client that reads an old copy": [
+    "claim-exclusive",
+    (now) => ({ store: naiveStore(now), otherClient: stale(now) }),
+  ],
+  "has a client that remembers what was in flight": ["release", remembering],
+  "says in seconds what is left": ["retry-after", answersAs((ms) => Math.ceil(ms / 1_000))],
+  "says when the lease ends": ["retry-after", answersAs((ms, now) => now + ms)],
+  "says nothing of a takeover": [
+    "claim-exclusive",
+    claimsAs((result) =>
+      result.state === "claimed" ? ({ state: "claimed" } as typeof result) : result,
+    ),
+  ],
+  "throws for what is in flight": [
+    "claim-exclusive",
+    claimsAs((result) => {
+      if (result.state === "in_flight") throw new Error("the key is locked");
+      return result;
+    }),
+  ],
+  "returns nothing from renew": [
+    "renew-elsewhere",
+    (now) => ({ store: { ...naiveStore(now), renew: () => undefined as unknown as boolean } }),
+  ],
+  "writes a completion in two steps": [
+    "complete-atomic",
+    (now) => ({ store: twoSteps(naiveStore(now)) }),
+  ],
+};
+
+/** What a wrong store does, a case that must convict it, and how to make it. */
+type WrongStore = readonly [what: string, convictedBy: string, make: MakeClients];
+
+const WRONG_STORES: readonly WrongStore[] = [
+  ...Object.entries(INSIDE).map(([mistake, convictedBy]) => {
+    const make: MakeClients = (now) => ({ store: naiveStore(now, mistake as StoreMistake) });
+    return [mistake, convictedBy, make] as const;
+  }),
+  ...Object.entries(AROUND).map(
+    ([what, [convictedBy, make]]) => [what, convictedBy, make] as const,
+  ),
+];
+
+function withKeys(store: DeliveryStore, keyOf: (key: string) => string): DeliveryStore {
+  return {
+    claim: (key, ...more) => store.claim(keyOf(key), ...more),
+    renew: (key, ...more) => store.renew(keyOf(key), ...more),
+    complete: (key, ...more) => store.complete(keyOf(key), ...more),
+    release: (key, ...more) => store.release(keyOf(key), ...more),
+  };
+}
+
+function keysAs(keyOf: (key: string) => string): MakeClients {
+  return (now) => ({ store: withKeys(naiveStore(now), keyOf) });
+}
+
+function ownersAs(ownerOf: (owner: string) => string): MakeClients {
+  return (now) => {
+    const store = naiveStore(now);
+    return {
+      store: {
+        claim: (key, owner, options) => store.claim(key, ownerOf(owner), options),
+        renew: (key, owner, options) => store.renew(key, ownerOf(owner), options),
+        complete: (key, owner, options) => store.complete(key, ownerOf(owner), options),
+        release: (key, owner) => store.release(key, ownerOf(owner)),
+      },
+    };
+  };
+}
+
+function retentionsAs(retentionOf: (ms: number) => number): MakeClients {
+  return (now) => {
+    const store = naiveStore(now);
+    const complete: DeliveryStore["complete"] = (key, owner, { retentionMs }) =>
+      store.complete(key, owner, { retentionMs: retentionOf(retentionMs) });
+    return { store: { ...store, complete } };
+  };
+}
+
+/** A store that answers a claim otherwise. */
+function claimsAs(change: (result: ClaimResult, now: number) => ClaimResult): MakeClients {
+  return (now) => {
+    const store = naiveStore(now);
+    const claim: DeliveryStore["claim"] = async (...given) =>
+      change(await store.claim(...given), now());
+    return { store: { ...store, claim } };
+  };
+}
+
+/** A store that answers another `retryAfterMs`. */
+function answersAs(leftOf: (ms: number, now: number) => number): MakeClients {
+  return claimsAs((result, now) =>
+    result.state === "in_flight"
+      ? { ...result, retryAfterMs: leftOf(result.retryAfterMs, now) }
+      : result,
+  );
+}
+
+/** A store whose leases end after a minute at most, if they begin by this method. */
+function cutting(method: "claim" | "renew"): MakeClients {
+  return (now) => {
+    const store = naiveStore(now);
+    const cut = (key: string, owner: string, options: ClaimOptions) =>
+      store[method](key, owner, { ...options, leaseMs: Math.min(options.leaseMs, 60_000) });
+    return { store: { ...store, [method]: cut } };
+  };
+}
+
+function hashOf(text: string, factor: number, start: number): number {
+  let hash = start;
+  for (const character of text) hash = (Math.imul(hash, factor) + character.charCodeAt(0)) | 0;
+  return hash;
+}
+
+/** Forgets the oldest ids, also those that are in flight. */
+function forgetful(store: DeliveryStore, now: () => number): DeliveryStore {
+  const generations = new Map<string, number>();
+  const newest = new Set<string>();
+  const keyOf = (key: string): string => {
+    newest.delete(key);
+    newest.add(key);
+    const [oldest = ""] = newest;
+    if (newest.size > 1_000) {
+      newest.delete(oldest);
+      generations.set(oldest, now() + generations.size);
+    }
+    return `${key}#${generations.get(key) ?? 0}`;
+  };
+  return withKeys(store, keyOf);
+}
+
+/** A client of a replica that no write has reached. */
+function stale(now: () => number): DeliveryStore {
+  return { ...naiveStore(now), complete: () => undefined, release: () => undefined };
+}
+
+function remembering(now: () => number): ReturnType<MakeClients> {
+  const store = naiveStore(now);
+  const busyUntil = new Map<string, number>();
+  const claim: DeliveryStore["claim"] = async (key, owner, options) => {
+    const leftMs = (busyUntil.get(key) ?? 0) - now();
+    if (leftMs > 0) return { state: "in_flight", retryAfterMs: leftMs };
+    const result = await store.claim(key, owner, options);
+    if (result.state === "in_flight") busyUntil.set(key, now() + result.retryAfterMs);
+    return result;
+  };
+  return { store, otherClient: { ...store, claim } };
+}
+
+function twoSteps(store: DeliveryStore): DeliveryStore {
+  const complete: DeliveryStore["complete"] = async (key, owner, options) => {
+    await store.release(key, owner);
+    await Promise.resolve();
+    await store.complete(key, owner, options);
+  };
+  return { ...store, complete };
+}
 
 function contractOf(make: MakeClients, leaseMs?: number): readonly ContractCase[] {
   const makeStore = () => {

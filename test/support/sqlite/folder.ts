@@ -46,12 +46,6 @@ export async function withSqliteFolder(
   }
 }
 
-/** One test of a driver, for vitest and for a Node of another version. */
-export interface SqliteCase {
-  readonly title: string;
-  readonly run: () => Promise<void>;
-}
-
 /** What the cases with these titles do, each on a folder of its own. */
 export type SqliteChecks = Readonly<
   Record<string, (folder: SqliteFolder, driver: SqliteDriver) => Promise<void> | void>

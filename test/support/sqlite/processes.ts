@@ -67,14 +67,14 @@ export function sqliteProcesses(runtime: SqliteRuntime) {
     folder: () => folder,
     start,
     /** Starts several processes that begin to work at the same time. */
-    async startTogether(count: number, ...args: (string | number)[]) {
+    startTogether: async (count: number, ...args: (string | number)[]) => {
       const started = Array.from({ length: count }, () => start(...args));
       for (const each of started) expect(await each.line()).toBe("ready");
       for (const each of started) each.send("go");
       return started;
     },
     /** Starts two processes and kills them in the middle of their work. Resolves to what they wrote. */
-    async killTwo(work: string): Promise<readonly string[]> {
+    killTwo: async (work: string): Promise<readonly string[]> => {
       const workers = [start(work), start(work)];
       await Promise.all(workers.map((worker) => worker.line()));
       await expect.poll(() => workers.flatMap(({ lines }) => lines).length).toBeGreaterThan(20);

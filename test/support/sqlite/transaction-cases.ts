@@ -6,7 +6,7 @@ import {
   type SqliteOptions,
 } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../deferred.js";
-import { rowsOf, valueOf, type SqliteHandle } from "./drivers.js";
+import { rowsOf, type SqliteHandle } from "./drivers.js";
 import type { SqliteChecks, SqliteFolder } from "./folder.js";
 
 export const RETENTION = { retentionMs: 3_600_000 };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { PurgeOptions } from "../../../src/stores/table-maintenance.js";
 import { mysqlEngine } from "../mysql/mysql-engine.js";
 import { postgresEngine } from "../postgres/postgres-engine.js";
 import type { Sql, SqlEngine } from "./sql-engine.js";
@@ -32,8 +33,8 @@ export async function openSqlPlace<Pool extends Sql>(
     otherClient,
     transactions: engine.makeTransactions(pools[0], options),
     otherTransactions: engine.makeTransactions(pools[1], options),
-    purge: store.purge,
-    async advance(ms: number) {
+    purge: (options?: PurgeOptions) => store.purge(options),
+    advance: async (ms: number) => {
       await engine.rows(admin, move, [ms, ms]);
     },
   };

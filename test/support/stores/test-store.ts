@@ -35,7 +35,7 @@ function testTogether(cases: readonly StoreCase[], isShort: boolean): void {
 }
 
 /** The contract and the cases of every store, on an engine whose rows can be moved into the past. */
-export function testStore(
+export function testStoreContract(
   makePlace: () => MaybePromise<StorePlace>,
   { abilities = [], isShort = false, ...options }: TestOptions,
 ): void {
