@@ -88,7 +88,7 @@ ${SENT}
 ${ALARM_BODY}
 * upload completely sent off: 340 bytes
 < HTTP/1.1 409 Conflict
-<${" "}`;
+<`;
 
 /** The same delivery in further forms, byte for byte. Those that are not text are written as JSON. */
 const CAPTURES: readonly [what: string, capture: string | Uint8Array | object][] = [

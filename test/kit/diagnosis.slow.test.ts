@@ -144,7 +144,10 @@ describe("odd input", () => {
       () => Object.defineProperty(new Uint8Array(3), "buffer", { get: thrower }),
     ],
     ["an object whose toJSON throws", () => ({ toJSON: thrower })],
-    ["an object whose prototype is a revoked Proxy", () => Object.create(revoked() as object)],
+    [
+      "an object whose prototype is a revoked Proxy",
+      () => Object.create(revoked() as object) as unknown,
+    ],
     ["a symbol", () => Symbol("body")],
     ["a function", () => thrower],
     ["a bigint", () => 7n],

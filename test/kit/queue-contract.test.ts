@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
 import type { QueueMessage, QueueSettlement } from "../../src/inbox/queue-driver.js";
-import type { InboxJob } from "../../src/inbox/inbox-job.js";
 import { MemoryBroker, MemoryDriver, type StoredJob } from "../support/inbox/memory-queue.js";
 
 const HOLD_MS = 400;
@@ -45,17 +44,9 @@ afterEach(() => {
 type Flaw = (right: MemoryDriver) => Partial<MemoryDriver>;
 
 const METHODS = [
-  "put",
-  "store",
-  "take",
-  "messageOf",
-  "settle",
-  "stopped",
-  "listDead",
-  "replayDead",
-  "takeDead",
-  "replayThese",
-] as const;
+  ...(["put", "store", "take", "messageOf", "settle", "stopped"] as const),
+  ...(["listDead", "replayDead", "takeDead", "replayThese"] as const),
+];
 
 function driverWith(flaw: Flaw): typeof MemoryDriver {
   return class extends MemoryDriver {
@@ -101,12 +92,12 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
   [
     "cuts long bodies",
     "put-largest",
-    ({ put }) => ({ put: (job) => put({ ...job, body: job.body.slice(0, 50_000) }) }),
+    (right) => ({ put: (job) => right.put({ ...job, body: job.body.slice(0, 50_000) }) }),
   ],
   [
     "takes what is too large and drops it",
     "put-too-large",
-    ({ put }) => ({ put: (job) => put(job).catch(nothing) }),
+    (right) => ({ put: (job) => right.put(job).catch(nothing) }),
   ],
   [
     "writes after it has answered",
@@ -116,23 +107,23 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
   [
     "refuses the second job of a delivery",
     "put-same",
-    ({ broker, put }) => ({
+    (right) => ({
       put(job) {
-        const isKnown = [...broker.jobs.values()].some(({ data }) => data.includes(job.id));
-        return isKnown ? Promise.reject(new Error("duplicate")) : put(job);
+        const isKnown = [...right.broker.jobs.values()].some(({ data }) => data.includes(job.id));
+        return isKnown ? Promise.reject(new Error("duplicate")) : right.put(job);
       },
     }),
   ],
   [
     "keeps what is done",
     "done",
-    ({ settle }) => ({ settle: (job, told) => told.result === "done" || settle(job, told) }),
+    (right) => ({ settle: (job, told) => told.result === "done" || right.settle(job, told) }),
   ],
   [
     "settles a batch at once",
     "apart",
-    ({ broker, settle }) => ({
-      settle: (_, told) => [...broker.jobs.values()].every((job) => settle(job, told)),
+    (right) => ({
+      settle: (_, told) => [...right.broker.jobs.values()].every((job) => right.settle(job, told)),
     }),
   ],
   [
@@ -143,7 +134,11 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
       extend: () => true,
     }),
   ],
-  ["holds as long as it likes", "lease", ({ take }) => ({ take: (room) => take(room, HOLD_MS) })],
+  [
+    "holds as long as it likes",
+    "lease",
+    (right) => ({ take: (room) => right.take(room, HOLD_MS) }),
+  ],
   ["answers an extension and does nothing", "extend-holds", () => ({ extend: () => true })],
   ["never hands out a crashed message again", "crash", taking((job) => (job.dueAt = Infinity))],
   [
@@ -164,9 +159,9 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
   [
     "forgets the crashes of a job that is postponed",
     "crash-leased",
-    ({ settle }) => ({
+    (right) => ({
       settle(job, told) {
-        const isTaken = settle(job, told);
+        const isTaken = right.settle(job, told);
         job.crashes = 0;
         return isTaken;
       },
@@ -194,13 +189,13 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
   [
     "takes all that there is",
     "concurrency",
-    ({ take }) => ({ take: (_, leaseMs) => take(1_000, leaseMs) }),
+    (right) => ({ take: (_, leaseMs) => right.take(1_000, leaseMs) }),
   ],
   ["stops at once", "stop-waits", () => ({ stopped: () => Promise.resolve() })],
   [
     "waits for ever when it stops",
     "stop-timeout",
-    ({ stopped }) => ({ stopped: (running) => stopped(running, undefined) }),
+    (right) => ({ stopped: (running) => right.stopped(running, undefined) }),
   ],
   [
     "counts no waiting jobs",
@@ -210,13 +205,13 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
   [
     "runs a dead job again",
     "dead",
-    ({ store }) => ({ bury: (job) => store({ ...job, dueAt: 0 }) }),
+    (right) => ({ bury: (job) => right.store({ ...job, dueAt: 0 }) }),
   ],
   [
     "takes a job whose delivery is dead, and drops it",
     "dead-put",
-    ({ broker, put }) => ({
-      put: (job) => (broker.dead.has(job.id) ? Promise.resolve() : put(job)),
+    (right) => ({
+      put: (job) => (right.broker.dead.has(job.id) ? Promise.resolve() : right.put(job)),
     }),
   ],
   ["takes counts as they come", "strange", () => ({ countOf: (given) => given })],
@@ -224,11 +219,11 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
   [
     "replays twice",
     "dead-replay",
-    ({ broker, replayDead }) => ({
+    (right) => ({
       replayDead(ids) {
-        const kept = new Map(broker.dead);
-        const found = replayDead(ids);
-        for (const [id, letter] of kept) broker.dead.set(id, letter);
+        const kept = new Map(right.broker.dead);
+        const found = right.replayDead(ids);
+        for (const [id, letter] of kept) right.broker.dead.set(id, letter);
         return found;
       },
     }),
@@ -243,7 +238,7 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
   [
     "lists the newest first",
     "dead-max",
-    ({ listDead }) => ({ listDead: () => listDead().reverse() }),
+    (right) => ({ listDead: () => right.listDead().reverse() }),
   ],
   [
     "finds no job while another call reads",
@@ -265,9 +260,9 @@ const WRONG: readonly [flaw: string, id: string, Flaw][] = [
   [
     "replays a job that runs",
     "dead-live",
-    ({ broker }) => ({
+    (right) => ({
       replayDead(ids) {
-        for (const job of broker.jobs.values()) job.dueAt = 0;
+        for (const job of right.broker.jobs.values()) job.dueAt = 0;
         return new Set(ids);
       },
     }),

@@ -43,7 +43,10 @@ async function countingServer(
 
 /** A server that answers the first request of each connection. */
 const onceAnswering = (then: (socket: net.Socket) => unknown) =>
-  countingServer((socket, nth) => void (nth === 1 ? socket.write(OK) : then(socket)));
+  countingServer((socket, nth) => {
+    if (nth === 1) socket.write(OK);
+    else then(socket);
+  });
 
 describe("stale connections", () => {
   test.each([

@@ -5,7 +5,12 @@ import supertest from "supertest";
 import { describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { ConfigurationError, createWebhookReceiver, GatewayWebhookError } from "../../src/index.js";
+import {
+  ConfigurationError,
+  createWebhookReceiver,
+  GatewayWebhookError,
+  type WebhookReceiver,
+} from "../../src/index.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import {
@@ -14,7 +19,7 @@ import {
   type SignedDeliveryOptions,
 } from "../../kit/signed-delivery.js";
 import { fixtureNamed } from "../support/fixtures.js";
-import { listen } from "../support/servers.js";
+import { serving } from "../support/serving.js";
 
 const secret = TEST_SECRET;
 const alarm = sampleAlarm({ text: "Åsa – 東京 🔐" });
@@ -49,52 +54,44 @@ const DELIVERIES: readonly (readonly [string, SignedDeliveryOptions])[] = [
   ["a text", { type: "new_alarm", body: BODIES.text, secret }],
 ];
 
-describe("a signed delivery", () => {
-  it.each(DELIVERIES)("a signed delivery of %s can be passed to receive", async (_, options) => {
-    const { receiver, records } = createCollecting();
-    const delivery = await signedDelivery(options);
-    expect(await receiver.receive(delivery)).toMatchObject({ outcome: "handled" });
-    expect(records).toEqual([options.event ?? alarm]);
-  });
+type Delivery = Awaited<ReturnType<typeof signedDelivery>>;
 
-  it.each(DELIVERIES)("a signed delivery of %s can be passed to fetch", async (_, options) => {
-    const { receiver, records } = createCollecting();
-    const server = await listen(http.createServer(nodeHandler(receiver)));
-    const url = `http://127.0.0.1:${String(server.port)}/`;
-    const response = await fetch(url, await signedDelivery(options));
-    expect([response.status, await response.json()]).toEqual([200, { outcome: "handled" }]);
-    expect(records).toEqual([options.event ?? alarm]);
-    await server.close();
-  });
-
-  it.each(DELIVERIES)("a signed delivery of %s can be passed to supertest", async (_, options) => {
-    const { receiver, records } = createCollecting();
-    const { headers, body } = await signedDelivery(options);
+/** The ways in which a test passes a delivery on. Each resolves to the outcome. */
+const SENDERS: Readonly<
+  Record<string, (receiver: WebhookReceiver, delivery: Delivery) => Promise<string>>
+> = {
+  receive: async (receiver, delivery) => (await receiver.receive(delivery)).outcome,
+  fetch: async (receiver, delivery) => {
+    const answer = await fetch(await serving(http.createServer(nodeHandler(receiver))), delivery);
+    return ((await answer.json()) as { outcome: string }).outcome;
+  },
+  supertest: async (receiver, { headers, body }) => {
     const app = express().post("/webhooks", expressHandler(receiver));
-    await supertest(app)
-      .post("/webhooks")
-      .set(headers)
-      .send(body)
-      .expect(200, { outcome: "handled" });
+    const sending = supertest(app).post("/webhooks").set(headers).send(body);
+    const answer = await sending.serialize((bytes: unknown) => bytes as string).expect(200);
+    return (answer.body as { outcome: string }).outcome;
+  },
+};
+
+describe("a signed delivery", () => {
+  it.each(
+    DELIVERIES.flatMap(([what, options]) =>
+      Object.entries(SENDERS).map(([how, send]) => [what, how, options, send] as const),
+    ),
+  )("a signed delivery of %s can be passed to %s", async (_what, _how, options, send) => {
+    const { receiver, records } = createCollecting();
+    expect(await send(receiver, await signedDelivery(options))).toBe("handled");
     expect(records).toEqual([options.event ?? alarm]);
   });
 
-  it("a signed delivery of bytes arrives unchanged through receive, fetch and supertest", async () => {
-    const { receiver, bodies } = createCollecting();
-    const made = () => signedDelivery({ type: "new_alarm", body: BODIES.bytes, secret });
-    await receiver.receive(await made());
-    const server = await listen(http.createServer(nodeHandler(receiver)));
-    await fetch(`http://127.0.0.1:${String(server.port)}/`, await made());
-    await server.close();
-    const { headers, body } = await made();
-    await supertest(express().post("/", expressHandler(receiver)))
-      .post("/")
-      .set(headers)
-      .send(body)
-      .serialize((bytes: unknown) => bytes as string)
-      .expect(200);
-    expect(bodies.map((bytes) => [...bytes])).toEqual(Array(3).fill([...BODIES.bytes]));
-  });
+  it.each(Object.entries(SENDERS))(
+    "a signed delivery of bytes arrives unchanged through %s",
+    async (_, send) => {
+      const { receiver, bodies } = createCollecting();
+      await send(receiver, await signedDelivery({ type: "new_alarm", body: BODIES.bytes, secret }));
+      expect(bodies.map((bytes) => [...bytes])).toEqual([[...BODIES.bytes]]);
+    },
+  );
 
   it("signedDelivery makes the golden vector from its inputs", async () => {
     const { headers, body } = fixtureNamed("golden-vector");

@@ -49,7 +49,7 @@ async function startTwinServer(
     /** How many requests have arrived. */
     requests: () => requests,
     /** Resolves when no connection is open. */
-    async idle() {
+    idle: async () => {
       if (open.size > 0) await once(server, "idle");
     },
   };

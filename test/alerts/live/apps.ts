@@ -87,7 +87,7 @@ export async function startDemoApp(store: DeliveryStore) {
   };
 
   let running = version({});
-  const server = await startServer(createServer((req, res) => running(req, res)));
+  const server = await startServer(createServer((req, res) => void running(req, res)));
   return {
     ...server,
     work,
