@@ -351,7 +351,7 @@ it("Hono reads its own request if env.incoming is the request of another deliver
   const others: IncomingMessage[] = [];
   const { server, connection: first } = await open.connected(
     behind((c, next) => {
-      others.push(c.env.incoming as IncomingMessage);
+      others.push(c.env.incoming);
       Object.assign(c.env, { incoming: others[0] });
       return next();
     }),

@@ -19,7 +19,7 @@ const surrounded =
     const [serve] = server.listeners("request") as RequestListener[];
     server.removeAllListeners("request");
     return server.on("request", (req: IncomingMessage, res: ServerResponse) => {
-      around(() => void serve?.(req, res), req, res);
+      around(() => serve?.(req, res), req, res);
     });
   };
 

@@ -12,7 +12,7 @@ import {
   type AdapterCase,
   type Expected,
 } from "./adapter-exchange.js";
-import { rejects, throwing } from "../faults.js";
+import { rejects } from "../faults.js";
 
 const HANDLED: Expected = { status: 200, outcome: "handled" };
 const DUPLICATE: Expected = { status: 200, outcome: "duplicate" };
