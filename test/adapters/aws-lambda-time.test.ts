@@ -219,12 +219,9 @@ describe("a handler that still runs shortly before the function's time-out", () 
   });
 
   test("is remembered before the function returns when it succeeds because its signal aborts", async () => {
-    const { receiver, spy, lines, result, ms, after } = await invoked(
-      ({ signal }) => aborted(signal),
-      {
-        store: slowStore({ complete: 300 }),
-      },
-    );
+    const store = slowStore({ complete: 300 });
+    const made = await invoked(({ signal }) => aborted(signal), { store });
+    const { receiver, spy, lines, ms, after } = made;
     await vi.advanceTimersByTimeAsync(9_299);
     expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
     expect(await after(100)).toMatchObject({ status: 503 });

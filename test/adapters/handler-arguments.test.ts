@@ -32,7 +32,7 @@ const HANDLERS = [
   ],
 ] as const;
 
-describe.each(HANDLERS)("%s", (name, handler, option, others) => {
+describe.each(HANDLERS)("%s", (name, handler, option) => {
   const call = (...given: unknown[]) =>
     Promise.resolve().then(() => (handler as (...given: unknown[]) => unknown)(...given));
 

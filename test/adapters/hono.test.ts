@@ -34,37 +34,26 @@ const behind =
     });
 
 /** Sends one request to a receiver behind a middleware. */
-type Send = (
-  middleware: Middleware,
-  request: WireRequest,
-  options?: { maxBodyBytes?: number },
-) => Promise<{
-  readonly status: number | undefined;
-  readonly body: string | undefined;
-  readonly bodies: readonly string[];
-  readonly outcomes: readonly string[];
-  readonly lines: readonly { readonly message: string }[];
-}>;
+type Send = typeof inProcess;
+
+async function inProcess(middleware: Middleware, request: WireRequest, options?: object) {
+  const { receiver, bodies, outcomes, lines } = createBodyReceiver(options);
+  const app = new Hono<OnNode>().use(middleware).post("/", honoHandler(receiver));
+  const response = await app.request(requestOf(request));
+  const answer = { status: response.status, body: await response.text() };
+  return { ...answer, bodies, outcomes: outcomes() as string[], lines };
+}
 
 const onNode = arrivals.map(([how, arrive]): readonly [string, Send] => [
   `on @hono/node-server, a body ${how}`,
   async (middleware, request, options) => {
     const { server, connection } = await open.connected(behind(middleware), options);
     await arrive(server, connection, request);
-    const [answer] = await connection.answers(1);
-    const { status, body } = answer ?? {};
+    const { status, body } = (await connection.answers(1))[0] ?? { status: 0, body: "" };
     const { lines } = server;
     return { status, body, bodies: server.bodies(), outcomes: outcomesOf(server), lines };
   },
 ]);
-
-const inProcess: Send = async (middleware, request, options) => {
-  const { receiver, bodies, outcomes, lines } = createBodyReceiver(options);
-  const app = new Hono<OnNode>().use(middleware).post("/", honoHandler(receiver));
-  const response = await app.request(requestOf(request));
-  const body = await response.text();
-  return { status: response.status, body, bodies, outcomes: outcomes(), lines };
-};
 
 const FORM = "application/x-www-form-urlencoded";
 const SIGNATURE = "x-webhook-signature";
@@ -168,58 +157,61 @@ const consuming: readonly (readonly [string, Middleware])[] = [
   ["a reader of c.req.raw.body", (c, next) => (c.req.raw.body?.getReader(), next())],
 ];
 
-describe.each([["in process", inProcess] as const, ...onNode])("Hono %s", (_how, send) => {
-  it.each(readers)("a body is whole behind a middleware that reads %s", async (what, read) => {
-    const seen: string[] = [];
-    const middleware: Middleware = async (c, next) => void seen.push(...(await read(c, next)));
-    expect(await send(middleware, await oddDelivery())).toMatchObject(HANDLED);
-    expect(seen).toEqual(Array(what.startsWith("two") ? 2 : 1).fill(ODD_BODY));
-  });
+describe.each<readonly [string, Send]>([["in process", inProcess], ...onNode])(
+  "Hono %s",
+  (_how, send) => {
+    it.each(readers)("a body is whole behind a middleware that reads %s", async (what, read) => {
+      const seen: string[] = [];
+      const middleware: Middleware = async (c, next) => void seen.push(...(await read(c, next)));
+      expect(await send(middleware, await oddDelivery())).toMatchObject(HANDLED);
+      expect(seen).toEqual(Array(what.startsWith("two") ? 2 : 1).fill(ODD_BODY));
+    });
 
-  it.each(harmless)("a body is whole behind a middleware that %s", async (what, middleware) => {
-    expect(await send(middleware, await requestFor(what))).toMatchObject(HANDLED);
-  });
+    it.each(harmless)("a body is whole behind a middleware that %s", async (what, middleware) => {
+      expect(await send(middleware, await requestFor(what))).toMatchObject(HANDLED);
+    });
 
-  it.each(consuming)(
-    "a body is answered 503 at once behind a middleware that reads %s",
-    async (what, middleware) => {
-      const startedAt = performance.now();
-      const answer = await send(middleware, await requestFor(what));
-      // Not after 10 s, the time-out of a body whose bytes no longer come.
-      expect(performance.now() - startedAt).toBeLessThan(9_000);
-      expect(answer).toMatchObject(CONSUMED);
-      expect(answer.lines).toHaveLength(1);
-      expect(answer.lines[0]?.message).toContain(
-        "Mount honoHandler(receiver) before any middleware that parses the body",
-      );
-    },
-  );
+    it.each(consuming)(
+      "a body is answered 503 at once behind a middleware that reads %s",
+      async (what, middleware) => {
+        const startedAt = performance.now();
+        const answer = await send(middleware, await requestFor(what));
+        // Not after 10 s, the time-out of a body whose bytes no longer come.
+        expect(performance.now() - startedAt).toBeLessThan(9_000);
+        expect(answer).toMatchObject(CONSUMED);
+        expect(answer.lines).toHaveLength(1);
+        expect(answer.lines[0]?.message).toContain(
+          "Mount honoHandler(receiver) before any middleware that parses the body",
+        );
+      },
+    );
 
-  const readText: Middleware = async (c, next) => (await c.req.text(), next());
+    const readText: Middleware = async (c, next) => (await c.req.text(), next());
 
-  it("a text that was decoded with loss is never taken for the body", async () => {
-    const request = await signed({ body: Uint8Array.of(0x7b, 0xff, 0x7d) });
-    const outcomes = ["signature_mismatch"];
-    expect(await send(readText, request)).toMatchObject({ status: 409, bodies: [], outcomes });
-  });
+    it("a text that was decoded with loss is never taken for the body", async () => {
+      const request = await signed({ body: Uint8Array.of(0x7b, 0xff, 0x7d) });
+      const outcomes = ["signature_mismatch"];
+      expect(await send(readText, request)).toMatchObject({ status: 409, bodies: [], outcomes });
+    });
 
-  it("a body over maxBodyBytes is refused behind a middleware that has read more", async () => {
-    const answer = await send(readText, await oddDelivery(), { maxBodyBytes: 100 });
-    expect(answer).toMatchObject({ status: 409, outcomes: ["body_too_large"] });
-  });
+    it("a body over maxBodyBytes is refused behind a middleware that has read more", async () => {
+      const answer = await send(readText, await oddDelivery(), { maxBodyBytes: 100 });
+      expect(answer).toMatchObject({ status: 409, outcomes: ["body_too_large"] });
+    });
 
-  it("a middleware that reads after the receiver has nothing to wait for", async () => {
-    const settled: string[] = [];
-    const middleware: Middleware = async (c, next) => {
-      await next();
-      for (const read of [async () => c.req.raw.clone().text(), () => c.req.text()]) {
-        settled.push(await read().catch(() => ""));
-      }
-    };
-    expect(await send(middleware, await oddDelivery())).toMatchObject(HANDLED);
-    expect(settled).toEqual(["", ""]);
-  });
-});
+    it("a middleware that reads after the receiver has nothing to wait for", async () => {
+      const settled: string[] = [];
+      const middleware: Middleware = async (c, next) => {
+        await next();
+        for (const read of [async () => c.req.raw.clone().text(), () => c.req.text()]) {
+          settled.push(await read().catch(() => ""));
+        }
+      };
+      expect(await send(middleware, await oddDelivery())).toMatchObject(HANDLED);
+      expect(settled).toEqual(["", ""]);
+    });
+  },
+);
 
 describe.each(onNode)("Hono %s", (_how, send) => {
   const sharing: readonly (readonly [string, (seen: Buffer[]) => Middleware])[] = [
@@ -359,7 +351,7 @@ it("Hono reads its own request if env.incoming is the request of another deliver
   const others: IncomingMessage[] = [];
   const { server, connection: first } = await open.connected(
     behind((c, next) => {
-      others.push(c.env.incoming as IncomingMessage);
+      others.push(c.env.incoming);
       Object.assign(c.env, { incoming: others[0] });
       return next();
     }),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
-import { httpServers } from "../support/adapters/http-servers.js";
+import { httpServers, streamServers } from "../support/adapters/http-servers.js";
 import { eventually, listenersOf, type ListeningOptions } from "../support/listening-receiver.js";
 import { chunkOf, headOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
@@ -111,8 +111,7 @@ describe.each(httpServers)("%s", (_name, create) => {
   });
 });
 
-// A fetch handler cannot keep its server from answering.
-describe.each(httpServers.filter(([name]) => !name.startsWith("fetch")))("%s", (_name, create) => {
+describe.each(streamServers)("%s", (_name, create) => {
   it.each([
     ["Content-Length", "Content-Length: 1000", '{"alarm":'],
     ["chunks", CHUNKED, "3e8\r\nabc"],

@@ -1,16 +1,7 @@
-import http, { type IncomingMessage, type ServerResponse } from "node:http";
-import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
-import express from "express";
-import fastify from "fastify";
-import { Hono } from "hono";
-import Koa from "koa";
-import { describe, expect, inject, it } from "vitest";
-import { expressHandler } from "../../adapters/express.js";
-import { fastifyPlugin } from "../../adapters/fastify.js";
-import { honoHandler } from "../../adapters/hono.js";
-import { koaHandler } from "../../adapters/koa.js";
-import { nodeHandler } from "../../adapters/node.js";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
 import { signed } from "../support/adapters/adapter-exchange.js";
+import { streamServers } from "../support/adapters/http-servers.js";
 import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 import { arrivals } from "../support/arrivals.js";
 import { alarm } from "../support/deliveries.js";
@@ -18,77 +9,19 @@ import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
 import { type CreateServer, listenersOf } from "../support/listening-receiver.js";
 import { wireOf } from "../support/raw-connection.js";
 
-/** A middleware around the adapter, which calls it by `next`. */
+/** Code around a server, which calls it by `next`. */
 type Around = (next: () => void, req: IncomingMessage, res: ServerResponse) => unknown;
 
-function surroundedExpress(create: typeof express): (around: Around) => CreateServer {
-  return (around) => (receiver, options) => {
-    const app = create();
-    app.use((req, res, next) => {
-      around(next, req, res);
+const surrounded =
+  (create: CreateServer, around: Around): CreateServer =>
+  async (receiver, options) => {
+    const server = await create(receiver, options);
+    const [serve] = server.listeners("request") as RequestListener[];
+    server.removeAllListeners("request");
+    return server.on("request", (req: IncomingMessage, res: ServerResponse) => {
+      around(() => serve?.(req, res), req, res);
     });
-    return http.createServer(app.post("/", expressHandler(receiver, options)));
   };
-}
-
-const newestServers: readonly (readonly [string, (around: Around) => CreateServer])[] = [
-  [
-    "node",
-    (around) => (receiver, options) => {
-      const handle = nodeHandler(receiver, options);
-      return http.createServer((req, res) => {
-        const next = () => {
-          handle(req, res);
-        };
-        around(next, req, res);
-      });
-    },
-  ],
-  ["express", surroundedExpress(express)],
-  [
-    "fastify",
-    (around) => async (receiver, options) => {
-      const app = fastify();
-      app.addHook("onRequest", (request, reply, done) => {
-        around(done, request.raw, reply.raw);
-      });
-      app.register(fastifyPlugin, { receiver, path: "/", ...options });
-      await app.ready();
-      return app.server;
-    },
-  ],
-  [
-    "koa",
-    (around) => (receiver, options) => {
-      const app = new Koa();
-      app.use(({ req, res }, next) => {
-        return new Promise((resolve) => {
-          around(() => resolve(next()), req, res);
-        });
-      });
-      const listener = app.use(koaHandler(receiver, options)).callback();
-      return http.createServer((req, res) => void listener(req, res));
-    },
-  ],
-  [
-    "hono",
-    (around) => (receiver, options) => {
-      const app = new Hono<{ Bindings: HttpBindings }>();
-      app.use(({ env }, next) => {
-        return new Promise((resolve) => {
-          around(() => resolve(next()), env.incoming, env.outgoing);
-        });
-      });
-      return createAdaptorServer({ fetch: app.post("/", honoHandler(receiver, options)).fetch });
-    },
-  ],
-];
-
-/** The Node adapters, on servers where `around` calls them: the newest in `npm test`, Express 4 in `npm run test:all`. */
-const surroundedServers =
-  inject("servers") === "newest"
-    ? newestServers
-    : ([["express 4", surroundedExpress((await import("express4")).default)]] as const);
 
 const open = watchedReceivers();
 
@@ -150,7 +83,9 @@ const others: readonly (readonly [string, (read: (chunk: Buffer) => void) => Aro
   ],
 ];
 
-describe.each(surroundedServers)("%s", (_name, around) => {
+describe.each(streamServers)("%s", (_name, create) => {
+  const around = (code: Around): CreateServer => surrounded(create, code);
+
   describe.each(arrivals)("a body %s", (how, send) => {
     it.each(harmless)("is whole when it is asked for %s", async (_when, ask) => {
       const { server, connection } = await open.connected(around(ask));

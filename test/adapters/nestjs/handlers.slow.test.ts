@@ -193,24 +193,6 @@ describe.each(nestPlatforms)("handlers of a Nest app on %s", (_, create) => {
     expect((await refusal({})).code).toBe("missing_handlers");
   });
 
-  it("a handler for an event type that does not exist is refused at the start", async () => {
-    const decorator = OnOnlineDataEvent("DATA_REAPEARED" as never);
-    const Misspelt = handlerClass(() => undefined, decorator);
-    const { code, message } = await refusal({ providers: [Misspelt] });
-    expect(code).toBe("unknown_handler");
-    expect(message).toContain("DATA_REAPEARED");
-  });
-
-  it("a generator method is refused at the start", async () => {
-    class Generating {
-      *handle() {
-        yield 1;
-      }
-    }
-    Injectable()(decorate(Generating, { handle: [OnAlarm()] }));
-    expect((await refusal({ providers: [Generating] })).code).toBe("invalid_handler");
-  });
-
   it("a marked member that is no function is refused at the start", async () => {
     class Broken {
       handle = "no function";

@@ -1,6 +1,7 @@
 import {
   Injectable,
   Module,
+  type INestApplication,
   type INestApplicationContext,
   type LoggerService,
 } from "@nestjs/common";
@@ -64,6 +65,12 @@ describe.each(nestPlatforms)("the module of a Nest app on %s", (_, create) => {
     return running;
   };
 
+  const listen = async (app: INestApplication): Promise<string> => {
+    await app.listen(0, "127.0.0.1");
+    running = { app, url: await app.getUrl(), close: () => app.close() };
+    return running.url;
+  };
+
   it("forRootAsync makes the options from what it injects from its imports", async () => {
     class SecretModule {}
     const secret = { provide: "options", useValue: moduleDefaults };
@@ -76,10 +83,8 @@ describe.each(nestPlatforms)("the module of a Nest app on %s", (_, create) => {
       }),
     ];
     const AppModule = rootModule({ imports, providers: [Handlers] });
-    const app = await NestFactory.create(AppModule, create(), QUIET);
-    await app.listen(0, "127.0.0.1");
-    running = { app, url: await app.getUrl(), close: () => app.close() };
-    expect(await send(running.url + PATH)).toBe(HANDLED);
+    const url = await listen(await NestFactory.create(AppModule, create(), QUIET));
+    expect(await send(url + PATH)).toBe(HANDLED);
   });
 
   it("closing the app waits for running handlers, refuses new deliveries and only then closes the server", async () => {
@@ -172,10 +177,9 @@ describe.each(nestPlatforms)("the module of a Nest app on %s", (_, create) => {
       providers: [Handlers],
     });
     const app = (await builder.compile()).createNestApplication(create(), { logger: false });
-    await app.listen(0, "127.0.0.1");
-    running = { app, url: await app.getUrl(), close: () => app.close() };
+    const url = await listen(app);
     const { headers, body } = await delivery();
-    const { status } = await request(running.url).post(PATH).set(headers).send(body);
+    const { status } = await request(url).post(PATH).set(headers).send(body);
     expect([status, app.get(Handlers).runs]).toEqual([200, 1]);
   });
 

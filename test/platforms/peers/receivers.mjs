@@ -1,8 +1,13 @@
 // What a partner writes on each peer. The project has one of them alone, so each is imported when it is asked for.
 
+/** What a peer and the entry that uses it export. */
+const load = async (peer, entry) => ({
+  ...(await import(peer)),
+  ...(await import(`identity-gateway-webhooks/${entry}`)),
+});
+
 const databaseFile = async (peer) => {
-  const { default: Database } = await import(peer);
-  const { sqliteStore } = await import("identity-gateway-webhooks/sqlite");
+  const { default: Database, sqliteStore } = await load(peer, "sqlite");
   return {
     openStore: (_address, name) => sqliteStore({ database: new Database(`${name}.db`) }),
   };
@@ -11,14 +16,15 @@ const databaseFile = async (peer) => {
 /** `mount` or `serve` on a framework, `openStore`, `openQueue`, or `telemetry`. `address`: that of the peer's server. */
 export const RECEIVERS = {
   express: async () => {
-    const { default: express } = await import("express");
-    const { expressHandler } = await import("identity-gateway-webhooks/express");
+    const { default: express, expressHandler } = await load("express", "express");
     return { mount: (receiver, path) => express().all(path, expressHandler(receiver)) };
   },
   fastify: async () => {
     const { default: fastify } = await import("fastify");
-    const { createWebhookReceiver } = await import("identity-gateway-webhooks");
-    const { fastifyPlugin } = await import("identity-gateway-webhooks/fastify");
+    const { createWebhookReceiver, fastifyPlugin } = await load(
+      "identity-gateway-webhooks",
+      "fastify",
+    );
     return {
       async serve(options, path, port) {
         const app = fastify();
@@ -29,23 +35,20 @@ export const RECEIVERS = {
   },
   hono: async () => {
     const { getRequestListener } = await import("@hono/node-server");
-    const { Hono } = await import("hono");
-    const { honoHandler } = await import("identity-gateway-webhooks/hono");
+    const { Hono, honoHandler } = await load("hono", "hono");
     return {
       mount: (receiver, path) =>
         getRequestListener(new Hono().all(path, honoHandler(receiver)).fetch),
     };
   },
   koa: async () => {
-    const { default: Koa } = await import("koa");
-    const { koaHandler } = await import("identity-gateway-webhooks/koa");
+    const { default: Koa, koaHandler } = await load("koa", "koa");
     return { mount: (receiver) => new Koa().use(koaHandler(receiver)).callback() };
   },
   nestjs: async () => {
     await import("reflect-metadata");
     const { Module } = await import("@nestjs/common");
-    const { NestFactory } = await import("@nestjs/core");
-    const { OnAlarm, WebhookReceiverModule } = await import("identity-gateway-webhooks/nestjs");
+    const { NestFactory, OnAlarm, WebhookReceiverModule } = await load("@nestjs/core", "nestjs");
     return {
       async serve({ secret, handlers }, path, port) {
         class Handlers {
@@ -67,8 +70,7 @@ export const RECEIVERS = {
   "better-sqlite3": () => databaseFile("better-sqlite3"),
   libsql: () => databaseFile("libsql"),
   pg: async () => {
-    const { default: pg } = await import("pg");
-    const { postgresStore } = await import("identity-gateway-webhooks/postgres");
+    const { default: pg, postgresStore } = await load("pg", "postgres");
     return {
       async openStore({ url }, table) {
         const store = postgresStore({ pool: new pg.Pool({ connectionString: url }), table });
@@ -78,8 +80,7 @@ export const RECEIVERS = {
     };
   },
   mysql2: async () => {
-    const { default: mysql } = await import("mysql2/promise");
-    const { mysqlStore } = await import("identity-gateway-webhooks/mysql");
+    const { default: mysql, mysqlStore } = await load("mysql2/promise", "mysql");
     return {
       async openStore(address, table) {
         const pool = mysql.createPool({ ...address, user: "root", database: "test" });
@@ -96,8 +97,7 @@ export const RECEIVERS = {
     return { openStore: (address) => redisStore({ client: new Redis(address) }) };
   },
   redis: async () => {
-    const { createClient } = await import("redis");
-    const { redisStore } = await import("identity-gateway-webhooks/redis");
+    const { createClient, redisStore } = await load("redis", "redis");
     return {
       async openStore(socket) {
         const client = createClient({ socket });
@@ -108,16 +108,17 @@ export const RECEIVERS = {
     };
   },
   upstash: async () => {
-    const { Redis } = await import("@upstash/redis");
-    const { redisStore } = await import("identity-gateway-webhooks/redis");
+    const { Redis, redisStore } = await load("@upstash/redis", "redis");
     return {
       openStore: (address) =>
         redisStore({ client: new Redis({ ...address, automaticDeserialization: false }) }),
     };
   },
   dynamodb: async () => {
-    const { DynamoDB } = await import("@aws-sdk/client-dynamodb");
-    const { createDynamoTable, dynamoStore } = await import("identity-gateway-webhooks/dynamodb");
+    const { DynamoDB, createDynamoTable, dynamoStore } = await load(
+      "@aws-sdk/client-dynamodb",
+      "dynamodb",
+    );
     return {
       async openStore({ url: endpoint }, table) {
         const credentials = { accessKeyId: "a", secretAccessKey: "s" };
@@ -129,8 +130,7 @@ export const RECEIVERS = {
     };
   },
   bullmq: async () => {
-    const { Queue, Worker } = await import("bullmq");
-    const { bullmqQueue } = await import("identity-gateway-webhooks/bullmq");
+    const { Queue, Worker, bullmqQueue } = await load("bullmq", "bullmq");
     return {
       openQueue(connection, name) {
         const queue = new Queue(name, { connection });
@@ -139,8 +139,7 @@ export const RECEIVERS = {
     };
   },
   "pg-boss": async () => {
-    const { PgBoss } = await import("pg-boss");
-    const { pgBossQueue } = await import("identity-gateway-webhooks/pg-boss");
+    const { PgBoss, pgBossQueue } = await load("pg-boss", "pg-boss");
     return {
       async openQueue({ url }, schema) {
         const boss = new PgBoss({ connectionString: url, schema });
@@ -153,8 +152,7 @@ export const RECEIVERS = {
   },
   nats: async () => {
     const { jetstream } = await import("@nats-io/jetstream");
-    const { connect } = await import("@nats-io/transport-node");
-    const { natsQueue } = await import("identity-gateway-webhooks/nats");
+    const { connect, natsQueue } = await load("@nats-io/transport-node", "nats");
     return {
       async openQueue(address, queueName) {
         const connection = await connect(address);
@@ -163,16 +161,14 @@ export const RECEIVERS = {
     };
   },
   rabbitmq: async () => {
-    const { default: amqplib } = await import("amqplib");
-    const { rabbitmqQueue } = await import("identity-gateway-webhooks/rabbitmq");
+    const { default: amqplib, rabbitmqQueue } = await load("amqplib", "rabbitmq");
     return {
       openQueue: ({ url }, queueName) =>
         rabbitmqQueue({ connect: () => amqplib.connect(url), queueName }),
     };
   },
   sqs: async () => {
-    const { SQS } = await import("@aws-sdk/client-sqs");
-    const { sqsQueue } = await import("identity-gateway-webhooks/sqs");
+    const { SQS, sqsQueue } = await load("@aws-sdk/client-sqs", "sqs");
     return {
       async openQueue({ url: endpoint }, name) {
         const credentials = { accessKeyId: "test", secretAccessKey: "test" };
@@ -184,8 +180,10 @@ export const RECEIVERS = {
     };
   },
   opentelemetry: async () => {
-    const { SpanStatusCode, trace } = await import("@opentelemetry/api");
-    const { openTelemetry } = await import("identity-gateway-webhooks/opentelemetry");
+    const { SpanStatusCode, trace, openTelemetry } = await load(
+      "@opentelemetry/api",
+      "opentelemetry",
+    );
     // Not an SDK: each of them allows the API only up to the minor version that it knows.
     const spans = [];
     const startSpan = (name) => {

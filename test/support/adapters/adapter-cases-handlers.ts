@@ -1,12 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
 import { Server } from "node:net";
-import {
-  DiscardDelivery,
-  RetryLater,
-  memoryStore,
-  type WebhookTelemetry,
-} from "../../../src/index.js";
+import { RetryLater, memoryStore, type WebhookTelemetry } from "../../../src/index.js";
 import { deferred } from "../deferred.js";
 import {
   ensureEqual,
@@ -17,7 +12,7 @@ import {
   type AdapterCase,
   type Expected,
 } from "./adapter-exchange.js";
-import { rejects, throwing } from "../faults.js";
+import { rejects } from "../faults.js";
 
 const HANDLED: Expected = { status: 200, outcome: "handled" };
 const DUPLICATE: Expected = { status: 200, outcome: "duplicate" };
@@ -110,18 +105,6 @@ export const handlerCases: readonly AdapterCase[] = [
     { status: 503, outcome: "retry_later", retryAfter: "5" },
     () => Promise.reject(new RetryLater({ afterMs: 4_001 })),
   ),
-  {
-    id: "discarded",
-    title: "a handler may discard a delivery for good",
-    run: (target) => {
-      const handler = throwing(new DiscardDelivery({ reason: "an account that was closed" }));
-      return exchangeWith(target, { handler }, async ({ expect, runs }) => {
-        await expect(await signed(), { status: 200, outcome: "discarded" });
-        await expect(await signed(), DUPLICATE);
-        ensureEqual("runs", runs.length, 1);
-      });
-    },
-  },
   slow(
     "slow_success",
     "a late success counts: the next attempt is a duplicate",

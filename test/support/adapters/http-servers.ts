@@ -92,9 +92,12 @@ export const http2Servers: readonly (readonly [name: string, createServer: Creat
 const isNewest = inject("servers") === "newest";
 
 /** Servers whose requests are Node streams: the newest in `npm test`, older ones in `npm run test:all`. */
-export const nodeServers = isNewest
+const nodeServers = isNewest
   ? newestNodeServers
   : (await import("./other-servers.js")).otherNodeServers;
 
 /** The same, and those that have a `Request` on Node. All over HTTP/1. */
 export const httpServers = isNewest ? [...nodeServers, ...fetchServers] : nodeServers;
+
+/** Those whose adapter reads Node's stream itself. A fetch handler gets what its server reads. */
+export const streamServers = httpServers.filter(([name]) => !name.startsWith("fetch"));

@@ -24,6 +24,7 @@ export const koa3OverHttp2: CreateServer = (receiver, options) =>
 
 /** Older versions of the servers that read a Node stream. */
 export const otherNodeServers: readonly (readonly [name: string, createServer: CreateServer])[] = [
+  ["express 4", express4Server],
   ["fastify 4", fastify4Server],
   ["koa 2", koa2Server],
 ];
