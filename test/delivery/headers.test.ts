@@ -62,13 +62,7 @@ test.each<[string, (headers: SignedHeaders) => unknown]>([
   ],
   [
     "beside other headers of the same length",
-    (headers) => ({
-      ...headers,
-      "x-request-id": "a",
-      "accept-charset": "utf-8",
-      "x-forwarded-for": "b",
-      "x-webhook-delivery1": "c",
-    }),
+    (headers) => ({ ...headers, "x-request-id": "a", "x-webhook-delivery1": "c" }),
   ],
   [
     "beside undefined ones in another letter case",
