@@ -107,6 +107,7 @@ describe.each(NAMES)("%s", (name) => {
     ["a number", 1_760_000_000],
     ["null", null],
     ["an object", { toString: () => "1760000000" }],
+    ["a list with undefined", [undefined]],
     ["a list with a number", [1_760_000_000]],
     ["a list in a list", [["a"]]],
   ])(`${name} is malformed as %s`, async (_, value) => {
