@@ -112,6 +112,8 @@ describe("the order of the checks", () => {
 
 test.each<[string, unknown, number?]>([
   ["undefined", undefined],
+  ["null", null],
+  ["a number", 5],
   ["an empty object", {}],
   ["an object whose method is no text", { method: 5, headers: {}, body: "" }, 405],
   [

@@ -8,8 +8,8 @@ import {
   type WebhookResponse,
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
+import { heldReceiver } from "../support/alarm-receiver.js";
 import { NO_TIME_TO_WAIT, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
-import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import type { SigningReceiverOptions } from "../support/receiver-options.js";
@@ -48,10 +48,11 @@ const CANARY = "canary-19121212-1212";
 type Unverifiable = "retry" | "reject";
 type Options = Partial<SigningReceiverOptions>;
 
+const smallStore = () => memoryStore({ maxEntries: 10, now: () => 0 });
+
 function receiverWith(options: Options) {
   const handlers = { new_alarm: () => undefined };
-  const store = memoryStore({ maxEntries: 10, now: () => 0 });
-  return recordingReceiver({ handlers, store, ...options }).receiver;
+  return recordingReceiver({ handlers, store: smallStore(), ...options }).receiver;
 }
 
 const canaryDelivery = (overrides: Parameters<typeof delivery>[0] = {}) =>
@@ -86,17 +87,10 @@ const SCENARIOS: Record<
   discarded: (mode) => answerTo({ ...mode, ...failing(new DiscardDelivery({ reason: CANARY })) }),
   unhandled: (mode) => answerTo({ ...mode, handlers: { unrecognized: () => undefined } }),
   in_flight: async (mode) => {
-    const [begun, finished] = [deferred(), deferred()];
-    const new_alarm = () => {
-      begun.resolve();
-      return finished.promise;
-    };
-    const receiver = receiverWith({ ...mode, handlers: { new_alarm } });
-    const first = receiver.receive(await canaryDelivery());
-    await begun.promise;
+    const { receiver, start } = heldReceiver({ ...mode, store: smallStore() });
+    const first = await start(await canaryDelivery());
     const second = await receiver.receive(await canaryDelivery());
-    finished.resolve();
-    expect((await first).outcome).toBe("handled");
+    expect((await first.succeed()).outcome).toBe("handled");
     return second;
   },
   reachable: (mode) => answerTo(mode, canaryDelivery(), { method: "GET", headers: {} }),
@@ -123,16 +117,10 @@ const SCENARIOS: Record<
     }),
   retry_later: (mode) => answerTo({ ...mode, ...failing(new RetryLater({ reason: CANARY })) }),
   overloaded: async (mode) => {
-    const finished = deferred();
-    const receiver = receiverWith({
-      ...mode,
-      maxConcurrentDeliveries: 1,
-      handlers: { new_alarm: () => finished.promise },
-    });
-    const first = receiver.receive(await canaryDelivery({ id: "first" }));
+    const { receiver, start } = heldReceiver({ ...mode, maxConcurrentDeliveries: 1 });
+    const first = await start(await canaryDelivery({ id: "first" }));
     const second = await receiver.receive({ ...(await canaryDelivery()), ...NO_TIME_TO_WAIT });
-    finished.resolve();
-    expect((await first).outcome).toBe("handled");
+    expect((await first.succeed()).outcome).toBe("handled");
     return second;
   },
   store_unavailable: (mode) => {

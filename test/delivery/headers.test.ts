@@ -62,13 +62,7 @@ test.each<[string, (headers: SignedHeaders) => unknown]>([
   ],
   [
     "beside other headers of the same length",
-    (headers) => ({
-      ...headers,
-      "x-request-id": "a",
-      "accept-charset": "utf-8",
-      "x-forwarded-for": "b",
-      "x-webhook-delivery1": "c",
-    }),
+    (headers) => ({ ...headers, "x-request-id": "a", "x-webhook-delivery1": "c" }),
   ],
   [
     "beside undefined ones in another letter case",
@@ -113,6 +107,7 @@ describe.each(NAMES)("%s", (name) => {
     ["a number", 1_760_000_000],
     ["null", null],
     ["an object", { toString: () => "1760000000" }],
+    ["a list with undefined", [undefined]],
     ["a list with a number", [1_760_000_000]],
     ["a list in a list", [["a"]]],
   ])(`${name} is malformed as %s`, async (_, value) => {

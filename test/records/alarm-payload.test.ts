@@ -65,20 +65,17 @@ describe("with a schema", () => {
   });
 
   test("parseAlarmPayload accepts any Standard Schema, also one that is a function", () => {
+    const issues = [{ message: "expected a number" }];
     const standard: StandardSchema<number>["~standard"] = {
       version: 1,
       vendor: "test",
-      validate: (value) =>
-        typeof value === "number"
-          ? { value: value * 2 }
-          : { issues: [{ message: "expected a number" }] },
+      validate: (value) => (typeof value === "number" ? { value: value * 2 } : { issues }),
     };
     const callable = Object.assign(() => undefined, { "~standard": standard });
     expect(parseAlarmPayload({ payload: "21" }, { "~standard": standard })).toBe(42);
     expect(parseAlarmPayload({ payload: "21" }, callable)).toBe(42);
-    expect(errorOf(() => parseAlarmPayload({ payload: "{}" }, callable)).issues).toEqual([
-      { message: "expected a number" },
-    ]);
+    const error = errorOf(() => parseAlarmPayload({ payload: "{}" }, callable));
+    expect(error.issues).toEqual(issues);
   });
 
   test.each<[string, () => Promise<unknown>]>([

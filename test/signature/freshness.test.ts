@@ -57,7 +57,7 @@ describe("the freshness of a signed timestamp", () => {
   });
 });
 
-test.each([Number.NaN, undefined, "now", {}, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+test.each([Number.NaN, undefined, "now", Infinity, -Infinity])(
   "no delivery is fresh for a clock that shows %s",
   async (nowMs) => {
     expect(await outcomeAt(nowMs, 300_000)).toEqual(STALE);

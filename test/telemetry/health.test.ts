@@ -10,6 +10,9 @@ import { failingStore, spiedStore } from "../support/spied-store.js";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
+const RATIOS =
+  "mismatches stale storeFailures handlerFailures slowHandlers duplicates disconnects".split(" ");
+
 it("a new receiver is ok, and its health is plain JSON", () => {
   const { receiver } = new Monitored();
   const health = receiver.health();
@@ -18,15 +21,7 @@ it("a new receiver is ok, and its health is plain JSON", () => {
     reasons: [],
     lastAuthenticAt: null,
     lastAcknowledgedAt: { new_alarm: null, delete_my_data_event: null },
-    ratios: {
-      mismatches: 0,
-      stale: 0,
-      storeFailures: 0,
-      handlerFailures: 0,
-      slowHandlers: 0,
-      duplicates: 0,
-      disconnects: 0,
-    },
+    ratios: Object.fromEntries(RATIOS.map((name) => [name, 0])),
     store: { ok: true, lastErrorAt: null },
     completionsPending: 0,
     inFlight: 0,

@@ -79,14 +79,11 @@ it("a transactional store that runs its work again makes one span", async () => 
       return { state: "processed" };
     },
   };
-  const receiver = transactionalReceiver(
-    store,
-    () => {
-      runs += 1;
-      if (runs === 1) throw new Error("could not serialize access");
-    },
-    { telemetry },
-  );
+  const failsOnce = () => {
+    runs += 1;
+    if (runs === 1) throw new Error("could not serialize access");
+  };
+  const receiver = transactionalReceiver(store, failsOnce, { telemetry });
   expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handled" });
   expect(runs).toBe(2);
   expect(startSpan).toHaveBeenCalledTimes(1);
