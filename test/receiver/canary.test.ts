@@ -208,7 +208,7 @@ let claimed: Promise<void>;
 
 /** Plays a scene and collects everything that leaves the receiver. */
 async function collect({ options = {}, play }: Scene) {
-  const spy = spiedStore({}, (options.store as DeliveryStore | undefined) ?? memoryStore());
+  const spy = spiedStore({}, options.store ?? memoryStore());
   claimed = firstCall(spy.store, "claim");
   const { receiver, lines, reports } = recordingReceiver({
     secret: [oldSecret, secret],

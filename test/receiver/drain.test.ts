@@ -68,18 +68,6 @@ it("drain refuses deliveries at once and resolves when the running handler has e
   expect(await answerOf(run.answer)).toBe(HANDLED);
 });
 
-it("drain waits for each of several handlers", async () => {
-  const { receiver, start } = heldReceiver();
-  const first = await start(await delivery({ id: "one" }));
-  const second = await start(await delivery({ id: "two" }));
-  const { state, done } = watched(receiver.drain());
-  first.resolve();
-  await vi.advanceTimersByTimeAsync(1);
-  expect(state.isResolved).toBe(false);
-  second.reject(new Error("failed"));
-  await done;
-});
-
 it("drain waits for a request that arrived before it, at any step", async () => {
   const claimed = deferred();
   const inner = memoryStore();

@@ -1,7 +1,7 @@
 import { createHook } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { memoryStore } from "../../src/index.js";
-import { alarmReceiver, answerOf, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
+import { alarmReceiver, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
 import { rejects, throwing } from "../support/faults.js";
