@@ -14,15 +14,13 @@ import { DOWN, rejects } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import {
   createDatabase,
+  transactionalScene as scene,
+  writesId as writes,
   type DatabaseFaults,
+  type SimulatedContext as Context,
   type SimulatedTx,
 } from "../support/transactional/transactional-database.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
-import {
-  transactionalScene as scene,
-  writesId as writes,
-  type SimulatedContext as Context,
-} from "../support/transactional/transactional-scene.js";
 
 const HANDLED = "200 handled";
 const DUPLICATE = "200 duplicate";
