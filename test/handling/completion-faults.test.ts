@@ -1,13 +1,6 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { DiscardDelivery, memoryStore, type DeliveryStore } from "../../src/index.js";
-import {
-  alarmReceiver,
-  answerOf,
-  heldReceiver,
-  heldRun,
-  observedAlarmReceiver,
-  send,
-} from "../support/alarm-receiver.js";
+import { answerOf, heldReceiver, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { deferred, never, watched } from "../support/deferred.js";
@@ -105,32 +98,36 @@ it("a completion that hangs beyond the lease lets no redelivery run the handler"
   expect(runs).toHaveLength(1);
 });
 
-it("a slow completion keeps the lease for redeliveries at other processes", async () => {
-  const taken = deferred();
-  const inner = memoryStore();
-  const complete: DeliveryStore["complete"] = async (...call) => {
-    await taken.promise;
-    await inner.complete(...call);
-  };
-  const store = { ...inner, complete };
-  const settings = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
-  const completing = firstCall(store, "complete");
-  const { receiver, handler, run, runs } = await heldRun({ store, ...settings });
-  const another = alarmReceiver(handler, { store: inner, ...settings });
-  run.resolve();
-  await completing;
-  for (let seconds = 0; seconds < 30; seconds += 2) {
-    await vi.advanceTimersByTimeAsync(2_000);
-    // This process knows that it was handled. Other processes see it as in flight.
-    expect(await send(receiver)).toBe(DUPLICATE);
-    expect(await send(another)).toBe(IN_FLIGHT);
-  }
-  taken.resolve();
-  expect(await answerOf(run.answer)).toBe(HANDLED);
-  expect(await send(another)).toBe(DUPLICATE);
-  expect(runs).toHaveLength(1);
-  expect(vi.getTimerCount()).toBe(0);
-});
+it.each<[string, () => unknown]>([
+  ["synchronous", () => undefined],
+  ["asynchronous", () => Promise.resolve()],
+])(
+  "a slow completion keeps the lease of %s handlers for redeliveries at other processes",
+  async (_kind, handler) => {
+    const taken = deferred();
+    const inner = memoryStore();
+    const complete: DeliveryStore["complete"] = async (...call) => {
+      await taken.promise;
+      await inner.complete(...call);
+    };
+    const store = { ...inner, complete };
+    const settings = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
+    const one = observedAlarmReceiver(handler, { store, ...settings });
+    const another = observedAlarmReceiver(handler, { store: inner, ...settings });
+    const { answer } = await receiveUntil(store, "complete", one.receiver);
+    for (let ms = 0; ms < 30_000; ms += 500) {
+      await vi.advanceTimersByTimeAsync(500);
+      // This process knows that it was handled. Other processes see it as in flight.
+      expect(await one.send()).toBe(DUPLICATE);
+      expect(await another.send()).toBe(IN_FLIGHT);
+    }
+    taken.resolve();
+    expect(await answerOf(answer)).toBe(HANDLED);
+    expect(await another.send()).toBe(DUPLICATE);
+    expect([one.runs.length, another.runs.length]).toEqual([1, 0]);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
 
 it("the completion is retried for a discarded delivery and for a late success as well", async () => {
   const { store, comeBack } = failingStore("complete");

@@ -182,7 +182,7 @@ describe("returned values", () => {
   ])(
     "a handler that returns or resolves to %s warns once and is handled",
     async (_what, returned, text) => {
-      for (const handler of [returned, async () => returned()]) {
+      for (const handler of [returned, () => Promise.resolve(returned())]) {
         const warnings = await warningsOf(handler);
         expect(warnings).toEqual([expect.stringContaining(text)]);
         expect(warnings[0]).toContain("throw RetryLater");

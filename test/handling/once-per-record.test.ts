@@ -185,7 +185,7 @@ describe("two keys in the store", () => {
   /** A store of which this call of a method fails. */
   function failingAt(method: "claim" | "complete", failingCall: number) {
     const inner = memoryStore();
-    const original = inner[method] as (...call: unknown[]) => never;
+    const original = inner[method].bind(inner) as (...call: unknown[]) => never;
     const spy = spiedStore(
       {
         [method]: (...call: unknown[]) => {

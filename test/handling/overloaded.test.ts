@@ -195,7 +195,7 @@ describe.each([
     const on = scene(makeStore, 1, {
       secret: () => secret.promise,
       handlerTimeoutMs: 500,
-    } as Options);
+    });
     void on.send("a");
     await vi.advanceTimersByTimeAsync(600);
     secret.resolve(TEST_SECRET);
@@ -266,7 +266,7 @@ describe.each([
 
   it("a delivery whose secret arrives during drain runs if a place is free, and waits for none", async () => {
     const secret = deferred<string>();
-    const on = scene(makeStore, 1, { secret: () => secret.promise } as Options);
+    const on = scene(makeStore, 1, { secret: () => secret.promise });
     await on.begin("a", "b");
     const drained = on.receiver.drain();
     secret.resolve(TEST_SECRET);

@@ -1,16 +1,10 @@
 import * as fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
-import {
-  alarmReceiver,
-  answerOf,
-  heldRun,
-  observedAlarmReceiver,
-  send,
-} from "../support/alarm-receiver.js";
-import { deferred, never } from "../support/deferred.js";
+import { alarmReceiver, heldRun, send } from "../support/alarm-receiver.js";
+import { never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
+import { firstCall, spiedStore } from "../support/spied-store.js";
 
 const MAX_MS = 2_147_483_647;
 
@@ -92,27 +86,4 @@ it("with a short lease and a long dependencyTimeoutMs one lost answer starts no 
     expect(await send(other)).toBe("409 in_flight");
   }
   expect(runs).toHaveLength(1);
-});
-
-it("the lease of a synchronous handler is renewed while the store is slow to complete it", async () => {
-  const inner = memoryStore();
-  const completing = deferred();
-  const complete: DeliveryStore["complete"] = async (...call) => {
-    await completing.promise;
-    void inner.complete(...call);
-  };
-  const store = { ...inner, complete };
-  const options = { leaseMs: 1_000, dependencyTimeoutMs: 60_000 };
-  const one = observedAlarmReceiver(undefined, { ...options, store });
-  const other = observedAlarmReceiver(undefined, { ...options, store: inner });
-  const { answer } = await receiveUntil(store, "complete", one.receiver);
-  for (let ms = 0; ms < 5_000; ms += 100) {
-    await vi.advanceTimersByTimeAsync(100);
-    expect(await other.send()).toBe("409 in_flight");
-  }
-  completing.resolve();
-  expect(await answerOf(answer)).toBe("200 handled");
-  expect(await other.send()).toBe("200 duplicate");
-  expect([one.runs.length, other.runs.length]).toEqual([1, 0]);
-  expect(vi.getTimerCount()).toBe(0);
 });

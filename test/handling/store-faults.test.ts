@@ -12,7 +12,7 @@ import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { rejects, throws } from "../support/faults.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
-import { failingStore, firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
+import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -68,15 +68,6 @@ describe("failed claims", () => {
     const message = "store.claim took longer than 5000 ms";
     expect(reports[0]).toMatchObject({ error: { name: "DeadlineError", message } });
     expect(runs).toEqual([]);
-  });
-
-  it("a delivery whose claim failed is handled by a redelivery after the store has recovered", async () => {
-    const { store, comeBack } = failingStore("claim");
-    const { send, runs } = observedAlarmReceiver(undefined, { store });
-    for (let attempt = 0; attempt < 5; attempt++) expect(await send()).toBe(UNAVAILABLE);
-    comeBack();
-    expect(await send()).toBe(HANDLED);
-    expect(runs).toHaveLength(1);
   });
 
   it("a claim result without takeover counts as no takeover", async () => {

@@ -1,11 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DeliveryStore } from "../../src/index.js";
-import { answerOf, heldReceiver, heldRun, send } from "../support/alarm-receiver.js";
+import { answerOf, heldHandler, heldReceiver, heldRun, send } from "../support/alarm-receiver.js";
 import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { DOWN } from "../support/faults.js";
-import type { DatabaseFaults } from "../support/transactional/transactional-database.js";
-import { heldTransactionalScene as heldScene } from "../support/transactional/transactional-scene.js";
+import {
+  transactionalScene,
+  writesId,
+  type DatabaseFaults,
+  type SimulatedContext,
+} from "../support/transactional/transactional-database.js";
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -17,6 +21,17 @@ const UNAVAILABLE = "503 store_unavailable";
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0);
 });
+
+/** A receiver on a database of its own, with a handler that writes its id and then runs until the test ends it. */
+function heldScene(faults: DatabaseFaults = {}) {
+  const { handler, start, runs } = heldHandler();
+  const held = (context: SimulatedContext) => {
+    writesId(context);
+    return handler(context);
+  };
+  const times = { handlerTimeoutMs: 2_000, dependencyTimeoutMs: 500 };
+  return { ...transactionalScene(held, faults, times), start, runs };
+}
 
 describe("transactions that do not begin", () => {
   /** A delivery whose transaction waits for this connection. */

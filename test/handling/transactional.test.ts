@@ -14,15 +14,13 @@ import { DOWN, rejects } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import {
   createDatabase,
+  transactionalScene as scene,
+  writesId as writes,
   type DatabaseFaults,
+  type SimulatedContext as Context,
   type SimulatedTx,
 } from "../support/transactional/transactional-database.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
-import {
-  transactionalScene as scene,
-  writesId as writes,
-  type SimulatedContext as Context,
-} from "../support/transactional/transactional-scene.js";
 
 const HANDLED = "200 handled";
 const DUPLICATE = "200 duplicate";
@@ -44,7 +42,12 @@ describe("transactional handlers", () => {
     ["resolves", (context) => Promise.resolve().then(() => writes(context))],
     [
       "returns what has a then",
-      (context) => ({ then: (go: () => void) => (writes(context), go()) }),
+      (context) => ({
+        then(resolve: () => void) {
+          writes(context);
+          resolve();
+        },
+      }),
     ],
   ])("a transactional handler that %s is committed with its id", async (_how, handler) => {
     const { receiver, effects, remembered, reports } = scene(handler);
@@ -361,15 +364,5 @@ describe("the store of a receiver", () => {
     const receiver = transactionalReceiver(new Store(), ({ tx }) => (seen = tx));
     expect(await receiver.receive(await delivery({ id: "one" }))).toMatchObject({ status: 200 });
     expect(seen).toEqual(["one"]);
-  });
-
-  it("the transactional store receives only verified ids and nothing else of the request", async () => {
-    const { receiver, calls } = scene(writes);
-    const genuine = await delivery({ id: "one" });
-    const forged = { ...genuine, headers: { ...genuine.headers, "x-webhook-id": "two" } };
-    expect(await receiver.receive(forged)).toMatchObject({ outcome: "signature_mismatch" });
-    expect(calls).toEqual([]);
-    await receiver.receive(genuine);
-    expect(calls).toEqual(["one"]);
   });
 });

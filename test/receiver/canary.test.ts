@@ -1,8 +1,15 @@
+import { inspect } from "node:util";
 import { beforeEach, describe, expect, it, vi, type MockInstance } from "vitest";
 import {
+  AlarmPayloadError,
   DiscardDelivery,
   RetryLater,
+  createWebhookReceiver,
   memoryStore,
+  parseAlarmPayload,
+  parseGatewayTime,
+  signDelivery,
+  verifySignature,
   type DeliveryStore,
   type LogDetails,
   type WebhookOutcome,
@@ -21,11 +28,13 @@ import {
   delivery,
   type DeliveryOverrides,
 } from "../support/deliveries.js";
-import { throwing } from "../support/faults.js";
-import { spiedStore } from "../support/spied-store.js";
+import { rejects, throwing } from "../support/faults.js";
+import { firstCall, spiedStore } from "../support/spied-store.js";
+import { rejectionOf, thrownBy } from "../support/thrown.js";
 
 const LEVELS = ["log", "info", "debug", "warn", "error", "trace"] as const;
 const { secret, oldSecret, authorization, cookie, unsignedId, unsignedType } = CANARIES;
+const { nationalId, email, iban } = CANARIES;
 
 /** A genuine delivery full of canaries, also in headers that the library does not read. */
 async function canaryDelivery(overrides: DeliveryOverrides = {}) {
@@ -66,7 +75,7 @@ const besideHeld =
   (first?: DeliveryOverrides): Scene["play"] =>
   async (receiver) => {
     const waiting = receiver.receive(await canaryDelivery(first));
-    await claimed.promise;
+    await claimed;
     const response = await receiver.receive({ ...(await canaryDelivery()), ...NO_TIME_TO_WAIT });
     held.resolve();
     await waiting;
@@ -124,25 +133,30 @@ const SCENES: Readonly<Record<WebhookOutcome, Scene>> = {
   unrecognized: {
     options: { handlers: { delete_my_data_event: { DATA_DELETED: () => undefined } } },
     async play(receiver) {
-      const { nationalId, email, iban } = CANARIES;
       const type = "delete_my_data_event";
-      const bodies: [string, string | Uint8Array][] = [
-        ["new_alarm", `{ "alarm": ${nationalId}`],
-        ["new_alarm", nationalId],
-        ["new_alarm", JSON.stringify(email)],
-        ["new_alarm", new Uint8Array([...Buffer.from(email), 0xff])],
-        ["new_alarm", JSON.stringify({ [email]: nationalId })],
-        ["new_alarm", JSON.stringify({ alarm: nationalId })],
-        ["new_alarm", JSON.stringify({ alarm: [nationalId] })],
-        ["new_alarm", JSON.stringify({ alarm: canaryAlarm(), event: canaryEvent("DATA_DELETED") })],
-        [
-          "new_alarm",
-          JSON.stringify({ alarm: canaryAlarm({ id: nationalId, text: { [iban]: 1 } }) }),
-        ],
-        [type, JSON.stringify({ event: canaryEvent(email) })],
-        [type, JSON.stringify({ event: canaryEvent("DATA_DELETED", { site_id: iban }) })],
-        [type, JSON.stringify({ event: canaryEvent("POWER_OF_ATTORNEY_SIGNED") })],
-        [type, JSON.stringify({ event: canaryEvent("DATA_DELETED", { type: { [email]: iban } }) })],
+      const json = (...bodies: readonly unknown[]) => bodies.map((body) => JSON.stringify(body));
+      const alarms = [
+        `{ "alarm": ${nationalId}`,
+        nationalId,
+        new Uint8Array([...Buffer.from(email), 0xff]),
+        ...json(
+          email,
+          { [email]: nationalId },
+          { alarm: nationalId },
+          { alarm: [nationalId] },
+          { alarm: canaryAlarm(), event: canaryEvent("DATA_DELETED") },
+          { alarm: canaryAlarm({ id: nationalId, text: { [iban]: 1 } }) },
+        ),
+      ];
+      const events = json(
+        { event: canaryEvent(email) },
+        { event: canaryEvent("DATA_DELETED", { site_id: iban }) },
+        { event: canaryEvent("POWER_OF_ATTORNEY_SIGNED") },
+        { event: canaryEvent("DATA_DELETED", { type: { [email]: iban } }) },
+      );
+      const bodies: readonly (readonly [string, string | Uint8Array])[] = [
+        ...alarms.map((body) => ["new_alarm", body] as const),
+        ...events.map((body) => [type, body] as const),
         ["monthly_report", JSON.stringify({ report: canaryAlarm() })],
       ];
       let response!: WebhookResponse;
@@ -190,11 +204,12 @@ const SCENES: Readonly<Record<WebhookOutcome, Scene>> = {
 
 let consoleSpies: MockInstance[] = [];
 let held = deferred();
-let claimed = deferred();
+let claimed: Promise<void>;
 
 /** Plays a scene and collects everything that leaves the receiver. */
 async function collect({ options = {}, play }: Scene) {
-  const spy = spiedStore({}, options.store ?? watchedStore());
+  const spy = spiedStore({}, options.store ?? memoryStore());
+  claimed = firstCall(spy.store, "claim");
   const { receiver, lines, reports } = recordingReceiver({
     secret: [oldSecret, secret],
     handlers: { new_alarm: () => undefined },
@@ -205,17 +220,6 @@ async function collect({ options = {}, play }: Scene) {
   return { response, lines, reports, spy, health: receiver.health() };
 }
 
-function watchedStore(): DeliveryStore {
-  const store = memoryStore();
-  return {
-    ...store,
-    claim(...call) {
-      claimed.resolve();
-      return store.claim(...call);
-    },
-  };
-}
-
 /** The hexadecimal digits of every signature that a scene may have sent. */
 async function signaturesOf(): Promise<string[]> {
   const sent = [await canaryDelivery(), await forged(), await canaryDelivery({ body: "" })];
@@ -224,39 +228,36 @@ async function signaturesOf(): Promise<string[]> {
 
 beforeEach(() => {
   held = deferred();
-  claimed = deferred();
   consoleSpies = LEVELS.map((level) =>
     vi.spyOn(console, level).mockImplementation(() => undefined),
   );
 });
 
 describe("canaries", () => {
+  /** Everything that has left a receiver has no canary. */
+  async function expectNone(...values: readonly unknown[]) {
+    expect(canariesIn(shownOf(...values), await signaturesOf())).toEqual([]);
+  }
+
   it.each(Object.keys(SCENES) as WebhookOutcome[])(
-    "no canary leaves with outcome %s",
+    "no canary leaves with outcome %s, also by the console",
     async (outcome) => {
-      const { response, lines, reports, health, spy: store } = await collect(SCENES[outcome]);
+      const scene = SCENES[outcome];
+      const { response, lines, reports, health, spy: store } = await collect(scene);
       expect(response.outcome).toBe(outcome);
       expect(reports.some((report) => report.outcome === outcome)).toBe(true);
       const { body, headers } = response;
-      const shown = shownOf(response, body, headers, lines, reports, health, store.calls);
-      expect(canariesIn(shown, await signaturesOf())).toEqual([]);
+      await expectNone(response, body, headers, lines, reports, health, store.calls);
       for (const spy of consoleSpies) expect(spy).not.toHaveBeenCalled();
-    },
-  );
-
-  it.each(Object.keys(SCENES) as WebhookOutcome[])(
-    "no canary is printed to the console if the outcome is %s",
-    async (outcome) => {
-      const scene = SCENES[outcome];
+      held = deferred();
       await collect({ ...scene, options: { ...scene.options, logger: console } });
-      const calls = consoleSpies.flatMap((spy) => spy.mock.calls as unknown[][]);
-      expect(canariesIn(shownOf(...calls), await signaturesOf())).toEqual([]);
+      await expectNone(...consoleSpies.flatMap((spy) => spy.mock.calls as unknown[][]));
     },
   );
 
   it("no canary leaves the receiver if the store fails after the handler", async () => {
     let isDown = true;
-    const fail = () => (isDown ? Promise.reject(new Error("no route")) : Promise.resolve());
+    const fail = () => (isDown ? rejects() : Promise.resolve());
     const store: DeliveryStore = { ...memoryStore(), complete: fail, release: fail };
     const done = await collect({ options: { store }, play: receiving(canaryDelivery) });
     const failed = await collect({
@@ -269,31 +270,28 @@ describe("canaries", () => {
     // Each has one line about the field that is not documented.
     expect(done.lines).toHaveLength(2);
     expect(failed.lines).toHaveLength(3);
-    const shown = shownOf(done.lines, done.reports, failed.lines, failed.reports);
-    expect(canariesIn(shown, await signaturesOf())).toEqual([]);
+    await expectNone(done.lines, done.reports, failed.lines, failed.reports);
   });
 
-  it("no canary leaves the receiver with unverifiable: reject or with unsigned deliveries", async () => {
-    const strict = { unverifiable: "reject" } as const;
-    const refused = [
-      "malformed",
-      "unsigned",
-      "signature_mismatch",
-      "stale",
-      "type_mismatch",
-    ] as const;
-    for (const outcome of refused) {
+  it.each(["malformed", "unsigned", "signature_mismatch", "stale", "type_mismatch"] as const)(
+    "no canary leaves the receiver with outcome %s and unverifiable: reject",
+    async (outcome) => {
+      const options = { unverifiable: "reject" } as const;
       const { play } = SCENES[outcome];
-      const { response, lines, reports } = await collect({ options: strict, play });
+      const { response, lines, reports } = await collect({ options, play });
       expect([400, 401]).toContain(response.status);
-      expect(canariesIn(shownOf(response, lines, reports), await signaturesOf())).toEqual([]);
-    }
+      await expectNone(response, lines, reports);
+    },
+  );
+
+  it("no canary leaves the receiver with unsigned deliveries", async () => {
+    const options = { secret: undefined, acceptUnsignedDeliveries: true } as const;
     const { response, lines, reports } = await collect({
-      options: { secret: undefined, acceptUnsignedDeliveries: true },
+      options,
       play: receiving(canaryDelivery),
     });
     expect(response.outcome).toBe("handled");
-    expect(canariesIn(shownOf(response, lines, reports), await signaturesOf())).toEqual([]);
+    await expectNone(response, lines, reports);
   });
 
   it("the canary search finds each canary in an error's hidden property", async () => {
@@ -320,4 +318,66 @@ it("a handler's error reaches onOutcome and the logger as the same object, and a
     details: { ...(details as LogDetails), err: undefined },
   }));
   expect(canariesIn(shownOf(withoutError))).toEqual([]);
+});
+
+const handlers = { new_alarm: () => undefined };
+const receiverWithSecret = (given: unknown) =>
+  createWebhookReceiver({ secret: given as string, handlers });
+
+const schema = (issues: readonly { message: string }[] | Promise<never>) => ({
+  "~standard": {
+    version: 1 as const,
+    vendor: "test",
+    validate: () => (issues instanceof Promise ? issues : { issues }),
+  },
+});
+
+it.each<[string, () => unknown]>([
+  ["a payload that is not JSON", () => parseAlarmPayload({ payload: `{ssn: ${nationalId}}` })],
+  ["a truncated payload", () => parseAlarmPayload({ payload: `{"ssn": "${nationalId}` })],
+  ["a payload of white space", () => parseAlarmPayload({ payload: " " })],
+  [
+    "a payload that the schema refuses",
+    () => parseAlarmPayload({ payload: JSON.stringify({ email }) }, schema([{ message: email }])),
+  ],
+  [
+    "an asynchronous schema",
+    () => parseAlarmPayload({ payload: `"${iban}"` }, schema(Promise.reject(new Error(iban)))),
+  ],
+])("the printed error for %s quotes no personal data", (_why, run) => {
+  const error = thrownBy(run);
+  expect(error).toBeInstanceOf(AlarmPayloadError);
+  const shown = [String(error), JSON.stringify(error), inspect(error, { depth: 20 })];
+  expect(canariesIn(shown.join("\n"))).toEqual([]);
+  expect((error as Error).cause).toBeUndefined();
+});
+
+it.each<[string, () => unknown]>([
+  ["a time", () => parseGatewayTime(nationalId)],
+  ["a date that does not exist", () => parseGatewayTime("1900-13-01 09:09:88")],
+  ["a secret with white space", () => receiverWithSecret(`${secret}\n`)],
+  ["a list with a secret with white space", () => receiverWithSecret([secret, ` ${oldSecret}`])],
+  ["a list with a number", () => receiverWithSecret([secret, 7])],
+  ["a secret for one type only", () => receiverWithSecret({ new_alarm: secret })],
+  [
+    "a secret for an unknown type",
+    () => receiverWithSecret({ new_alarm: secret, delete_my_data_event: secret, other: oldSecret }),
+  ],
+  [
+    "a secret together with acceptUnsignedDeliveries",
+    () => createWebhookReceiver({ secret, acceptUnsignedDeliveries: true, handlers } as never),
+  ],
+  ["signing an invalid id", () => signDelivery({ secret, id: email, timestamp: 0, body: "" })],
+  [
+    "signing with an invalid secret",
+    () => signDelivery({ secret: ` ${secret}`, id: "1", timestamp: 0, body: nationalId }),
+  ],
+  [
+    "verifying with an invalid secret",
+    () => verifySignature({ secret: [secret, `${oldSecret} `], headers: {}, body: nationalId }),
+  ],
+])("the error for %s holds no personal data and no secret", async (_why, run) => {
+  const error = await rejectionOf(run);
+  expect(error).toBeInstanceOf(Error);
+  expect(canariesIn(shownOf(error))).toEqual([]);
 });

@@ -1,10 +1,11 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import {
-  alarmReceiver,
+  answerOf,
   heldReceiver,
   heldRun,
   observedAlarmReceiver,
+  send,
 } from "../support/alarm-receiver.js";
 import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
@@ -18,22 +19,20 @@ import {
 
 beforeEach(() => vi.useFakeTimers());
 
-it("drain resolves if nothing is running, any number of times", async () => {
-  const receiver = alarmReceiver(() => undefined);
-  await expect(receiver.drain()).resolves.toEqual({ idle: true, running: 0 });
-  await expect(Promise.all([receiver.drain(), receiver.drain()])).resolves.toHaveLength(2);
-});
+const HANDLED = "200 handled";
+const DRAINING = "503 draining";
+const IDLE = { idle: true, running: 0 };
 
-it("drain resolves after all deliveries have settled", async () => {
-  const receiver = alarmReceiver(() => undefined);
-  await receiver.receive(await delivery());
-  await expect(receiver.drain()).resolves.toEqual({ idle: true, running: 0 });
+it("drain resolves if nothing is running or all has settled, any number of times", async () => {
+  const { receiver, send } = observedAlarmReceiver();
+  await send();
+  expect(await receiver.drain()).toEqual(IDLE);
+  expect(await Promise.all([receiver.drain(), receiver.drain()])).toEqual([IDLE, IDLE]);
 });
 
 it("drain makes new deliveries 503 with Retry-After before anything is read from them", async () => {
-  let runs = 0;
   const { store, calls } = spiedStore();
-  const { receiver, lines, reports } = observedAlarmReceiver(() => (runs += 1), { store });
+  const { receiver, lines, reports, runs } = observedAlarmReceiver(undefined, { store });
   await receiver.drain();
   for (const request of [await delivery(), { headers: {}, body: "forged" }]) {
     expect(await receiver.receive(request)).toMatchObject({
@@ -43,75 +42,56 @@ it("drain makes new deliveries 503 with Retry-After before anything is read from
       body: '{"error":{"code":"DRAINING","message":"The receiver is shutting down."}}',
     });
   }
-  expect(runs).toBe(0);
-  expect(calls).toEqual([]);
-  expect(lines).toEqual([]);
-  expect(reports.map(({ outcome, id, bytes }) => ({ outcome, id, bytes }))).toEqual([
-    { outcome: "draining", id: undefined, bytes: 0 },
-    { outcome: "draining", id: undefined, bytes: 0 },
-  ]);
+  expect([runs, calls, lines]).toEqual([[], [], []]);
+  const report = ["draining", undefined, 0];
+  expect(reports.map(({ outcome, id, bytes }) => [outcome, id, bytes])).toEqual([report, report]);
 });
 
 it("drain makes probes 503, so that a load balancer sends its traffic elsewhere", async () => {
-  const receiver = alarmReceiver(() => undefined);
-  const probe = (method: string) => receiver.receive({ method, headers: {}, body: "" });
-  expect(await probe("GET")).toMatchObject({ status: 200, outcome: "reachable" });
+  const { receiver, send } = observedAlarmReceiver();
+  const probe = (method: string) => send({ method, headers: {}, body: "" });
+  expect(await probe("GET")).toBe("200 reachable");
   await receiver.drain();
-  for (const method of ["GET", "HEAD", "OPTIONS"]) {
-    expect(await probe(method)).toMatchObject({ status: 503, outcome: "draining" });
-  }
-  expect(await probe("PUT")).toMatchObject({ status: 405, outcome: "method_not_allowed" });
+  for (const method of ["GET", "HEAD", "OPTIONS"]) expect(await probe(method)).toBe(DRAINING);
+  expect(await probe("PUT")).toBe("405 method_not_allowed");
 });
 
 it("drain refuses deliveries at once and resolves when the running handler has ended", async () => {
   const { receiver, repeated, run } = await heldRun();
   const drained = watched(receiver.drain());
   const again = watched(receiver.drain());
-  expect(await receiver.receive(repeated)).toMatchObject({ outcome: "draining" });
+  expect(await send(receiver, repeated)).toBe(DRAINING);
   await vi.advanceTimersByTimeAsync(10_000);
   expect([drained.state.isResolved, again.state.isResolved]).toEqual([false, false]);
   run.resolve();
   await Promise.all([drained.done, again.done]);
-  expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
-});
-
-it("drain waits for each of several handlers", async () => {
-  const { receiver, start } = heldReceiver();
-  const first = await start(await delivery({ id: "one" }));
-  const second = await start(await delivery({ id: "two" }));
-  const { state, done } = watched(receiver.drain());
-  first.resolve();
-  await vi.advanceTimersByTimeAsync(1);
-  expect(state.isResolved).toBe(false);
-  second.reject(new Error("failed"));
-  await done;
+  expect(await answerOf(run.answer)).toBe(HANDLED);
 });
 
 it("drain waits for a request that arrived before it, at any step", async () => {
   const claimed = deferred();
   const inner = memoryStore();
-  const claim: DeliveryStore["claim"] = (...call) =>
-    claimed.promise.then(() => inner.claim(...call));
+  const claim: DeliveryStore["claim"] = async (...call) => {
+    await claimed.promise;
+    return inner.claim(...call);
+  };
   const store = { ...inner, claim };
-  const receiver = alarmReceiver(() => undefined, { store });
+  const { receiver } = observedAlarmReceiver(undefined, { store });
   const { answer: first } = await receiveUntil(store, "claim", receiver);
   const { state, done } = watched(receiver.drain());
   await vi.advanceTimersByTimeAsync(1_000);
   expect(state.isResolved).toBe(false);
   claimed.resolve();
   await done;
-  expect(await first).toMatchObject({ outcome: "handled" });
+  expect(await answerOf(first)).toBe(HANDLED);
 });
 
 it.each(["succeeds", "fails"])("drain waits for a late handler that %s", async (how) => {
   const spy = spiedStore();
-  const { receiver, run } = await heldRun({
-    store: spy.store,
-    handlerTimeoutMs: 1_000,
-    handlerMaxMs: 7_200_000,
-  });
+  const limits = { handlerTimeoutMs: 1_000, handlerMaxMs: 7_200_000 };
+  const { receiver, run } = await heldRun({ store: spy.store, ...limits });
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+  expect(await answerOf(run.answer)).toBe("503 handler_timeout");
   const { state, done } = watched(receiver.drain());
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect(state.isResolved).toBe(false);
@@ -123,19 +103,25 @@ it.each(["succeeds", "fails"])("drain waits for a late handler that %s", async (
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("drain tries pending completions once more", async () => {
-  const { store, inner, count, comeBack } = failingStore("complete");
-  const receiver = alarmReceiver(() => undefined, { store });
-  for (const id of ["one", "two"]) await receiver.receive(await delivery({ id }));
-  comeBack();
-  await receiver.drain();
-  const states = await claimedElsewhere(inner, ["one", "two"]);
-  expect(states).toEqual(["completed", "completed"]);
-  // The timer of the retry finds nothing left to do.
-  await vi.advanceTimersByTimeAsync(600_000);
-  expect(count("complete")).toBe(4);
-  expect(vi.getTimerCount()).toBe(0);
-});
+it.each([
+  ["all", ["one", "two"], 4],
+  ["all but an earlier one", ["poison", "one", "two"], undefined],
+])(
+  "drain tries pending completions once more, of which the store accepts %s",
+  async (_what, ids, completions) => {
+    const { store, inner, count, comeBack } = failingStore("complete");
+    const { receiver, send } = observedAlarmReceiver(undefined, { store });
+    for (const id of ids) await send(id);
+    comeBack();
+    await receiver.drain();
+    expect(await claimedElsewhere(inner, ["one", "two"])).toEqual(["completed", "completed"]);
+    if (completions === undefined) return;
+    // The timer of the retry finds nothing left to do.
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(count("complete")).toBe(completions);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
 
 it.each<[string, () => Promise<void>]>([
   ["throws", throws],
@@ -150,22 +136,10 @@ it.each<[string, () => Promise<void>]>([
   await done;
 });
 
-it("drain completes each delivery that the store accepts, even if the store refuses an earlier one", async () => {
-  const { store, inner, comeBack } = failingStore("complete");
-  const receiver = alarmReceiver(() => undefined, { store });
-  for (const id of ["poison", "one", "two"]) await receiver.receive(await delivery({ id }));
-  comeBack();
-  await receiver.drain();
-  const states = await claimedElsewhere(inner, ["one", "two"]);
-  expect(states).toEqual(["completed", "completed"]);
-});
-
 it("drain waits at most dependencyTimeoutMs for a store that does not answer", async () => {
   const { store, count } = spiedStore({ complete: never<undefined> });
-  const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 100 });
-  const answers = ["one", "two", "three"].map(async (id) =>
-    receiver.receive(await delivery({ id })),
-  );
+  const { receiver, send } = observedAlarmReceiver(undefined, { store, dependencyTimeoutMs: 100 });
+  const answers = ["one", "two", "three"].map(send);
   await vi.waitUntil(() => count("complete") === 3);
   await vi.advanceTimersByTimeAsync(100);
   await Promise.all(answers);
@@ -174,4 +148,77 @@ it("drain waits at most dependencyTimeoutMs for a store that does not answer", a
   expect(state.isResolved).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
   await done;
+});
+
+it("drain({ timeoutMs }) resolves after its time with the number of running deliveries", async () => {
+  const { receiver, start } = heldReceiver();
+  const one = await start(await delivery({ id: "one" }));
+  const two = await start(await delivery({ id: "two" }));
+  const drained = receiver.drain({ timeoutMs: 5_000 });
+  await vi.advanceTimersByTimeAsync(4_999);
+  one.resolve();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await drained).toEqual({ idle: false, running: 1 });
+  const again = receiver.drain({ timeoutMs: 60_000 });
+  two.resolve();
+  expect(await again).toEqual(IDLE);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("drain({ timeoutMs }) stays within its time if the store does not answer completions", async () => {
+  const store = { ...memoryStore(), complete: () => never<undefined>() };
+  const { receiver } = observedAlarmReceiver(undefined, { store, dependencyTimeoutMs: 1_000 });
+  const { answer } = await receiveUntil(store, "complete", receiver);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await answerOf(answer)).toBe(HANDLED);
+  const { state } = watched(receiver.drain({ timeoutMs: 300 }));
+  await vi.advanceTimersByTimeAsync(299);
+  expect(state.isResolved).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(state.isResolved).toBe(true);
+});
+
+it("drain({ timeoutMs }) completes handled deliveries even if one handler hangs until the time ends", async () => {
+  const inner = memoryStore();
+  let isDown = true;
+  const complete: typeof inner.complete = async (...call) => {
+    if (isDown) throw new Error("down");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    void inner.complete(...call);
+  };
+  const { receiver, start } = heldReceiver({ store: { ...inner, complete } });
+  for (const id of ["one", "two", "three"]) {
+    await (await start(await delivery({ id }))).succeed();
+  }
+  await start(await delivery({ id: "hangs" }));
+  isDown = false;
+  const drained = receiver.drain({ timeoutMs: 500 });
+  await vi.advanceTimersByTimeAsync(500);
+  expect(await drained).toEqual({ idle: false, running: 1 });
+  const states = new Set(await claimedElsewhere(inner, ["one", "two", "three"]));
+  expect(states).toEqual(new Set(["completed"]));
+});
+
+it.each<[string, unknown]>([
+  ["no number", { timeoutMs: "soon" }],
+  ["not a number", { timeoutMs: Number.NaN }],
+  ["Infinity", { timeoutMs: Number.POSITIVE_INFINITY }],
+  ["longer than a timer", { timeoutMs: 2 ** 31 }],
+  ["null", null],
+])("drain waits for all deliveries if timeoutMs is %s", async (_what, options) => {
+  const { receiver, run } = await heldRun();
+  const { state } = watched(receiver.drain(options as object));
+  await vi.advanceTimersByTimeAsync(19_000);
+  expect(state.isResolved).toBe(false);
+  run.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(state.isResolved).toBe(true);
+});
+
+it.each([0, -1])("drain does not wait if timeoutMs is %s", async (timeoutMs) => {
+  const { receiver, run } = await heldRun();
+  const drained = receiver.drain({ timeoutMs });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await drained).toEqual({ idle: false, running: 1 });
+  await run.succeed();
 });

@@ -1,15 +1,10 @@
 import { createHook } from "node:async_hooks";
-import { afterEach, describe, expect, test, vi } from "vitest";
-import {
-  DiscardDelivery,
-  createWebhookReceiver,
-  memoryStore,
-  type TransactionalStore,
-} from "../../src/index.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { memoryStore } from "../../src/index.js";
+import { alarmReceiver, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
-import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
-import { throwing } from "../support/faults.js";
+import { TEST_SECRET, delivery } from "../support/deliveries.js";
+import { rejects, throwing } from "../support/faults.js";
 import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -19,15 +14,7 @@ afterEach(() => {
   for (const name of POLLUTED) Reflect.deleteProperty(Object.prototype, name);
 });
 
-const POLLUTED = [
-  "authentic",
-  "outcome",
-  "order",
-  "state",
-  "secretIndex",
-  "retryAfterMs",
-  "record",
-];
+const POLLUTED = ["authentic", "outcome", "order", "state", "secretIndex"];
 
 function pollute(values: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(values)) {
@@ -36,69 +23,49 @@ function pollute(values: Readonly<Record<string, unknown>>): void {
   }
 }
 
-function forged() {
+function forged(signature = `v1=${"0".repeat(64)}`) {
   const { headers, ...rest } = rawDelivery();
-  return { ...rest, headers: { ...headers, "x-webhook-signature": `v1=${"0".repeat(64)}` } };
+  return { ...rest, headers: { ...headers, "x-webhook-signature": signature } };
 }
 
-const SECRETS = [
+describe.each([
   ["a secret", TEST_SECRET],
   ["a secret function", () => TEST_SECRET],
   ["an asynchronous one", async () => Promise.resolve(TEST_SECRET)],
-] as const;
-
-describe.each(SECRETS)("with a polluted prototype and %s", (_what, secret) => {
-  const everything = {
-    authentic: true,
-    outcome: "handled",
-    order: [],
-    state: "completed",
-    secretIndex: 0,
-  };
+])("with a polluted prototype and %s", (_what, secret) => {
+  beforeEach(() => {
+    pollute({ authentic: true, outcome: "handled", order: [], state: "completed", secretIndex: 0 });
+  });
 
   test("a forgery is refused under a polluted Object.prototype", async () => {
-    pollute(everything);
-    const { receive, handled } = recordingReceiver({ secret });
-    expect((await receive(forged())).outcome).toBe("signature_mismatch");
-    const unreadable = {
-      ...forged(),
-      headers: { ...forged().headers, "x-webhook-signature": "v1=g" },
-    };
-    expect((await receive(unreadable)).outcome).toBe("malformed");
+    const { receiver, handled } = recordingReceiver({ secret });
+    expect(await send(receiver, forged())).toBe("409 signature_mismatch");
+    expect(await send(receiver, forged("v1=g"))).toBe("409 malformed");
     expect(handled).toEqual([]);
   });
 
   test("a delivery is handled once under a polluted Object.prototype, and its redelivery is a duplicate", async () => {
-    pollute(everything);
-    const { receive, handled } = recordingReceiver({ secret });
-    expect((await receive(rawDelivery())).outcome).toBe("handled");
-    expect((await receive(rawDelivery())).outcome).toBe("duplicate");
+    const { receiver, handled } = recordingReceiver({ secret });
+    expect(await send(receiver, rawDelivery())).toBe("200 handled");
+    expect(await send(receiver, rawDelivery())).toBe("200 duplicate");
     expect(handled).toHaveLength(1);
   });
 
   test("a handler that rejects is no success under a polluted Object.prototype", async () => {
-    pollute(everything);
-    const { receive } = recordingReceiver({
-      secret,
-      handlers: { new_alarm: async () => Promise.reject(new Error("down")) },
-    });
+    const { receiver } = recordingReceiver({ secret, handlers: { new_alarm: rejects } });
     for (let n = 0; n < 2; n++) {
-      expect((await receive(rawDelivery())).outcome).toBe("handler_failed");
+      expect(await send(receiver, rawDelivery())).toBe("500 handler_failed");
     }
   });
 });
 
-test("a store may answer with a Proxy", async () => {
-  const bare = (state: string) =>
-    new Proxy({}, { get: (_, name) => (name === "state" ? state : undefined) });
-  for (const [state, outcome] of [
-    ["in_flight", "in_flight"],
-    ["completed", "duplicate"],
-  ] as const) {
-    const store = { ...memoryStore(), claim: () => bare(state) as never };
-    const receiver = alarmReceiver(() => undefined, { store });
-    expect((await receiver.receive(await delivery())).outcome).toBe(outcome);
-  }
+test.each([
+  ["in_flight", "409 in_flight"],
+  ["completed", "200 duplicate"],
+])("a store may answer %s with a Proxy", async (state, answer) => {
+  const bare = new Proxy({}, { get: (_, name) => (name === "state" ? state : undefined) });
+  const store = { ...memoryStore(), claim: () => bare as never };
+  expect(await observedAlarmReceiver(undefined, { store }).send()).toBe(answer);
 });
 
 test("pooled buffers of the process share no memory with the expected signature", async () => {
@@ -164,25 +131,17 @@ test.each<[string, (promise: Promise<void>) => PromiseLike<void>["then"]]>([
   ],
   ["is that of the promise", (promise) => promise.then.bind(promise)],
 ])("a handler's promise is handled once if its own then %s", async (_what, thenOf) => {
-  let runs = 0;
-  const receiver = alarmReceiver(() => {
-    runs += 1;
+  const { send, runs } = observedAlarmReceiver(() => {
     const promise = Promise.resolve();
     return Object.assign(promise, { then: thenOf(promise) });
   });
-  const request = await delivery();
-  expect((await receiver.receive(request)).outcome).toBe("handled");
-  expect((await receiver.receive(request)).outcome).toBe("duplicate");
-  expect(runs).toBe(1);
+  expect(await send()).toBe("200 handled");
+  expect(await send()).toBe("200 duplicate");
+  expect(runs).toHaveLength(1);
 });
 
 test.each([
-  [
-    "throws",
-    (value: unknown) => {
-      throw value;
-    },
-  ],
+  ["throws", (value: unknown) => throwing(value)()],
   ["rejects with", async (value: unknown) => Promise.reject(value as Error)],
 ])(
   "a handler that %s a revoked Proxy is handler_failed and releases its claim",
@@ -190,43 +149,10 @@ test.each([
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const { promise, resolve } = deferred<unknown>();
-    const receiver = alarmReceiver(async () => fail(proxy), { onOutcome: resolve });
-    const request = await delivery();
-    expect((await receiver.receive(request)).outcome).toBe("handler_failed");
-    expect(await promise).toMatchObject({
-      error: { name: "TypeError" },
-    });
-    expect((await receiver.receive(request)).outcome).toBe("handler_failed");
+    const receiver = alarmReceiver(() => fail(proxy), { onOutcome: resolve });
+    expect(await send(receiver)).toBe("500 handler_failed");
+    expect(await promise).toMatchObject({ error: { name: "TypeError" } });
+    expect(await send(receiver)).toBe("500 handler_failed");
     await receiver.drain();
   },
 );
-
-test("handlers.unrecognized gets a fresh body in each run of a repeated transaction", async () => {
-  const twice: TransactionalStore<undefined> = {
-    async process(_key, work) {
-      await work(undefined).catch(() => undefined);
-      await work(undefined);
-      return { state: "processed" };
-    },
-  };
-  const seen: unknown[] = [];
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    logger: false,
-    now: () => NOW_MS,
-    store: twice,
-    handlers: {
-      delete_my_data_event: { DATA_REAPPEARED: () => undefined },
-      unrecognized: (given) => {
-        const { event } = given.body as { event: { type?: string } };
-        seen.push(event.type);
-        delete event.type;
-        if (seen.length === 1) throw new Error("serialization failure");
-        if (seen[1] === undefined) throw new DiscardDelivery({ reason: "no type" });
-      },
-    },
-  });
-  const repeated = await eventDelivery("SOMETHING_NEW");
-  expect((await receiver.receive(repeated)).outcome).toBe("handled");
-  expect(seen).toEqual(["SOMETHING_NEW", "SOMETHING_NEW"]);
-});

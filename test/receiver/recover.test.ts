@@ -4,36 +4,27 @@ import {
   RetryLater,
   type AuthenticDelivery,
   type DeliveryContext,
-  type TransactionalStore,
+  type WebhookReceiver,
 } from "../../src/index.js";
 import { alarm, delivery, NOW_MS } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import { alarmReceiver, answerOf, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
+import { createDatabase } from "../support/transactional/transactional-database.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 const body = JSON.stringify({ alarm: alarm() });
-const HANDLED = { status: 200, outcome: "handled" };
-const DUPLICATE = { status: 200, outcome: "duplicate" };
+const HANDLED = "200 handled";
+const DUPLICATE = "200 duplicate";
 const lost = { id: "lost-1", type: "new_alarm", body };
 
-/** A transactional store that remembers ids in memory. */
-function transactions(): TransactionalStore<string> {
-  const done = new Set<string>();
-  return {
-    async process(key, work) {
-      if (done.has(key)) return { state: "completed" };
-      await work("tx");
-      done.add(key);
-      return { state: "processed" };
-    },
-  };
-}
+const recover = (receiver: WebhookReceiver, given = lost) =>
+  answerOf(recoverDelivery(receiver, given));
 
 test.each([
   ["a lease store", () => memoryStore()],
-  ["a transactional store", transactions],
+  ["a transactional store", () => createDatabase().store],
 ])(
   "recover handles a lost delivery once with %s, and marks it as recovered",
   async (_store, makeStore) => {
@@ -43,9 +34,9 @@ test.each([
       handlers: { new_alarm: (_alarm, context) => void contexts.push(context) },
       now: () => NOW_MS + 999,
     });
-    expect(await recoverDelivery(receiver, lost)).toMatchObject(HANDLED);
-    expect(await recoverDelivery(receiver, lost)).toMatchObject(DUPLICATE);
-    expect(await receiver.receive(await delivery({ id: "lost-1" }))).toMatchObject(DUPLICATE);
+    expect(await recover(receiver)).toBe(HANDLED);
+    expect(await recover(receiver)).toBe(DUPLICATE);
+    expect(await send(receiver, "lost-1")).toBe(DUPLICATE);
     expect(contexts).toHaveLength(1);
     expect(contexts[0]).toMatchObject({
       id: "lost-1",
@@ -66,13 +57,10 @@ test.each([
 );
 
 test("recover finds what was received before, and is not marked for what is received", async () => {
-  const contexts: DeliveryContext[] = [];
-  const { receive } = recordingReceiver();
-  const receiver = alarmReceiver((context) => void contexts.push(context));
-  await receiver.receive(await delivery({ id: "lost-1" }));
-  expect((await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
-  expect(contexts[0]).not.toHaveProperty("recovered");
-  expect((await receive(await delivery())).outcome).toBe("handled");
+  const { receiver, runs, send } = observedAlarmReceiver();
+  expect(await send("lost-1")).toBe(HANDLED);
+  expect(await recover(receiver)).toBe(DUPLICATE);
+  expect(runs[0]).not.toHaveProperty("recovered");
 });
 
 test.each([
@@ -93,23 +81,18 @@ test.each([
   expect((await recoverDelivery(receiver, given as typeof lost)).outcome).toBe(outcome);
 });
 
-test("recover does not reject when the clock fails", async () => {
-  const notNumber = () => 1n as unknown as number;
-  for (const now of [() => Number.NaN, notNumber, throwing(new Error("no clock"))]) {
-    const receiver = alarmReceiver(() => undefined, { now });
-    expect(["malformed", "stale", "internal_error"]).toContain(
-      (await recoverDelivery(receiver, lost)).outcome,
-    );
-  }
-});
+test.each([() => Number.NaN, () => 1n as unknown as number])(
+  "recover does not reject when the clock gives no number: %s",
+  async (now) => {
+    const answer = await recover(alarmReceiver(() => undefined, { now }));
+    expect(["malformed", "stale", "internal_error"]).toContain(answer.slice(4));
+  },
+);
 
 test("recover reports the error of a clock that throws", async () => {
   const failure = new Error("no clock");
   const { receiver, reports } = recordingReceiver({ now: throwing(failure) });
-  expect(await recoverDelivery(receiver, lost)).toMatchObject({
-    status: 500,
-    outcome: "internal_error",
-  });
+  expect(await recover(receiver)).toBe("500 internal_error");
   expect(reports[0]?.error).toBe(failure);
 });
 
@@ -126,15 +109,15 @@ test("recover is bounded by the options of the receiver, and refused while it dr
     now: Date.now,
   };
   const receiver = alarmReceiver(handler, limits);
-  expect((await recoverDelivery(receiver, lost)).outcome).toBe("handler_timeout");
-  expect((await recoverDelivery(receiver, lost)).outcome).toBe("in_flight");
+  expect(await recover(receiver)).toBe("503 handler_timeout");
+  expect(await recover(receiver)).toBe("409 in_flight");
   const other = { ...lost, id: "another" };
-  expect((await recoverDelivery(receiver, other)).outcome).toBe("overloaded");
+  expect(await recover(receiver, other)).toBe("503 overloaded");
   gate.resolve(undefined);
-  await expect.poll(async () => (await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
-  expect((await recoverDelivery(receiver, { ...lost, id: "later" })).outcome).toBe("retry_later");
+  await expect.poll(() => recover(receiver)).toBe(DUPLICATE);
+  expect(await recover(receiver, { ...lost, id: "later" })).toBe("503 retry_later");
   await receiver.drain();
-  expect((await recoverDelivery(receiver, lost)).outcome).toBe("draining");
+  expect(await recover(receiver)).toBe("503 draining");
 });
 
 test("recover needs a call: a request that only resembles one is still asked for its signature", async () => {
@@ -153,13 +136,9 @@ test("recover needs a call: a request that only resembles one is still asked for
   expect(seen).toMatchObject({ id: "lost-1", timestampMs: expect.any(Number) as number });
   // It has no signature that anyone could replay.
   expect(shown).toEqual([]);
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const headers = {
-    "x-webhook-id": "lost-2",
-    "x-webhook-type": "new_alarm",
-    "x-webhook-timestamp": timestamp,
-  };
-  const copy = { headers, body, recovered: true };
+  const { headers } = await delivery({ timestamp: Math.floor(Date.now() / 1000) });
+  const unsigned = { ...headers, "x-webhook-signature": undefined };
+  const copy = { headers: unsigned, body, recovered: true };
   expect((await receiver.receive(copy)).outcome).toBe("unsigned");
 });
 

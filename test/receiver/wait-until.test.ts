@@ -109,30 +109,22 @@ it("waitUntil receives a late handler until onOutcome has taken its report", asy
   expect(state).toEqual({ given: 1, settled: 1 });
 });
 
-it("waitUntil receives the renewal that is on its way when a handler ends", async () => {
-  const renewed = deferred<boolean>();
-  const { store } = spiedStore({ renew: () => renewed.promise });
-  const { request, state } = await heldOpen();
-  const { run } = await heldRun({ store, leaseMs: 30_000 }, request);
-  await vi.advanceTimersByTimeAsync(10_000);
-  expect(await run.succeed()).toMatchObject({ outcome: "handled" });
-  expect(state).toEqual({ given: 1, settled: 0 });
-  renewed.resolve(true);
-  await vi.advanceTimersByTimeAsync(0);
-  expect(state.settled).toBe(1);
-});
-
-it("waitUntil receives the renewal that is on its way when the store takes a slow completion", async () => {
-  const renewed = deferred<boolean>();
-  const completed = deferred();
-  const complete = () => completed.promise;
-  const { store } = spiedStore({ renew: () => renewed.promise, complete });
+it.each([
+  ["a handler ends", true],
+  ["the store takes a slow completion", false],
+])("waitUntil receives the renewal that is on its way when %s", async (_when, isSlowHandler) => {
+  const [renewed, ended] = [deferred<boolean>(), deferred()];
+  const { store } = spiedStore({
+    renew: () => renewed.promise,
+    complete: () => (isSlowHandler ? undefined : ended.promise),
+  });
   const times = { leaseMs: 30_000, dependencyTimeoutMs: 20_000 };
-  const receiver = alarmReceiver(() => undefined, { store, ...times });
+  const handler = () => (isSlowHandler ? ended.promise : undefined);
+  const receiver = alarmReceiver(handler, { store, ...times });
   const { request, state } = await heldOpen();
-  const { answer } = await receiveUntil(store, "complete", receiver, request);
+  const { answer } = await receiveUntil(store, "claim", receiver, request);
   await vi.advanceTimersByTimeAsync(10_000);
-  completed.resolve();
+  ended.resolve();
   expect(await answer).toMatchObject({ outcome: "handled" });
   expect(state).toEqual({ given: 1, settled: 0 });
   renewed.resolve(true);

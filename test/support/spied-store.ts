@@ -32,29 +32,20 @@ export function spiedStore(
 ): SpiedStore {
   const calls: StoreCall[] = [];
   const faulty: DeliveryStore = { ...inner, ...faults };
-  const note = (method: keyof DeliveryStore, key: string, owner: string) => {
-    calls.push({ method, key, owner });
-  };
+  const spied = <M extends Method>(method: M) =>
+    ((key: string, owner: string, ...more: never[]) => {
+      calls.push({ method, key, owner });
+      const call = faulty[method] as (...given: unknown[]) => unknown;
+      return call.call(faulty, key, owner, ...more);
+    }) as DeliveryStore[M];
   return {
     calls,
     count: (method) => calls.filter((call) => call.method === method).length,
     store: {
-      claim(key, owner, times) {
-        note("claim", key, owner);
-        return faulty.claim(key, owner, times);
-      },
-      renew(key, owner, options) {
-        note("renew", key, owner);
-        return faulty.renew(key, owner, options);
-      },
-      complete(key, owner, options) {
-        note("complete", key, owner);
-        return faulty.complete(key, owner, options);
-      },
-      release(key, owner) {
-        note("release", key, owner);
-        return faulty.release(key, owner);
-      },
+      claim: spied("claim"),
+      renew: spied("renew"),
+      complete: spied("complete"),
+      release: spied("release"),
     },
   };
 }

@@ -21,8 +21,10 @@ import { rejects, throwing } from "../support/faults.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { spiedStore } from "../support/spied-store.js";
 import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
-import type { DatabaseFaults } from "../support/transactional/transactional-database.js";
-import { transactionalScene } from "../support/transactional/transactional-scene.js";
+import {
+  transactionalScene,
+  type DatabaseFaults,
+} from "../support/transactional/transactional-database.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 /** A receiver with `/opentelemetry`, and its metrics as both ways of export write them. */

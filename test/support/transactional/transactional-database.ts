@@ -1,4 +1,6 @@
-import type { ProcessResult, TransactionalStore } from "../../../src/index.js";
+import type { DeliveryContext, ProcessResult, TransactionalStore } from "../../../src/index.js";
+import { createCollector } from "../collector.js";
+import { transactionalReceiver, type TransactionalOptions } from "./transactional-receiver.js";
 
 /** A transaction of the simulated database. */
 export interface SimulatedTx {
@@ -60,4 +62,24 @@ export function createDatabase(faults: DatabaseFaults = {}): SimulatedDatabase {
     },
   };
   return { store, effects, remembered, calls };
+}
+
+/** The context of handlers on the simulated database. */
+export type SimulatedContext = DeliveryContext<SimulatedTx>;
+
+/** A handler that writes the id of its delivery. */
+export function writesId({ id, tx }: SimulatedContext): void {
+  tx.write(id);
+}
+
+/** Makes a receiver on a database of its own and collects its reports and log lines. */
+export function transactionalScene(
+  handler: (context: SimulatedContext) => unknown,
+  faults: DatabaseFaults = {},
+  options: TransactionalOptions = {},
+) {
+  const database = createDatabase(faults);
+  const { options: reporting, reports, lines } = createCollector();
+  const receiver = transactionalReceiver(database.store, handler, { ...reporting, ...options });
+  return { ...database, receiver, reports, lines };
 }
