@@ -51,8 +51,10 @@ function redirecting(status: number, location: string): Promise<string> {
 
 /** Takes connections and does this with each. */
 function taking(connected: (socket: net.Socket) => void): () => Promise<string> {
-  return () =>
-    serving(net.createServer((socket) => void connected(socket.on("error", () => undefined))));
+  const server = net.createServer((socket) => {
+    connected(socket.on("error", () => undefined));
+  });
+  return () => serving(server);
 }
 
 function startTls(): Promise<string> {

@@ -98,7 +98,7 @@ test("doctor notes the deliveries that a receiver of this library drops for want
   const receiver = alarmReceiver(() => undefined, { now: Date.now });
   const url = await serving(http.createServer(nodeHandler(receiver)));
   const argv = ["doctor", url, "--only", "alarm", "--only", "event"];
-  const { stdout } = await expectEnd(argv, {
+  await expectEnd(argv, {
     code: 0,
     stdout:
       "! 1 delivery of delete_my_data_event answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.",

@@ -211,7 +211,7 @@ test("a switch that does not work fails its case and is named", async () => {
   const off = ["--while-failing-off", `${new URL(url).origin}/none`];
   const broken = await answeringEndpoint({ status: 404 });
   const argv = ["doctor", url, "--only", "failure_sent_again", ...off, "--while-failing-on"];
-  const { stdout } = await expectEnd([...argv, broken.url], {
+  await expectEnd([...argv, broken.url], {
     code: 1,
     stdout: [/result +--while-failing-on answered 404; expected 2xx/, "1. Repair the probe"],
   });

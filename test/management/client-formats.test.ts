@@ -18,6 +18,8 @@ import {
 
 const baseUrl = "https://gateway.example";
 
+const DEFAULTS = { is_active: true, skip_ssl_verification: false, enable_requests_history: true };
+
 describe("a call", () => {
   test("sends the token and the version, and no body with a GET", async () => {
     const { client, seen } = scriptedClient([{ json: [] }]);
@@ -40,19 +42,14 @@ describe("a call", () => {
 
   test("that creates a webhook sends the default for a field that is undefined", async () => {
     const { client, seen } = scriptedClient([{ json: webhookRecord() }]);
-    await client.webhooks.create({
+    const none = { is_active: undefined, skip_ssl_verification: undefined };
+    const webhook = {
       title: "alarms",
       url: "https://partner.example/",
       type: "new_alarm",
-      is_active: undefined,
-      skip_ssl_verification: undefined,
-      enable_requests_history: undefined,
-    });
-    expect(seen[0]?.body).toMatchObject({
-      is_active: true,
-      skip_ssl_verification: false,
-      enable_requests_history: true,
-    });
+    } as const;
+    await client.webhooks.create({ ...webhook, ...none, enable_requests_history: undefined });
+    expect(seen[0]?.body).toEqual({ ...webhook, ...DEFAULTS });
   });
 
   test("of a single attempt keeps a field that is called data", async () => {
@@ -61,16 +58,11 @@ describe("a call", () => {
   });
 
   test("names each of the seven routes", async () => {
+    const record = { json: webhookRecord({ has_secret: false }) };
+    const attempts = [{ json: [{ any: 1 }] }, { json: { data: { any: 1 } } }];
     const { client, seen } = scriptedClient([
-      { json: webhookRecord() },
-      { json: [] },
-      { json: webhookRecord() },
-      { json: webhookRecord({ has_secret: false }) },
-      {},
-      { json: webhookRecord({ has_secret: false }) },
-      { status: 204 },
-      { json: [{ any: 1 }] },
-      { json: { data: { any: 1 } } },
+      ...[record, { json: [] }, record, record, {}, record, { status: 204 }],
+      ...attempts,
     ]);
     const { title, url } = webhookRecord() as { title: string; url: string };
     await client.webhooks.create({ title, url, type: "new_alarm" });
@@ -91,14 +83,7 @@ describe("a call", () => {
       "GET /api/v1/webhook/7/requests",
       "GET /api/v1/webhook/7/requests/a%2Fb",
     ]);
-    expect(seen[0]?.body).toEqual({
-      title,
-      url,
-      type: "new_alarm",
-      is_active: true,
-      skip_ssl_verification: false,
-      enable_requests_history: true,
-    });
+    expect(seen[0]?.body).toEqual({ title, url, type: "new_alarm", ...DEFAULTS });
   });
 });
 
@@ -108,9 +93,8 @@ describe("a webhook", () => {
     ["numbers", { has_secret: 1, is_active: 0 }],
     ["texts", { has_secret: "1", is_active: "false" }],
   ])("is read in the format of %s", async (_name, fields) => {
-    const { client } = scriptedClient([
-      { json: { data: webhookRecord({ ...fields, extra: "kept" }) } },
-    ]);
+    const json = { data: webhookRecord({ ...fields, extra: "kept" }) };
+    const { client } = scriptedClient([{ json }]);
     const webhook = await client.webhooks.get(7);
     expect(webhook).toMatchObject({ id: "7", has_secret: true, is_active: false });
     expect(webhook.raw["extra"]).toBe("kept");
@@ -168,9 +152,8 @@ describe("a list", () => {
     }
     expect(await link('</next>; rel="prev"; title="next"').webhooks.list()).toEqual([]);
     const meta = { current_page: 1, last_page: 1, total_pages: 1, total: 1, next_page_url: null };
-    const { client } = scriptedClient([
-      { json: { data: [webhookRecord()], meta, hasMore: false } },
-    ]);
+    const complete = { data: [webhookRecord()], meta, hasMore: false };
+    const { client } = scriptedClient([{ json: complete }]);
     expect(await client.webhooks.list()).toHaveLength(1);
   });
 
@@ -195,8 +178,7 @@ describe("a list", () => {
   test("is read page by page with nextPage, also from a header", async () => {
     const nextPage = (_body: unknown, headers: Headers) => headers.get("x-next");
     const pages = [{ json: [1], headers: { "x-next": "?page=2" } }, { json: [2] }];
-    const { client } = scriptedClient(pages, { nextPage });
-    expect(await client.attempts.list(7)).toEqual([1, 2]);
+    expect(await scriptedClient(pages, { nextPage }).client.attempts.list(7)).toEqual([1, 2]);
   });
 
   test("is read page by page with nextPage, and only from the gateway", async () => {
@@ -273,45 +255,38 @@ test("a 404 without a body is that of the gateway", async () => {
   expect((await failure(client.webhooks.get(7))).code).toBe("not_found");
 });
 
-test("an error of throttling says how long to wait", async () => {
-  const { client } = scriptedClient([{ status: 429, headers: { "retry-after": "3600" } }]);
-  const error = await failure(client.webhooks.list());
-  expect(error).toMatchObject({ code: "throttled", retryAfterMs: 3_600_000 });
-  expect(error.message).toContain("try again in 3600 s");
-});
-
 test("an error names the route of a list that is none, of a webhook that is none", async () => {
   const { client } = scriptedClient([{ json: {} }]);
   expect((await failure(client.webhooks.list())).message).toContain("GET api/v1/webhooks");
   expect((await failure(client.webhooks.get(7))).message).toContain("GET api/v1/webhook/7");
 });
 
-test("an error in a shape of its own says nothing, and breaks nothing", async () => {
-  const bodies = [
-    null,
-    "text",
-    [],
-    { error: {} },
-    { error: { details: "x" } },
-    { errors: [1, {}] },
-    { errors: { url: 1 } },
-    { errors: "x" },
-    { error: { details: [null, { issue: "a" }] } },
-  ];
-  for (const json of bodies) {
-    const { client } = scriptedClient([{ status: 422, json }]);
-    expect((await failure(client.webhooks.get(7))).code).toBe("validation_failed");
-  }
+test.each([
+  [null],
+  ["text"],
+  [[]],
+  [{ error: {} }],
+  [{ error: { details: "x" } }],
+  [{ errors: [1, {}] }],
+  [{ errors: { url: 1 } }],
+  [{ errors: "x" }],
+  [{ error: { details: [null, { issue: "a" }] } }],
+])("an error in a shape of its own says nothing, and breaks nothing: %j", async (json) => {
+  const { client } = scriptedClient([{ status: 422, json }]);
+  expect((await failure(client.webhooks.get(7))).code).toBe("validation_failed");
 });
 
-test("a list that is none, and pages that never end, are refused", async () => {
+test("a list that is none is refused", async () => {
   const { client } = scriptedClient([{ json: { data: {} } }]);
   expect((await failure(client.webhooks.list())).code).toBe("unexpected_answer");
-  const nextPage = () => "/api/v1/webhooks";
-  const circle = scriptedClient([{ json: [] }], { nextPage });
-  expect((await failure(circle.client.webhooks.list())).code).toBe("incomplete_list");
-  const broken = scriptedClient([{ json: [] }], { nextPage: () => "http://[" });
-  expect((await failure(broken.client.webhooks.list())).code).toBe("incomplete_list");
+});
+
+test.each([
+  ["that never end", "/api/v1/webhooks"],
+  ["at no URL", "http://["],
+])("pages %s are refused", async (_what, next) => {
+  const { client } = scriptedClient([{ json: [] }], { nextPage: () => next });
+  expect((await failure(client.webhooks.list())).code).toBe("incomplete_list");
 });
 
 describe("the login", () => {
@@ -321,16 +296,12 @@ describe("the login", () => {
   });
 
   test("passes other fields through and reads the session", async () => {
-    const { fetch, seen } = scriptedGateway({
-      json: { token: TOKEN, expires_at: "2026-10-09T11:00:00+00:00", expires_in: 3600 },
-    });
+    const expiresAt = new Date("2026-10-09T11:00:00Z");
+    const json = { token: TOKEN, expires_at: "2026-10-09T11:00:00+00:00", expires_in: 3600 };
+    const { fetch, seen } = scriptedGateway({ json });
     const credentials = { email: "partner@example.com", password: "pass-word-1" };
     const session = await crmLogin({ baseUrl, credentials, keepLogged: true, fetch });
-    expect(session).toEqual({
-      token: TOKEN,
-      expiresInSeconds: 3600,
-      expiresAt: new Date("2026-10-09T11:00:00Z"),
-    });
+    expect(session).toEqual({ token: TOKEN, expiresInSeconds: 3600, expiresAt });
     expect(seen[0]).toMatchObject({
       method: "POST",
       path: "/api/v1/crm/auth/login",
@@ -348,18 +319,11 @@ describe("the login", () => {
   });
 
   test("takes an answer without dates, and refuses one without a token", async () => {
-    const credentials = {};
-    const { fetch: plain } = scriptedGateway({
-      json: { data: { token: "x", expires_at: "soon" } },
-    });
-    expect(await crmLogin({ baseUrl, credentials, fetch: plain })).toEqual({
-      token: "x",
-      expiresAt: undefined,
-      expiresInSeconds: undefined,
-    });
-    const { fetch: none } = scriptedGateway({ json: {} });
-    const error = await failure(crmLogin({ baseUrl, credentials, fetch: none }));
-    expect(error.code).toBe("unexpected_answer");
+    const login = (json: object) =>
+      crmLogin({ baseUrl, credentials: {}, fetch: scriptedGateway({ json }).fetch });
+    const undated = { token: "x", expiresAt: undefined, expiresInSeconds: undefined };
+    expect(await login({ data: { token: "x", expires_at: "soon" } })).toEqual(undated);
+    expect((await failure(login({}))).code).toBe("unexpected_answer");
   });
 });
 

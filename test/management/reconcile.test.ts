@@ -370,19 +370,15 @@ describe("reconcile", () => {
 
 describe("attemptReader", () => {
   test("reads paths, both date formats, Unix seconds and a status in digits", () => {
+    const ofRequest = { deliveryId: "request.headers.X-Webhook-Id", body: "request.body" };
     const read = attemptReader({
-      deliveryId: "request.headers.X-Webhook-Id",
+      ...ofRequest,
       status: "response.status",
       at: "at",
-      body: "request.body",
       attemptId: "id",
     });
-    const record = {
-      id: 5,
-      at: "2026-10-09T11:00:00Z",
-      response: { status: "404" },
-      request: { headers: { "X-Webhook-Id": "a-1" }, body: "{}" },
-    };
+    const request = { headers: { "X-Webhook-Id": "a-1" }, body: "{}" };
+    const record = { id: 5, at: "2026-10-09T11:00:00Z", response: { status: "404" }, request };
     const at = new Date("2026-10-09T11:00:00Z");
     const wanted = { deliveryId: "a-1", status: 404, at, body: "{}", attemptId: "5" };
     expect(read(record)).toEqual(wanted);

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import http from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listen } from "../support/servers.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
@@ -29,8 +29,7 @@ beforeAll(async () => {
       res.end('{"data":{}}');
     });
   });
-  await once(api.listen(0, "127.0.0.1"), "listening");
-  const { port } = api.address() as AddressInfo;
+  const { port } = await listen(api);
   env = {
     PATH: process.env["PATH"],
     GATEWAY_BASE_URL: `http://127.0.0.1:${String(port)}`,
@@ -43,13 +42,8 @@ afterAll(() => {
   api.close();
 });
 
-function run(script: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile("bash", ["-euc", script], { cwd: folder.at(), env }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(stderr));
-    });
-  });
+async function run(script: string): Promise<void> {
+  await promisify(execFile)("bash", ["-euc", script], { cwd: folder.at(), env });
 }
 
 test("the commands of docs/going-live.md make a secret, log in, register both webhooks and read them", async () => {
@@ -79,15 +73,12 @@ test("the commands of docs/going-live.md make a secret, log in, register both we
   const webhooks = requests
     .filter(({ line }) => line === "POST /api/v1/webhook")
     .map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  const url = "https://example.com/webhooks/gateway";
+  const flags = { is_active: true, skip_ssl_verification: false, enable_requests_history: true };
   expect(webhooks).toEqual(
     ["new_alarm", "delete_my_data_event"].map((type) => ({
-      title: `Receiver of ${type}`,
-      url: "https://example.com/webhooks/gateway",
-      type,
-      secret,
-      is_active: true,
-      skip_ssl_verification: false,
-      enable_requests_history: true,
+      ...{ title: `Receiver of ${type}`, url, type, secret },
+      ...flags,
     })),
   );
 });

@@ -89,11 +89,7 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
     const [, zip = ""] = /`zip ([^`]+)`/.exec(PAGE.text) ?? [];
     execFileSync("zip", zip.split(" "), { cwd: partner().folder });
     // A folder outside of every project, as on Lambda.
-    const deployed = path.join(
-      partner().folder,
-      "..",
-      `${path.basename(partner().folder)}-deployed`,
-    );
+    const deployed = `${partner().folder}-deployed`;
     mkdirSync(deployed);
     const archive = path.join(partner().folder, zip.split(" ")[1] ?? "");
     execFileSync("unzip", ["-q", archive, "-d", deployed]);
@@ -106,10 +102,8 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
       instances: 1,
       timeoutMs: 25_000,
       environment: {
-        GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
-        AWS_REGION: "eu-central-1",
-        AWS_ACCESS_KEY_ID: "test",
-        AWS_SECRET_ACCESS_KEY: "test",
+        ...{ GATEWAY_WEBHOOK_SECRET: TEST_SECRET, AWS_REGION: "eu-central-1" },
+        ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" },
         AWS_ENDPOINT_URL_DYNAMODB: database.url,
       },
     });
@@ -134,17 +128,6 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
   });
 });
 
-const bundleOf = async (imports: string): Promise<string> => {
-  const { outputFiles } = await build({
-    stdin: { contents: imports, resolveDir: partner().folder },
-    bundle: true,
-    write: false,
-    format: "cjs",
-    platform: "node",
-    logLevel: "error",
-  });
-  return outputFiles[0]?.text ?? "";
-};
 /** What only the code of other platforms and stores has. */
 const FOREIGN = {
   "the Node adapters": "prependListener",
@@ -159,10 +142,15 @@ const FOREIGN = {
 };
 
 test("the bundle of a function with the memory store holds nothing of another platform", async () => {
-  const code = await bundleOf(`
+  const contents = `
       import { createWebhookReceiver, memoryStore } from "identity-gateway-webhooks";
       import { lambdaHandler } from "identity-gateway-webhooks/aws-lambda";
-      exports.handler = lambdaHandler(createWebhookReceiver({ store: memoryStore() }));`);
+      exports.handler = lambdaHandler(createWebhookReceiver({ store: memoryStore() }));`;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: partner().folder },
+    ...{ bundle: true, write: false, format: "cjs", platform: "node", logLevel: "error" },
+  });
+  const code = outputFiles[0]?.text ?? "";
   expect(code).toContain("no_http_event");
   const found = Object.entries(FOREIGN).filter(([, text]) => code.includes(text));
   expect(found).toEqual([]);

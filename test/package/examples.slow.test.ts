@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LambdaResult } from "../../adapters/aws-lambda/http-event.js";
 import { d1Schema } from "../../src/inbox/cloudflare/index.js";
 import { bundleWorker } from "../support/cloudflare/bundle-worker.js";

@@ -100,7 +100,7 @@ test("docs/monitoring.md has the table of docs/health-table.ts, made from the ta
 });
 
 test("the health object on docs/monitoring.md has the members of a real one", () => {
-  // docs-snippets.slow.test.ts compiles them.
+  // documents.slow.test.ts compiles them.
   expect(HEALTH.snippets("ts").length).toBeGreaterThanOrEqual(2);
   const [shown = ""] = HEALTH.snippets("json");
   const example = JSON.parse(shown) as Record<string, object>;

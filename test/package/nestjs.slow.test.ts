@@ -2,16 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, symlinkSync } from "node:fs";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { sampleAlarm, sampleOnlineDataEvent, signedDelivery } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { freePort } from "../support/free-port.js";
-import {
-  type InstalledPackage,
-  installPackage,
-  REPOSITORY,
-} from "../support/package/installed-package.js";
+import { installPackage, REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
 
 /** What `nest new` writes into tsconfig.json, as far as it decides about the result. */
@@ -35,18 +31,10 @@ const MODULE_OPTIONS = {
 };
 
 /** A Nest project with the packed package and a Nest of `test/platforms/`. */
-interface NestProject extends InstalledPackage {
-  /** Compiles the files in `src/` into `dist/`. Returns the compiler's errors, or "". */
-  readonly build: (files: readonly string[]) => string;
-  /** Runs a compiled test, with the globals of the runner; returns what it says. Throws if it fails. */
-  readonly test: (file: string, secret: string) => string;
-}
+type NestProject = ReturnType<typeof installForNest>;
 
 /** Installs the package beside the packages of one major version of Nest. */
-function installForNest(
-  nest: "nest-10" | "nest-11" | "nest-12",
-  type: "module" | "commonjs",
-): NestProject {
+function installForNest(nest: "nest-10" | "nest-11" | "nest-12", type: "module" | "commonjs") {
   const project = installPackage(type);
   for (const name of ["@nestjs", "reflect-metadata", "rxjs"]) {
     const from = path.join(REPOSITORY, "test/platforms", nest, "node_modules", name);
@@ -56,8 +44,11 @@ function installForNest(
   const options = MODULE_OPTIONS[nest === "nest-10" ? "node10" : "nodenext"];
   return {
     ...project,
-    build: (files) => project.typeCheck({ ...NEST_COMPILER_OPTIONS, ...options }, files),
-    test(file, secret) {
+    /** Compiles the files in `src/` into `dist/`. Returns the compiler's errors, or "". */
+    build: (files: readonly string[]) =>
+      project.typeCheck({ ...NEST_COMPILER_OPTIONS, ...options }, files),
+    /** Runs a compiled test, with the globals of the runner; returns what it says. Throws if it fails. */
+    test(file: string, secret: string) {
       const vitest = path.join(REPOSITORY, "node_modules/vitest/vitest.mjs");
       const argv = [vitest, "run", "--globals", "--root", project.folder, file];
       return project.node(argv, { NO_COLOR: "1", GATEWAY_WEBHOOK_SECRET: secret });
@@ -76,11 +67,8 @@ async function startNestProject({ folder }: NestProject, main: string, secret: s
     stream.on("data", (text: Buffer) => (output += text.toString()));
   }
   const url = `http://127.0.0.1:${port}`;
-  while (!(await isUp(url))) {
-    if (child.exitCode !== null || child.signalCode !== null) {
-      throw new Error(`the app did not start:\n${output}`);
-    }
-  }
+  const failed = ended.then(() => Promise.reject(new Error(`the app did not start:\n${output}`)));
+  await Promise.race([vi.waitFor(() => fetch(url), 60_000), failed]);
   return {
     url,
     output: () => output,
@@ -91,16 +79,6 @@ async function startNestProject({ folder }: NestProject, main: string, secret: s
       return signal ?? String(code);
     },
   };
-}
-
-async function isUp(url: string): Promise<boolean> {
-  try {
-    await (await fetch(url)).text();
-    return true;
-  } catch {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    return false;
-  }
 }
 
 const PAGE = readMarkdown("docs/nestjs.md");
@@ -218,16 +196,12 @@ describeService("a Nest project from the page alone", requirement, () => {
       async (_, main) => {
         const app = await startNestProject(project, main, TEST_SECRET);
         const secret = TEST_SECRET;
-        for (const { headers, body } of [
+        const event = sampleOnlineDataEvent("DATA_DELETED");
+        for (const delivery of [
           await signedDelivery({ secret, id: "first", alarm: sampleAlarm() }),
-          await signedDelivery({
-            secret,
-            id: "second",
-            event: sampleOnlineDataEvent("DATA_DELETED"),
-          }),
+          await signedDelivery({ secret, id: "second", event }),
         ]) {
-          const url = `${app.url}/webhooks/gateway`;
-          const response = await fetch(url, { method: "POST", headers, body });
+          const response = await fetch(`${app.url}/webhooks/gateway`, delivery);
           expect([response.status, await response.text()]).toEqual([200, '{"outcome":"handled"}']);
         }
         expect(await app.stop()).toBe("SIGTERM");

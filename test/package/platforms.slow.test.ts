@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { platformPage, platformTable, unitTestTable } from "../platforms/page.js";
 import type { Platform, PlatformResult } from "../platforms/platform.js";
@@ -8,6 +6,7 @@ import { isWhole, readSelection, selectPlatforms, unitTestNodes } from "../platf
 import { complaintsOf, glueLines, reachabilityComplaints } from "../platforms/run-row.js";
 import { startServer } from "../platforms/start-server.js";
 import { failedTests } from "../platforms/unit-tests.js";
+import { serving } from "../support/serving.js";
 
 const platform = (changes: Partial<Platform> = {}): Platform => ({
   name: "Koa 3",
@@ -43,23 +42,19 @@ test("npm run platforms takes every row, by name, unless told otherwise", () => 
   expect(selectPlatforms(ALL, selection)).toEqual([BUN, FASTIFY, KOA, KOA_10]);
 });
 
-test("npm run platforms -- --fast takes the runtimes that no other test reaches, and its result is not written", () => {
-  const selection = readSelection(["--fast"]);
+test.each([
+  ["--fast takes the runtimes that no other test reaches", ["--fast"], [BUN]],
+  ["--only takes folders", ["--only", "koa"], [KOA, KOA_10]],
+])("npm run platforms -- %s, and its result is not written", (_what, argv, rows) => {
+  const selection = readSelection(argv);
   expect(isWhole(selection)).toBe(false);
-  expect(selectPlatforms(ALL, selection)).toEqual([BUN]);
-});
-
-test("npm run platforms -- --only takes folders, and its result is not written", () => {
-  const selection = readSelection(["--only", "koa"]);
-  expect(isWhole(selection)).toBe(false);
-  expect(selectPlatforms(ALL, selection)).toEqual([KOA, KOA_10]);
+  expect(selectPlatforms(ALL, selection)).toEqual(rows);
 });
 
 test("npm run platforms refuses a folder without rows, and names the others", () => {
   const selection = readSelection(["--only", "fastify,lambda"]);
-  expect(() => selectPlatforms(ALL, selection)).toThrow(
-    "no rows in lambda; there are: bun, fastify, koa, unit-tests",
-  );
+  const message = "no rows in lambda; there are: bun, fastify, koa, unit-tests";
+  expect(() => selectPlatforms(ALL, selection)).toThrow(message);
 });
 
 test("the unit tests run on every Node, on the newest in the fast half, and alone if asked for", () => {
@@ -72,25 +67,25 @@ test("the unit tests run on every Node, on the newest in the fast half, and alon
 });
 
 test("a report of unit tests names each test that failed, and each file that did not load", () => {
-  const failed = [
+  const assertionResults = [
     { fullName: "a delivery is handled once", status: "failed" },
     { fullName: "another is refused", status: "passed" },
   ];
-  expect(
-    failedTests({
-      testResults: [
-        { name: "/a/once.test.ts", status: "failed", assertionResults: failed },
-        { name: "/a/broken.test.ts", status: "failed", assertionResults: [] },
-        { name: "/a/fine.test.ts", status: "passed", assertionResults: [] },
-      ],
-    }),
-  ).toEqual(["once.test.ts: a delivery is handled once", "/a/broken.test.ts"]);
+  const testResults = [
+    { name: "/a/once.test.ts", status: "failed", assertionResults },
+    { name: "/a/broken.test.ts", status: "failed", assertionResults: [] },
+    { name: "/a/fine.test.ts", status: "passed", assertionResults: [] },
+  ];
+  const named = ["once.test.ts: a delivery is handled once", "/a/broken.test.ts"];
+  expect(failedTests({ testResults })).toEqual(named);
 });
 
-test("npm run platforms refuses options and dates that it does not know", () => {
-  expect(() => readSelection(["--all"])).toThrow("--all");
-  expect(() => readSelection(["koa"])).toThrow("koa");
-  expect(() => readSelection(["--date", "today"])).toThrow("--date today is not like 2026-11-22");
+test.each([
+  [["--all"], "--all"],
+  [["koa"], "koa"],
+  [["--date", "today"], "--date today is not like 2026-11-22"],
+])("npm run platforms refuses the options %j", (argv, message) => {
+  expect(() => readSelection(argv)).toThrow(message);
 });
 
 test("a case that a platform answers itself is no complaint, and every other one is", () => {
@@ -177,19 +172,13 @@ test.each([
 });
 
 test("a row whose URL answers GET or HEAD with anything but 200 does not pass", async () => {
-  const server = createServer((req, res) => {
-    const isMounted = req.method === "POST" || req.url === "/all";
-    res.writeHead(isMounted ? 200 : 404).end();
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  try {
-    expect(await reachabilityComplaints(`http://127.0.0.1:${port}/all`)).toEqual([]);
-    expect(await reachabilityComplaints(`http://127.0.0.1:${port}/post`)).toEqual([
-      "GET is answered 404",
-      "HEAD is answered 404",
-    ]);
-  } finally {
-    server.close();
-  }
+  const url = await serving(
+    createServer((req, res) => {
+      const isMounted = req.method === "POST" || req.url === "/all";
+      res.writeHead(isMounted ? 200 : 404).end();
+    }),
+  );
+  expect(await reachabilityComplaints(`${url}all`)).toEqual([]);
+  const complaints = ["GET is answered 404", "HEAD is answered 404"];
+  expect(await reachabilityComplaints(`${url}post`)).toEqual(complaints);
 });

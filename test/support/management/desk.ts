@@ -24,9 +24,6 @@ import { listen } from "../servers.js";
 /** A gateway with a client. */
 export type DeskGateway = Awaited<ReturnType<(typeof desk)["gateway"]>>;
 
-/** A receiver, and what it did. */
-export type DeskReceiver = Awaited<ReturnType<(typeof desk)["receiver"]>>;
-
 /** What a test opens. It is closed at the end of the test. */
 export const desk = {
   /** A gateway over HTTP, an hour of whose retries take a second, with a client that is logged in. */
@@ -44,7 +41,7 @@ export const desk = {
       register: (url: string, secret: string, type: WebhookType = "new_alarm") =>
         client.webhooks.create({ title: "a", url, type, secret }),
       /** Delivers an alarm to the first webhook for it. */
-      async deliver(): Promise<TwinDelivery> {
+      deliver: async (): Promise<TwinDelivery> => {
         const [delivery] = await api.twin.deliver({ alarm: sampleAlarm() });
         if (delivery === undefined) throw new Error("no webhook is registered");
         return delivery;
