@@ -23,7 +23,7 @@ import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import { deferred, never } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { alarmJob } from "../support/inbox/receiver-and-worker.js";
-import { MemoryDriver } from "../support/inbox/memory-queue.js";
+import { MemoryBroker, MemoryDriver } from "../support/inbox/memory-queue.js";
 
 const LEASE_MS = 3_000;
 
@@ -657,5 +657,79 @@ describe("a body that may be too large for the queue", () => {
         );
       }),
     );
+  });
+});
+
+/** The store as a process has it that ends with its driver: it renews and releases nothing more. */
+function storeOf(driver: MemoryDriver, store: DeliveryStore): DeliveryStore {
+  const alive = <T>(call: () => T): T => {
+    if (driver.isKilled) throw new Error("killed");
+    return call();
+  };
+  return {
+    claim: (...given) => alive(() => store.claim(...given)),
+    renew: (...given) => alive(() => store.renew(...given)),
+    complete: (...given) => alive(() => store.complete(...given)),
+    release: (...given) => alive(() => store.release(...given)),
+  };
+}
+
+describe("a job that kills its worker", () => {
+  it.each([
+    ["one worker", 1],
+    ["four workers", 4],
+  ])(
+    "with %s a job that kills each worker is dead after 15 crashes, and reported once",
+    async (_, size) => {
+      const broker = new MemoryBroker();
+      const store = memoryStore();
+      const reports: JobReport[] = [];
+      // What the metric of dead jobs counts, on which the alert is.
+      const counted: string[] = [];
+      const count = (_: unknown, { outcome }: { outcome: string }) => void counted.push(outcome);
+      let crashes = 0;
+      const start = (): void => {
+        const driver = new MemoryDriver(broker);
+        inboxConsume({
+          driver,
+          store: storeOf(driver, store),
+          leaseMs: 2_000,
+          logger: false,
+          onJob: (report) => reports.push(report),
+          telemetry: { begin: () => 0, run: (_, __, call) => call(), end: count },
+          handlers: {
+            async new_alarm() {
+              crashes += 1;
+              driver.isKilled = true;
+              start();
+              await never();
+            },
+          },
+        });
+      };
+      for (let n = 0; n < size; n += 1) start();
+      await new MemoryDriver(broker).put(await alarmJob("a"));
+      while (broker.dead.size === 0) await vi.advanceTimersByTimeAsync(1_000);
+      expect([crashes, broker.jobs.size, [...broker.dead.keys()]]).toEqual([15, 0, ["a"]]);
+      const dead = { outcome: "dead", lastAttempt: true, id: "a", error: { code: "dead_job" } };
+      expect([reports, counted]).toMatchObject([[dead], ["dead"]]);
+    },
+  );
+
+  it("runs after 14 crashes, and is dead without a run after 15, unless it was handled before the last", async () => {
+    const run = vi.fn();
+    const settledAfter = async (crashes: number, store = memoryStore()) => {
+      const message = watchedMessage(await alarmJob("a"), [], { crashes });
+      await worker({ store, handlers: { new_alarm: run } }).run(message);
+      return message.settled;
+    };
+    expect(await settledAfter(14)).toEqual([{ result: "done" }]);
+    expect(run).toHaveBeenCalledTimes(1);
+    const dead = { result: "dead", error: { code: "job_failed" } };
+    expect(await settledAfter(15)).toMatchObject([dead]);
+    const store = memoryStore();
+    store.complete(await jobKeyOf("a"), "other", { retentionMs: 1e9 });
+    expect(await settledAfter(15, store)).toEqual([{ result: "done" }]);
+    expect(run).toHaveBeenCalledTimes(1);
   });
 });
