@@ -120,7 +120,7 @@ const DEAD_CASES: Readonly<Record<string, Case>> = {
     await settlesAt(() => dead().length, 3);
     expect(
       dead()
-        .map(({ id, attempt }) => `${String(id)} ${String(attempt)}`)
+        .map(({ id, attempt }) => `${id} ${String(attempt)}`)
         .toSorted(),
     ).toEqual(ids.map((id) => `${id} 2`).toSorted());
     expect(reports).toHaveLength(6);
