@@ -19,7 +19,7 @@ import { RELUCTANT, RIGHT, VARIANTS } from "./right-receivers.js";
 import { signatureFlaws } from "./signature-flaws.js";
 
 export const KINDS = ["JavaScript", "JavaScript behind nginx", "Python", "PHP"] as const;
-export type Kind = (typeof KINDS)[number];
+type Kind = (typeof KINDS)[number];
 
 /** A receiver that the suite can judge. */
 export interface Receiver {

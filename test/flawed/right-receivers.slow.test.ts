@@ -6,7 +6,7 @@ import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { fixturesFolder } from "../support/fixtures.js";
-import { HARD_TO_SEE, INNOCENT, KINDS, missingOf } from "./flaws.js";
+import { HARD_TO_SEE, INNOCENT, KINDS, missingOf, type Receiver } from "./flaws.js";
 import { inPool } from "./judge.js";
 import { startReceiver } from "./languages/flaws.js";
 import { VARIANTS } from "./right-receivers.js";
@@ -44,17 +44,22 @@ for (const kind of KINDS) {
       return results;
     };
 
-    it.each(innocent)("a receiver in $kind that $does is not accused", ({ does }) => {
+    const named = (rows: readonly Receiver[]) => rows.map(({ does }) => does);
+
+    it.each(named(innocent))(`a receiver in ${kind} that %s is not accused`, (does) => {
       const others = resultsOf(does).filter(({ result }) => result !== "passed");
       expect(others.map(({ id, result, reason }) => [id, result, reason])).toEqual([]);
     });
 
-    it.each(hardToSee)("a receiver in $kind that $does is not accused with a must", ({ does }) => {
-      const accused = resultsOf(does).filter(
-        ({ result, level }) => result === "failed" && level === "must",
-      );
-      expect(accused.map(({ id, reason }) => [id, reason])).toEqual([]);
-    });
+    it.each(named(hardToSee))(
+      `a receiver in ${kind} that %s is not accused with a must`,
+      (does) => {
+        const accused = resultsOf(does).filter(
+          ({ result, level }) => result === "failed" && level === "must",
+        );
+        expect(accused.map(({ id, reason }) => [id, reason])).toEqual([]);
+      },
+    );
 
     it.runIf(kind === "Python" || kind === "PHP")(
       `a replay of the published fixtures does not accuse a receiver in ${kind}`,

@@ -23,7 +23,7 @@ import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import { deferred, never } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { alarmJob } from "../support/inbox/receiver-and-worker.js";
-import { MemoryDriver } from "../support/inbox/memory-queue.js";
+import { MemoryBroker, MemoryDriver } from "../support/inbox/memory-queue.js";
 
 const LEASE_MS = 3_000;
 
@@ -84,6 +84,12 @@ function worker<Tx = never>(
   return { ...made, reports };
 }
 
+/** Lets so much time pass while something runs to its end. */
+async function during(ms: number, ran: Promise<unknown>): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+  await ran;
+}
+
 const outcomesOf = (reports: readonly JobReport[]) => reports.map(({ outcome }) => outcome);
 
 beforeEach(() => {
@@ -142,19 +148,13 @@ describe("a worker of any queue", () => {
     expect(lines).toHaveLength(4);
   });
 
-  it("claims a key of at most 128 characters, whatever the delivery id", async () => {
+  it("claims a key of at most 128 characters, which no other delivery id has", async () => {
     expect(await jobKeyOf("x".repeat(124))).toBe(`job#${"x".repeat(124)}`);
-    const long = await Promise.all(["x", "y"].map((end) => jobKeyOf("x".repeat(124) + end)));
-    expect(long[0]).toMatch(/^job##[0-9a-f]{64}$/);
-    expect(long[0]).not.toBe(long[1]);
-  });
-
-  it("no delivery id has the key of another delivery's job", async () => {
     const key = await jobKeyOf("x".repeat(125));
+    expect(key).toMatch(/^job##[0-9a-f]{64}$/);
     const digest = key.replace(/^.*#/, "");
-    const keys = await Promise.all([digest, `job.${digest}`].map(jobKeyOf));
-    expect(keys).not.toContain(key);
-    expect(key).toMatch(/#/);
+    const others = ["x".repeat(124) + "y", digest, `job.${digest}`];
+    expect(await Promise.all(others.map(jobKeyOf))).not.toContain(key);
   });
 
   it("extends a message from outside at once, completes after the handler, and settles after the completion", async () => {
@@ -180,9 +180,7 @@ describe("a worker of any queue", () => {
     const events: string[] = [];
     const store = watchedStore(events, { complete: 4 });
     const { run } = worker({ store, handlers: { new_alarm: () => undefined } });
-    const ran = run(watchedMessage(await alarmJob("a"), events));
-    await vi.advanceTimersByTimeAsync(10_000);
-    await ran;
+    await during(10_000, run(watchedMessage(await alarmJob("a"), events)));
     expect(events.filter((event) => event === "complete fails")).toHaveLength(4);
     expect(events.slice(-2)).toEqual(["complete", "done"]);
     expect(events.filter((event) => event === "extend").length).toBeGreaterThanOrEqual(3);
@@ -202,9 +200,7 @@ describe("a worker of any queue", () => {
     const { run, reports } = worker({ store, handlers });
     const job = await alarmJob("a");
     const message = watchedMessage(job, events, { holds: () => false });
-    const ran = run(message);
-    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
-    await ran;
+    await during(3 * LEASE_MS, run(message));
     expect([message.settled, reports]).toEqual([[], []]);
     const other = worker({ store: { ...store, complete: () => undefined }, handlers });
     await other.run(watchedMessage(job, events, { attempt: 2 }));
@@ -291,9 +287,7 @@ describe("a worker of any queue", () => {
     const logger = { warn: take, error: take };
     const { run } = worker({ store, handlers: { new_alarm }, handlerMaxMs: 2_000, logger });
     const message = watchedMessage(await alarmJob("a"), []);
-    const ran = run(message);
-    await vi.advanceTimersByTimeAsync(2_000);
-    await ran;
+    await during(2_000, run(message));
     expect(message.settled).toMatchObject([{ result: "retry", error: { code: "job_failed" } }]);
     expect(store.claim("job#a", "other", { leaseMs: 1_000, retentionMs: 1e9 })).toMatchObject({
       state: "in_flight",
@@ -445,9 +439,7 @@ describe("a worker of any queue", () => {
     const store = { ...memoryStore(), renew: () => false };
     const { run } = worker({ store, handlers: { new_alarm }, retryLimit: 0 });
     const message = watchedMessage(await alarmJob("a"), []);
-    const ran = run(message);
-    await vi.advanceTimersByTimeAsync(LEASE_MS);
-    await ran;
+    await during(LEASE_MS, run(message));
     expect(message.settled).toMatchObject([{ result: "dead" }]);
   });
 
@@ -456,9 +448,7 @@ describe("a worker of any queue", () => {
     const handlers = { new_alarm: () => Promise.reject(new Error("x")) };
     const { run, reports } = worker({ store: memoryStore(), handlers, retryLimit: 0 });
     const message = watchedMessage(await alarmJob("a"), [], { settle: () => taken.promise });
-    const ran = run(message);
-    await vi.advanceTimersByTimeAsync(10_000);
-    await ran;
+    await during(10_000, run(message));
     expect(outcomesOf(reports)).toEqual(["handler_failed"]);
     taken.resolve(true);
     await vi.advanceTimersByTimeAsync(0);
@@ -667,5 +657,79 @@ describe("a body that may be too large for the queue", () => {
         );
       }),
     );
+  });
+});
+
+/** The store as a process has it that ends with its driver: it renews and releases nothing more. */
+function storeOf(driver: MemoryDriver, store: DeliveryStore): DeliveryStore {
+  const alive = <T>(call: () => T): T => {
+    if (driver.isKilled) throw new Error("killed");
+    return call();
+  };
+  return {
+    claim: (...given) => alive(() => store.claim(...given)),
+    renew: (...given) => alive(() => store.renew(...given)),
+    complete: (...given) => alive(() => store.complete(...given)),
+    release: (...given) => alive(() => store.release(...given)),
+  };
+}
+
+describe("a job that kills its worker", () => {
+  it.each([
+    ["one worker", 1],
+    ["four workers", 4],
+  ])(
+    "with %s a job that kills each worker is dead after 15 crashes, and reported once",
+    async (_, size) => {
+      const broker = new MemoryBroker();
+      const store = memoryStore();
+      const reports: JobReport[] = [];
+      // What the metric of dead jobs counts, on which the alert is.
+      const counted: string[] = [];
+      const count = (_: unknown, { outcome }: { outcome: string }) => void counted.push(outcome);
+      let crashes = 0;
+      const start = (): void => {
+        const driver = new MemoryDriver(broker);
+        inboxConsume({
+          driver,
+          store: storeOf(driver, store),
+          leaseMs: 2_000,
+          logger: false,
+          onJob: (report) => reports.push(report),
+          telemetry: { begin: () => 0, run: (_, __, call) => call(), end: count },
+          handlers: {
+            async new_alarm() {
+              crashes += 1;
+              driver.isKilled = true;
+              start();
+              await never();
+            },
+          },
+        });
+      };
+      for (let n = 0; n < size; n += 1) start();
+      await new MemoryDriver(broker).put(await alarmJob("a"));
+      while (broker.dead.size === 0) await vi.advanceTimersByTimeAsync(1_000);
+      expect([crashes, broker.jobs.size, [...broker.dead.keys()]]).toEqual([15, 0, ["a"]]);
+      const dead = { outcome: "dead", lastAttempt: true, id: "a", error: { code: "dead_job" } };
+      expect([reports, counted]).toMatchObject([[dead], ["dead"]]);
+    },
+  );
+
+  it("runs after 14 crashes, and is dead without a run after 15, unless it was handled before the last", async () => {
+    const run = vi.fn();
+    const settledAfter = async (crashes: number, store = memoryStore()) => {
+      const message = watchedMessage(await alarmJob("a"), [], { crashes });
+      await worker({ store, handlers: { new_alarm: run } }).run(message);
+      return message.settled;
+    };
+    expect(await settledAfter(14)).toEqual([{ result: "done" }]);
+    expect(run).toHaveBeenCalledTimes(1);
+    const dead = { result: "dead", error: { code: "job_failed" } };
+    expect(await settledAfter(15)).toMatchObject([dead]);
+    const store = memoryStore();
+    store.complete(await jobKeyOf("a"), "other", { retentionMs: 1e9 });
+    expect(await settledAfter(15, store)).toEqual([{ result: "done" }]);
+    expect(run).toHaveBeenCalledTimes(1);
   });
 });

@@ -7,10 +7,10 @@ import type { Flaw } from "./flawed-receivers.js";
 export type Setup = `${Plug["kind"]}-${string}`;
 
 /** An adapter other than `nodeHandler`. */
-export type Adapter = "fetch" | "hono" | "lambda";
+type Adapter = "fetch" | "hono" | "lambda";
 
 /** Random durations of handlers. */
-export interface HandlerTimes {
+interface HandlerTimes {
   /** Maximum time before the effect and after it. Milliseconds. */
   readonly maxMs: number;
   /** Time before the effect in one run of a hundred. Longer than the lease, or 0. Milliseconds. */
@@ -22,7 +22,7 @@ export interface HandlerTimes {
 }
 
 /** Receiver options that a mode can set. */
-export interface OwnOptions {
+interface OwnOptions {
   readonly handlerTimeoutMs?: number;
   readonly handlerMaxMs?: number;
   readonly dependencyTimeoutMs?: number;

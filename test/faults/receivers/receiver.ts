@@ -35,9 +35,9 @@ function shiftClock(byMs: number): void {
 /** Mounts the receiver by the adapter of the mode. Loads only what it needs. */
 async function listenerOf(
   receiver: WebhookReceiver,
-  { adapter = "node", flaw }: ReceiverConfig,
+  { adapter, flaw }: ReceiverConfig,
 ): Promise<RequestListener> {
-  switch (adapter) {
+  switch (adapter ?? "node") {
     case "node": {
       const { nodeHandler } = await import("identity-gateway-webhooks/node");
       return nodeHandler(receiver);

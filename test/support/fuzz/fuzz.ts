@@ -28,14 +28,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const METHODS = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "", "POST ", "PÖST", "post", "pOST"];
 const WRONG_SECRETS = [
-  `${TEST_SECRET}x`,
-  TEST_SECRET.slice(0, -1),
-  TEST_SECRET.slice("whsec_".length),
-  TEST_SECRET.toUpperCase(),
-  "another secret",
-  "",
-  "undefined",
-  `${TEST_SECRET}\n`,
+  ...[`${TEST_SECRET}x`, TEST_SECRET.slice(0, -1), TEST_SECRET.slice("whsec_".length)],
+  ...[TEST_SECRET.toUpperCase(), "another secret", "", "undefined", `${TEST_SECRET}\n`],
 ];
 const HEADER_NAMES = Object.keys(HEADER_MUTATIONS);
 const BODY_NAMES = Object.keys(BODY_MUTATIONS);

@@ -116,7 +116,7 @@ async function startPgBossEngine() {
       return (await sql("SELECT FROM pgboss.job WHERE name = $1", queueName)).length;
     },
     /** Everything that it has stored. */
-    async dump(): Promise<Buffer> {
+    dump: async (): Promise<Buffer> => {
       const tables = await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'pgboss'");
       const rows = await Promise.all(
         (tables as { tablename: string }[]).map(({ tablename }) =>
@@ -160,7 +160,7 @@ export function openBullmqQueue(
     }
     return {
       driver: bullmqQueue({ queue, Worker: KillableWorker, workerOptions }),
-      async kill() {
+      kill: async () => {
         await Promise.all(workers.map((worker) => worker.disconnect()));
       },
     };
@@ -192,7 +192,7 @@ async function startBullmqEngine() {
       return opened;
     },
     /** Everything that it has stored. */
-    async dump(): Promise<Buffer> {
+    dump: async (): Promise<Buffer> => {
       await redis.config("SET", "rdbcompression", "no");
       const keys = await redis.keys("*");
       const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));

@@ -120,7 +120,7 @@ const DEAD_CASES: Readonly<Record<string, Case>> = {
     await settlesAt(() => dead().length, 3);
     expect(
       dead()
-        .map(({ id, attempt }) => `${String(id)} ${String(attempt)}`)
+        .map(({ id, attempt }) => `${id} ${String(attempt)}`)
         .toSorted(),
     ).toEqual(ids.map((id) => `${id} 2`).toSorted());
     expect(reports).toHaveLength(6);
@@ -129,6 +129,7 @@ const DEAD_CASES: Readonly<Record<string, Case>> = {
     expect(last.some((line) => line.endsWith(`.replay(["${ids[0] ?? ""}"])`))).toBe(true);
     expect(lines).toHaveLength(6);
 
+    await settlesAt(async () => (await driver.waiting?.())?.dead, 3);
     const pages = [await driver.list({ limit: 2 }), await driver.list({ limit: 2, offset: 2 })];
     expect(pages.map((page) => page.length)).toEqual([2, 1]);
     const listed = pages.flat();
