@@ -18,7 +18,11 @@ const quiet = ["--quiet", "1", "--look-every", "1"];
 beforeEach(() => {
   // After the switch a rotation waits a second, so that a later change has another `updated_at`.
   const { setTimeout: start } = globalThis;
-  vi.stubGlobal("setTimeout", (run: () => void, ms?: number) => start(run, ms === 1_000 ? 20 : ms));
+  vi.stubGlobal(
+    "setTimeout",
+    (run: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) =>
+      start(run, ms === 1_000 ? 20 : ms, ...args),
+  );
 });
 
 /** A gateway with a webhook of each type, and one replica that has both secrets. */
