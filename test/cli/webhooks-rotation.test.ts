@@ -50,7 +50,9 @@ async function setUp() {
     rotate: (...more: string[]) => runCommand(argv(...more), { env }),
     deliver: async () => (await gateway.deliver()).end,
     /** The environment of a command whose gateway is a proxy of this one. */
-    async behind(pass: (req: IncomingMessage, res: ServerResponse, answer: string) => unknown) {
+    behind: async (
+      pass: (req: IncomingMessage, res: ServerResponse, answer: string) => unknown,
+    ) => {
       const proxy = await desk.server((req, res) => {
         void passedOn(req, gateway.api).then((answer) => pass(req, res, answer));
       });
