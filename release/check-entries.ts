@@ -73,9 +73,8 @@ for (const entry of ENTRIES) {
   }
 }
 for (const { names, entry, receiver, oldest, engine } of PEERS) {
-  const file = "test/platforms/peers/receivers.mjs";
-  const isWritten = new RegExp(`^  "?${receiver}"?: `, "m").test(read(file));
-  need(isWritten, file, `write a receiver on ${names[0]} as a partner would`);
+  const file = `test/platforms/peers/receivers/${receiver}.mjs`;
+  need(isThere(file), file, `write a receiver on ${names[0]} as a partner would`);
   const cells = `| ${names.map((name) => `\`${name}\``).join(", ")} | \`/${entry}\` | ${oldest} |`;
   need(read("STABILITY.md").includes(cells), "STABILITY.md", "run npm run platforms -- peers");
   const { folder = "" } = ENGINES[engine ?? ""] ?? {};

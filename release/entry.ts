@@ -4,7 +4,7 @@ export interface Peer {
   readonly names: readonly [string, ...string[]];
   /** The lower bound of its range, which is open to the top. */
   readonly oldest: string;
-  /** Its receiver in test/platforms/peers/receivers.mjs. Default: the entry's name. */
+  /** Its file in test/platforms/peers/receivers. Default: the entry's name. */
   readonly receiver?: string;
   /** Majors whose newest release is tried too, besides the newest of all. */
   readonly majors?: readonly number[];

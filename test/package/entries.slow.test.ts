@@ -54,7 +54,7 @@ afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
 const isOwn = ([file]: readonly [string, string]): boolean => file.includes("foodb");
 
-test("for a new store npm run check asks for its code, its page, its contract, its receiver under faults and its API report", () => {
+test("for a new store npm run check asks for its code, its page, its contract, its receivers and its API report", () => {
   expect(asked.filter(isOwn)).toEqual([
     ["api/foodb.api.md", "run npm run generate"],
     ["docs/stores/foodb.md", "write the page of /foodb"],
@@ -63,11 +63,15 @@ test("for a new store npm run check asks for its code, its page, its contract, i
       "test/faults/receivers/setups/lease-foodb.ts",
       "open the store or the queue of a receiver under faults",
     ],
+    [
+      "test/platforms/peers/receivers/foodb.mjs",
+      "write a receiver on foodb-client as a partner would",
+    ],
     ["test/stores/foodb/contract.slow.test.ts", "run the contract of /foodb on its engine"],
   ]);
 });
 
-test("for a new store npm run check asks for eight files beside its own and the table, which CONTRIBUTING names", () => {
+test("for a new store npm run check asks for seven files beside its own and the table, which CONTRIBUTING names", () => {
   const others = asked.filter((one) => !isOwn(one));
   expect(others).toEqual([
     ["README.md", "run npm run generate"],
@@ -79,10 +83,9 @@ test("for a new store npm run check asks for eight files beside its own and the 
     ["package.json", "npm install --save-dev foodb-client"],
     ["package.json", "run npm run generate"],
     ["test/engines.ts", "say how the engine of /foodb starts"],
-    ["test/platforms/peers/receivers.mjs", "write a receiver on foodb-client as a partner would"],
   ]);
   const files = new Set([TABLE, ...others.map(([file]) => file)]);
-  expect(files.size).toBeLessThanOrEqual(9);
+  expect(files.size).toBeLessThanOrEqual(8);
   const [, recipe = ""] = readFileSync(path.join(REPOSITORY, "CONTRIBUTING.md"), "utf8").split(
     "## A store, queue or framework more\n",
   );

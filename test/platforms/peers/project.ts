@@ -45,9 +45,8 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
   }
   const manifest = { name: "partner", private: true, type: "module", dependencies };
   writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest));
-  for (const file of ["prove.mjs", "receivers.mjs"]) {
-    cpSync(pathIn("peers", file), path.join(folder, file));
-  }
+  cpSync(pathIn("peers", "prove.mjs"), path.join(folder, "prove.mjs"));
+  cpSync(pathIn("peers", `receivers/${peer.receiver}.mjs`), path.join(folder, "receiver.mjs"));
   const command =
     installer === "npm"
       ? ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
@@ -68,11 +67,11 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
     minNode: Number(/\d+/.exec(installed.engines?.node ?? "")?.[0] ?? 0),
     /** Takes a delivery on this Node. `engine`: the address of the peer's server. */
     async prove(node: string, engine: object) {
-      const proof = await prove(folder, node, peer, engine);
+      const proof = await prove(folder, node, engine);
       if (peer.isCompiled !== true || proof.result !== "failed") return proof;
       // What cannot be built fails again, with the reason.
       await compile(folder, name, node).catch(() => undefined);
-      return prove(folder, node, peer, engine);
+      return prove(folder, node, engine);
     },
     remove() {
       rmSync(folder, { recursive: true, force: true });
@@ -80,17 +79,11 @@ export async function installPeer(peer: Peer, tag: string, installer: Installer,
   };
 }
 
-async function prove(
-  folder: string,
-  node: string,
-  { receiver }: Peer,
-  engine: object,
-): Promise<Proof> {
+async function prove(folder: string, node: string, engine: object): Promise<Proof> {
   const environment = {
     ...process.env,
     PORT: String(await freePort()),
     ENGINE: JSON.stringify(engine),
-    PEER: receiver,
     RUN: `run_${String(Math.floor(Math.random() * 1e9))}`,
   };
   const args = ["--no-warnings", "prove.mjs"];

@@ -1,4 +1,4 @@
-// Takes one delivery, twice, through the receiver on one peer, and prints what came of it as JSON: { outcomes, runs }, or
+// Takes one delivery, twice, through the receiver beside it, and prints what came of it as JSON: { outcomes, runs }, or
 // { refused, message } for a peer that the package refuses.
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -10,9 +10,8 @@ import {
   signedDelivery,
   TEST_SECRET as secret,
 } from "identity-gateway-webhooks/testing";
-import { RECEIVERS } from "./receivers.mjs";
 
-const { RUN, PORT, ENGINE, PEER } = process.env;
+const { RUN, PORT, ENGINE } = process.env;
 const PATH = "/webhooks/gateway";
 
 const runs = [];
@@ -45,7 +44,7 @@ async function outcomeOf(target, request) {
 
 async function prove() {
   try {
-    const receiver = await RECEIVERS[PEER]();
+    const receiver = await import("./receiver.mjs");
     const target = await targetOf(receiver);
     const request = await signedDelivery({ secret, alarm: sampleAlarm() });
     const outcomes = [await outcomeOf(target, request), await outcomeOf(target, request)];
