@@ -18,7 +18,7 @@ import {
   type ListeningOptions,
   type ListeningReceiver,
 } from "../support/listening-receiver.js";
-import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
+import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 import { headOf, wireOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 

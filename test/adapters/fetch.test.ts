@@ -10,7 +10,7 @@ import { observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
+import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 
 afterEach(() => vi.unstubAllGlobals());
 

@@ -14,7 +14,7 @@ import { shimRequest, shimResponse } from "../support/adapters/shim-request.js";
 import { requestOf } from "../support/adapters/target-kinds.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 import { arrivals } from "../support/arrivals.js";
-import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
+import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { headOf, wireOf } from "../support/raw-connection.js";
 

@@ -12,7 +12,7 @@ import { signed } from "../support/adapters/adapter-exchange.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { shimRequest, shimResponse } from "../support/adapters/shim-request.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
-import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
+import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 import { eventually } from "../support/listening-receiver.js";
 
 const open = watchedReceivers();

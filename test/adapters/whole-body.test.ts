@@ -5,7 +5,7 @@ import { streamServers } from "../support/adapters/http-servers.js";
 import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 import { arrivals } from "../support/arrivals.js";
 import { alarm } from "../support/deliveries.js";
-import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
+import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 import { type CreateServer, listenersOf } from "../support/listening-receiver.js";
 import { wireOf } from "../support/raw-connection.js";
 

@@ -6,10 +6,10 @@ import { createWebhookReceiver } from "../../src/index.js";
 import { GOLDEN, GOLDEN_BYTES } from "../signature/golden-vector.js";
 import { createCollector } from "../support/collector.js";
 import { NOW_MS, TEST_SECRET } from "../support/deliveries.js";
-import { Fuzzer } from "../support/fuzz/fuzz.js";
-import { sign } from "../support/fuzz/judge.js";
-import { LEFT_EVENT, PLANTED_FLAWS } from "../support/fuzz/planted-flaws.js";
-import { runFuzz } from "../support/fuzz/run-fuzz.js";
+import { Fuzzer } from "../fuzz/fuzz.js";
+import { sign } from "../fuzz/judge.js";
+import { LEFT_EVENT, PLANTED_FLAWS } from "../fuzz/planted-flaws.js";
+import { runFuzz } from "../fuzz/run-fuzz.js";
 import { spiedStore } from "../support/spied-store.js";
 
 /** Number of requests by `npm run test:all`, and in which every planted flaw must be found. */

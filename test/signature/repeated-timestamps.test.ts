@@ -187,6 +187,19 @@ describe("one id with two records", () => {
     expect(linesWith(lines, OTHER)).toHaveLength(1);
   });
 
+  test("an attempt without a record is not another record, and does not make the first one forgotten", async () => {
+    const { receiver, lines } = observedAlarmReceiver(failing);
+    const receive = async (request: WebhookRequest) => (await receiver.receive(request)).outcome;
+    const empty = { id: "a", body: "{}" };
+    const { outcome } = await receiver.receive(await delivery({ ...empty, id: "b" }));
+    await receive(await named("b"));
+    await receive(await named("a"));
+    await receive(await delivery(empty));
+    expect([outcome, linesWith(lines, OTHER)]).toEqual(["unrecognized", []]);
+    await receive(await named("a", { id: 2 }));
+    expect(linesWith(lines, OTHER)).toHaveLength(1);
+  });
+
   test.each([
     ["an event of another account", eventNamed("a", { account_id: 43 })],
     ["an event of another site", eventNamed("a", { site_id: 8 })],

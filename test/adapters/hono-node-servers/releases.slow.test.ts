@@ -10,7 +10,7 @@ import { signed, withHeader } from "../../support/adapters/adapter-exchange.js";
 import { outcomesOf, watchedReceivers } from "../../support/adapters/watched-receiver.js";
 import { arrivals } from "../../support/arrivals.js";
 import { alarm } from "../../support/deliveries.js";
-import { ODD_BODY, oddDelivery } from "../../support/fuzz/odd-delivery.js";
+import { ODD_BODY, oddDelivery } from "../../support/odd-delivery.js";
 import { eventually } from "../../support/listening-receiver.js";
 import { headOf, wireOf } from "../../support/raw-connection.js";
 

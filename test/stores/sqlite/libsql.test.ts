@@ -5,6 +5,7 @@ import { delivery } from "../../support/deliveries.js";
 import { quickContractCases } from "../../support/sqlite/all-cases.js";
 import { libsql, type SqliteHandle } from "../../support/sqlite/drivers.js";
 import { withSqliteFolder } from "../../support/sqlite/folder.js";
+import { lostFileChecks } from "../../support/sqlite/store-cases.js";
 import {
   NOTHING,
   RETENTION,
@@ -22,6 +23,10 @@ describe("the contracts of stores on libsql", () => {
   it.each(quickContractCases(libsql))("$title", async ({ run }) => {
     await run();
   });
+});
+
+it.each(Object.entries(lostFileChecks))("on libsql %s", async (_title, check) => {
+  await withSqliteFolder(libsql, (folder) => check(folder, libsql));
 });
 
 it("libsql: transaction() of tx throws and its delivery can be handled again", async () => {

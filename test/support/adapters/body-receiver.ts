@@ -2,7 +2,7 @@ import type { UnderlyingSource } from "node:stream/web";
 import { createWebhookReceiver } from "../../../src/index.js";
 import { createCollector } from "../collector.js";
 import { NOW_MS, TEST_SECRET } from "../deliveries.js";
-import { oddDelivery } from "../fuzz/odd-delivery.js";
+import { oddDelivery } from "../odd-delivery.js";
 
 /** A receiver, the bodies of its handler's calls as texts, and its outcomes and log. */
 export function createBodyReceiver(options: { maxBodyBytes?: number } = {}) {

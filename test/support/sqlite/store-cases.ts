@@ -90,6 +90,55 @@ async function withReceivers(
   }
 }
 
+/** What a receiver does when the file of its store is deleted, replaced or moved. */
+export const lostFileChecks: SqliteChecks = {
+  async "a receiver answers store_unavailable within a minute after its SQLite file was deleted, with one error line"(
+    folder,
+  ) {
+    await withReceivers(folder, async ({ send, wait, errorLines }) => {
+      assert.deepEqual(await send("a"), HANDLED);
+      rmSync(folder.file);
+      wait(60_000);
+      for (const id of ["a", "b", "c"]) assert.deepEqual(await send(id), LOST);
+      assert.equal(errorLines(), 1);
+    });
+  },
+
+  async "a receiver answers store_unavailable after its SQLite file was emptied or another put in its place"(
+    folder,
+  ) {
+    const replace = (): void => {
+      copyFileSync(folder.file, `${folder.file}.copy`);
+      renameSync(`${folder.file}.copy`, folder.file);
+    };
+    const empty = (): void => truncateSync(folder.file);
+    for (const damage of [replace, empty]) {
+      await withReceivers(folder, async ({ send, wait }) => {
+        assert.deepEqual(await send(crypto.randomUUID()), HANDLED);
+        damage();
+        wait(60_000);
+        assert.deepEqual(await send("b"), LOST);
+        for (const end of ["", "-wal", "-shm"]) rmSync(folder.file + end);
+      });
+    }
+  },
+
+  async "a receiver handles deliveries again at once when its SQLite file was moved away and back"(
+    folder,
+  ) {
+    await withReceivers(folder, async ({ send, wait }) => {
+      const ids = [crypto.randomUUID(), crypto.randomUUID()] as const;
+      assert.deepEqual(await send(ids[0]), HANDLED);
+      renameSync(folder.file, `${folder.file}.away`);
+      wait(60_000);
+      assert.deepEqual(await send(ids[1]), LOST);
+      renameSync(`${folder.file}.away`, folder.file);
+      assert.deepEqual(await send(ids[1]), HANDLED);
+      assert.deepEqual(await send(ids[0]), ["duplicate", undefined]);
+    });
+  },
+};
+
 /** What the SQLite stores do beyond the cases of every store, and when something happens to their file. */
 export const storeChecks: SqliteChecks = {
   "sqliteStore sets WAL and synchronous=FULL, and leaves busy_timeout as it was"({ open }) {
@@ -195,51 +244,7 @@ export const storeChecks: SqliteChecks = {
     ]),
   ),
 
-  async "a receiver answers store_unavailable within a minute after its SQLite file was deleted, with one error line"(
-    folder,
-  ) {
-    await withReceivers(folder, async ({ send, wait, errorLines }) => {
-      assert.deepEqual(await send("a"), HANDLED);
-      rmSync(folder.file);
-      wait(60_000);
-      for (const id of ["a", "b", "c"]) assert.deepEqual(await send(id), LOST);
-      assert.equal(errorLines(), 1);
-    });
-  },
-
-  async "a receiver answers store_unavailable after its SQLite file was emptied or another put in its place"(
-    folder,
-  ) {
-    const replace = (): void => {
-      copyFileSync(folder.file, `${folder.file}.copy`);
-      renameSync(`${folder.file}.copy`, folder.file);
-    };
-    const empty = (): void => truncateSync(folder.file);
-    for (const damage of [replace, empty]) {
-      await withReceivers(folder, async ({ send, wait }) => {
-        assert.deepEqual(await send(crypto.randomUUID()), HANDLED);
-        damage();
-        wait(60_000);
-        assert.deepEqual(await send("b"), LOST);
-        for (const end of ["", "-wal", "-shm"]) rmSync(folder.file + end);
-      });
-    }
-  },
-
-  async "a receiver handles deliveries again at once when its SQLite file was moved away and back"(
-    folder,
-  ) {
-    await withReceivers(folder, async ({ send, wait }) => {
-      const ids = [crypto.randomUUID(), crypto.randomUUID()] as const;
-      assert.deepEqual(await send(ids[0]), HANDLED);
-      renameSync(folder.file, `${folder.file}.away`);
-      wait(60_000);
-      assert.deepEqual(await send(ids[1]), LOST);
-      renameSync(`${folder.file}.away`, folder.file);
-      assert.deepEqual(await send(ids[1]), HANDLED);
-      assert.deepEqual(await send(ids[0]), ["duplicate", undefined]);
-    });
-  },
+  ...lostFileChecks,
 
   async "on a full disk new deliveries are refused, and none of those that were handled is forgotten"(
     folder,

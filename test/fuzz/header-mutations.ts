@@ -1,4 +1,4 @@
-import type { Random } from "../../../kit/random.js";
+import type { Random } from "../../kit/random.js";
 
 /** Headers as a server may pass them, and worse. */
 export type AnyHeaders = Record<string, unknown>;

@@ -8,8 +8,8 @@ import {
   verifySignature,
   type WebhookReceiver,
   type WebhookReceiverOptions,
-} from "../../../src/index.js";
-import { NOW_MS, NOW_SECONDS, TEST_SECRET } from "../deliveries.js";
+} from "../../src/index.js";
+import { NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
 import { Fuzzer, type FuzzedRequest } from "./fuzz.js";
 import { bytesOf, isSigned, Judge, type JudgedRun, type JudgeSettings } from "./judge.js";
 
@@ -48,7 +48,7 @@ const BLOCK = 500;
 
 /** The statuses of each outcome, without and with `unverifiable: "reject"`, as docs/outcomes.md has them. */
 const DOCUMENTED = new Map(
-  readFileSync(new URL("../../../docs/outcomes.md", import.meta.url), "utf8")
+  readFileSync(new URL("../../docs/outcomes.md", import.meta.url), "utf8")
     .split("\n## ")
     .map((section) => {
       const answers = section.matchAll(/Answered (\d+)(?:, or (\d+))?/g);

@@ -1,4 +1,4 @@
-import type { Random } from "../../../kit/random.js";
+import type { Random } from "../../kit/random.js";
 
 /** Changes a body. Returns new bytes and does not modify the given ones. */
 export type BodyMutation = (body: Uint8Array, random: Random, other: Uint8Array) => Uint8Array;

@@ -5,8 +5,8 @@ import {
   type DeliveryStore,
   type WebhookReceiverOptions as Options,
   type WebhookResponse,
-} from "../../../src/index.js";
-import { TEST_SECRET } from "../deliveries.js";
+} from "../../src/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
 import { bytesOf, headerOf, sign, type JudgedRequest } from "./judge.js";
 import type { MakeReceiver } from "./run-fuzz.js";
 

@@ -1,6 +1,6 @@
-import { createRandom, type Random } from "../../../kit/random.js";
-import type { WebhookRequest } from "../../../src/index.js";
-import { NOW_SECONDS, TEST_SECRET, alarm, onlineDataEvent } from "../deliveries.js";
+import { createRandom, type Random } from "../../kit/random.js";
+import type { WebhookRequest } from "../../src/index.js";
+import { NOW_SECONDS, TEST_SECRET, alarm, onlineDataEvent } from "../support/deliveries.js";
 import { BODY_MUTATIONS } from "./body-mutations.js";
 import { HEADER_MUTATIONS, reformSignature, type AnyHeaders } from "./header-mutations.js";
 import { bytesOf, headerOf, sign, type JudgedRequest } from "./judge.js";
