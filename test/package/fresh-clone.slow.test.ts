@@ -296,7 +296,7 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm run platforms -- peers\b/, "it begins as `npm run platforms`"],
   [/^npx tsx test\/support\/sqlite\/build-driver/, "it has a test of its own"],
   [/^npx vitest run --coverage$/, "it needs what `npm run test:all` prepares"],
-  [/^npx tsx test\/flawed\/print-(?:flaws|tools)/, "a part of `npm run flaws`"],
+  [/^npx tsx test\/flawed\/print-(?:flaws|slow-doctor)/, "a part of `npm run flaws`"],
   [/^npx tsx test\/site\/screenshots/, "it needs Chromium and the built site"],
   [/^npx tsx examples\//, "the tests of the examples start each, after `npm run build`"],
 ];
