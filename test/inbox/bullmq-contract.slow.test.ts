@@ -81,6 +81,16 @@ describeOnBullmq("BullMQ", (engine) => {
     expect(await jobs()).toBe(1);
   });
 
+  it("no put searches the jobs that wait in BullMQ, so that it takes no longer beside many", async () => {
+    const { driver } = await engine().open("many");
+    await engine().redis.config("RESETSTAT");
+    const answer = await inboxReceiver(driver).receive(await alarmDelivery(1));
+    const calls = await engine().redis.info("commandstats");
+    expect(answer.outcome).toBe("handled");
+    expect(calls).toContain("cmdstat_hgetall");
+    expect(calls).not.toContain("cmdstat_lpos");
+  });
+
   it("the signal of a handler aborts when BullMQ loses the lock of its job, and BullMQ takes no result of it", async () => {
     const { queue, driver } = await engine().open("lock");
     await inboxReceiver(driver).receive(await alarmDelivery(1, UUID));

@@ -17,7 +17,6 @@ const queue = {
   name: "q",
   add: nothing,
   getJob: nothing,
-  getJobState: nothing,
   getJobs: nothing,
   getJobCounts: nothing,
 };

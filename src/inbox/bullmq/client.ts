@@ -37,8 +37,6 @@ export interface BullmqQueue {
   readonly opts?: { readonly prefix?: string | undefined };
   add(name: string, data: object, options: BullmqAddOptions): PromiseLike<unknown>;
   getJob(id: string): PromiseLike<BullmqStoredJob | undefined>;
-  /** Such as `failed`; `unknown` without such a job. */
-  getJobState(id: string): PromiseLike<string>;
   getJobs(
     types: ("waiting" | "failed")[],
     start: number,
@@ -82,7 +80,7 @@ const BULLMQ = "bullmq 5.66 and later";
 
 /** Throws `ConfigurationError` unless `queue` is a BullMQ `Queue` of a supported version. */
 export function checkQueue(queue: unknown): void {
-  const methods = ["add", "getJob", "getJobState", "getJobs", "getJobCounts"];
+  const methods = ["add", "getJob", "getJobs", "getJobCounts"];
   checkVersion("queue", queue, methods, "bullmq", BULLMQ);
   const given = typeof queue === "string" ? " and not a queue's name" : "";
   const isOther = (name: string): string =>

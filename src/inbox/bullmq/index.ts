@@ -110,9 +110,10 @@ function producerOf(
       const options = { jobId, deduplication: undefined };
       for (;;) {
         // BullMQ makes no second job of an id. One that waits or runs will be handled, and one that is completed was,
-        // but a 200 for a dead one would lose the delivery. The question costs no round trip of its own.
-        const [state, added] = await Promise.all([
-          queue.getJobState(jobId),
+        // but a 200 for a dead one would lose the delivery. The question costs no round trip of its own. Not by
+        // `getJobState`: for a new id it searches all jobs that wait.
+        const [known, added] = await Promise.all([
+          queue.getJob(jobId),
           queue.add(job.type, job, options),
         ]);
         // If BullMQ makes no job, it may return another one. A 200 would then lose the delivery.
@@ -121,7 +122,7 @@ function producerOf(
             "BullMQ made no job for the delivery: check the defaultJobOptions of the queue",
           );
         }
-        if (state !== "failed") return;
+        if (known === undefined || !(await known.isFailed())) return;
         // If another call was faster, the job waits again or is gone.
         if ((await dead.replay([job.id])).replayed.length > 0) return;
       }
