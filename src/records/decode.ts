@@ -72,19 +72,17 @@ function isRight({ holds }: FieldRule, value: unknown): boolean {
   return holds === "text" ? typeof value === "string" : value === null;
 }
 
-/** Converts the documented fields of `record` in place, if all can be. Returns what is wrong with the others. */
+/** Converts the documented fields of `record` in place. Returns what is wrong with those that cannot be. */
 function convert(record: JsonObject, owner: string, rules: readonly FieldRule[]): DeliveryIssue[] {
   const issues: DeliveryIssue[] = [];
-  const converted: [name: string, value: unknown][] = [];
   for (const rule of rules) {
     const { name, holds, orNull } = rule;
     const sent = record[name];
     if (isRight(rule, sent) || (sent === null && orNull)) continue;
     const value = holds === "integer" ? digitsToNumber(sent) : numberToText(sent);
-    if (holds !== "null" && isRight(rule, value)) converted.push([name, value]);
+    if (isRight(rule, value)) record[name] = value;
     else issues.push({ path: [owner, name], message: expected(holds, sent) });
   }
-  if (issues.length === 0) for (const [name, value] of converted) record[name] = value;
   return issues;
 }
 
