@@ -16,6 +16,9 @@ export interface Target {
   readonly checked?: true;
 }
 
+const SLOWER =
+  "a delivery takes 6 % longer than before it was compared with an earlier one of its id, and before one table had all fields and headers.";
+
 /** Every bound that the benchmark holds the package to. In process and for a 1 KB alarm, unless the name says otherwise. */
 export const TARGETS = {
   full: {
@@ -29,6 +32,7 @@ export const TARGETS = {
     label: "hand-written verify + `JSON.parse`",
     must: 1.1,
     aim: 0.85,
+    why: SLOWER,
     checked: true,
   },
   standardwebhooks: {
@@ -55,6 +59,7 @@ export const TARGETS = {
     decides: true,
     must: 1,
     aim: 0.72,
+    why: SLOWER,
     checked: true,
   },
   asyncAtOnce: {
@@ -99,7 +104,12 @@ export const TARGETS = {
     must: 1.05,
     aim: 1,
   },
-  httpFloor: { label: "HTTP, plain Node ÷ bare floor server", must: 1.6, aim: 1.35 },
+  httpFloor: {
+    label: "HTTP, plain Node ÷ bare floor server",
+    must: 1.6,
+    aim: 1.35,
+    why: "as for the next row: the timer of the awaited handler, and the change from run to run.",
+  },
   httpNode: {
     label: "HTTP, plain Node ÷ hand-written",
     must: 1.05,
