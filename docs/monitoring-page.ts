@@ -33,11 +33,14 @@ export function metricRows(): readonly Row[] {
   return [
     ...RECEIVER_METRICS.map((one) => ({ ...one, attributes: namesOf(one.read(receiver)) })),
     ...Object.values(HISTOGRAMS).map((one) => ({
-      ...{ ...one, kind: "histogram", unit: "s" },
+      ...one,
+      kind: "histogram",
+      unit: "s",
       attributes: Object.keys(one.series?.[0] ?? {}),
     })),
     ...JOB_METRICS.map((one) => ({
-      ...{ ...one, kind: "counter" },
+      ...one,
+      kind: "counter",
       attributes: namesOf(one.read(new JobTally())),
     })),
     ...QUEUE_METRICS.map((one) => ({ ...one, kind: "gauge" })),

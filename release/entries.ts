@@ -31,7 +31,9 @@ export const ENTRIES: readonly Entry[] = [
     ],
     plugs: [
       {
-        ...{ kind: "lease", title: "Redis", make: "redisStore({ client })" },
+        kind: "lease",
+        title: "Redis",
+        make: "redisStore({ client })",
         have: "several hosts and a Redis, also Upstash",
         exactlyOnceIf: "as long as Redis keeps its data",
         page: "docs/stores/redis.md",
@@ -46,13 +48,19 @@ export const ENTRIES: readonly Entry[] = [
     peers: [{ names: ["pg"], oldest: "8.0.3", receiver: "pg" }],
     plugs: [
       {
-        ...{ kind: "lease", title: "PostgreSQL", make: "postgresStore({ pool })" },
+        kind: "lease",
+        title: "PostgreSQL",
+        make: "postgresStore({ pool })",
         have: "several hosts and a PostgreSQL",
-        ...{ page: "docs/stores/postgresql.md", contract: SQL_CONTRACT },
+        page: "docs/stores/postgresql.md",
+        contract: SQL_CONTRACT,
       },
       {
-        ...{ kind: "transactions", title: "PostgreSQL", make: "postgresTransactions({ pool })" },
-        ...{ page: `docs/stores/postgresql.md${OWN_ROWS}`, contract: SQL_CONTRACT },
+        kind: "transactions",
+        title: "PostgreSQL",
+        make: "postgresTransactions({ pool })",
+        page: `docs/stores/postgresql.md${OWN_ROWS}`,
+        contract: SQL_CONTRACT,
       },
     ],
   },
@@ -65,19 +73,27 @@ export const ENTRIES: readonly Entry[] = [
       {
         names: ["better-sqlite3"],
         oldest: "11.0.0",
-        ...{ receiver: "better-sqlite3", majors: [12], isCompiled: true },
+        receiver: "better-sqlite3",
+        majors: [12],
+        isCompiled: true,
       },
       { names: ["libsql"], oldest: "0.5.1", receiver: "libsql" },
     ],
     plugs: [
       {
-        ...{ kind: "lease", title: "SQLite", make: "sqliteStore({ database })" },
+        kind: "lease",
+        title: "SQLite",
+        make: "sqliteStore({ database })",
         have: "one host",
-        ...{ page: "docs/stores/sqlite.md", contract: SQLITE_CONTRACTS },
+        page: "docs/stores/sqlite.md",
+        contract: SQLITE_CONTRACTS,
       },
       {
-        ...{ kind: "transactions", title: "SQLite", make: "sqliteTransactions({ database })" },
-        ...{ page: `docs/stores/sqlite.md${OWN_ROWS}`, contract: SQLITE_CONTRACTS },
+        kind: "transactions",
+        title: "SQLite",
+        make: "sqliteTransactions({ database })",
+        page: `docs/stores/sqlite.md${OWN_ROWS}`,
+        contract: SQLITE_CONTRACTS,
       },
     ],
   },
@@ -89,9 +105,13 @@ export const ENTRIES: readonly Entry[] = [
     peers: [{ names: ["mysql2"], oldest: "3.0.0", receiver: "mysql2" }],
     plugs: [
       {
-        ...{ kind: "lease", title: "MySQL", make: "mysqlStore({ pool })", ...ON_MARIADB },
+        kind: "lease",
+        title: "MySQL",
+        make: "mysqlStore({ pool })",
+        ...ON_MARIADB,
         have: "several hosts and a MySQL or MariaDB",
-        ...{ page: "docs/stores/mysql.md", contract: SQL_CONTRACT },
+        page: "docs/stores/mysql.md",
+        contract: SQL_CONTRACT,
       },
       {
         ...{
@@ -100,7 +120,8 @@ export const ENTRIES: readonly Entry[] = [
           make: "mysqlTransactions({ pool })",
           ...ON_MARIADB,
         },
-        ...{ page: `docs/stores/mysql.md${OWN_ROWS}`, contract: SQL_CONTRACT },
+        page: `docs/stores/mysql.md${OWN_ROWS}`,
+        contract: SQL_CONTRACT,
       },
     ],
   },
@@ -112,7 +133,9 @@ export const ENTRIES: readonly Entry[] = [
     peers: [{ names: ["@aws-sdk/client-dynamodb"], oldest: "3.0.0" }],
     plugs: [
       {
-        ...{ kind: "lease", title: "DynamoDB", make: "dynamoStore({ client })" },
+        kind: "lease",
+        title: "DynamoDB",
+        make: "dynamoStore({ client })",
         have: "AWS Lambda",
         testedOn: "DynamoDB (dynalite)",
         page: "docs/stores/dynamodb.md",
@@ -126,7 +149,10 @@ export const ENTRIES: readonly Entry[] = [
     engine: "workerd",
     plugs: [
       {
-        ...{ kind: "lease", title: "D1", make: "d1Store({ database })", noFaults: EMULATED },
+        kind: "lease",
+        title: "D1",
+        make: "d1Store({ database })",
+        noFaults: EMULATED,
         have: "Cloudflare Workers",
         page: "docs/stores/d1.md",
       },

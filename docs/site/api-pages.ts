@@ -10,7 +10,8 @@ const PACKAGE = "identity-gateway-webhooks";
 
 /** Each entry by its import, which names its page. */
 const PAGES = ENTRIES.map(({ name, file, what }) => ({
-  ...{ file, what },
+  file,
+  what,
   entry: name === "index" ? PACKAGE : `${PACKAGE}/${name}`,
   page: name === "index" ? PACKAGE : name,
 }));
@@ -28,11 +29,22 @@ export async function writeApiPages(folder: string): Promise<readonly StagedPage
     entryPoints: PAGES.map(({ file }) => path.join(REPOSITORY, file)),
     tsconfig: path.join(REPOSITORY, "api/tsconfig.declarations.json"),
     outputs: [{ name: "markdown", path: api }],
-    ...{ excludeExternals: true, excludePrivate: true, excludeInternal: true },
-    ...{ disableSources: true, readme: "none", githubPages: false, skipErrorChecking: true },
-    ...{ router: "module", flattenOutputFiles: true, entryFileName: "index" },
-    ...{ hideBreadcrumbs: true, hidePageHeader: true, useCodeBlocks: true },
-    ...{ parametersFormat: "table", interfacePropertiesFormat: "table", sanitizeComments: true },
+    excludeExternals: true,
+    excludePrivate: true,
+    excludeInternal: true,
+    disableSources: true,
+    readme: "none",
+    githubPages: false,
+    skipErrorChecking: true,
+    router: "module",
+    flattenOutputFiles: true,
+    entryFileName: "index",
+    hideBreadcrumbs: true,
+    hidePageHeader: true,
+    useCodeBlocks: true,
+    parametersFormat: "table",
+    interfacePropertiesFormat: "table",
+    sanitizeComments: true,
     logLevel: "Error",
   };
   const app = await Application.bootstrapWithPlugins(options);

@@ -39,7 +39,9 @@ export function siteConfig({ base, sidebar }: SiteFacts): UserConfig<DefaultThem
                   : term.toLowerCase().replace(/^(next|node|nest|nuxt)js$/, "$1"),
             },
             searchOptions: {
-              ...{ fuzzy: 0.1, prefix: true, boost: { title: 8, titles: 2, text: 1 } },
+              fuzzy: 0.1,
+              prefix: true,
+              boost: { title: 8, titles: 2, text: 1 },
 
               // The page of an outcome goes before what else has its name, and the API comes last.
               boostDocument: (id: string) =>

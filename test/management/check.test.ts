@@ -119,9 +119,13 @@ describe("register", () => {
     const webhooks = await client.webhooks.list();
     expect(webhooks).toMatchObject(
       BOTH.map((type) => ({
-        ...{ type, url, title: `identity-gateway-webhooks ${type}` },
-        ...{ has_secret: true, is_active: true },
-        ...{ skip_ssl_verification: false, enable_requests_history: true },
+        type,
+        url,
+        title: `identity-gateway-webhooks ${type}`,
+        has_secret: true,
+        is_active: true,
+        skip_ssl_verification: false,
+        enable_requests_history: true,
       })),
     );
     const again = await registerWebhooks(client, { url: `${url}?`.slice(0, -1), secret, ...quick });

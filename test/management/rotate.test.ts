@@ -63,8 +63,13 @@ describe("a proof", () => {
     const abort = new AbortController();
     let probes = 0;
     const proving = proveSecret(ENDPOINT, ["the-secret-of-a-test"], {
-      ...{ ...quick, inARow: 3, intervalMs: 1_000, waitMs: 1_500 },
-      ...{ instanceHeader: "x-instance", instances: 2, signal: abort.signal },
+      ...quick,
+      inARow: 3,
+      intervalMs: 1_000,
+      waitMs: 1_500,
+      instanceHeader: "x-instance",
+      instances: 2,
+      signal: abort.signal,
       fetch: () => {
         if (++probes > 100) abort.abort();
         return Promise.resolve(refusal("STALE"));

@@ -77,7 +77,10 @@ test("the commands of docs/going-live.md make a secret, log in, register both we
   const flags = { is_active: true, skip_ssl_verification: false, enable_requests_history: true };
   expect(webhooks).toEqual(
     ["new_alarm", "delete_my_data_event"].map((type) => ({
-      ...{ title: `Receiver of ${type}`, url, type, secret },
+      title: `Receiver of ${type}`,
+      url,
+      type,
+      secret,
       ...flags,
     })),
   );

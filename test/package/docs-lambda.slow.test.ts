@@ -102,8 +102,10 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
       instances: 1,
       timeoutMs: 25_000,
       environment: {
-        ...{ GATEWAY_WEBHOOK_SECRET: TEST_SECRET, AWS_REGION: "eu-central-1" },
-        ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" },
+        GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
+        AWS_REGION: "eu-central-1",
+        AWS_ACCESS_KEY_ID: "test",
+        AWS_SECRET_ACCESS_KEY: "test",
         AWS_ENDPOINT_URL_DYNAMODB: database.url,
       },
     });
@@ -148,7 +150,11 @@ test("the bundle of a function with the memory store holds nothing of another pl
       exports.handler = lambdaHandler(createWebhookReceiver({ store: memoryStore() }));`;
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: partner().folder },
-    ...{ bundle: true, write: false, format: "cjs", platform: "node", logLevel: "error" },
+    bundle: true,
+    write: false,
+    format: "cjs",
+    platform: "node",
+    logLevel: "error",
   });
   const code = outputFiles[0]?.text ?? "";
   expect(code).toContain("no_http_event");

@@ -98,8 +98,11 @@ describe("examples/dynamodb.ts", () => {
   it("examples/dynamodb.ts handles each alarm once, also after kill -9, and shuts down in order on SIGTERM", async () => {
     const start = () =>
       startExample("dynamodb.ts", {
-        ...{ AWS_ENDPOINT_URL_DYNAMODB: server.url, AWS_REGION: "eu-central-1" },
-        ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test", CREATE_TABLE: "true" },
+        AWS_ENDPOINT_URL_DYNAMODB: server.url,
+        AWS_REGION: "eu-central-1",
+        AWS_ACCESS_KEY_ID: "test",
+        AWS_SECRET_ACCESS_KEY: "test",
+        CREATE_TABLE: "true",
       });
     const first = await start();
     const sent = await freshAlarm();

@@ -143,9 +143,23 @@ export interface FaultCounts {
 
 /** No faults: the base of the others. */
 export const NO_FAULTS: FaultCounts = {
-  ...{ kills: 0, stops: 0, restarts: 0, cuts: 0, blackHoles: 0, holds: 0, lostAnswers: 0 },
-  ...{ latencies: 0, locks: 0, rowLocks: 0, endings: 0, freezes: 0, readOnlys: 0, fulls: 0 },
-  ...{ jumps: 0, failovers: 0, replays: 0 },
+  kills: 0,
+  stops: 0,
+  restarts: 0,
+  cuts: 0,
+  blackHoles: 0,
+  holds: 0,
+  lostAnswers: 0,
+  latencies: 0,
+  locks: 0,
+  rowLocks: 0,
+  endings: 0,
+  freezes: 0,
+  readOnlys: 0,
+  fulls: 0,
+  jumps: 0,
+  failovers: 0,
+  replays: 0,
 };
 
 /** A receiver accepts leases from one second on. */

@@ -14,7 +14,12 @@ const FILE_FAULTS: Partial<FaultCounts> = { kills: 16, stops: 4 };
 /** Faults for a store with a server. */
 const SERVER_FAULTS: Partial<FaultCounts> = {
   ...FILE_FAULTS,
-  ...{ restarts: 2, cuts: 8, blackHoles: 1, holds: 2, lostAnswers: 4, latencies: 2 },
+  restarts: 2,
+  cuts: 8,
+  blackHoles: 1,
+  holds: 2,
+  lostAnswers: 4,
+  latencies: 2,
 };
 
 /** In what a store or a queue differs from the others of its kind. */
