@@ -26,6 +26,12 @@ const ALONE = [
   "test/delivery/header-more.test.ts",
   "test/telemetry/{metrics,open-telemetry-options,spans}.test.ts",
 ];
+/** They count or fake the timers of their process for seconds, where an engine's client of another file may start one. */
+const SLOW_ALONE = [
+  "test/receiver/{fuzz,model}.slow.test.ts",
+  "test/handling/transactional-model.slow.test.ts",
+  "test/stores/sql/{connections,network}.slow.test.ts",
+];
 /** What depends on the crypto backend. The other rooms get a promise or a value of it, whichever it is. */
 const ON_EACH_BACKEND = ["test/signature/*.test.ts", "test/receiver/*.test.ts"];
 
@@ -83,7 +89,17 @@ const nestFolders = ["nest-10", "nest-11", "nest-12"]
 const slow = [
   {
     resolve: { alias: [backend("node")] },
-    test: { ...settings, name: "slow", include: [SLOW], exclude: [NEST, PACKAGES], isolate: false },
+    test: {
+      ...settings,
+      name: "slow",
+      include: [SLOW],
+      exclude: [NEST, PACKAGES, ...SLOW_ALONE],
+      isolate: false,
+    },
+  },
+  {
+    resolve: { alias: [backend("node")] },
+    test: { ...settings, name: "slow-alone", include: SLOW_ALONE },
   },
   {
     resolve: { alias: [backend("web")] },
