@@ -21,6 +21,30 @@ const alarmDrift = (changes: Record<string, unknown>) => driftIn({ alarm: alarm(
 const eventDrift = (type: string, changes: Record<string, unknown> = {}) =>
   driftIn({ event: onlineDataEvent(type, changes) }, "delete_my_data_event");
 
+describe("one look tells a record as the document has it from any other", () => {
+  function isDocumented(body: unknown, type = "new_alarm"): boolean {
+    const result = decoded(body, type);
+    return "isDocumented" in result && result.isDocumented;
+  }
+
+  it.each(EVENT_TYPES)("an event of type %s, and not one with a field less", (type) => {
+    const event = onlineDataEvent(type);
+    const shorter = { ...event };
+    delete shorter[Object.keys(event).at(-1) ?? ""];
+    expect(isDocumented({ event }, "delete_my_data_event")).toBe(true);
+    expect(isDocumented({ event: shorter }, "delete_my_data_event")).toBe(false);
+  });
+
+  it.each([
+    [{}, true],
+    [{ severity: "Added2030" }, false],
+    [{ id: "7" }, false],
+    [{ added: 1 }, false],
+  ])("an alarm with %j: %s", (changes, expected) => {
+    expect(isDocumented({ alarm: alarm(changes) })).toBe(expected);
+  });
+});
+
 describe("what the gateway's document lists is no drift", () => {
   it.each([
     ...["Low", "Medium", "High", "Info"].map((severity) => ({ severity })),
