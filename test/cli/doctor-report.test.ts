@@ -364,11 +364,6 @@ test("doctor says on standard error that a slow endpoint makes the run long", as
   expect(await command.stop()).toBe(130);
 });
 
-test("doctor says nothing of the time of a quick run", async () => {
-  const { url } = await receivingEndpoint();
-  await expectEnd(`doctor ${url} --group acceptance`, { never: "answers in about" });
-});
-
 /** What doctor concludes from its cases. */
 function conclusions(ends: readonly ConformanceCaseReport[]) {
   const counted = { strict: true, "require-judged": true };

@@ -221,15 +221,6 @@ test.each([
   expect(loaded.filter(holdsIt)).toEqual([]);
 });
 
-test("the testing kit and the command line have the same dependencies as a receiver", () => {
-  const { dependencies } = JSON.parse(readFileSync(unpacked("package.json"), "utf8")) as {
-    dependencies: Record<string, string>;
-  };
-  expect(Object.keys(dependencies)).toEqual(["lru-cache", "zod"]);
-  const answer = path.join("node_modules", ".bin", NAME);
-  expect(esm.node([answer, "--version"])).toMatch(/^\d+\.\d+\.\d+\n$/);
-});
-
 const createRequire = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);`;
 test.each([
   ["import and require", () => cjs, oneCopy, []],
