@@ -31,13 +31,6 @@ it("npm run demo writes escape codes with FORCE_COLOR, and the same text", async
   expect(demoRows(stripVTControlCharacters(stdout))).toEqual(demoRows(run.stdout));
 });
 
-it("npm run demo needs no compiler and no other program on the PATH than Node", async () => {
-  await symlink(process.execPath, folder.at("node"));
-  const { code, stdout, stderr } = await runDemo([], { PATH: folder.at() });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(demoRows(stdout)).toEqual(demoRows(run.stdout));
-});
-
 describe("npm run demo with a folder", () => {
   /** Copies one fixture to the folder and changes its text. */
   const addChanged = async (from: RegExp, to: string): Promise<void> => {

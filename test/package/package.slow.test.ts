@@ -300,56 +300,6 @@ describe.each([
   });
 });
 
-test("the bundle for the edge receives deliveries with Web standards only", async () => {
-  const entry = `
-      import { createWebhookReceiver, signDelivery } from "${NAME}";
-      import { fetchHandler } from "${NAME}/fetch";
-      globalThis.library = { createWebhookReceiver, signDelivery, fetchHandler };`;
-  const { outputFiles } = await build({
-    stdin: { contents: entry, resolveDir: esm.folder },
-    bundle: true,
-    write: false,
-    format: "iife",
-    platform: "neutral",
-    conditions: ["workerd"],
-    logLevel: "error",
-  });
-  const code = outputFiles[0]?.text ?? "";
-  const log: unknown[] = [];
-  const web = vm.createContext({
-    AbortController,
-    Headers,
-    ReadableStream,
-    Request,
-    Response,
-    TextDecoder,
-    TextEncoder,
-    clearTimeout,
-    crypto,
-    performance,
-    setTimeout,
-    console: { warn: log.push, error: log.push },
-  });
-  vm.runInContext(code, web);
-  const answer = await (vm.runInContext(
-    `(async () => {
-        const { createWebhookReceiver, signDelivery, fetchHandler } = library;
-        const secret = "s";
-        const receiver = createWebhookReceiver({ secret, handlers: { unrecognized: ({ body }) => { globalThis.seen = body.a; } } });
-        const timestamp = Math.floor(Date.now() / 1000);
-        const body = '{"a":1}';
-        const signature = await signDelivery({ secret, id: "a", timestamp, body });
-        const headers = { "x-webhook-id": "a", "x-webhook-type": "new_alarm", "x-webhook-timestamp": String(timestamp), "x-webhook-signature": signature };
-        const send = () => new Request("https://partner.example/", { method: "POST", headers, body });
-        const handle = fetchHandler(receiver);
-        return [await (await handle(send())).text(), await (await handle(send())).text(), seen];
-      })()`,
-    web,
-  ) as Promise<unknown>);
-  expect(answer).toEqual(['{"outcome":"handled"}', '{"outcome":"duplicate"}', 1]);
-  expect(log).toEqual([]);
-});
-
 /** The bytes of all files below a folder. */
 function bytesIn(folder: string): number {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });

@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { installCli, type InstalledCli, startExpressExample } from "../support/cli/cli-binary.js";
+import { installCli, type InstalledCli } from "../support/cli/cli-binary.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
+import { startExample, type ExampleProcess } from "../support/package/example-process.js";
 import { TESTING_DOCUMENTS } from "../support/package/documents.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
@@ -57,15 +58,15 @@ const SHOWN = TESTING_DOCUMENTS.flatMap((file) =>
 const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
 
 let cli: InstalledCli;
-let example: Awaited<ReturnType<typeof startExpressExample>>;
+let example: ExampleProcess;
 
 beforeAll(async () => {
   cli = installCli();
-  example = await startExpressExample();
+  example = await startExample("express.ts");
 });
 
-afterAll(() => {
-  example.stop();
+afterAll(async () => {
+  await example.kill();
   cli.remove();
 });
 
@@ -139,7 +140,7 @@ test.each(runnable)(
     const rejecting = await receivingEndpoint("reject");
     // The URLs in the documents, and the URLs of the servers in this test.
     const endpoints = [
-      ["http://127.0.0.1:3000/", new URL("/", example.url).href],
+      ["http://127.0.0.1:3000/", new URL("/", example.url).href.replace("localhost", "127.0.0.1")],
       ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
     ] as const;
     const toActual = (text: string): string =>
@@ -155,21 +156,16 @@ test.each(runnable)(
 );
 
 test.each(LISTEN)(
-  "the documents about tests show the actual output of $command",
+  "the documents about tests show the actual output of $command, for a fresh delivery and a stale one",
   async ({ command, output }) => {
-    await expectListening({ command, output });
+    const [, shownPort = ""] = /--port ([0-9]+)$/.exec(command) ?? [];
+    const { child, stdout, ended, firstLine } = cli.start(["listen", "--port", "0"]);
+    const [url = ""] = /http:\S+/.exec(await firstLine) ?? [];
+    expect(await cli.start(["send", url]).ended).toBe(0);
+    expect(await cli.start(["send", url, "--stale", "4500"]).ended).toBe(0);
+    child.kill("SIGINT");
+    expect(await ended).toBe(130);
+    const printed = (await stdout).replace(`:${new URL(url).port}/`, `:${shownPort}/`);
+    expect(lastingOutput(printed)).toBe(lastingOutput(output));
   },
 );
-
-/** Sends the deliveries that the document names: a fresh one and a stale one. */
-async function expectListening({ command, output }: ShownCommand): Promise<void> {
-  const [, shownPort = ""] = /--port ([0-9]+)$/.exec(command) ?? [];
-  const { child, stdout, ended, firstLine } = cli.start(["listen", "--port", "0"]);
-  const [url = ""] = /http:\S+/.exec(await firstLine) ?? [];
-  expect(await cli.start(["send", url]).ended).toBe(0);
-  expect(await cli.start(["send", url, "--stale", "4500"]).ended).toBe(0);
-  child.kill("SIGINT");
-  expect(await ended).toBe(130);
-  const printed = (await stdout).replace(`:${new URL(url).port}/`, `:${shownPort}/`);
-  expect(lastingOutput(printed)).toBe(lastingOutput(output));
-}

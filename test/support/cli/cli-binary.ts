@@ -28,32 +28,12 @@ export function installCli() {
   };
 }
 
-/** Starts `examples/express.ts` on a free port, and resolves to its URL. */
-export const startExpressExample = (): Promise<StartedApp> => startApp("examples/express.ts");
-
 /** Starts `partner-app-process.ts`, whose tables know these accounts alone, with a database in the folder. */
-export const startPartnerApp = (folder: string, accounts: readonly number[]): Promise<StartedApp> =>
-  startApp(
-    "test/support/cli/partner-app-process.ts",
-    path.join(folder, "alarms.db"),
-    accounts.join(),
-  );
-
-/** An app in a process of its own. */
-interface StartedApp {
-  readonly url: string;
-  readonly stop: () => void;
-}
-
-async function startApp(...argv: readonly string[]): Promise<StartedApp> {
-  const app = startProcess(process.execPath, ["--import", "tsx", ...argv], REPOSITORY, {
-    PORT: "0",
-  });
-  const line = await app.firstLine;
-  return {
-    url: line.replace("listening on ", "").replace("localhost", "127.0.0.1"),
-    stop: () => app.child.kill("SIGKILL"),
-  };
+export async function startPartnerApp(folder: string, accounts: readonly number[]) {
+  const app = "test/support/cli/partner-app-process.ts";
+  const argv = ["--import", "tsx", app, path.join(folder, "alarms.db"), accounts.join()];
+  const { child, firstLine } = startProcess(process.execPath, argv, REPOSITORY);
+  return { url: await firstLine, stop: () => child.kill("SIGKILL") };
 }
 
 /** Starts a process with pipes for its streams. */
