@@ -119,7 +119,7 @@ test.each([
   ["send http://127.0.0.1/ --id a:b", "--id must be"],
   ["send http://127.0.0.1/ --event DATA_REAPEARED", "did you mean DATA_REAPPEARED?"],
   ["send http://127.0.0.1/ --event DATA_DELETED --body x", "--body and --event exclude each other"],
-  ["send http://127.0.0.1/ --body /there/is/none", "no such file"],
+
   ["send http://127.0.0.1/ --fixture /there/is/none", "there is no /there/is/none"],
   [`send http://127.0.0.1/ --fixture fixtures`, "--fixture takes one file"],
   ["send http://127.0.0.1/ --follow-retries --tamper", "leave out --tamper"],
@@ -129,12 +129,10 @@ test.each([
   ["send http://127.0.0.1/ --body x --format legacy", "--format is for made-up"],
   ["replay there-is-none --to http://127.0.0.1/", "there is no there-is-none"],
   ["replay fixtures", "--to <url>"],
-  [`replay fixtures --to http://127.0.0.1/ --type alarm`, "--type must be one of"],
   [
     `replay fixtures/golden-vector.json --to http://127.0.0.1/ --type delete_my_data_event`,
     "no fixture is of the type delete_my_data_event",
   ],
-  ["replay --to http://127.0.0.1/", "missing argument: <files…>"],
   [`replay fixtures/README.md --to http://127.0.0.1/`, "is not a fixture"],
 ])("%j is wrong usage: one line that repeats no secret", async (argv, message) => {
   const { stderr } = await expectEnd(runCommand(argv), { code: 2, stdout: "", stderr: message });

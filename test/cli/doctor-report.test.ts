@@ -3,27 +3,22 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { causesOf } from "../../cli/doctor/closing-report.js";
 import { CLI_NAMES } from "../../cli/doctor/doctor-options.js";
-import { countTrusting, isFailure, unprovenIn } from "../../cli/doctor/not-proven.js";
+import { unprovenIn } from "../../cli/doctor/not-proven.js";
 import { slowRunNote } from "../../cli/doctor/run-time.js";
 import { createStyle } from "../../cli/terminal/command-io.js";
 import { createProgressBar } from "../../cli/terminal/progress-bar.js";
-import { type ConformanceOptions, UNMET_NEEDS } from "../../kit/conformance/conformance-options.js";
+import { UNMET_NEEDS } from "../../kit/conformance/conformance-options.js";
 import {
   conformanceCases,
   receiverConformance,
 } from "../../kit/conformance/receiver-conformance.js";
-import {
-  type ConformanceCaseReport,
-  runConformance,
-} from "../../kit/conformance/run-conformance.js";
+import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { createLedger } from "../support/ledger.js";
 import { eventually } from "../support/listening-receiver.js";
 import { serving } from "../support/serving.js";
-import { answering, ledgerReceiver } from "../support/testing/run-suite.js";
 
 /** The report of a case that failed. */
 function failed(changes: Partial<ConformanceCaseReport>): ConformanceCaseReport {
@@ -43,7 +38,7 @@ function failed(changes: Partial<ConformanceCaseReport>): ConformanceCaseReport 
 }
 
 test("--failed-only has one line for failed cases with one cause, and fits 80 columns except requests and answers", async () => {
-  const { url } = await receivingEndpoint("reject");
+  const { url } = await receivingEndpoint({ unverifiable: "reject" });
   const world = { isTTY: true, columns: 80, env: { NO_COLOR: "1" } };
   const { stdout } = await runCommand(`doctor ${url} --failed-only`, world);
   expect(stdout).toMatch(
@@ -82,7 +77,7 @@ test("doctor ends with what stays behind of a run, and how to remove it", async 
 });
 
 test("--group runs and shows only that group", async () => {
-  const { url } = await receivingEndpoint("reject");
+  const { url } = await receivingEndpoint({ unverifiable: "reject" });
   const stderr = /^\d\d cases with made-up deliveries/;
   const never = /retries\n|headers\n|first timestamp/;
   await expectEnd(`doctor ${url} --group forgery`, { stdout: "forgery\n", stderr, never });
@@ -281,7 +276,7 @@ test("Ctrl-C leaves a whole JSON document that says how many cases have not run"
 });
 
 test("on a terminal doctor shows only what failed, with what to change first on top and at the end", async () => {
-  const { url } = await receivingEndpoint("reject");
+  const { url } = await receivingEndpoint({ unverifiable: "reject" });
   const world = { isTTY: true, env: { NO_COLOR: "1" } };
   const short = await runCommand(`doctor ${url} --group retries`, world);
   expect(short.stdout).toMatch(/^http.*\n\nChange first\n[^]*\nretries\n[^]*\nChange first\n/);
@@ -352,55 +347,3 @@ test("doctor says on standard error that a slow endpoint makes the run long", as
   expect(command.stdout()).toBe("");
   expect(await command.stop()).toBe(130);
 });
-
-/** What doctor concludes from its cases. */
-function conclusions(ends: readonly ConformanceCaseReport[]) {
-  const counted = { strict: true, "require-judged": true };
-  return {
-    exitCode: Number(ends.some((end) => isFailure(end, counted))),
-    failures: ends.filter((end) => isFailure(end, counted)).map(({ id }) => id),
-    changeFirst: causesOf(ends).map(({ change, ends: own }) => [change, own.map(({ id }) => id)]),
-    notProven: unprovenIn(ends),
-    trusting: countTrusting(ends),
-  };
-}
-
-const ledger = createLedger();
-/** The target of doctor is a URL, and this one a receiver in memory. */
-const SLOW = ["late_effects", "refusal_forgets_nothing"];
-const ALARMS = { types: ["new_alarm"] } as const;
-const failing = (): Promise<never> => Promise.reject(new Error("the probe is down"));
-
-test.each<[string, Partial<ConformanceOptions>]>([
-  ["our receiver of alarms alone with a short secret", { ...ALARMS, secret: "whsec_short" }],
-  ["our receiver with a count", { handled: ledger.handled }],
-  ["our receiver with a probe that fails", { handled: failing, whileFailing: failing }],
-  ["one that answers 200 and handles nothing", { target: answering(200), handled: () => 0 }],
-  ["one that handles everything twice", { target: answering(200), handled: () => 2 }],
-  ["one that answers 401", { target: answering(401) }],
-  ["one that answers 405", { target: answering(405) }],
-  ["one that answers 409", { target: answering(409) }],
-  ["a rate limiter", { target: answering(429) }],
-  ["one that never answers", { target: () => Promise.reject(new Error("reset")) }],
-])(
-  "doctor concludes the same about %s when every reason has other words",
-  async (name, options) => {
-    const { secret = TEST_SECRET } = options;
-    const target = ledgerReceiver(ledger, { secret });
-    const limits = { handledWithinMs: 5, timeoutMs: 10_000 };
-    const cases = conformanceCases({ target, secret, ...limits, ...options }, CLI_NAMES);
-    // For a rate limiter each case waits.
-    const isLimited = name === "a rate limiter";
-    const quick = cases.filter(({ id }) =>
-      isLimited ? /^(?:alarm|wrong_secret)/.test(id) : !SLOW.includes(id),
-    );
-    const { results } = await runConformance(quick);
-    const ends = results.filter(({ need }) => need !== "url");
-    for (const { result, code, need, id } of ends) {
-      expect(code !== undefined, id).toBe(result === "failed");
-      if (result === "not_judged") expect(need, id).toBeDefined();
-    }
-    const reworded = ends.map((end) => ({ ...end, reason: "It is said otherwise." }));
-    expect(conclusions(reworded)).toEqual(conclusions(ends));
-  },
-);

@@ -1,11 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { probeRepeatedTimestamp } from "../../cli/doctor/repeated-timestamp.js";
-import {
-  answeringEndpoint,
-  probedEndpoint,
-  receivingEndpoint,
-} from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
@@ -40,7 +36,7 @@ test("our own receiver passes doctor, and with --handled fewer cases are unjudge
 });
 
 test("doctor shows that a receiver that answers 401 loses alarms, why, and how to fix it", async () => {
-  const { url } = await receivingEndpoint("reject");
+  const { url } = await receivingEndpoint({ unverifiable: "reject" });
   const junit = folder.at("reject.xml");
   await expectEnd(`doctor ${url} --junit ${junit}`, {
     code: 1,
@@ -72,7 +68,7 @@ describe("doctor, about a gateway that repeats its first timestamp,", () => {
   });
 
   test("says that all retries are accepted when the tolerance is raised", async () => {
-    const endpoint = await receivingEndpoint("retry", 7 * 86_400_000);
+    const endpoint = await receivingEndpoint({ timestampToleranceMs: 7 * 86_400_000 });
     // A raised tolerance fails a `should`, on purpose.
     const accepted = "– its retries are accepted up to the last, 6 h 39 min after the first";
     const stdout = [accepted, "2 failed that should"];
@@ -135,7 +131,7 @@ test("doctor shortens a signature so that it cannot be used", async () => {
 });
 
 test("with every probe doctor judges every case, and proves it to --require-judged", async () => {
-  const { url, probes, switchedOn } = await probedEndpoint();
+  const { url, probes, switchedOn } = await receivingEndpoint();
   const { code, stdout } = await runCommand(["doctor", url, ...probes, "--require-judged"]);
   const [, last = ""] = stdout.split(/✓ \d+ passed\n\nnot proven:\n|\nleft behind:\n/);
   // Only what no run proves.
@@ -170,7 +166,7 @@ test("--require-judged exits 1 for a case that is not judged, but not for a type
 });
 
 test("doctor convicts a receiver that acknowledges an alarm whose handler fails", async () => {
-  const { url, probes } = await probedEndpoint();
+  const { url, probes } = await receivingEndpoint();
   // A proxy in front that answers 200 whatever the app says.
   const front = await answeringEndpoint({ status: 200 });
   const only = ["--only", "failure_sent_again", "--json"];
@@ -191,7 +187,7 @@ test("a switch that does not work fails its case and is named", async () => {
 });
 
 test("Ctrl-C while the handler fails lets it work again", async () => {
-  const { url, probes, switchedOn } = await probedEndpoint();
+  const { url, probes, switchedOn } = await receivingEndpoint();
   // No answer, so that the run stays inside the case.
   const only = ["--only", "failure_sent_again", "--only", "late_handler_counts"];
   const command = startCommand(["doctor", url, ...probes, ...only]);

@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { installCli, type InstalledCli } from "../support/cli/cli-binary.js";
+import { installCli, type InstalledCli, startExpressExample } from "../support/cli/cli-binary.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
-import { startExample, type ExampleProcess } from "../support/package/example-process.js";
 import { TESTING_DOCUMENTS } from "../support/package/documents.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
@@ -58,15 +57,15 @@ const SHOWN = TESTING_DOCUMENTS.flatMap((file) =>
 const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
 
 let cli: InstalledCli;
-let example: ExampleProcess;
+let example: Awaited<ReturnType<typeof startExpressExample>>;
 
 beforeAll(async () => {
   cli = installCli();
-  example = await startExample("express.ts");
+  example = await startExpressExample();
 });
 
-afterAll(async () => {
-  await example.kill();
+afterAll(() => {
+  example.stop();
   cli.remove();
 });
 
@@ -137,10 +136,10 @@ test("the documents about tests show every command", () => {
 test.each(runnable)(
   "the documents about tests show the actual output of $command",
   async ({ command, output }) => {
-    const rejecting = await receivingEndpoint("reject");
+    const rejecting = await receivingEndpoint({ unverifiable: "reject" });
     // The URLs in the documents, and the URLs of the servers in this test.
     const endpoints = [
-      ["http://127.0.0.1:3000/", new URL("/", example.url).href.replace("localhost", "127.0.0.1")],
+      ["http://127.0.0.1:3000/", new URL("/", example.url).href],
       ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
     ] as const;
     const toActual = (text: string): string =>

@@ -4,6 +4,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { TEST_SECRET } from "../deliveries.js";
+import { startExample } from "../package/example-process.js";
 import { REPOSITORY, installPackage } from "../package/installed-package.js";
 
 /** A process whose streams are pipes. */
@@ -26,6 +27,12 @@ export function installCli() {
       startProcess(binary, argv, folder, env),
     remove: () => project.remove(),
   };
+}
+
+/** Starts `examples/express.ts` on a free port. */
+export async function startExpressExample() {
+  const { url, kill } = await startExample("express.ts");
+  return { url: url.replace("localhost", "127.0.0.1"), stop: () => void kill() };
 }
 
 /** Starts `partner-app-process.ts`, whose tables know these accounts alone, with a database in the folder. */
