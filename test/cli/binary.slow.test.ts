@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
@@ -14,7 +13,6 @@ import {
 } from "../support/cli/cli-binary.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
-import { serving } from "../support/serving.js";
 
 /** Accounts of the partner's test data, and those of the package's fixtures, as docs/testing.md says. */
 const ACCOUNTS = [17, 18, 42, 4242];

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { cp, readFile, symlink } from "node:fs/promises";
+import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";

@@ -31,8 +31,9 @@ export function installCli() {
 
 /** Starts `examples/express.ts` on a free port. */
 export async function startExpressExample() {
-  const { url, kill } = await startExample("express.ts");
-  return { url: url.replace("localhost", "127.0.0.1"), stop: () => void kill() };
+  const example = await startExample("express.ts");
+  const url = example.url.replace("localhost", "127.0.0.1");
+  return { url, stop: () => void example.kill() };
 }
 
 /** Starts `partner-app-process.ts`, whose tables know these accounts alone, with a database in the folder. */
