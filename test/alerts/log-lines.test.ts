@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { createWebhookReceiver, memoryStore, type WebhookRequest } from "../../src/index.js";
+import { createWebhookReceiver, type WebhookRequest } from "../../src/index.js";
 import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { createCollector, type Collector, type LogLine } from "../support/collector.js";
 import {
@@ -18,6 +18,8 @@ import { rejects, throwing } from "../support/faults.js";
 import { calledWorker } from "../support/inbox/called-worker.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { listen } from "../support/servers.js";
+
+const REMEMBERING = { renew: () => true, complete: () => undefined, release: () => undefined };
 
 type Options = NonNullable<Parameters<typeof alarmReceiver>[1]>;
 type Cause = (collector: Collector) => unknown;
@@ -66,7 +68,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
     expect(signature).toBeDefined();
     await received({ headers: unsigned })(collector);
   },
-  store_unavailable: received({}, { store: { ...spreadStore(), claim: rejects } }),
+  store_unavailable: received({}, { store: { ...REMEMBERING, claim: rejects } }),
   secret_unavailable: async ({ options }) => {
     const handlers = { new_alarm: () => undefined };
     const receiver = createWebhookReceiver({ ...options, secret: rejects, handlers });
@@ -118,13 +120,4 @@ async function exchange(server: Server): Promise<void> {
 function lastAttempt() {
   const created_at = new Date((NOW_SECONDS - 21_693) * 1000).toISOString();
   return delivery({ body: JSON.stringify({ alarm: alarm({ created_at }) }) });
-}
-
-function spreadStore() {
-  const store = memoryStore();
-  return {
-    renew: store.renew.bind(store),
-    complete: store.complete.bind(store),
-    release: store.release.bind(store),
-  };
 }

@@ -38,6 +38,10 @@ function measuredApp() {
   const telemetry = openTelemetry({ meterProvider: sdk.meterProvider, spans: false });
   const store = memoryStore();
   let fails = false;
+  const failEachOther = () => {
+    fails = !fails;
+    if (fails) throw new Error("made up");
+  };
   const receiver = createWebhookReceiver({
     secret: TEST_SECRET,
     telemetry,
@@ -49,12 +53,7 @@ function measuredApp() {
       complete: async (...args) => store.complete(...args),
       release: async (...args) => store.release(...args),
     },
-    handlers: {
-      new_alarm: () => {
-        fails = !fails;
-        if (fails) throw new Error("made up");
-      },
-    },
+    handlers: { new_alarm: failEachOther },
   });
   const work = calledWorker({ handlers: { new_alarm: () => undefined }, telemetry, logger: false });
   const driver = { put: work, waiting: () => Promise.resolve({ count: 0, oldestMs: 0, dead: 0 }) };

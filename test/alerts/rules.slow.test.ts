@@ -95,11 +95,7 @@ const QUEUE = { queue: "gateway-deliveries" };
 
 /** More that the rules must notice, with the alert that must fire, without its `GatewayWebhook`. */
 const MORE_FAILURES: readonly (readonly [title: string, alert: string, minute: FailingMinute])[] = [
-  [
-    "a last attempt is refused",
-    "DeliveryLost",
-    added("gateway_webhook_last_attempts_refused_total"),
-  ],
+  ["a last attempt is lost", "DeliveryLost", added("gateway_webhook_last_attempts_refused_total")],
   ["completions wait for the store", "StoreFailing", set("gateway_webhook_completions_pending", 1)],
   ["the secret function is down", "StoreFailing", request("secret_unavailable", { type: "none" })],
   ["handlers ask for each delivery again", "HandlerFailing", request("retry_later")],
@@ -175,13 +171,7 @@ it("each outcome that may lose a delivery raises an alert, and the rules name no
   const outcomesIn = (rules: string): readonly string[] =>
     Array.from(rules.matchAll(/outcome=~?"([^"]+)"/g), ([, names = ""]) => names.split("|")).flat();
   const harmless = [
-    "handled",
-    "duplicate",
-    "discarded",
-    "in_flight",
-    "reachable",
-    "method_not_allowed",
-    "draining",
+    ..."handled duplicate discarded in_flight reachable method_not_allowed draining".split(" "),
     // Bots cause it all day. A proxy that breaks every request is noticed by the silence.
     "malformed",
     // Counted by event type in gateway_webhook_handler_failures_total.

@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** The rules that users get. */
-export const RULES_FILE = fileURLToPath(
-  new URL("../../docs/monitoring/alerts.yml", import.meta.url),
-);
+const PAGE = new URL("../../docs/monitoring/alerts.yml", import.meta.url);
+export const RULES_FILE = fileURLToPath(PAGE);
 export const RULES = readFileSync(RULES_FILE, "utf8");
 
 /** The names of the alerts, in the order of the file. */
@@ -71,31 +70,23 @@ export function ruleOf(rules: string, alert: string): string {
  * that must fire for each. The unit tests plant them in recorded numbers, `npm run alerts` in a real receiver.
  */
 export const SILENT_FAILURES = [
-  { id: "wrong-secret", title: "wrong secret after a deploy", alert: "GatewayWebhookNotAuthentic" },
-  { id: "clock-off", title: "clock off by ten minutes", alert: "GatewayWebhookClockOff" },
-  { id: "no-deliveries", title: "no deliveries", alert: "GatewayWebhookSilent" },
-  {
-    id: "no-secret-registered",
-    title: "webhook registered without a secret",
-    alert: "GatewayWebhookNotAuthentic",
-  },
-  { id: "parser-in-front", title: "body parser in front", alert: "GatewayWebhookBodyConsumed" },
-  { id: "store-down", title: "store down", alert: "GatewayWebhookStoreFailing" },
-  { id: "store-slow", title: "store slow", alert: "GatewayWebhookStoreFailing" },
-  {
-    id: "handler-slower",
-    title: "handler slower each minute",
-    alert: "GatewayWebhookHandlerSlow",
-  },
-  {
-    id: "event-type-fails",
-    title: "handler fails for one event type",
-    alert: "GatewayWebhookHandlerFailing",
-  },
-  { id: "dead-jobs", title: "dead jobs", alert: "GatewayWebhookDeliveryLost" },
-  { id: "hang-ups", title: "sender hangs up", alert: "GatewayWebhookAnswerLost" },
-  { id: "unknown-types", title: "unknown event types", alert: "GatewayWebhookUnknownType" },
-] as const;
+  failure("wrong-secret", "wrong secret after a deploy", "NotAuthentic"),
+  failure("clock-off", "clock off by ten minutes", "ClockOff"),
+  failure("no-deliveries", "no deliveries", "Silent"),
+  failure("no-secret-registered", "webhook registered without a secret", "NotAuthentic"),
+  failure("parser-in-front", "body parser in front", "BodyConsumed"),
+  failure("store-down", "store down", "StoreFailing"),
+  failure("store-slow", "store slow", "StoreFailing"),
+  failure("handler-slower", "handler slower each minute", "HandlerSlow"),
+  failure("event-type-fails", "handler fails for one event type", "HandlerFailing"),
+  failure("dead-jobs", "dead jobs", "DeliveryLost"),
+  failure("hang-ups", "sender hangs up", "AnswerLost"),
+  failure("unknown-types", "unknown event types", "UnknownType"),
+];
+
+function failure<Id extends string>(id: Id, title: string, alert: string) {
+  return { id, title, alert: `GatewayWebhook${alert}` } as const;
+}
 
 export type SilentFailure = (typeof SILENT_FAILURES)[number];
 export type FailureId = SilentFailure["id"];

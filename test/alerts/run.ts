@@ -1,6 +1,6 @@
 // npm run alerts [-- --only wrong-secret …] [-- --only month]
 // Simulates a month, then plants twelve silent failures in real apps, watched by a real Prometheus with the published
-// rules. Writes docs/monitoring/proof.md after a full run; --only month its section on the month.
+// rules. Writes the numbers and tables of docs/monitoring/proof.md after a full run; --only month those of the month.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -22,20 +22,24 @@ function monthComplaints({ calm, rows }: Month): readonly string[] {
   ];
 }
 
-/** The section of `docs/monitoring/proof.md` on the month. */
-function monthSection(month: Month): string {
-  const { rows, deliveries, calm } = month;
+/** The page with what a month showed. Its prose stands in the page alone. */
+function withMonth(page: string, { rows, deliveries, calm }: Month): string {
   const seen = rows.filter(({ afterMinutes }) => afterMinutes !== undefined).length;
+  const calmWeeks = `Two weeks without a failure raised ${calm.join(", ") || "no alert"}.`;
+  const days = `Then each app had one failure a day: ${seen} of ${rows.length} raised the right alert.`;
+  return page
+    .replace(/^Two weeks without a failure .*$/m, `${calmWeeks} ${days}`)
+    .replace(/^\| app \|[^]*?\n(?=\n)/m, `${monthTable(rows)}\n`)
+    .replace(/(?<=a gateway with )\d+/, String(deliveries));
+}
+
+function monthTable(rows: readonly MonthRow[]): string {
   const titles = ["app", "failure", "alert", "fired after", "until the cure", "health()", "others"];
-  const table = [titles, titles.map(() => "---"), ...rows.map(cellsOf)];
-  return `## A month
+  return tableOf([titles, titles.map(() => "---"), ...rows.map(cellsOf)]);
+}
 
-Two weeks without a failure raised ${calm.length === 0 ? "no alert" : calm.join(", ")}. Then each app had one failure a day: ${seen} of ${rows.length} raised the right alert.
-
-${table.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}
-
-The 28 days pass in virtual time: an app with two replicas and another one with a single replica, each with real receivers, a gateway with ${deliveries} deliveries and its retries, and \`webhooks check\` each hour and \`webhooks reconcile\` each six hours. \`metricsText\` is read each five minutes, and \`promtool test rules\` evaluates [the rules](alerts.yml), with their real durations, on what it said. Days are busy, weekends quiet, nights without a delivery; some deliveries come twice, and each app is deployed each morning. "Until the cure" says whether the alert held until then; \`health()\` is that of the worst replica when the alert fired.
-`;
+function tableOf(rows: readonly (readonly string[])[]): string {
+  return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 function cellsOf({ app, plant, afterMinutes, health, held, others }: MonthRow): readonly string[] {
@@ -86,53 +90,29 @@ function proofTable({ failures }: Pick<ProofResults, "failures">): string {
       quietAfterSeconds === undefined ? "–" : `${quietAfterSeconds.toFixed(0)} s`,
     ],
   );
-  const titles = [
-    "failure",
-    "alert",
-    "fired after",
-    "two windows",
-    "other alerts",
-    "quiet after the cure",
-  ];
-  return [titles, titles.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.join(" | ")} |`)
-    .join("\n");
+  const titles = "failure, alert, fired after, two windows, other alerts, quiet after the cure";
+  const head = titles.split(", ");
+  return tableOf([head, head.map(() => "---"), ...rows]);
 }
 
-/** The page `docs/monitoring/proof.md`. */
-function proofPage(
-  results: ProofResults,
-  shortened: ReadonlyMap<string, string>,
-  month: string,
-): string {
+/** The page with what a run showed. */
+function withRun(page: string, results: ProofResults): string {
   const { failures, requests, seconds, calmAlerts, calmSeconds } = results;
   const fired = failures.filter(hasFired).length;
-  const pairs = Array.from(shortened, ([from, to]) => `${from} → ${to}`).join(", ");
-  return `# Alerts that have been seen to fire
-
-Written by \`npm run alerts\` in ${seconds.toFixed(0)} s: ${fired} of ${failures.length} silent failures raised their alert within two windows. ${calmSeconds} calm seconds before them raised ${calmAlerts.length === 0 ? "none" : calmAlerts.join(", ")}.
-
-${proofTable(results)}
-
-${month}
-## What the run does
-
-It starts a real Prometheus, an Express app with a receiver on Redis, and an app with an inbox on BullMQ, both with \`/opentelemetry\` and the Prometheus exporter of OpenTelemetry. A sender delivers ${requests} signed alarms and events. Prometheus scrapes both apps each second and evaluates [the rules](alerts.yml) as they are published, with one change: their durations are shorter (${pairs}).
-
-Each failure is planted as it happens: another secret or a wrong clock in a new deployment, \`express.json()\` before the receiver, \`kill -9\` for Redis, a slow network to it, a handler that waits two seconds longer each second, a queue whose jobs fail, a sender that hangs up. When the alert has fired, the failure is cured, and the next one waits until no alert fires. A window is the longest range of the rule plus its \`for\`.
-
-The sender sends no delivery twice. The gateway does, up to six times in the first ten minutes, so that a real failure is counted more often.
-
-## The quiet nights
-
-Two calm weeks cannot be run in minutes, so \`promtool test rules\` evaluates the rules, with their real durations, on a recording of two weeks: busy days, quiet weekends, nights without a delivery, bots that find the URL, a deployment each day, and now and then a failed handler, a slow call, a sender that hangs up. No alert fires. On the third Monday nothing arrives, and \`GatewayWebhookSilent\` fires within three and a half hours. \`npm test\` runs this, and each of the twelve failures, on every change.
-`;
+  const raised = `${fired} of ${failures.length} silent failures raised their alert within two windows`;
+  const calm = `${calmSeconds} calm seconds before them raised ${calmAlerts.join(", ") || "none"}`;
+  const pairs = Array.from(SHORTENED, ([from, to]) => `${from} → ${to}`).join(", ");
+  return page
+    .replace(
+      /(?<=^Written by `npm run alerts` in ).*$/m,
+      `${seconds.toFixed(0)} s: ${raised}. ${calm}.`,
+    )
+    .replace(/^\| failure \|[^]*?\n(?=\n)/m, `${proofTable(results)}\n`)
+    .replace(/(?<=A sender delivers )\d+/, String(requests))
+    .replace(/(?<=their durations are shorter \()[^)]*/, pairs);
 }
 
 const PAGE = fileURLToPath(new URL("../../docs/monitoring/proof.md", import.meta.url));
-
-/** The section on the month, up to the next one. */
-const MONTH = /## A month\n[^]*?\n(?=\n## )/;
 
 const { values } = parseArgs({ options: { only: { type: "string", multiple: true } } });
 const { only } = values;
@@ -146,11 +126,9 @@ const complaints: string[] = [];
 if (only?.includes("month") ?? true) {
   say("simulating a month");
   const month = await runMonth();
-  const section = monthSection(month);
-  say(section);
+  say(monthTable(month.rows));
   complaints.push(...monthComplaints(month));
-  const page = readFileSync(PAGE, "utf8");
-  if (complaints.length === 0) writeFileSync(PAGE, page.replace(MONTH, section));
+  if (complaints.length === 0) change((page) => withMonth(page, month));
   if (only?.every((id) => id === "month") === true) end("the month");
 }
 
@@ -166,21 +144,21 @@ const results = await runProof({
     say(`Prometheus watches both apps; ${String(calmSeconds)} calm seconds, then the failures`);
   },
   onResult: (result) => {
-    say(
-      proofTable({ failures: [result] })
-        .split("\n")
-        .at(-1) ?? "",
-    );
+    const [, , row = ""] = proofTable({ failures: [result] }).split("\n");
+    say(row);
   },
 }).catch((error: unknown) => fail(`not finished: ${String(error)}`));
 
 say(`\n${proofTable(results)}\n`);
 complaints.push(...complaintsOf(results));
 if (only === undefined && complaints.length === 0) {
-  const [month = ""] = MONTH.exec(readFileSync(PAGE, "utf8")) ?? [];
-  writeFileSync(PAGE, proofPage(results, SHORTENED, month));
+  change((page) => withRun(page, results));
 }
 end(`${results.seconds.toFixed(0)} s`);
+
+function change(changed: (page: string) => string): void {
+  writeFileSync(PAGE, changed(readFileSync(PAGE, "utf8")));
+}
 
 function end(what: string): never {
   for (const complaint of complaints) say(complaint);

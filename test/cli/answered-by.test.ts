@@ -161,7 +161,7 @@ describe("doctor", () => {
     ["a short text in front of ours", ourUrl, OK, `no outcome, ${NAMES}`],
     ["JSON in front of ours", ourUrl, JSON_OK, `no outcome, ${NAMES}`],
     [
-      "a page in front of a foreign receiver",
+      "a page in front of a foreign one",
       foreignReceiver,
       PAGE,
       "an HTML page, where the answer to",

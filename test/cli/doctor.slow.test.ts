@@ -1,11 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { probeRepeatedTimestamp } from "../../cli/doctor/repeated-timestamp.js";
-import {
-  answeringEndpoint,
-  probedEndpoint,
-  receivingEndpoint,
-} from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
@@ -16,11 +12,7 @@ const folder = temporaryFolder();
 interface DoctorDocument {
   readonly passed: boolean;
   readonly repeatedTimestamp?: { readonly refusedFrom: unknown };
-  readonly cases: readonly {
-    readonly id: string;
-    readonly level: string;
-    readonly result: string;
-  }[];
+  readonly cases: readonly Readonly<Record<"id" | "level" | "result", string>>[];
 }
 
 async function doctorJson(...argv: readonly string[]) {
@@ -44,7 +36,7 @@ test("our own receiver passes doctor, and with --handled fewer cases are unjudge
 });
 
 test("doctor shows that a receiver that answers 401 loses alarms, why, and how to fix it", async () => {
-  const { url } = await receivingEndpoint("reject");
+  const { url } = await receivingEndpoint({ unverifiable: "reject" });
   const junit = folder.at("reject.xml");
   await expectEnd(`doctor ${url} --junit ${junit}`, {
     code: 1,
@@ -66,25 +58,21 @@ test("doctor shows that a receiver that answers 401 loses alarms, why, and how t
 describe("doctor, about a gateway that repeats its first timestamp,", () => {
   test("says which retries our receiver refuses, and which option to set", async () => {
     const { url } = await receivingEndpoint();
-    await expectEnd(`doctor ${url}`, {
-      code: 0,
-      stdout:
-        /first timestamp\n {2}– its retries are refused from attempt 6 on, 10 min 27 s after the first\n {6}note .*raise\s+timestampToleranceMs/s,
-    });
+    const stdout = [
+      "first timestamp – its retries are refused from attempt 6 on, 10 min 27 s after the first note ",
+      / raise timestampToleranceMs/,
+    ];
+    await expectEnd(`doctor ${url}`, { code: 0, stdout });
     const json = await doctorJson(url);
     expect(json.repeatedTimestamp?.refusedFrom).toMatchObject({ attempt: 6 });
   });
 
   test("says that all retries are accepted when the tolerance is raised", async () => {
-    const endpoint = await receivingEndpoint("retry", 7 * 86_400_000);
+    const endpoint = await receivingEndpoint({ timestampToleranceMs: 7 * 86_400_000 });
     // A raised tolerance fails a `should`, on purpose.
-    await expectEnd(`doctor ${endpoint.url}`, {
-      code: 0,
-      stdout: [
-        "– its retries are accepted up to the last, 6 h 39 min after the first",
-        /2 failed that should/,
-      ],
-    });
+    const accepted = "– its retries are accepted up to the last, 6 h 39 min after the first";
+    const stdout = [accepted, "2 failed that should"];
+    await expectEnd(`doctor ${endpoint.url}`, { code: 0, stdout });
     expect((await doctorJson(endpoint.url)).repeatedTimestamp?.refusedFrom).toBeNull();
   });
 
@@ -114,8 +102,6 @@ test("doctor --only and --skip choose cases by their ids", async () => {
   const { url } = await receivingEndpoint();
   const all = await doctorJson(url, "--only", "alarm", "--only", "event", "--skip", "event");
   expect(all.cases.map(({ id }) => id)).toEqual(["alarm"]);
-  await expectEnd(`doctor ${url} --only alarmm`, { code: 2, stderr: "the nearest are alarm," });
-  await expectEnd(`doctor ${url} --only alarm --skip alarm`, { code: 2 });
 });
 
 test("a failed case that should pass fails doctor only with --strict", async () => {
@@ -138,26 +124,14 @@ test("a failed case that should pass fails doctor only with --strict", async () 
 
 test("doctor shortens a signature so that it cannot be used", async () => {
   const { url } = await answeringEndpoint({ status: 200 });
-  await expectEnd(`doctor ${url} --only wrong_secret`, {
-    stdout: /X-Webhook-Signature:\s+v1=[0-9a-f]{5}…;/,
-  });
-  await expectEnd(`doctor ${url} --only partial_signature`, {
-    stdout: /X-Webhook-Signature:\s+v1=[0-9a-f]{8};/,
-  });
-});
-
-test("Ctrl-C in doctor shows the cases that have run", async () => {
-  const { url, onRequest } = await answeringEndpoint({ status: 200 });
-  const command = startCommand(["doctor", url]);
-  onRequest((count) => {
-    if (count === 4) command.interrupt();
-  });
-  expect(await command.exitCode).toBe(130);
-  expect(command.stdout()).toContain("✓ a genuine alarm is acknowledged");
+  const shortened = /X-Webhook-Signature: v1=[0-9a-f]{5}…;/;
+  await expectEnd(`doctor ${url} --only wrong_secret`, { stdout: shortened });
+  const partial = /X-Webhook-Signature: v1=[0-9a-f]{8};/;
+  await expectEnd(`doctor ${url} --only partial_signature`, { stdout: partial });
 });
 
 test("with every probe doctor judges every case, and proves it to --require-judged", async () => {
-  const { url, probes, switchedOn } = await probedEndpoint();
+  const { url, probes, switchedOn } = await receivingEndpoint();
   const { code, stdout } = await runCommand(["doctor", url, ...probes, "--require-judged"]);
   const [, last = ""] = stdout.split(/✓ \d+ passed\n\nnot proven:\n|\nleft behind:\n/);
   // Only what no run proves.
@@ -180,30 +154,25 @@ test("without probes the last lines of doctor say what was not proven, and which
   expect(last).toContain("→ pass --while-failing-on <url> and --while-failing-off <url>");
   expect(last).toContain("→ pass --while-slow-on <url> and --while-slow-off <url>");
   expect(last).toMatch(/\d+ cases passed by the answer alone/);
-  // The texts name options of the command line, not of the library.
-  expect(stdout).not.toMatch(/the option|whileFailing|whileSlow/);
 });
 
 test("--require-judged exits 1 for a case that is not judged, but not for a type that --type leaves out", async () => {
   const { url } = await receivingEndpoint();
   const only = ["--only", "alarm", "--only", "event", "--require-judged"];
   await expectEnd(["doctor", url, ...only, "--type", "new_alarm"], { code: 0 });
-  await expectEnd(["doctor", url, ...only, "--only", "failure_sent_again"], {
-    code: 1,
-    stdout: "✗ 2 passed, 1 not judged",
-  });
+  const more = ["--only", "failure_sent_again"];
+  const stdout = "✗ 2 passed, 1 not judged";
+  await expectEnd(["doctor", url, ...only, ...more], { code: 1, stdout });
 });
 
 test("doctor convicts a receiver that acknowledges an alarm whose handler fails", async () => {
-  const { url, probes } = await probedEndpoint();
+  const { url, probes } = await receivingEndpoint();
   // A proxy in front that answers 200 whatever the app says.
   const front = await answeringEndpoint({ status: 200 });
   const only = ["--only", "failure_sent_again", "--json"];
   await expectEnd(["doctor", url, ...probes, ...only], { code: 0 });
-  await expectEnd(["doctor", front.url, ...probes, ...only], {
-    code: 1,
-    stdout: "while the handler fails",
-  });
+  const stdout = "while the handler fails";
+  await expectEnd(["doctor", front.url, ...probes, ...only], { code: 1, stdout });
 });
 
 test("a switch that does not work fails its case and is named", async () => {
@@ -211,27 +180,17 @@ test("a switch that does not work fails its case and is named", async () => {
   const off = ["--while-failing-off", `${new URL(url).origin}/none`];
   const broken = await answeringEndpoint({ status: 404 });
   const argv = ["doctor", url, "--only", "failure_sent_again", ...off, "--while-failing-on"];
-  await expectEnd([...argv, broken.url], {
-    code: 1,
-    stdout: [/result +--while-failing-on answered 404; expected 2xx/, "1. Repair the probe"],
-  });
-  await expectEnd([...argv, "http://127.0.0.1:1/"], {
-    stdout: /result +--while-failing-on got no answer: .*ECONNREFUSED/,
-  });
+  const answered = " result --while-failing-on answered 404; expected 2xx";
+  await expectEnd([...argv, broken.url], { code: 1, stdout: [answered, "1. Repair the probe"] });
+  const silent = / result --while-failing-on got no answer: .*ECONNREFUSED/;
+  await expectEnd([...argv, "http://127.0.0.1:1/"], { stdout: silent });
 });
 
 test("Ctrl-C while the handler fails lets it work again", async () => {
-  const { url, probes, switchedOn } = await probedEndpoint();
+  const { url, probes, switchedOn } = await receivingEndpoint();
   // No answer, so that the run stays inside the case.
-  const command = startCommand([
-    "doctor",
-    url,
-    ...probes,
-    "--only",
-    "failure_sent_again",
-    "--only",
-    "late_handler_counts",
-  ]);
+  const only = ["--only", "failure_sent_again", "--only", "late_handler_counts"];
+  const command = startCommand(["doctor", url, ...probes, ...only]);
   await eventually(switchedOn).not.toEqual([]);
   expect(await command.stop()).toBe(130);
   expect(switchedOn()).toEqual([]);
@@ -240,12 +199,10 @@ test("Ctrl-C while the handler fails lets it work again", async () => {
 test.each([
   ["--while-failing-on http://127.0.0.1:1/", "--while-failing-on and --while-failing-off belong"],
   ["--while-slow-off http://127.0.0.1:1/", "--while-slow-on and --while-slow-off belong"],
-  [
-    "--while-slow-on http://192.0.2.1/ --while-slow-off http://127.0.0.1:1/",
-    "add --yes to allow it",
-  ],
+  ["--while-slow-on http://192.0.2.1/ --while-slow-off http://127.0.0.1:1/", "add --yes to"],
   ["--while-slow-on x --while-slow-off x", "must be an http or https URL"],
   ["--group forgeries", "there is no group forgeries; the nearest are forgery,"],
+  ["--only alarm --skip alarm", "--only, --group and --skip leave no case"],
   ["--group forgery --only alarm", "--only, --group and --skip leave no case"],
 ])("doctor refuses %j", async (argv, message) => {
   await expectEnd(runCommand(`doctor http://127.0.0.1:1/ ${argv}`), { code: 2, stderr: message });

@@ -31,11 +31,7 @@ test("explain passes a fixture at the time of its recording", async () => {
 });
 
 test.each([
-  [
-    "hostile/invalid-utf-8",
-    "503 unrecognized",
-    ["body_unrecognized (seen", "expected JSON in UTF-8"],
-  ],
+  ["hostile/invalid-utf-8", "503 unrecognized", ["body_unrecognized (seen", "JSON in UTF-8"]],
   ["hostile/stale", "409 stale", ["timestamp_behind (seen"]],
   ["hostile/flipped-type-header", "409 type_mismatch", ["type_mismatch (seen"]],
 ])("explain says what a receiver answers to the authentic %s", async (name, answer, texts) => {
@@ -69,18 +65,13 @@ test("explain takes headers and body from two files, also those of a curl comman
 describe("explain finds", () => {
   test.each<[string, string, readonly string[], RegExp]>([
     ["a newline after the body", `${text}\n`, [], /✗ .*\n\n {2}body_trailing_newline \(proven/],
-    [
-      "a body that is longer than --max-body-bytes",
-      text,
-      ["--max-body-bytes", String(body.length - 1)],
-      /body_too_large[^]*accepts at most \d+/,
-    ],
+    ["a body that is too long", text, ["--max-body-bytes", String(body.length - 1)], /at most \d+/],
     ["a newline that was read with the secret", text, ["--secret", `${TEST_SECRET}\n`], /secret_/],
     [
-      "the secret of another webhook",
+      "another webhook's secret",
       text,
       ["--secret", "wrong", "--other-secret", TEST_SECRET],
-      /\(proven/,
+      /proven/,
     ],
   ])("%s", async (_what, content, argv, stdout) => {
     await expectEnd(explain(content, ...argv), { code: 1, stdout, never: TEST_SECRET });
@@ -119,6 +110,7 @@ test.each([
   ["explain 418", "", "no such file"],
   ["explain ./stale", "", /no such file\n/],
   ["explain signature_mismach", "", ["no such file", "did you mean signature_mismatch?"]],
+  ["explain clean-upp", "", "did you mean clean-up?"],
 ])("%j is wrong usage", async (argv, stdin, stderr) => {
   await expectEnd(argv, { code: 2, stdout: "", stderr }, { stdin });
 });
@@ -162,12 +154,9 @@ describe("a page", () => {
       /\n {2}signature_mismatch +No configured secret/,
     ];
     await expectEnd("explain 409", { code: 0, stdout }, { env });
+    const names = ["unsigned", "signature_mismatch", "stale"];
     const meaning = expect.stringContaining('With unverifiable: "reject" only.') as string;
-    const outcomes = [
-      { name: "unsigned", meaning },
-      { name: "signature_mismatch" },
-      { name: "stale" },
-    ];
+    const outcomes = names.map((name) => ({ name, meaning }));
     await expectEnd("explain 401 --json", { json: { status: 401, outcomes } }, { env });
   });
 

@@ -72,26 +72,22 @@ test.each(Object.entries(STORES))(
 );
 
 test("init --dry-run shows the files and the commands, and writes nothing", async () => {
-  const { stdout } = await expectEnd(init("--framework hono --dry-run"), { code: 0 });
-  expect(stdout).toContain("+ gateway.ts\n");
-  expect(stdout).toContain("Nothing was written");
-  expect(stdout).toContain("npm install identity-gateway-webhooks hono @hono/node-server\n");
+  const install = "npm install identity-gateway-webhooks hono @hono/node-server\n";
+  const stdout = ["+ gateway.ts\n", "Nothing was written", install];
+  await expectEnd(init("--framework hono --dry-run"), { code: 0, stdout });
   expect(written()).toEqual([]);
 });
 
 test("init overwrites nothing: a file that exists is named and stays as it is", async () => {
   folder.write("gateway.ts", "mine");
   folder.write(".env.example", "OTHER=1\n");
-  const { stdout } = await expectEnd(init("--framework node --yes"), { code: 0 });
-  expect(stdout).toContain("  gateway.ts is there and stays as it is\n");
-  expect(stdout).toContain("  .env.example is there and stays as it is\n");
+  const stdout = ["gateway.ts", ".env.example"].map(
+    (name) => `  ${name} is there and stays as it is\n`,
+  );
+  await expectEnd(init("--framework node --yes"), { code: 0, stdout });
   expect([read("gateway.ts"), read(".env.example")]).toEqual(["mine", "OTHER=1\n"]);
   expect(written()).toContain("gateway.test.ts");
-  const again = await init("--framework node --yes");
-  expect(again).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining("Written: 0 files") as string,
-  });
+  await expectEnd(init("--framework node --yes"), { code: 0, stdout: "Written: 0 files" });
 });
 
 test.each([
@@ -100,27 +96,23 @@ test.each([
   ["aws-lambda", { devDependencies: { "@types/aws-lambda": "^8.0.0" } }],
 ])("init finds %s in package.json, which it leaves as it is", async (name, found) => {
   folder.write("package.json", JSON.stringify(found));
-  const { stdout } = await expectEnd(init("--yes"), { code: 0 });
-  expect(stdout).toContain(`A receiver for ${name}:`);
-  expect(stdout).toContain("package.json is there and stays as it is");
-  expect(stdout).not.toContain("npm start");
+  const stdout = [`A receiver for ${name}:`, "package.json is there and stays as it is"];
+  await expectEnd(init("--yes"), { code: 0, stdout, never: "npm start" });
   expect(read("package.json")).toBe(JSON.stringify(found));
 });
 
 test("in a project of CommonJS with Vitest, init writes ES modules and a test for Vitest", async () => {
   folder.write("package.json", JSON.stringify({ devDependencies: { vitest: "4", koa: "3" } }));
-  const { stdout } = await expectEnd(init("--yes"), { code: 0 });
+  const stdout = ["npx vitest run gateway.test.mts\n", "--import tsx gateway.mts\n"];
+  await expectEnd(init("--yes"), { code: 0, stdout });
   expect(written()).toEqual(expect.arrayContaining(["gateway.mts", "gateway.test.mts"]));
-  expect(stdout).toContain("npx vitest run gateway.test.mts\n");
-  expect(stdout).toContain("--import tsx gateway.mts\n");
   expect(read("gateway.test.mts")).toContain('from "vitest"');
   expect(read("gateway.test.mts")).toContain('"gateway.mts"');
 });
 
 test("on a terminal init asks for the framework, and before it writes", async () => {
-  const asked = await expectEnd(init("", { ...TERMINAL, stdin: "koa\ny\n" }), { code: 0 });
-  expect(asked.stderr).toContain("Which framework: one of express, ");
-  expect(asked.stderr).toContain("Write them?");
+  const stderr = ["Which framework: one of express, ", "Write them?"];
+  await expectEnd(init("", { ...TERMINAL, stdin: "koa\ny\n" }), { code: 0, stderr });
   expect(read("gateway.ts")).toContain("koaHandler");
 });
 
@@ -131,11 +123,7 @@ test("on a terminal init writes nothing without a yes", async () => {
 });
 
 test.each<[string, string, string, TestWorld?]>([
-  [
-    "no framework and no terminal",
-    "--yes",
-    "no framework: pass --framework, which is one of express,",
-  ],
+  ["no framework and no terminal", "--yes", "no framework: pass --framework, which is one of"],
   ["no terminal and no --yes", "--framework node", "pass --yes"],
   ["an unknown framework", "--framework expres --yes", "did you mean express?"],
   ["an unknown store", "--framework node --store redi --yes", "did you mean redis?"],

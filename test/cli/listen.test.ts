@@ -125,9 +125,7 @@ describe("--record", () => {
     const taken = folder.write("taken", "");
     const { command, url } = await startListening(["--record", taken, ...argv]);
     await fetch(url, await alarm());
-    await command.says(
-      /(not recorded: |"not_recorded","reason":")its file could not be written: E[A-Z]+/,
-    );
+    await command.says(/(not recorded: |"reason":")its file could not be written: E[A-Z]+/);
   });
 });
 
@@ -172,9 +170,8 @@ test("Ctrl-C closes the port, also during a request that hangs", async () => {
   await expect(fetch(url)).rejects.toThrow();
 });
 
-const hasIpv6 = Object.values(networkInterfaces())
-  .flat()
-  .some((network) => network?.address === "::1");
+const interfaces = Object.values(networkInterfaces()).flat();
+const hasIpv6 = interfaces.some((network) => network?.address === "::1");
 
 test.runIf(hasIpv6)("an IPv6 address is a host too", async () => {
   const { url } = await startListening(["--json", "--host", "::1"]);
@@ -188,18 +185,12 @@ test("a body over the limit is recognized by its length and not forwarded", asyn
   const { command, url, entries } = await startListening(argv);
   expect((await fetch(url, await alarmOf(2_000))).status).toBe(409);
   await command.says(/"delivery"/);
-  expect(entries()).toMatchObject([
-    {
-      outcome: "body_too_large",
-      status: 409,
-      bytes: 0,
-      findings: [],
-      reasons: [
-        expect.stringContaining("larger than the limit allows"),
-        expect.stringContaining("Usual causes: deliveries have grown: raise maxBodyBytes"),
-      ],
-    },
-  ]);
+  const reasons = [
+    expect.stringContaining("larger than the limit allows"),
+    expect.stringContaining("Usual causes: deliveries have grown: raise maxBodyBytes"),
+  ];
+  const refused = { outcome: "body_too_large", status: 409, bytes: 0, findings: [], reasons };
+  expect(entries()).toMatchObject([refused]);
   expect(app.seen).toEqual([]);
 });
 
@@ -285,18 +276,10 @@ describe("--page", () => {
       const [, text = ""] = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(html) ?? [];
       return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
     };
-    expect(answer.headers.get("content-security-policy")).toBe(
-      [
-        "default-src 'none'",
-        `script-src ${hashOf("script")}`,
-        `style-src ${hashOf("style")}`,
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-      ].join("; "),
-    );
+    const own = `script-src ${hashOf("script")}; style-src ${hashOf("style")}; connect-src 'self'`;
+    const none = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    const policy = `default-src 'none'; ${own}; ${none}; require-trusted-types-for 'script'`;
+    expect(answer.headers.get("content-security-policy")).toBe(policy);
     // The port of the deliveries may be public, so it has no page and no list.
     const { status } = await fetch(new URL("/deliveries", url), { method: "POST" });
     expect(status).toBe(409);

@@ -41,54 +41,30 @@ test("send signs an alarm, and shows status, outcome and time", async () => {
 });
 
 describe("an answer that shows a loss makes send exit 1:", () => {
-  const TIMES = ["--times", "2"];
-  test.each<[string, { status: number; body?: string }[], readonly string[], RegExp | string]>([
-    [
-      "no handler",
-      [{ status: 200, body: '{"outcome":"unhandled"}' }],
-      [],
-      "✗ acknowledged and dropped: the receiver has no handler for it",
-    ],
-    [
-      "no handler, with --follow-retries",
-      [{ status: 200, body: '{"outcome":"unhandled"}' }],
-      ["--follow-retries"],
-      "✗ acknowledged and dropped: the receiver has no handler for it",
-    ],
-    [
-      "a handler that fails, with advice on its log",
-      [{ status: 500, body: '{"error":{"code":"HANDLER_FAILED"}}' }],
-      [],
-      /✗ not acknowledged Look into the log of the receiver, which answers .* name an account that it has: --account-id/,
-    ],
-    [
-      "a final status",
-      [{ status: 200 }, { status: 401 }],
-      TIMES,
-      /2 +401 .*gives it up for good[^]*lost for good/,
-    ],
-    [
-      "a status that the contract does not mention, also beside a 200",
-      [{ status: 200 }, { status: 405 }],
-      TIMES,
-      "the gateway's contract does not mention this status",
-    ],
-  ])("%s", async (_what, answers, argv, stdout) => {
+  const UNHANDLED = [{ status: 200, body: '{"outcome":"unhandled"}' }];
+  const DROPPED = "✗ acknowledged and dropped: the receiver has no handler for it";
+  const FAILED = [{ status: 500, body: '{"error":{"code":"HANDLER_FAILED"}}' }];
+  const ADVICE =
+    /✗ not acknowledged Look into the log of the receiver, .* that it has: --account-id/;
+  const UNKNOWN = "the gateway's contract does not mention this status";
+  test.each([
+    ["no handler", UNHANDLED, "", DROPPED],
+    ["no handler, with --follow-retries", UNHANDLED, " --follow-retries", DROPPED],
+    ["a handler that fails, with advice on its log", FAILED, "", ADVICE],
+    ["a final status", [{ status: 200 }, { status: 401 }], " --times 2", /2 +401 .*lost for good/s],
+    ["a status beside the contract", [{ status: 200 }, { status: 405 }], " --times 2", UNKNOWN],
+  ])("%s", async (_what, answers, options, stdout) => {
     const { url } = await answeringEndpoint(...answers);
-    await expectEnd(["send", url, ...argv], { code: 1, stdout });
+    await expectEnd(`send ${url}${options}`, { code: 1, stdout });
   });
 });
 
 test("two made-up alarms have two ids, about the accounts that are named", async () => {
   const { url, seen } = await answeringEndpoint({ status: 200 });
-  for (const more of [[], [], ["--seed", "5"], ["--seed", "5"]]) {
-    await sendJson(url, "--account-id", "17", ...more);
-  }
+  for (let sent = 0; sent < 2; sent++) await sendJson(url, "--account-id", "17");
   const alarms = seen.map(({ body }) => (JSON.parse(body) as { alarm: Alarm }).alarm);
-  expect(alarms.map(({ account_id }) => account_id)).toEqual([17, 17, 17, 17]);
-  const [one, other, ...seeded] = alarms.map(({ id }) => id);
-  expect(one).not.toBe(other);
-  expect(seeded).toEqual([2_000_000_005, 2_000_000_005]);
+  expect(alarms.map(({ account_id }) => account_id)).toEqual([17, 17]);
+  expect(new Set(alarms.map(({ id }) => id)).size).toBe(2);
   const stderr = "--account-id must be a whole number";
   await expectEnd(`send ${url} --account-id mine`, { code: 2, stderr });
 });
@@ -173,6 +149,7 @@ test("the same seed gives the same record, in the requested format", async () =>
   await sendJson(url, ...argv.slice(0, 2), "--seed", "8");
   const [first, second, third] = seen.map(({ body }) => body);
   expect(first).toBe(second);
+  expect(first).toContain('"id":2000000007,');
   expect(first).toMatch(/"created_at":"\d{4}-\d\d-\d\dT[^"]*Z"/);
   expect(third).not.toBe(first);
 });
@@ -206,15 +183,13 @@ describe("--follow-retries", () => {
   test("sends again until the delivery is acknowledged, and shows each attempt", async () => {
     const later = { status: 503, body: '{"error":{"code":"RETRY_LATER"}}' };
     const { url, seen } = await answeringEndpoint(later, { status: 500 }, { status: 200 });
-    await expectEnd(["send", url, ...FAST], {
-      code: 0,
-      stdout: [
-        /1 {2}at once +503 {2}retry_later .*sends it again later/,
-        /2 {2}after 10 s +500/,
-        /3 {2}after 25 s +200 .*takes it as received/,
-        "~ acknowledged: answered 200 at attempt 3, by whom is not known, 35 s after the first",
-      ],
-    });
+    const stdout = [
+      /1 {2}at once +503 {2}retry_later .*sends it again later/,
+      /2 {2}after 10 s +500/,
+      /3 {2}after 25 s +200 .*takes it as received/,
+      "~ acknowledged: answered 200 at attempt 3, by whom is not known, 35 s after the first",
+    ];
+    await expectEnd(["send", url, ...FAST], { code: 0, stdout });
     expect(seen).toHaveLength(3);
   });
 
@@ -236,13 +211,10 @@ describe("--follow-retries", () => {
     await expectEnd(argv, { code: 1, stdout: [reason, "the alarm is lost"] });
   });
 
-  test("works with --times and --wrong-secret", async () => {
-    const { url, outcomes } = await receivingEndpoint("reject");
+  test("works with --times", async () => {
+    const { url } = await receivingEndpoint();
     const twice = /1\.1 .*handled[^]*1\.2 .*duplicate/;
     await expectEnd(["send", url, ...FAST, "--times", "2"], { code: 0, stdout: twice });
-    const wrong = ["send", url, ...FAST, "--wrong-secret"];
-    await expectEnd(wrong, { code: 0, stdout: "given up: answered 401" });
-    expect(outcomes()).toEqual(["handled", "duplicate", "signature_mismatch"]);
   });
 
   test.each([[[]], [["--times", "2"]]])(
@@ -257,21 +229,16 @@ describe("--follow-retries", () => {
   );
 
   test.each([
-    ["until the attempts are used up passes", [409], [], 0, "✓ exhausted: answered 409 at", 10],
-    ["and then acknowledged fails", [200], [], 1, "✗ acknowledged: answered 200 at attempt 1", 1],
-    [
-      "and acknowledged when it is repeated fails, too",
-      [401, 200],
-      ["--times", "2"],
-      1,
-      "✗ request 1.2 was acknowledged, although it must be refused",
-      2,
-    ],
+    ["until the attempts are used up passes", [409], 1, 0, "✓ exhausted: answered 409 at", 10],
+    ["for good passes", [401], 1, 0, "✓ given up: answered 401 at attempt 1", 1],
+    ["and then acknowledged fails", [200], 1, 1, "✗ acknowledged: answered 200 at attempt 1", 1],
+    ["and acknowledged at once fails", [401, 200], 2, 1, "✗ request 1.2 was acknowledged", 2],
   ])(
     "of a wrong secret that is refused %s",
-    async (_how, statuses, more, code, stdout, requests) => {
+    async (_how, statuses, times, code, stdout, requests) => {
       const { url, seen } = await answeringEndpoint(...statuses.map((status) => ({ status })));
-      await expectEnd(["send", url, ...FAST, "--wrong-secret", ...more], { code, stdout });
+      const argv = ["send", url, ...FAST, "--wrong-secret", `--times=${times}`];
+      await expectEnd(argv, { code, stdout });
       expect(seen).toHaveLength(requests);
     },
   );

@@ -81,19 +81,11 @@ describe("reconcile", () => {
     expect(deliveries).toMatchObject([{ reason }, { reason }, { reason }]);
     const ids = folder.write("ids.txt", `${deliveries[0]?.id ?? ""}\n`);
     const command = `reconcile ${SINCE} --completed ${ids}`;
-    await expectEnd(run(command), {
-      code: 1,
-      stdout: [
-        "acknowledged at the gateway, unknown to your store: 2",
-        "3 acknowledged ids compared",
-      ],
-    });
-    await expectEnd(run(`${command} --json`), {
-      json: {
-        missing: [{ isAcknowledged: true }, { isAcknowledged: true }],
-        acknowledged: { compared: 3, unhandled: 0, forgotten: 0, later: 0 },
-      },
-    });
+    const unknown = "acknowledged at the gateway, unknown to your store: 2";
+    await expectEnd(run(command), { code: 1, stdout: [unknown, "3 acknowledged ids compared"] });
+    const missing = [{ isAcknowledged: true }, { isAcknowledged: true }];
+    const acknowledged = { compared: 3, unhandled: 0, forgotten: 0, later: 0 };
+    await expectEnd(run(`${command} --json`), { json: { missing, acknowledged } });
     // A list that is older than the deliveries says nothing of them.
     utimesSync(ids, 0, 0);
     await expectEnd(run(command), { code: 0, stdout: "3 later" });
@@ -141,7 +133,7 @@ describe("reconcile", () => {
       "retention.mjs",
       `const { createWebhookReceiver } = globalThis.library;
        export const receiver = createWebhookReceiver({
-         ...{ secret: "any-secret-will-do-here", logger: false, retentionMs: 96 * 3_600_000 },
+         secret: "any-secret-will-do-here", logger: false, retentionMs: 96 * 3_600_000,
          handlers: { new_alarm: () => undefined },
        });`,
     );
@@ -199,7 +191,7 @@ describe("reconcile", () => {
        let release;
        const draining = new Promise((resolve) => (release = resolve));
        const own = createWebhookReceiver({
-         ...{ secret: "any-secret-will-do-here", logger: false, store, handlerTimeoutMs: 1 },
+         secret: "any-secret-will-do-here", logger: false, store, handlerTimeoutMs: 1,
          handlers: {
            async new_alarm(_alarm, { id }) {
              if (handled.length === 0) await draining;
@@ -256,16 +248,13 @@ test("the shape of the history has keys and types of any record, and nothing tha
   };
   const { lines, dropped } = shapeOf(record);
   const types = Object.fromEntries(lines.map(({ path: at, type }) => [at, type]));
+  const plain = { id: "number", ok: "boolean", none: "null", at: "string", text: "string" };
   expect(types).toMatchObject({
-    id: "number",
-    ok: "boolean",
-    none: "null",
-    at: "string",
+    ...plain,
     tags: "list of 2",
     "tags.0": "string",
     empty: "list of 0",
     request: "object",
-    text: "string",
     "request.headers.X-Webhook-Id": "string",
     "payload.alarm.account_id": "number",
   });

@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { lockFileOf } from "../../cli/webhooks/rotation-lock.js";
-import type { GatewayApi } from "../../kit/index.js";
+
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
+import { throwing } from "../support/faults.js";
 import { desk } from "../support/management/desk.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
@@ -50,23 +51,19 @@ async function setUp() {
     rotate: (...more: string[]) => runCommand(argv(...more), { env }),
     deliver: async () => (await gateway.deliver()).end,
     /** The environment of a command whose gateway is a proxy of this one. */
-    behind: async (
-      pass: (req: IncomingMessage, res: ServerResponse, answer: string) => unknown,
-    ) => {
+    behind: async (pass: (method: string, res: ServerResponse, answer: string) => unknown) => {
       const proxy = await desk.server((req, res) => {
-        void passedOn(req, gateway.api).then((answer) => pass(req, res, answer));
+        const { method = "", url: path = "/", headers } = req;
+        const body = text(req).then((sent) => (method === "GET" ? null : sent));
+        const given = { method, headers: headers as Record<string, string> };
+        void body
+          .then((sent) => gateway.api.fetch(new URL(path, url), { ...given, body: sent }))
+          .then((answer) => answer.text())
+          .then((answer) => pass(method, res, answer));
       });
       return { ...env, GATEWAY_BASE_URL: new URL("/", proxy.url).href };
     },
   };
-}
-
-/** The gateway's answer to a request. */
-async function passedOn(req: IncomingMessage, api: GatewayApi): Promise<string> {
-  const { method = "GET", url = "/", headers } = req;
-  const body = method === "GET" ? null : await text(req);
-  const given = { method, body, headers: headers as Record<string, string> };
-  return (await api.fetch(new URL(url, "http://desk.example"), given)).text();
 }
 
 /** Metrics with the count of each secret. */
@@ -115,7 +112,7 @@ describe("a rotation that was undone", () => {
   ])("%s gives the gateway the new secret again", async (_how, backFile, showsDates) => {
     const { argv, behind, secrets, metrics, deliver, next } = await setUp();
     const dates = /,"(?:created|updated)_at":"[^"]*"/g;
-    const env = await behind((_req, res, answer) =>
+    const env = await behind((_method, res, answer) =>
       res.end(showsDates ? answer : answer.replaceAll(dates, "")),
     );
     const watch = [...metrics, ...quiet];
@@ -186,11 +183,12 @@ test.each([
   expect(existsSync(lock)).toBe(false);
 });
 
-test("the lock of a living process of another user is not taken over", async () => {
+test.each([
+  ["this user", () => true as const],
+  ["another user", throwing(Object.assign(new Error("not permitted"), { code: "EPERM" }))],
+])("the lock of a living process of %s is not taken over", async (_whose, signalled) => {
   const { rotate, lock } = await setUp();
-  const kill = vi.spyOn(process, "kill").mockImplementation(() => {
-    throw Object.assign(new Error("not permitted"), { code: "EPERM" });
-  });
+  const kill = vi.spyOn(process, "kill").mockImplementation(signalled);
   writeFileSync(lock, "1 other");
   expect((await rotate()).code).toBe(1);
   kill.mockRestore();
@@ -204,8 +202,8 @@ test.each([
   "a lost answer to the update of the secret because %s says that the gateway may have the new secret",
   async (_how, lose) => {
     const { argv, behind, deliver, secrets, rotate } = await setUp();
-    const env = await behind((req, res, answer) =>
-      req.method === "PUT" ? lose(res) : res.end(answer),
+    const env = await behind((method, res, answer) =>
+      method === "PUT" ? lose(res) : res.end(answer),
     );
     const stderr =
       "the gateway may have the new secret: keep both secrets at the receivers, and start again";
@@ -302,26 +300,22 @@ describe("the watch", () => {
   });
 });
 
-describe.runIf(process.platform !== "win32")("a file that others can read gives a warning:", () => {
-  test.each([
-    ["a current secret in check", "check", "--secret-file", "the secret"],
-    ["a current secret in rotate", "rotate", "--secret-file", "the secret"],
-    ["a secret in register", "register", "--secret-file", "the secret"],
-    ["a token", "check", "--token-file", "the token"],
-    ["a login", "check", "--login-file", "the login"],
-  ])("%s", async (_what, name, option, what) => {
-    const { url, env, next } = await setUp();
-    const more = name === "rotate" ? ["--next-file", next, ...quick] : [];
-    const contents = [CURRENT, env.GATEWAY_CRM_TOKEN, '{"user":"partner"}'];
-    const content = contents[["the secret", "the token", "the login"].indexOf(what)] ?? "";
-    const open = folder.write("open.txt", content, 0o644);
-    const argv = ["webhooks", name, url, option, open, ...more];
-    const warning = `${option}: other users of this machine can read ${what}: chmod 600 its file\n`;
-    const { stderr } = await runCommand(argv, { env });
-    expect(stderr).toBe(warning);
-    chmodSync(open, 0o600);
-    await expectEnd(argv, { stderr: "" }, { env });
-  });
+test.runIf(process.platform !== "win32").each([
+  ["check", "secret"],
+  ["rotate", "secret"],
+  ["register", "secret"],
+  ["check", "token"],
+  ["check", "login"],
+] as const)("%s warns of a file that others can read: --%s-file", async (name, what) => {
+  const { url, env, next } = await setUp();
+  const more = name === "rotate" ? ["--next-file", next, ...quick] : [];
+  const contents = { secret: CURRENT, token: env.GATEWAY_CRM_TOKEN, login: '{"user":"partner"}' };
+  const open = folder.write("open.txt", contents[what], 0o644);
+  const argv = ["webhooks", name, url, `--${what}-file`, open, ...more];
+  const warning = `--${what}-file: other users of this machine can read the ${what}: chmod 600 its file\n`;
+  expect((await runCommand(argv, { env })).stderr).toBe(warning);
+  chmodSync(open, 0o600);
+  await expectEnd(argv, { stderr: "" }, { env });
 });
 
 describe("the files", () => {
@@ -342,16 +336,6 @@ describe("the files", () => {
         await expectEnd(command, { code: 2, stdout: "", stderr }, world);
       }
       expect(existsSync(made)).toBe(false);
-    },
-  );
-
-  test.each(["--token-file", "--login-file"])(
-    "of %s are not named in an error: a path may be the token",
-    async (option) => {
-      const { url, env } = await setUp();
-      const argv = `webhooks check ${url} ${option} canary-token-0123456789`;
-      const stderr = `${option}: no such file`;
-      await expectEnd(argv, { code: 2, stderr, never: "canary" }, { env });
     },
   );
 

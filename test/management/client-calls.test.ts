@@ -43,8 +43,7 @@ describe("the token", () => {
     expect(await client.webhooks.list()).toEqual([]);
     expect(await client.webhooks.list()).toEqual([]);
     expect(await codeOf(client.webhooks.list())).toBe("unauthorized");
-    const tokens = ["token-1", "token-1", "token-2", "token-2", "token-3"];
-    expect(tokensOf(seen)).toEqual(tokens);
+    expect(tokensOf(seen)).toEqual(["token-1", "token-1", "token-2", "token-2", "token-3"]);
   });
 
   test("is renewed once for calls that are refused together", async () => {
@@ -131,19 +130,17 @@ describe("a retry", () => {
     expect(seen).toHaveLength(3);
   });
 
+  const headers = { "retry-after": "0" };
+
   test.each([
     ["a network error", new TypeError("fetch failed"), 1],
-    ["a 500", { status: 500, headers: { "retry-after": "0" } }, 1],
+    ["a 500", { status: 500, headers }, 1],
     ["a 503 without a delay", { status: 503 }, 1],
     ["a conflict", { status: 409, json: { error: { code: "CONFLICT" } } }, 1],
-    ["a 503 with a delay", { status: 503, headers: { "retry-after": "0" } }, 2],
-    ["a 429 with a delay", { status: 429, headers: { "retry-after": "0" } }, 2],
-    [
-      "a throttling 409 of a gateway that calls it a conflict",
-      { status: 409, headers: { "retry-after": "0" }, json: { error: { code: "CONFLICT" } } },
-      2,
-    ],
-    ["a throttling 409 with a delay", { status: 409, headers: { "retry-after": "0" } }, 2],
+    ["a 503 with a delay", { status: 503, headers }, 2],
+    ["a 429 with a delay", { status: 429, headers }, 2],
+    ["a conflict with a delay", { status: 409, headers, json: { error: { code: "CONFLICT" } } }, 2],
+    ["a throttling 409 with a delay", { status: 409, headers }, 2],
   ])("of a POST after %s: %#", async (_what, first, calls) => {
     const { client, seen } = scriptedClient([first, { status: 201, json: webhookRecord() }]);
     await Promise.allSettled([client.webhooks.create(webhook)]);
@@ -170,8 +167,8 @@ describe("a retry", () => {
   });
 
   test("waits as long as the gateway asks", async () => {
-    const answers = [{ status: 429, headers: { "retry-after": "1" } }, { json: [] }];
-    const { client } = scriptedClient(answers);
+    const later = { status: 429, headers: { "retry-after": "1" } };
+    const { client } = scriptedClient([later, { json: [] }]);
     const startedAt = performance.now();
     await client.webhooks.list();
     expect(performance.now() - startedAt).toBeGreaterThan(990);
@@ -216,15 +213,10 @@ describe("an update", () => {
     const before = { has_secret: false, is_active: 1, region: "eu" };
     const { client, seen } = scriptedClient(answers(before, { title: "new" }));
     expect((await client.webhooks.update(7, { title: "new" })).title).toBe("new");
-    expect(seen[1]?.body).toEqual({
-      title: "new",
-      url: "https://partner.example/webhooks",
-      type: "new_alarm",
-      is_active: true,
-      skip_ssl_verification: false,
-      enable_requests_history: true,
-      region: "eu",
-    });
+    const ofGateway = ["id", "has_secret", "created_at"];
+    const fields = Object.entries(webhookRecord({ title: "new", region: "eu" }));
+    const sent = fields.filter(([name]) => !ofGateway.includes(name));
+    expect(seen[1]?.body).toEqual(Object.fromEntries(sent));
   });
 
   test.each([[true], [undefined]])(

@@ -102,11 +102,8 @@ function valueOf(written: string): number {
 /** `1 h 5 min` in seconds. */
 function secondsOf(text: string): number {
   const units: Readonly<Record<string, number>> = { h: 3_600, min: 60, s: 1 };
-  const parts = text.matchAll(/([0-9]+) (h|min|s)/g);
-  return Array.from(
-    parts,
-    ([, count = "", unit = ""]) => Number(count) * (units[unit] ?? 0),
-  ).reduce((sum, part) => sum + part, 0);
+  const parts = Array.from(text.matchAll(/([0-9]+) (h|min|s)/g));
+  return parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
 }
 
 test("docs/outcomes.md equals the page made from the table of outcomes; npm run generate writes it", () => {

@@ -63,11 +63,8 @@ function sqlite(): Promise<Database> {
     const statement = database.prepare(sql);
     return statement.reader ? statement.all(...values) : statement.run(...values);
   };
-  return Promise.resolve({
-    variables: { DATABASE_FILE: file },
-    rows,
-    close: () => database.close(),
-  });
+  const variables = { DATABASE_FILE: file };
+  return Promise.resolve({ variables, rows, close: () => database.close() });
 }
 
 // The driver of PostgreSQL returns a bigint as a text.
@@ -92,6 +89,9 @@ for (const [file, describeExample, open, [refuse, allow], accountId] of EXAMPLES
 
     const alarmsOf = (id: string) =>
       database().rows("SELECT account_id, event_type FROM alarms WHERE delivery_id = ?", [id]);
+    const row = (account: number) => [
+      { account_id: accountId(account), event_type: "email_hacked" },
+    ];
 
     it(`examples/${file} writes an alarm once, prints it, and shuts down in order on SIGTERM`, async () => {
       const sent = await freshAlarm();
@@ -99,9 +99,7 @@ for (const [file, describeExample, open, [refuse, allow], accountId] of EXAMPLES
       expect(await post(example.url, sent)).toEqual(DUPLICATE);
       expect(await example.terminate()).toEqual([0, null]);
       expect(example.printed).toEqual([`${sent.id}: email_hacked, severity High`]);
-      expect(await alarmsOf(sent.id)).toEqual([
-        { account_id: accountId(42), event_type: "email_hacked" },
-      ]);
+      expect(await alarmsOf(sent.id)).toEqual(row(42));
     });
 
     it(`examples/${file} remembers the handled deliveries after kill -9`, async () => {
@@ -116,16 +114,12 @@ for (const [file, describeExample, open, [refuse, allow], accountId] of EXAMPLES
     it(`examples/${file} keeps neither alarm nor delivery if the transaction fails`, async () => {
       await database().rows(refuse);
       const sent = await freshAlarm({ account_id: 43 });
-      expect(await post(example.url, sent)).toMatchObject({
-        status: 500,
-        error: { code: "HANDLER_FAILED" },
-      });
+      const failed = { status: 500, error: { code: "HANDLER_FAILED" } };
+      expect(await post(example.url, sent)).toMatchObject(failed);
       expect(await alarmsOf(sent.id)).toEqual([]);
       await database().rows(allow);
       expect(await post(example.url, sent)).toEqual(HANDLED);
-      expect(await alarmsOf(sent.id)).toEqual([
-        { account_id: accountId(43), event_type: "email_hacked" },
-      ]);
+      expect(await alarmsOf(sent.id)).toEqual(row(43));
     });
   });
 }

@@ -9,7 +9,7 @@ import {
   missingMiniflare,
   startMiniflare,
 } from "../support/cloudflare/miniflare.js";
-import { TEST_SECRET, alarm } from "../support/deliveries.js";
+import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { type DynaliteServer, startDynalite } from "../support/dynamodb/dynalite-server.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
@@ -57,23 +57,10 @@ describe.each(["express.ts", "fastify.ts", "koa.ts", "hono.ts", "node.ts", "fetc
       expected.push(`${reappeared.id}: ${said}`, `${deleted.id}: DATA_DELETED`);
     });
 
-    it(`examples/${file} refuses a delivery with a changed body`, async () => {
-      const body = JSON.stringify({ alarm: alarm({ account_id: 43 }) });
-      expect(await post(example.url, { ...(await freshAlarm()), body })).toMatchObject({
-        status: 409,
-        error: { code: "SIGNATURE_MISMATCH" },
-      });
-    });
-
-    it(`examples/${file} exits by itself on SIGTERM, and has run its handlers only for genuine deliveries`, async () => {
+    it(`examples/${file} exits by itself on SIGTERM, and has run its handlers once for each delivery`, async () => {
       expect(await example.terminate()).toEqual([0, null]);
       expect(expected).toHaveLength(3);
       expect(example.printed).toEqual(expected);
-    });
-
-    it(`examples/${file} does not start without a secret`, async () => {
-      const starting = startExample(file, { GATEWAY_WEBHOOK_SECRET: undefined });
-      await expect(starting).rejects.toThrow(/^exit code 1: [^]*missing_secret/);
     });
   },
 );
@@ -198,18 +185,5 @@ describeRedis("examples/aws-lambda.ts", () => {
     const event = EVENT_FORMS[0]?.eventOf(requestOf(sent)) ?? {};
     expect(await outcomeOf(event)).toEqual([200, '{"outcome":"handled"}']);
     expect(printed()).toContain(`${sent.id}: DATA_DELETED`);
-  });
-
-  it("examples/aws-lambda.ts refuses a delivery with a changed body", async () => {
-    const sent = await freshAlarm();
-    const body = JSON.stringify({ alarm: alarm({ account_id: 43 }) });
-    const event = EVENT_FORMS[0]?.eventOf(requestOf({ ...sent, body })) ?? {};
-    const [status, answer] = await outcomeOf(event);
-    expect([status, answer]).toEqual([409, expect.stringContaining("SIGNATURE_MISMATCH")]);
-    expect(printed()).not.toContain(sent.id);
-  });
-
-  it("examples/aws-lambda.ts fails for an event that is no HTTP request", async () => {
-    await expect(deployed.invoke({ Records: [] })).rejects.toThrow("no HTTP");
   });
 });

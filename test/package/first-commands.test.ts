@@ -37,22 +37,14 @@ describe("the README's first snippet", () => {
   });
 
   it("the README's server answers the README's command with 200 handled", async () => {
-    const shown =
-      README.snippets("sh").find((code) => code.includes("identity-gateway-webhooks send")) ?? "";
+    const shown = README.snippets("sh").find((code) => code.includes("webhooks send")) ?? "";
     const [, secret = ""] = /GATEWAY_WEBHOOK_SECRET=(\S+)/.exec(shown) ?? [];
     const [, url = ""] = /send (\S+)/.exec(server.atPort(shown)) ?? [];
     const cli = path.join(REPOSITORY, "cli/main.ts");
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ["--import", import.meta.resolve("tsx"), cli, "send", url],
-      {
-        env: {
-          PATH: process.env["PATH"],
-          GATEWAY_WEBHOOK_SECRET: secret,
-          TSX_TSCONFIG_PATH: SOURCES,
-        },
-      },
-    );
+    const argv = ["--import", import.meta.resolve("tsx"), cli, "send", url];
+    const settings = { GATEWAY_WEBHOOK_SECRET: secret, TSX_TSCONFIG_PATH: SOURCES };
+    const env = { PATH: process.env["PATH"], ...settings };
+    const { stdout } = await promisify(execFile)(process.execPath, argv, { env });
     expect(stdout).toContain("200  handled");
   });
 });

@@ -160,17 +160,15 @@ it("there is one fixture for each breach event type and each bureau source", asy
 });
 
 it("there is one fixture for each type of Online Data event, with its severity", async () => {
-  const events = await handledRecords<OnlineDataEvent>(
-    /^event-(data|deletion|personal|power|user)-/,
-  );
+  const pattern = /^event-(data|deletion|personal|power|user)-/;
+  const events = await handledRecords<OnlineDataEvent>(pattern);
   expect(events).toHaveLength(Object.keys(EVENTS).length);
   expect(Object.fromEntries(events.map(({ type, severity }) => [type, severity]))).toEqual(EVENTS);
 });
 
 it("the record of each fixture of a documented type has the documented fields, in their order", () => {
-  const documented = fixtures.filter(({ name }) =>
-    /^(?:alarm|event)-(?!unknown-fields)/.test(name),
-  );
+  const pattern = /^(?:alarm|event)-(?!unknown-fields)/;
+  const documented = fixtures.filter(({ name }) => pattern.test(name));
   for (const { name, body } of documented) {
     const { alarm, event } = JSON.parse(new TextDecoder().decode(body)) as Record<string, object>;
     const table = alarm === undefined ? EVENT : ALARM;
@@ -254,10 +252,7 @@ it("the fixtures of event dates have the same time in all formats", async () => 
 });
 
 it.each<[string, object]>([
-  [
-    "alarm-digit-string-ids",
-    { id: 2_000_901_203, account_id: 4242, category_id: 3, original_event_id: "77" },
-  ],
+  ["alarm-digit-string-ids", { id: 2_000_901_203, category_id: 3, original_event_id: "77" }],
   ["event-digit-string-ids", { account_id: 4242, site_id: 13, client_id: "77" }],
   ["alarm-unknown-fields", { risk_score: 0.87, is_resolved: 0, tags: ["darkweb", null] }],
   ["alarm-unknown-enum-values", { severity: "Critical", source: "BureauCreditC", category_id: 8 }],
@@ -299,10 +294,6 @@ it("the fixture shifted-delimiter has a good signature over the joined string", 
     .update(body);
   expect(headers["X-Webhook-Signature"]).toBe(`v1=${mac.digest("hex")}`);
   expect(headers["X-Webhook-Id"]).toContain(":");
-});
-
-it("the fixture repeated-header has a list as the value of the header", () => {
-  expect(fixtureNamed("hostile/repeated-header").headers["X-Webhook-Id"]).toHaveLength(2);
 });
 
 it("the fixture invalid-utf-8 has its body in base64", async () => {

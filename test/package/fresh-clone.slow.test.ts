@@ -281,15 +281,9 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm run build$/, "`npm run test:all` begins with it"],
   [/^npm run check$/, ".ci/run runs it"],
   [/^npm run release$/, "it publishes"],
-  [
-    /^npm run demo -- --store (?:redis|postgres|mysql)/,
-    "the tests of the demo start a server for it",
-  ],
+  [/^npm run demo -- --store (?:redis|postgres|mysql)/, "the demo's tests start a server for it"],
   [/^npm run demo -- (?:folder|path\/)/, "the words stand for something of the reader's"],
-  [
-    /^npm run bench -- stores (?:…|--only .* --before )/,
-    "the words stand for something of the reader's",
-  ],
+  [/^npm run bench -- stores (?:…|--only .* --before )/, "the words stand for the reader's own"],
   [/^npm run bench -- (?:in-process|http)$/, "`npm run bench` starts all parts"],
   [/^npm run bench -- (?:stores --(?:remembered|node PATH)|soak --only .*)$/, "as without options"],
   [/^npm run (?:faults -- --seed N|platforms -- --fast)$/, "as without options"],

@@ -182,13 +182,19 @@ function matchesIn(file: string): readonly Match[] {
       const isTest = OF_PATTERN.test(name.text) && SENTENCE.test(given?.getText(source) ?? "");
       if (isOnSentence || isForWords || isTest) add(node);
     }
+    const isEqual =
+      ts.isBinaryExpression(node) &&
+      node.operatorToken.kind === ts.SyntaxKind.EqualsEqualsEqualsToken &&
+      ts.isStringLiteralLike(node.right);
+    if (isEqual && SENTENCE.test(node.left.getText(source)) && TWO_WORDS.test(node.right.text))
+      add(node);
     ts.forEachChild(node, visit);
   };
   visit(source);
   return found;
 }
 
-test("no code finds out by a pattern what a message of this package says", () => {
+test("no code finds out by a pattern or a comparison what a message of this package says", () => {
   const matches = SOURCES.flatMap(matchesIn);
   expect(matches.filter(({ file }) => !(file in FOREIGN))).toEqual([]);
   // Each of them still reads such a text.

@@ -26,10 +26,7 @@ async function failing(
 const ARRIVED = {
   outcome: "handler_failed",
   id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
-  err: {
-    message: "database is away",
-    stack: expect.stringContaining("loggers.test.ts") as string,
-  },
+  err: { message: "database is away", stack: expect.stringContaining("loggers.test") as string },
 };
 
 test("with the wrapper of docs/logging.md, pino writes id, outcome, and the error's message and stack", async () => {
@@ -51,9 +48,7 @@ test("with the wrapper of docs/logging.md, pino writes id, outcome, and the erro
 
 test("with the wrapper of docs/logging.md, winston writes id, outcome, and the error's message and stack", async () => {
   const written = new PassThrough();
-  const log = winston.createLogger({
-    format: winston.format.json(),
-  });
+  const log = winston.createLogger({ format: winston.format.json() });
   // The text that a transport receives.
   const transport = new Writable({
     objectMode: true,

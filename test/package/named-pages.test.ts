@@ -134,9 +134,3 @@ test("explain ends with the page of an outcome or an error code if the package h
   const { stdout: without } = await runCommand("explain overloaded");
   expect(without).not.toMatch(/\.md\b|https:|node_modules/);
 });
-
-test("explain suggests the name of a section that was misspelt", async () => {
-  const { code, stderr } = await runCommand("explain clean-upp");
-  expect(code).toBe(2);
-  expect(stderr).toContain("clean-up");
-});

@@ -50,16 +50,11 @@ function installForNest(nest: "nest-10" | "nest-11" | "nest-12", type: "module" 
     /** Runs a compiled test, with the globals of the runner; returns what it says. Throws if it fails. */
     test(file: string, secret: string) {
       const vitest = path.join(REPOSITORY, "node_modules/vitest/vitest.mjs");
-      const argv = [
-        vitest,
-        "run",
-        "--globals",
-        "--testTimeout=120000",
-        "--root",
-        project.folder,
-        file,
-      ];
-      return project.node(argv, { NO_COLOR: "1", GATEWAY_WEBHOOK_SECRET: secret });
+      const options = ["--globals", "--testTimeout=120000", "--root", project.folder];
+      return project.node([vitest, "run", ...options, file], {
+        NO_COLOR: "1",
+        GATEWAY_WEBHOOK_SECRET: secret,
+      });
     },
   };
 }

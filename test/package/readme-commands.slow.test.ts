@@ -136,7 +136,7 @@ test("the documents about tests show every command", () => {
 test.each(runnable)(
   "the documents about tests show the actual output of $command",
   async ({ command, output }) => {
-    const rejecting = await receivingEndpoint("reject");
+    const rejecting = await receivingEndpoint({ unverifiable: "reject" });
     // The URLs in the documents, and the URLs of the servers in this test.
     const endpoints = [
       ["http://127.0.0.1:3000/", new URL("/", example.url).href],
@@ -155,21 +155,16 @@ test.each(runnable)(
 );
 
 test.each(LISTEN)(
-  "the documents about tests show the actual output of $command",
+  "the documents about tests show the actual output of $command, for a fresh delivery and a stale one",
   async ({ command, output }) => {
-    await expectListening({ command, output });
+    const [, shownPort = ""] = /--port ([0-9]+)$/.exec(command) ?? [];
+    const { child, stdout, ended, firstLine } = cli.start(["listen", "--port", "0"]);
+    const [url = ""] = /http:\S+/.exec(await firstLine) ?? [];
+    expect(await cli.start(["send", url]).ended).toBe(0);
+    expect(await cli.start(["send", url, "--stale", "4500"]).ended).toBe(0);
+    child.kill("SIGINT");
+    expect(await ended).toBe(130);
+    const printed = (await stdout).replace(`:${new URL(url).port}/`, `:${shownPort}/`);
+    expect(lastingOutput(printed)).toBe(lastingOutput(output));
   },
 );
-
-/** Sends the deliveries that the document names: a fresh one and a stale one. */
-async function expectListening({ command, output }: ShownCommand): Promise<void> {
-  const [, shownPort = ""] = /--port ([0-9]+)$/.exec(command) ?? [];
-  const { child, stdout, ended, firstLine } = cli.start(["listen", "--port", "0"]);
-  const [url = ""] = /http:\S+/.exec(await firstLine) ?? [];
-  expect(await cli.start(["send", url]).ended).toBe(0);
-  expect(await cli.start(["send", url, "--stale", "4500"]).ended).toBe(0);
-  child.kill("SIGINT");
-  expect(await ended).toBe(130);
-  const printed = (await stdout).replace(`:${new URL(url).port}/`, `:${shownPort}/`);
-  expect(lastingOutput(printed)).toBe(lastingOutput(output));
-}

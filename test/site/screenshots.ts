@@ -102,10 +102,8 @@ async function frontPage(browser: Browser): Promise<void> {
     copyFileSync(path.join(FOLDER, `${name}.png`), path.join(shown, `${name}.png`));
   }
   const site = await serveSite();
-  for (const [name, viewport] of Object.entries({
-    desktop: { width: 1200, height: 720 },
-    phone: PHONE,
-  })) {
+  const viewports = { desktop: { width: 1200, height: 720 }, phone: PHONE };
+  for (const [name, viewport] of Object.entries(viewports)) {
     const page = await browser.newPage({ viewport, colorScheme: "light", reducedMotion: "reduce" });
     await page.goto(site.url, { waitUntil: "networkidle" });
     await picture(page, `site-${name}`);

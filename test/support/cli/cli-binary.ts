@@ -4,6 +4,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { TEST_SECRET } from "../deliveries.js";
+import { startExample } from "../package/example-process.js";
 import { REPOSITORY, installPackage } from "../package/installed-package.js";
 
 /** A process whose streams are pipes. */
@@ -28,32 +29,19 @@ export function installCli() {
   };
 }
 
-/** Starts `examples/express.ts` on a free port, and resolves to its URL. */
-export const startExpressExample = (): Promise<StartedApp> => startApp("examples/express.ts");
-
-/** Starts `partner-app-process.ts`, whose tables know these accounts alone, with a database in the folder. */
-export const startPartnerApp = (folder: string, accounts: readonly number[]): Promise<StartedApp> =>
-  startApp(
-    "test/support/cli/partner-app-process.ts",
-    path.join(folder, "alarms.db"),
-    accounts.join(),
-  );
-
-/** An app in a process of its own. */
-interface StartedApp {
-  readonly url: string;
-  readonly stop: () => void;
+/** Starts `examples/express.ts` on a free port. */
+export async function startExpressExample() {
+  const example = await startExample("express.ts");
+  const url = example.url.replace("localhost", "127.0.0.1");
+  return { url, stop: () => void example.kill() };
 }
 
-async function startApp(...argv: readonly string[]): Promise<StartedApp> {
-  const app = startProcess(process.execPath, ["--import", "tsx", ...argv], REPOSITORY, {
-    PORT: "0",
-  });
-  const line = await app.firstLine;
-  return {
-    url: line.replace("listening on ", "").replace("localhost", "127.0.0.1"),
-    stop: () => app.child.kill("SIGKILL"),
-  };
+/** Starts `partner-app-process.ts`, whose tables know these accounts alone, with a database in the folder. */
+export async function startPartnerApp(folder: string, accounts: readonly number[]) {
+  const app = "test/support/cli/partner-app-process.ts";
+  const argv = ["--import", "tsx", app, path.join(folder, "alarms.db"), accounts.join()];
+  const { child, firstLine } = startProcess(process.execPath, argv, REPOSITORY);
+  return { url: await firstLine, stop: () => child.kill("SIGKILL") };
 }
 
 /** Starts a process with pipes for its streams. */

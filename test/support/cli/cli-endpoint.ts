@@ -5,24 +5,20 @@ import { deferred } from "../deferred.js";
 import { TEST_SECRET } from "../deliveries.js";
 import { freePort } from "../free-port.js";
 import { createLedger } from "../ledger.js";
+import type { CommonReceiverOptions } from "../receiver-options.js";
 import { serving } from "../serving.js";
-import { ledgerReceiver } from "../testing/run-suite.js";
 
 /** A request that an endpoint received. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   readonly rawHeaders: readonly string[];
   readonly body: string;
 }
 
-/** An endpoint on this machine, which closes at the end of its test. */
-export interface Endpoint {
+/** An endpoint on this machine that reports its requests, and closes at the end of its test. */
+interface AnsweringEndpoint {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
-}
-
-/** An endpoint that reports its requests. */
-interface AnsweringEndpoint extends Endpoint {
   /** Calls `listener` with the number of requests so far, before each answer. */
   readonly onRequest: (listener: (count: number) => void) => void;
 }
@@ -55,46 +51,24 @@ export async function answeringEndpoint(
   };
 }
 
-/** A receiver of this library with the test secret, and how often it has handled each id. */
-export async function receivingEndpoint(
-  unverifiable: "retry" | "reject" = "retry",
-  timestampToleranceMs?: number,
-): Promise<Endpoint & { readonly outcomes: () => readonly string[] }> {
-  const runs = new Map<string, number>();
+/**
+ * A receiver of this library with the test secret and every probe of `doctor`: it counts what it handled, and its
+ * handler fails or is slow on request.
+ */
+export async function receivingEndpoint(options: Partial<CommonReceiverOptions> = {}) {
+  const ledger = createLedger();
   const reports: OutcomeReport[] = [];
-  const count = (_record: unknown, { id }: { id: string }): void => {
-    runs.set(id, (runs.get(id) ?? 0) + 1);
-  };
+  const count = (_record: unknown, context: { readonly id: string }) => ledger.record(context);
   const receiver = createWebhookReceiver({
     secret: TEST_SECRET,
     handlers: { new_alarm: count, delete_my_data_event: count },
-    unverifiable,
-    timestampToleranceMs,
+    // Shorter than the ledger's slow handler takes.
+    handlerTimeoutMs: 150,
     logger: false,
     onOutcome: (report) => reports.push(report),
+    ...options,
   });
   const handle = nodeHandler(receiver);
-  const server = http.createServer((req, res) => {
-    const [, probed] = /^\/handled\/(.+)$/.exec(req.url ?? "") ?? [];
-    if (probed === undefined) handle(req, res);
-    else res.end(String(runs.get(probed) ?? 0));
-  });
-  const outcomes = () => reports.map(({ outcome }) => outcome);
-  return { url: await endpointOf(server), seen: [], outcomes };
-}
-
-/** An endpoint with every probe of `doctor`: it counts what it handled, and its handler fails or is slow on request. */
-export interface ProbedEndpoint extends Pick<Endpoint, "url"> {
-  /** The options of `doctor` that name the probes. */
-  readonly probes: readonly string[];
-  /** The switches that are on. */
-  readonly switchedOn: () => readonly string[];
-}
-
-/** A receiver of this library with every probe. */
-export async function probedEndpoint(): Promise<ProbedEndpoint> {
-  const ledger = createLedger();
-  const handle = nodeHandler(ledgerReceiver(ledger));
   const switches = { failing: ledger.whileFailing, slow: ledger.whileSlow };
   const on = new Map<string, { readonly end: () => void; readonly ended: Promise<void> }>();
   const turn = async (name: keyof typeof switches, way: string): Promise<void> => {
@@ -122,7 +96,11 @@ export async function probedEndpoint(): Promise<ProbedEndpoint> {
   );
   return {
     url,
+    /** The outcome of each request. */
+    outcomes: () => reports.map(({ outcome }) => outcome),
+    /** The options of `doctor` that name the probes. */
     probes: ["--handled", `${origin}/handled/{id}`, ...probes],
+    /** The switches that are on. */
     switchedOn: () => [...on.keys()],
   };
 }

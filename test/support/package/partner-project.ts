@@ -10,17 +10,8 @@ export interface PartnerProject extends InstalledPackage {
   readonly vitest: (...files: readonly string[]) => string;
 }
 
-const TOOLS = [
-  "express",
-  "@types/express",
-  "vitest",
-  "supertest",
-  "@types/supertest",
-  "pino",
-  "winston",
-  "better-sqlite3",
-  "@types/better-sqlite3",
-];
+const TYPED = ["express", "supertest", "better-sqlite3"];
+const TOOLS = [...TYPED, ...TYPED.map((name) => `@types/${name}`), "vitest", "pino", "winston"];
 
 /** A project for the tests of a file or a `describe`: installed at the first call, removed after them. */
 export function partnerProject(...tools: readonly string[]): () => PartnerProject {

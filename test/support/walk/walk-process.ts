@@ -1,14 +1,15 @@
 // A process of its own: V8 counts the calls of a whole process. Prints what one warm delivery through Express, and
 // one warm claim of `postgresStore`, call of src/ and adapters/.
-import { once } from "node:events";
 import http from "node:http";
 import { Session } from "node:inspector/promises";
-import type { AddressInfo } from "node:net";
 import express from "express";
 import { expressHandler } from "../../../adapters/express.js";
-import { createWebhookReceiver } from "../../../src/receiver.js";
-import { signDelivery } from "../../../src/signature/sign-delivery.js";
+import { linesOf } from "../../../kit/sending/wire.js";
 import { postgresStore } from "../../../src/stores/postgres/index.js";
+import { http1Client } from "../adapters/http-clients.js";
+import { alarmReceiver } from "../alarm-receiver.js";
+import { delivery } from "../deliveries.js";
+import { listen } from "../servers.js";
 
 const ROOT = new URL("../../../", import.meta.url).href;
 const OWN = /^(?:src|adapters)\//;
@@ -44,66 +45,22 @@ async function calledBy(work: () => Promise<void>): Promise<Record<string, strin
 
 /** One alarm, by keep-alive, to a handler that awaits. */
 async function oneDelivery(): Promise<Record<string, string[]>> {
-  const secret = "whsec_0f1e2d3c4b5a69788796a5b4c3d2e1f0";
-  const receiver = createWebhookReceiver({
-    secret,
-    logger: false,
-    handlers: { new_alarm: () => new Promise((resolve) => setTimeout(resolve, 1)) },
-  });
+  const handler = () => new Promise((resolve) => setTimeout(resolve, 1));
   const app = express();
-  app.all("/webhooks/gateway", expressHandler(receiver));
-  const server = http.createServer(app).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const agent = new http.Agent({ keepAlive: true });
-  const body = JSON.stringify({
-    alarm: {
-      id: 1,
-      text: "text",
-      account_id: 2,
-      severity: "High",
-      status: "NEW",
-      source: "BreachDb",
-      event_type: "email_hacked",
-      category_id: 3,
-      original_event_id: "4",
-      payload: "{}",
-      date: "2026-07-08 10:00:00",
-      checked_at: "2026-07-08 10:00:00",
-      created_at: "2026-07-08 10:00:00",
-      updated_at: "2026-07-08 10:00:00",
-    },
-  });
+  app.all("/", expressHandler(alarmReceiver(handler, { now: Date.now })));
+  const { port, close } = await listen(http.createServer(app));
+  const client = http1Client(port);
   const timestamp = Math.floor(Date.now() / 1000);
   const ids = Array.from({ length: WARM_UPS + 1 }, (_, at) => `walk-${String(at)}`);
-  const signed = await Promise.all(
-    ids.map(async (id) => ({ id, signature: await signDelivery({ secret, id, timestamp, body }) })),
-  );
+  const requests = await Promise.all(ids.map((id) => delivery({ id, timestamp })));
   const called = await calledBy(async () => {
-    const { id = "", signature = "" } = signed.pop() ?? {};
-    const request = http.request({
-      host: "127.0.0.1",
-      port,
-      path: "/webhooks/gateway",
-      method: "POST",
-      agent,
-      headers: {
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body),
-        "x-webhook-id": id,
-        "x-webhook-type": "new_alarm",
-        "x-webhook-timestamp": String(timestamp),
-        "x-webhook-signature": signature,
-      },
-    });
-    request.end(body);
-    const [response] = (await once(request, "response")) as [http.IncomingMessage];
-    const chunks: unknown[] = await response.toArray();
-    const answer = Buffer.concat(chunks as Buffer[]).toString();
-    if (answer !== '{"outcome":"handled"}') throw new Error(`unexpected answer: ${answer}`);
+    const { method, headers = {}, body = "" } = requests.pop() ?? {};
+    const sent = { method: method ?? "", headers: linesOf(headers), body: Buffer.from(body) };
+    const answer = await client.send(sent);
+    if (answer.body !== '{"outcome":"handled"}') throw new Error(`unexpected: ${answer.body}`);
   });
-  agent.destroy();
-  server.close();
+  client.close();
+  await close();
   return called;
 }
 
