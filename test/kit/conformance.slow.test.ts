@@ -294,15 +294,6 @@ describe("receivers that do not conform", () => {
     expect(failure.message).toContain(message);
   });
 
-  it("a receiver that answers only genuine deliveries fails", async () => {
-    const target = behind(async (request) => {
-      const { status } = await answerTo(request, ledgerReceiver(createLedger()));
-      return status === 200 ? answers(200) : new Promise<never>(() => undefined);
-    });
-    const { message } = await failureOf("wrong_secret_sent_again", { target, timeoutMs: 200 });
-    expect(message).toContain("expected an answer, got no answer (no answer within 200 ms)");
-  });
-
   it("a receiver that answers 409 to every duplicate fails when the time of a case is over", async () => {
     const options = { target: behind(onDuplicates(409)), timeoutMs: 300 };
     const { message } = await failureOf("duplicate_acknowledged", options);
@@ -310,17 +301,6 @@ describe("receivers that do not conform", () => {
     const later = await failureOf("concurrent_duplicates", options);
     expect(later.message).toContain("the duplicate after them: expected 2xx, got 409");
     expect(later.exchanges.length).toBeGreaterThan(9);
-  });
-
-  it("a receiver that handles a forgery which it refuses fails", async () => {
-    const ledger = createLedger();
-    const target = behind((request) => {
-      if (!isUnsigned(request)) return undefined;
-      void ledger.record({ id: idOf(request) });
-      return answers(409);
-    });
-    const failure = await failureOf("unsigned", { target, handled: ledger.handled });
-    expect(failure.message).toMatch(/no signature: answered 409, .*, but handled once/);
   });
 
   it("a receiver that answers 404 to GET passes with a note, since the gateway may look whether the URL is reachable", async () => {
@@ -332,19 +312,6 @@ describe("receivers that do not conform", () => {
     const note = await reasonOf(({ method }) => (method === "GET" ? answers(404) : undefined));
     expect(note).toMatch(/^GET was answered 404\. .* mount by app\.all/);
     expect(await reasonOf(() => undefined)).toBeUndefined();
-  });
-
-  it("a receiver that handles an interrupted upload fails", async () => {
-    const report = await runSuiteOnListener((ledger) => {
-      const handle = nodeHandler(ledgerReceiver(ledger));
-      return (req, res) => {
-        req.on("close", () => {
-          if (!req.complete) void ledger.record({ id: String(req.headers["x-webhook-id"]) });
-        });
-        handle(req, res);
-      };
-    });
-    expect(idsOf(report, "failed")).toEqual(["broken_upload"]);
   });
 });
 
@@ -374,13 +341,6 @@ describe("receivers with special connections", () => {
 });
 
 describe("an option that fails", () => {
-  it("an option that fails is named in the failure", async () => {
-    const noError: unknown = "text";
-    const handled = (): Promise<number> => Promise.reject(noError);
-    const failure = await failureOf("alarm", { handled });
-    expect(failure.message).toBe("the option handled failed: no reason is given");
-  });
-
   it("an error of the option now ends the case with that error", async () => {
     const now = () => {
       throw new RangeError("no clock");

@@ -358,12 +358,6 @@ describe.each([
     expect(names.every((name) => /^[0-9]{6}-a\.json$/.test(name))).toBe(true);
     expect(new Set(texts).size).toBe(40);
   });
-
-  test("a fixture folder that does not exist is made with its first file", async () => {
-    const folder = createFixtureFolder(join(directory, "missing"), linkFile);
-    await folder.add("a", "text");
-    expect(await readdir(join(directory, "missing"))).toEqual(["000001-a.json"]);
-  });
 });
 
 test("a fixture folder that is removed during the lock ends with ENOENT instead of waiting", async () => {
