@@ -156,39 +156,6 @@ it("a runner without skipping gets a function without parameters, and the case p
   await expect(run()).resolves.toBeUndefined();
 });
 
-/** A receiver of this library behind a connection that records every byte of the requests. */
-async function tappedReceiver() {
-  const receiver = http.createServer(nodeHandler(ledgerReceiver(createLedger())));
-  const { port } = new URL(await serving(receiver));
-  let text = "";
-  const tap = net.createServer((socket) => {
-    const onward = net.connect(Number(port), "127.0.0.1");
-    socket.on("data", (piece) => (text += piece.toString("latin1")));
-    socket.on("error", () => onward.destroy()).pipe(onward);
-    onward.on("error", () => socket.destroy()).pipe(socket);
-  });
-  return { target: await serving(tap), sent: () => text };
-}
-
-it("the case chunked sends a chunked body and no Content-Length", async () => {
-  const { target, sent } = await tappedReceiver();
-  const report = await runSuite({ target }, ["chunked"]);
-  expect(idsOf(report, "passed")).toEqual(["chunked"]);
-  const { headers, bytes } = report.results[0]?.exchanges.at(-1)?.sent ?? {
-    headers: [],
-    bytes: 0,
-  };
-  const id = new Map(headers).get("X-Webhook-Id") ?? "none";
-  const request = sent()
-    .split("POST ")
-    .find((one) => one.includes(id));
-  const [head = "", body = ""] = request?.split("\r\n\r\n") ?? [];
-  expect(head).toMatch(/^transfer-encoding: chunked$/im);
-  expect(head).not.toMatch(/content-length/i);
-  expect(body.startsWith(`${bytes.toString(16)}\r\n{"alarm":`)).toBe(true);
-  expect(request?.endsWith("\r\n0\r\n\r\n")).toBe(true);
-});
-
 it("for a receiver of events only the cases that are about alarms fall away", async () => {
   const ledger = createLedger();
   const { handled, whileFailing, whileSlow } = ledger;

@@ -47,14 +47,12 @@ describe("the cases of receiverConformance", () => {
   });
 
   it("conformance cases leave out types that the receiver is not registered for", async () => {
-    for (const types of [["new_alarm"], ["delete_my_data_event"]] as const) {
-      const ledger = createLedger();
-      const target = ledgerReceiver(ledger);
-      const report = await runSuite({ target, types, handled: ledger.handled });
-      expect(idsOf(report, "failed")).toEqual([]);
-      expect(idsOf(report, "not_judged")).toContain("type_flip");
-      expect(idsOf(report, "passed")).toContain("exact_bytes");
-    }
+    const ledger = createLedger();
+    const target = ledgerReceiver(ledger);
+    const report = await runSuite({ target, types: ["new_alarm"], handled: ledger.handled });
+    expect(idsOf(report, "failed")).toEqual([]);
+    expect(idsOf(report, "not_judged")).toContain("type_flip");
+    expect(idsOf(report, "passed")).toContain("exact_bytes");
   });
 });
 
@@ -193,8 +191,6 @@ const closesConnection = () => Promise.reject(new Error("closed"));
 const answers = (status: number, body = "") => new Response(body, { status });
 const idOf = ({ headers }: Request): string => headers.get("x-webhook-id") ?? "";
 const isUnsigned = ({ headers }: Request) => !headers.has("x-webhook-signature");
-const closesForUnsigned: Front = (request) =>
-  isUnsigned(request) ? closesConnection() : undefined;
 
 /** Answers each request of an id but its first. */
 function onDuplicates(status: number): Front {
@@ -206,92 +202,24 @@ function onDuplicates(status: number): Front {
   };
 }
 
-/** Refuses all requests that come after such a one. */
-function refusingAfter(status: number, isLast: (request: Request) => boolean): Front {
-  let isRefusing = false;
-  return (request) => {
-    if (isRefusing) return answers(status);
-    isRefusing = isLast(request);
-    return undefined;
-  };
-}
-
-/** Refuses a body that came under another id. */
-function refusingKnownBodies(): Front {
-  const ids = new Map<string, string>();
-  return async (request) => {
-    const body = await request.clone().text();
-    const known = ids.get(body) ?? idOf(request);
-    ids.set(body, known);
-    return answers(known === idOf(request) ? 200 : 422);
-  };
-}
-
 describe("receivers that do not conform", () => {
-  it.each<[does: string, id: string, message: string, front: Front]>([
-    [
-      "closes the connection for no signature",
-      "unsigned",
-      "no signature: expected a refusal, got no answer (the request failed: closed)",
-      closesForUnsigned,
-    ],
-    [
-      "closes the connection for no signature",
-      "no_server_errors",
-      "no signature: expected an answer, got",
-      closesForUnsigned,
-    ],
-    [
-      "closes the connection for no signature",
-      "no_echo",
-      "a delivery without a signature: expected an",
-      closesForUnsigned,
-    ],
-    [
-      "refuses genuine deliveries and closes the connection for others",
-      "unsigned_sent_again",
-      "no signature: expected an answer, got no answer (",
-      (request) => (isUnsigned(request) ? closesConnection() : answers(500)),
-    ],
-    [
-      "refuses genuine deliveries after a body over the limit",
-      "big_forgery",
-      "a genuine delivery after a body over the limit: expected 2xx, got 500",
-      refusingAfter(500, ({ headers }) => Number(headers.get("content-length")) > 1_048_576),
-    ],
-    [
-      "handles a GET",
-      "redirected_delivery",
-      "GET with the headers of a delivery: expected a refusal, got 200, which acknowledges the delivery",
-      ({ method }) => (method === "GET" ? answers(200, '{"outcome":"handled"}') : undefined),
-    ],
-    [
-      "accepts only one delivery",
-      "duplicate_acknowledged",
-      "the first request: expected 2xx, got 409",
-      refusingAfter(409, () => true),
-    ],
-    [
-      "answers 404 to a concurrent duplicate",
-      "concurrent_duplicates",
-      "a duplicate: expected 2xx or a retryable status, got 404",
-      onDuplicates(404),
-    ],
-    [
-      "refuses the body of an earlier delivery",
-      "duplicate_by_id_alone",
-      "the same body under another id: expected 2xx, got 422",
-      refusingKnownBodies(),
-    ],
-    [
-      "redirects every request",
-      "alarm",
-      "got 307, which the gateway's contract does not mention",
-      () => answers(307),
-    ],
-  ])("a receiver that %s fails the case %s: %s", async (_, id, message, front) => {
-    const failure = await failureOf(id, { target: behind(front) });
-    expect(failure.message).toContain(message);
+  const CLOSED = "no answer (the request failed: closed)";
+  it.each([
+    ["unsigned", `no signature: expected a refusal, got ${CLOSED}`],
+    ["no_server_errors", `no signature: expected an answer, got ${CLOSED}`],
+    ["no_echo", `a delivery without a signature: expected an answer, got ${CLOSED}`],
+  ])(
+    "a receiver that closes the connection for no signature fails the case %s: %s",
+    async (id, message) => {
+      const target = behind((request) => (isUnsigned(request) ? closesConnection() : undefined));
+      expect((await failureOf(id, { target })).message).toContain(message);
+    },
+  );
+
+  it("a receiver that refuses genuine deliveries and closes the connection for others fails", async () => {
+    const target = behind((request) => (isUnsigned(request) ? closesConnection() : answers(500)));
+    const { message } = await failureOf("unsigned_sent_again", { target });
+    expect(message).toContain("no signature: expected an answer, got no answer (");
   });
 
   it("a receiver that answers 409 to every duplicate fails when the time of a case is over", async () => {

@@ -91,76 +91,69 @@ ${ALARM_BODY}
 <`;
 
 /** The same delivery in further forms, byte for byte. Those that are not text are written as JSON. */
-const CAPTURES: readonly [what: string, capture: string | Uint8Array | object][] = [
-  ["HTTP with CRLF", crlf(`POST /hook HTTP/1.1\n${TEXT}`)],
-  ["HTTP with LF", `POST /hook HTTP/1.1\n${TEXT}`],
-  ["headers without a request line", TEXT],
-  ["blank lines before it", `\r\n\n${TEXT}`],
-  ["HTTP/2 as tools print it", `:method: POST\n:path: /\n${TEXT}`],
-  ["a mark before it", `\uFEFF${TEXT}`],
-  ["UTF-16 of PowerShell", Buffer.from(crlf(`\uFEFF${TEXT}`), "utf16le")],
-  ["UTF-16 of the other byte order", Buffer.from(`\uFEFF${TEXT}`, "utf16le").swap16()],
-  ["a folded line", `Via: one,\n\ttwo\n${TEXT}`],
-  ["curl -v", CURL_VERBOSE],
-  ["curl -v followed by the body", crlf(`> POST / HTTP/1.1\n${SENT}\n>\n${ALARM_BODY}`)],
-  [
-    "curl -v without a line between head and body",
-    `> POST / HTTP/1.1\n${SENT}\n${ALARM_BODY}\n* done`,
-  ],
-  [
-    "chunks",
-    crlf(
-      `Transfer-Encoding: chunked\n${TEXT.replace(ALARM_BODY, () => `${BYTES.toString(16)}\n${ALARM_BODY}\n0\n\n`)}`,
-    ),
-  ],
-  ["a fixture", { description: "x", headers: HEADERS, body: ALARM_BODY }],
-  ["a fixture in base64", { headers: HEADERS, bodyBase64: BASE64 }],
-  ["an event of API Gateway", { headers: HEADERS, body: ALARM_BODY, isBase64Encoded: false }],
-  [
-    "one in base64, with values in lists",
-    { multiValueHeaders: LISTS, headers: HEADERS, body: BASE64, isBase64Encoded: true },
-  ],
-  ["HAR", { log: { entries: [{ request: { headers: [], method: "GET" } }, HAR] } }],
-  ["an entry of HAR", HAR],
-  ["a curl command", curlCommand(shellQuoted)],
-  [
-    "a curl command in double quotes, on one line",
-    curlCommand((text) => `"${text.replace(/[\\"$`]/g, "\\$&")}"`).replaceAll(" \\\n ", ""),
-  ],
-  [
-    "a curl command as Chrome copies it",
-    curlCommand((text) => `$'${text.replace(/[^ -~]|['\\]/g, escapedAnsi)}'`),
-  ],
-  [
-    "a curl command with -d and joined options",
-    `$ curl -sS -XPOST ${LINES.map((line) => `-H'${line}'`).join(" ")} -d ${shellQuoted(ALARM_BODY)} https://a.example/hook; echo done`,
-  ],
-  ["a request of ngrok", NGROK],
-  [
-    "ngrok's list of requests",
-    { uri: "/api/requests/http", requests: [{ request: { headers: {}, raw: "R0VUIC8=" } }, NGROK] },
-  ],
-  ["a request of webhook.site", WEBHOOK_SITE],
-  ["webhook.site's list of requests", { data: [{ headers: {} }, WEBHOOK_SITE], total: 2 }],
-  ["the environment of a CGI program", cgi(String)],
-  ["the environment of a CGI program with CRLF", crlf(cgi(String))],
-  ["exported variables", cgi((line) => `declare -x ${line.replace("=", '="')}"`)],
-  [
-    "$_SERVER by PHP's print_r",
-    cgi((line) => `    [${line.replace("=", "] => ")}`, "Array\n(\n", ")\n"),
-  ],
-  [
-    "$_SERVER by PHP's var_export",
-    cgi((line) => `  '${line.replace("=", "' => '")}',`, "array (\n", ")\n"),
-  ],
-  ["$_SERVER in JSON with the body", { ...VARIABLES, body: ALARM_BODY }],
-];
+const CAPTURES: Readonly<Record<string, string | Uint8Array | object>> = {
+  "HTTP with CRLF": crlf(`POST /hook HTTP/1.1\n${TEXT}`),
+  "HTTP with LF": `POST /hook HTTP/1.1\n${TEXT}`,
+  "headers without a request line": TEXT,
+  "blank lines before it": `\r\n\n${TEXT}`,
+  "HTTP/2 as tools print it": `:method: POST\n:path: /\n${TEXT}`,
+  "a mark before it": `\uFEFF${TEXT}`,
+  "UTF-16 of PowerShell": Buffer.from(crlf(`\uFEFF${TEXT}`), "utf16le"),
+  "UTF-16 of the other byte order": Buffer.from(`\uFEFF${TEXT}`, "utf16le").swap16(),
+  "a folded line": `Via: one,\n\ttwo\n${TEXT}`,
+  "curl -v": CURL_VERBOSE,
+  "curl -v followed by the body": crlf(`> POST / HTTP/1.1\n${SENT}\n>\n${ALARM_BODY}`),
+  "curl -v without a line between head and body": `> POST / HTTP/1.1\n${SENT}\n${ALARM_BODY}\n* done`,
+  chunks: crlf(
+    `Transfer-Encoding: chunked\n${TEXT.replace(ALARM_BODY, () => `${BYTES.toString(16)}\n${ALARM_BODY}\n0\n\n`)}`,
+  ),
+  "a fixture": { description: "x", headers: HEADERS, body: ALARM_BODY },
+  "a fixture in base64": { headers: HEADERS, bodyBase64: BASE64 },
+  "an event of API Gateway": { headers: HEADERS, body: ALARM_BODY, isBase64Encoded: false },
+  "one in base64, with values in lists": {
+    multiValueHeaders: LISTS,
+    headers: HEADERS,
+    body: BASE64,
+    isBase64Encoded: true,
+  },
+  HAR: { log: { entries: [{ request: { headers: [], method: "GET" } }, HAR] } },
+  "an entry of HAR": HAR,
+  "a curl command": curlCommand(shellQuoted),
+  "a curl command in double quotes, on one line": curlCommand(
+    (text) => `"${text.replace(/[\\"$`]/g, "\\$&")}"`,
+  ).replaceAll(" \\\n ", ""),
+  "a curl command as Chrome copies it": curlCommand(
+    (text) => `$'${text.replace(/[^ -~]|['\\]/g, escapedAnsi)}'`,
+  ),
+  "a curl command with -d and joined options": `$ curl -sS -XPOST ${LINES.map((line) => `-H'${line}'`).join(" ")} -d ${shellQuoted(ALARM_BODY)} https://a.example/hook; echo done`,
+  "a request of ngrok": NGROK,
+  "ngrok's list of requests": {
+    uri: "/api/requests/http",
+    requests: [{ request: { headers: {}, raw: "R0VUIC8=" } }, NGROK],
+  },
+  "a request of webhook.site": WEBHOOK_SITE,
+  "webhook.site's list of requests": { data: [{ headers: {} }, WEBHOOK_SITE], total: 2 },
+  "the environment of a CGI program": cgi(String),
+  "the environment of a CGI program with CRLF": crlf(cgi(String)),
+  "exported variables": cgi((line) => `declare -x ${line.replace("=", '="')}"`),
+  "$_SERVER by PHP's print_r": cgi(
+    (line) => `    [${line.replace("=", "] => ")}`,
+    "Array\n(\n",
+    ")\n",
+  ),
+  "$_SERVER by PHP's var_export": cgi(
+    (line) => `  '${line.replace("=", "' => '")}',`,
+    "array (\n",
+    ")\n",
+  ),
+  "$_SERVER in JSON with the body": { ...VARIABLES, body: ALARM_BODY },
+};
 
 const textOf = (capture: string | Uint8Array | object) =>
   typeof capture === "string" || capture instanceof Uint8Array ? capture : JSON.stringify(capture);
 
 describe("parseCapturedRequest", () => {
-  test.each([...FORMS, ...CAPTURES])(
+  test.each([...Object.entries(FORMS), ...Object.entries(CAPTURES)])(
     "parseCapturedRequest reads the same delivery from %s",
     async (_, capture) => {
       expect(bodyOf(textOf(capture))).toBe(ALARM_BODY);
@@ -223,32 +216,6 @@ describe("parseCapturedRequest", () => {
     const bytes = Buffer.of(0xff, 0x00, 0x0d, 0x0a, 0x0a, 0xe5, 0x0a);
     const capture = Buffer.concat([Buffer.from(`${LINES.join("\r\n")}\r\n\r\n`), bytes]);
     expect(Buffer.from(parseCapturedRequest(capture).body).equals(bytes)).toBe(true);
-  });
-
-  test("diagnoseSignature gives the documented finding for the package's own fixtures", async () => {
-    for (const name of ["golden-vector", "alarm-200-kb", "event-date-legacy"]) {
-      const request = parseCapturedRequest(readFileSync(`fixtures/${name}.json`));
-      expect(await diagnoseSignature({ ...request, secret: TEST_SECRET }), name).toMatchObject({
-        result: "good",
-      });
-    }
-    const codes = {
-      "wrong-secret": "unexplained",
-      stale: "timestamp_behind",
-      future: "timestamp_ahead",
-      unsigned: "header_missing",
-      "repeated-header": "header_repeated",
-      "shifted-delimiter": "header_malformed",
-      "short-signature": "signature_length",
-      "flipped-type-header": "type_mismatch",
-      "invalid-utf-8": "body_unrecognized",
-      "tampered-body": "unexplained",
-    };
-    for (const [name, code] of Object.entries(codes)) {
-      const request = parseCapturedRequest(readFileSync(`fixtures/hostile/${name}.json`));
-      const { findings } = await diagnoseSignature({ ...request, secret: TEST_SECRET });
-      expect(findings[0]?.code, name).toBe(code);
-    }
   });
 });
 
@@ -342,21 +309,20 @@ describe("what captures hold", () => {
 
 const LOGGED = { ...LOWER, "content-length": String(BYTES) };
 
-test.each([
-  [
-    "a line of pino",
-    JSON.stringify({ level: 30, req: { id: 1, method: "POST", headers: LOGGED } }),
-  ],
-  ["the headers in JSON", JSON.stringify(LOGGED)],
-  ["a line of winston", JSON.stringify({ message: "webhook", ...LOGGED })],
-  ["text before JSON", `info: webhook ${JSON.stringify(LOGGED)}\n`],
-  ["console.log", inspect(LOGGED)],
-  ["HAR without postData", JSON.stringify({ request: { method: "POST", headers: LOGGED } })],
-  [
-    "a parsed body",
-    JSON.stringify({ req: { headers: LOGGED, body: JSON.parse(ALARM_BODY) as unknown } }),
-  ],
-])(
+/** Logs without the raw body. */
+const LOGS = {
+  "a line of pino": JSON.stringify({ level: 30, req: { id: 1, method: "POST", headers: LOGGED } }),
+  "the headers in JSON": JSON.stringify(LOGGED),
+  "a line of winston": JSON.stringify({ message: "webhook", ...LOGGED }),
+  "text before JSON": `info: webhook ${JSON.stringify(LOGGED)}\n`,
+  "console.log": inspect(LOGGED),
+  "HAR without postData": JSON.stringify({ request: { method: "POST", headers: LOGGED } }),
+  "a parsed body": JSON.stringify({
+    req: { headers: LOGGED, body: JSON.parse(ALARM_BODY) as unknown },
+  }),
+};
+
+test.each(Object.entries(LOGS))(
   "a log without the raw body is refused with where to get it, or read with the body apart: %s",
   async (_, log) => {
     expect(() => parseCapturedRequest(log)).toThrow(

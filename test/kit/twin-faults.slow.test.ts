@@ -5,7 +5,6 @@ import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import type { SingleTargetTwinOptions } from "../../kit/twin/twin-options.js";
 import { createVirtualClock, type VirtualClock } from "../../kit/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
-import { createCollector } from "../support/collector.js";
 import { twinEndpoint } from "../support/testing/twin-endpoint.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 

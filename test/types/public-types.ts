@@ -19,9 +19,7 @@ import {
   type OnlineDataEvent,
   type WebhookOutcome,
   type OutcomeReport,
-  type ProcessResult,
   type SecretOption,
-  type TransactionalStore,
   type UnrecognizedDelivery,
   type WebhookReceiver,
   type WebhookReceiverOptions,
@@ -153,13 +151,6 @@ createWebhookReceiver({ ...plain, store: memoryStore({ maxEntries: 1 }) });
 // @ts-expect-error: a misspelt option of a store
 memoryStore({ maxEntry: 1 });
 
-// A transactional one gives its transaction to the handlers (transactional.ts has more of it).
-declare const transactions: TransactionalStore<{ query: (text: string) => Promise<void> }>;
-createWebhookReceiver({
-  secret: "s",
-  store: transactions,
-  handlers: { new_alarm: (alarm, { tx }) => tx.query(alarm.text) },
-});
 // Payloads: unknown without a schema, the schema's output with one; also our own schemas.
 declare const alarm: Alarm;
 declare const schema: StandardSchema<{ breach: string }>;
@@ -209,8 +200,6 @@ proves<Equal<Members<UnrecognizedDelivery>, false>>();
 proves<Equal<IsAny<SecretOption>, false>>();
 proves<Equal<IsAny<WebhookOutcome>, false>>();
 proves<Equal<IsAny<ClaimResult>, false>>();
-proves<Equal<Members<TransactionalStore<string>>, false>>();
-proves<Equal<IsAny<ProcessResult>, false>>();
 
 // The adapters' handlers fit their servers by structure, without a dependency on any framework.
 isNotAny(expressHandler(receiver));
