@@ -1,3 +1,4 @@
+import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
 import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
 import { isJson } from "../support/is-json.js";
 import { each, giving, hanging, has, never, overriding, replacing, type Flaws } from "./flaw.js";
@@ -6,12 +7,8 @@ import { isFields, textOf, type Fields, type Request } from "./right-receiver.js
 const EVENTS = ["DELETION_REQUEST_SENT", "DATA_DELETED", "DATA_REAPPEARED", "PERSONAL_DATA_FOUND"];
 const ISO_TIME = /^\d{4}-\d\d-\d\dT/;
 const MAX_INT_32 = 2 ** 31 - 1;
-const ALARM_FIELDS =
-  "id text account_id severity status source event_type category_id original_event_id payload date checked_at created_at updated_at".split(
-    " ",
-  );
-const EVENT_FIELDS =
-  "type severity account_id client_id site_id site_name site_base_url occurred_at".split(" ");
+const ALARM_FIELDS = Object.keys(ALARM);
+const EVENT_FIELDS = Object.keys(EVENT);
 
 type Picks = (record: Fields, request: Request) => boolean;
 

@@ -88,8 +88,7 @@ describe("receivers that conform", () => {
   it.each(["ok", "handled", "outcome"])(
     "a receiver whose answers contain its secret %s by chance fails no case",
     async (secret) => {
-      const handlers = { new_alarm: () => undefined, delete_my_data_event: () => undefined };
-      const target = createWebhookReceiver({ secret, handlers, logger: false });
+      const target = ledgerReceiver(createLedger(), { secret });
       const report = await runSuite({ target, secret });
       expect(idsOf(report, "failed")).toEqual([]);
       const alarm = report.results.find(({ id }) => id === "alarm");
@@ -148,7 +147,7 @@ it.each([
   ["one byte at a time, forever", "."],
   ["with more than any status line", "x".repeat(8_192)],
 ])("the case invalid_header_bytes ends when a server answers %s", async (_, piece) => {
-  const server = http.createServer(nodeHandler(ledgerReceiver(createLedger())));
+  const server = http.createServer(nodeHandler(ledgerReceiver()));
   server.on("clientError", (_error, socket) => {
     const timer = setInterval(() => socket.write(piece), 5);
     socket.on("error", () => undefined).on("close", () => clearInterval(timer));
@@ -161,7 +160,7 @@ it.each([
 
 it("the credentials of the URL are in each request, also in those that are written byte by byte", async () => {
   const authorizations = new Set<string | undefined>();
-  const handle = nodeHandler(ledgerReceiver(createLedger()));
+  const handle = nodeHandler(ledgerReceiver());
   const server = http.createServer((req, res) => {
     authorizations.add(req.headers.authorization);
     handle(req, res);
@@ -174,7 +173,7 @@ it("the credentials of the URL are in each request, also in those that are writt
 });
 
 it("a time-out on a kept connection is called one", async () => {
-  const handle = nodeHandler(ledgerReceiver(createLedger()));
+  const handle = nodeHandler(ledgerReceiver());
   const server = http.createServer((req, res) => {
     if (req.headers["transfer-encoding"] === undefined) handle(req, res);
   });

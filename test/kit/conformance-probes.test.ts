@@ -40,13 +40,10 @@ it.each<[string, string, string, () => Promise<unknown>]>([
   ],
   ["whileSlow", "late_handler_counts", "failed: text", () => Promise.reject(new Error("text"))],
   ["whileSlow", "late_handler_counts", "must call and await its argument", () => Promise.resolve()],
-])(
-  "a broken %s fails the case %s with the message: the option %s",
-  async (name, id, message, option) => {
-    const failure = await failureOf(id, { [name]: option as Probe });
-    expect(failure.message).toContain(`the option ${name} ${message}`);
-  },
-);
+])("a broken %s fails the case %s with the message … %s", async (name, id, message, option) => {
+  const failure = await failureOf(id, { [name]: option as Probe });
+  expect(failure.message).toContain(`the option ${name} ${message}`);
+});
 
 it.each([
   ["whileFailing", "failure_sent_again", 500],

@@ -17,7 +17,7 @@ import {
 /** A receiver that recognises duplicates by the body, and names its outcomes. */
 function rememberingBodies(): Answering {
   const seen = new Set<string>();
-  const receiver = ledgerReceiver(createLedger());
+  const receiver = ledgerReceiver();
   return async (request) => {
     const body = await request.clone().text();
     const { status } = await answerTo(request, receiver);
@@ -35,7 +35,7 @@ it("a receiver that recognises duplicates by the body is caught by the outcomes 
 
 /** A receiver of this library that answers each GET itself, as its versions did before. */
 function answeringGet(status: number, isForeign = false): Answering {
-  const receiver = ledgerReceiver(createLedger());
+  const receiver = ledgerReceiver();
   return async (request) => {
     if (request.method === "GET") return new Response("", { status });
     const answer = await answerTo(request, receiver);
@@ -72,7 +72,7 @@ it("a receiver that answers 404 to a redirected delivery passes with a note: the
 
 /** A receiver of this library behind a limiter that answers in place of its refusals. */
 function refusing(refuse: (request: Request) => number): Answering {
-  const receiver = ledgerReceiver(createLedger());
+  const receiver = ledgerReceiver();
   return async (request) => {
     const answer = await answerTo(request, receiver);
     if (answer.status === 200) return new Response(answer.body);
@@ -91,7 +91,7 @@ describe("a rate limiter that answers 429", () => {
   ];
 
   it("what a limiter hides that answers everything is not judged", async () => {
-    const ours = ledgerReceiver(createLedger());
+    const ours = ledgerReceiver();
     let requests = 0;
     const target: Answering = async (request) => {
       requests += 1;
@@ -208,7 +208,7 @@ describe("the case leaked_secret", () => {
   });
 
   it("a leak that was reported is not reported again when the receiver is repaired", async () => {
-    const receiver = ledgerReceiver(createLedger());
+    const receiver = ledgerReceiver();
     let text = `settings: ${TEST_SECRET}`;
     const target: Answering = async (request) => {
       const { status } = await answerTo(request, receiver);

@@ -126,23 +126,17 @@ async function outcomeOf(request: unknown, maxBodyBytes?: number): Promise<strin
 }
 
 describe("the receiver's own refusals", () => {
-  test.each(["PUT", "", "post ", "\u0000"])(
-    "diagnoseSignature reports the method %j, which a receiver refuses",
-    async (method) => {
-      const options = { ...captured(), method };
-      const { findings } = await diagnoseSignature(options);
-      expect(findings).toMatchObject([{ code: "method_not_post", certainty: "seen" }]);
-      expect(await outcomeOf(options)).toBe("method_not_allowed");
-    },
-  );
+  test.each(["PUT", "", "post ", "\u0000"])("the diagnosis names the method %j", async (method) => {
+    const options = { ...captured(), method };
+    const { findings } = await diagnoseSignature(options);
+    expect(findings).toMatchObject([{ code: "method_not_post", certainty: "seen" }]);
+    expect(await outcomeOf(options)).toBe("method_not_allowed");
+  });
 
-  test.each(["POST", "post", undefined])(
-    "diagnoseSignature accepts the method %j, as a receiver does",
-    async (method) => {
-      expect(await codesOf({}, { method })).toEqual([]);
-      expect(await outcomeOf({ ...captured(), method })).toBe("handled");
-    },
-  );
+  test.each(["POST", "post", undefined])("the method %j is accepted by both", async (method) => {
+    expect(await codesOf({}, { method })).toEqual([]);
+    expect(await outcomeOf({ ...captured(), method })).toBe("handled");
+  });
 
   test("diagnoseSignature reports a body above maxBodyBytes and accepts one at the limit", async () => {
     const bytes = Buffer.byteLength(ALARM_BODY);
@@ -178,21 +172,18 @@ describe("the receiver's own refusals", () => {
   test.each([
     ["a number", Number(TIMESTAMP)],
     ["a number in a list", [Number(TIMESTAMP)]],
-  ])(
-    "diagnoseSignature reports a timestamp that is %s, as a receiver refuses it",
-    async (_, timestamp) => {
-      const options = captured();
-      const headers = { ...(options.headers as object), "X-Webhook-Timestamp": timestamp };
-      const header = "X-Webhook-Timestamp";
-      const malformed = { code: "header_malformed", header };
-      const { findings } = await diagnose({}, { headers });
-      expect(findings).toMatchObject([{ ...malformed, certainty: "proven" }]);
-      expect(await outcomeOf({ ...options, headers })).toBe("malformed");
-      const unexplained = await diagnose({}, { headers, secret: "whsec_unknown" });
-      expect(unexplained.findings).toMatchObject([malformed, { code: "unexplained" }]);
-      expect(unexplained.findings[0]?.certainty).toBe("seen");
-    },
-  );
+  ])("the diagnosis reports a timestamp that is %s, as a receiver does", async (_, timestamp) => {
+    const options = captured();
+    const headers = { ...(options.headers as object), "X-Webhook-Timestamp": timestamp };
+    const header = "X-Webhook-Timestamp";
+    const malformed = { code: "header_malformed", header };
+    const { findings } = await diagnose({}, { headers });
+    expect(findings).toMatchObject([{ ...malformed, certainty: "proven" }]);
+    expect(await outcomeOf({ ...options, headers })).toBe("malformed");
+    const unexplained = await diagnose({}, { headers, secret: "whsec_unknown" });
+    expect(unexplained.findings).toMatchObject([malformed, { code: "unexplained" }]);
+    expect(unexplained.findings[0]?.certainty).toBe("seen");
+  });
 });
 
 /** Outcomes that do not mean that the signature matched. */

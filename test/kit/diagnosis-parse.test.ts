@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -6,8 +5,9 @@ import { CaptureError } from "../../kit/diagnosis/captured-request.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import { readChunks } from "../../kit/diagnosis/http-head.js";
 import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
+import { thrownBy } from "../support/thrown.js";
 import { FORMS, HEADERS, LOWER, RAW } from "./capture-forms.js";
-import { ALARM_BODY, codesOf, ID, NOW_MS, SECRET, TEST_SECRET } from "./diagnosis-capture.js";
+import { ALARM_BODY, codesOf, ID, NOW_MS, SECRET } from "./diagnosis-capture.js";
 
 const LINES = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
 const TEXT = [...LINES, "", ALARM_BODY].join("\n");
@@ -254,12 +254,8 @@ describe("refused captures", () => {
     `{"headers": {"x-webhook-id": "${ID}"}}`,
     `{"${ID}": "${ID}"`,
   ])("the error of parseCapturedRequest quotes nothing of %j", (text) => {
-    let shown = "";
-    try {
-      parseCapturedRequest(text);
-    } catch (error) {
-      shown = String(error) + JSON.stringify(error) + String((error as Error).cause);
-    }
+    const error = thrownBy(() => parseCapturedRequest(text)) as Error;
+    const shown = String(error) + JSON.stringify(error) + String(error.cause);
     expect(shown).toMatch(/^CaptureError: /);
     expect(shown).not.toContain(ID);
   });

@@ -63,6 +63,15 @@ function recordedReceiver(
 /** A delivery to the partner, by default of the alarm. */
 const partnersDelivery = (overrides: DeliveryOverrides = {}) =>
   delivery({ secret: PARTNERS_SECRET, ...overrides });
+/** What a receiver shows of a delivery to the recorder. */
+const observed = async (overrides: DeliveryOverrides = {}): Promise<AuthenticDelivery> => ({
+  request: await partnersDelivery(overrides),
+  id: "a",
+  type: "new_alarm",
+  receivedAt: new Date(NOW_MS),
+  outcome: "handled",
+  status: 200,
+});
 const bodyOf = (fields: Record<string, unknown>) => JSON.stringify({ alarm: alarm(fields) });
 
 describe("recordFixtures", () => {
@@ -178,16 +187,11 @@ describe("recordFixtures", () => {
   });
 
   test("recordFixtures signs unsigned deliveries and leaves out an undocumented content type", async () => {
-    const { recorder, receiver } = recordedReceiver(
-      { directory },
-      {
-        secret: undefined,
-        acceptUnsignedDeliveries: true,
-      },
-    );
+    const unsigned = { secret: undefined, acceptUnsignedDeliveries: true } as const;
+    const { recorder, receiver } = recordedReceiver({ directory }, unsigned);
     const { headers, body } = await partnersDelivery();
-    const unsigned = { ...headers, "x-webhook-signature": undefined, "content-type": "text/anna" };
-    await receiver.receive({ headers: unsigned, body });
+    const bare = { ...headers, "x-webhook-signature": undefined, "content-type": "text/anna" };
+    await receiver.receive({ headers: bare, body });
     await receiver.receive({ headers: new Headers({ ...headers, "x-webhook-id": "b" }), body });
     await recorder.flush();
     const [first, second] = await loadFixtures(directory);
@@ -232,20 +236,12 @@ describe("refusals of the recorder", () => {
 
   test("the recorder refuses deliveries while its queue is full and accepts new ones afterwards", async () => {
     const { recorder, refusals } = recordedReceiver({ directory: parent.write("file", "") });
-    const request = await partnersDelivery({ body: new Uint8Array(1_048_576) });
-    const observed: AuthenticDelivery = {
-      request,
-      id: "a",
-      type: "new_alarm",
-      receivedAt: new Date(NOW_MS),
-      outcome: "unrecognized",
-      status: 503,
-    };
+    const large = await observed({ body: new Uint8Array(1_048_576) });
     const countOf = (reason: string) => refusals.filter((refusal) => refusal.reason === reason);
-    for (let sent = 0; sent < 70; sent++) recorder(observed);
+    for (let sent = 0; sent < 70; sent++) recorder(large);
     expect(countOf("overloaded")).toHaveLength(6);
     await recorder.flush();
-    recorder(observed);
+    recorder(large);
     await recorder.flush();
     expect(countOf("overloaded")).toHaveLength(6);
     expect(countOf("write_failed")).toHaveLength(65);
@@ -261,13 +257,7 @@ describe("refusals of the recorder", () => {
     ],
   ])("the recorder refuses %s and does not throw", async (_, change) => {
     const { recorder, refusals } = recordedReceiver({ directory });
-    const base = {
-      request: await partnersDelivery(),
-      id: "a",
-      type: "of_Anna",
-      receivedAt: new Date(NOW_MS),
-    };
-    recorder({ ...base, outcome: "handled", status: 200, ...change });
+    recorder({ ...(await observed()), type: "of_Anna", ...change });
     await recorder.flush();
     expect(refusals).toEqual([{ type: "unknown_type", reason: "unreadable" }]);
   });
@@ -287,20 +277,14 @@ describe("refusals of the recorder", () => {
   });
 });
 
-test.each<[FixtureRefusal, string]>([
-  [
-    { type: "new_alarm", reason: "write_failed", error: { code: "ENOSPC" } },
-    "its file could not be written: ENOSPC",
-  ],
-  [
-    { type: "new_alarm", reason: "write_failed", error: null },
-    "its file could not be written: unknown error",
-  ],
-  [{ type: "new_alarm", reason: "overloaded" }, "too many deliveries wait to be written"],
-  [{ type: "new_alarm", reason: "unreadable" }, "its headers or its time cannot be read"],
-  [{ type: "new_alarm", reason: "internal_error" }, "the recorder failed"],
+test.each<[object, string]>([
+  [{ reason: "write_failed", error: { code: "ENOSPC" } }, "its file could not be written: ENOSPC"],
+  [{ reason: "write_failed", error: null }, "its file could not be written: unknown error"],
+  [{ reason: "overloaded" }, "too many deliveries wait to be written"],
+  [{ reason: "unreadable" }, "its headers or its time cannot be read"],
+  [{ reason: "internal_error" }, "the recorder failed"],
 ])("refusalSentence describes each reason: %#", (refusal, sentence) => {
-  expect(refusalSentence(refusal)).toBe(sentence);
+  expect(refusalSentence({ type: "new_alarm", ...refusal } as FixtureRefusal)).toBe(sentence);
 });
 
 /** Throws as a FAT drive does, which has no hard links. */

@@ -23,6 +23,7 @@ const FORMATS: Record<DateFormat, RegExp> = {
   standardized: /^2026-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
 };
 const seeds = fc.integer({ min: 0, max: 0xffff_ffff });
+const forAnySeed = (check: (seed: number) => void) => fc.assert(fc.property(seeds, check));
 const formats = fc.constantFrom<DateFormat>("legacy", "standardized");
 
 /** The outcome of a real receiver for a record, and the records that its handlers get. */
@@ -56,18 +57,15 @@ describe("sampleAlarm", () => {
     expect(ALARM_EVENT_TYPES).toEqual(DOCUMENTED_ALARMS.map(([event_type]) => event_type));
   });
 
-  describe.each(DOCUMENTED_ALARMS)("%s", (event_type, source, category_id) => {
-    it(`a sample alarm ${event_type} has its source, its category and a payload`, () => {
-      const alarm = sampleAlarm({ event_type });
-      expect(alarm).toMatchObject({ event_type, source, category_id, status: "NEW" });
-      expect(["Low", "Medium", "High", "Info"]).toContain(alarm.severity);
-      expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
-    });
-
-    it(`a sample alarm ${event_type} is valid and handled for any seed and format`, async () => {
+  it.each(DOCUMENTED_ALARMS)(
+    "a sample alarm %s of %s and of category %i is valid and handled, for any seed and format",
+    async (event_type, source, category_id) => {
       await fc.assert(
         fc.asyncProperty(seeds, formats, async (seed, format) => {
           const alarm = sampleAlarm({ event_type }, { seed, format });
+          expect(alarm).toMatchObject({ event_type, source, category_id, status: "NEW" });
+          expect(["Low", "Medium", "High", "Info"]).toContain(alarm.severity);
+          expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
           // Compares the output too: the schema converted nothing.
           expect(parsed(alarmSchema, alarm)).toEqual(alarm);
           for (const field of ALARM_DATES) expect(alarm[field]).toMatch(FORMATS[format]);
@@ -75,8 +73,8 @@ describe("sampleAlarm", () => {
         }),
         { numRuns: 30 },
       );
-    });
-  });
+    },
+  );
 
   it("sample alarms have a payload shape per bureau and a match per breach type", () => {
     const shapes = ALARM_EVENT_TYPES.map((event_type) => {
@@ -127,15 +125,13 @@ describe("sampleAlarm", () => {
   });
 
   it("sampleAlarm gives the same times in both formats, in chronological order", () => {
-    fc.assert(
-      fc.property(seeds, (seed) => {
-        const times = (format: DateFormat) =>
-          ALARM_DATES.map((field) => parseGatewayTime(sampleAlarm({}, { seed, format })[field]));
-        const legacy = times("legacy");
-        expect(legacy).toEqual(times("standardized"));
-        expect(legacy).toEqual([...legacy].sort((one, other) => Number(one) - Number(other)));
-      }),
-    );
+    forAnySeed((seed) => {
+      const times = (format: DateFormat) =>
+        ALARM_DATES.map((field) => parseGatewayTime(sampleAlarm({}, { seed, format })[field]));
+      const legacy = times("legacy");
+      expect(legacy).toEqual(times("standardized"));
+      expect(legacy).toEqual([...legacy].sort((one, other) => Number(one) - Number(other)));
+    });
   });
 
   it("sampleAlarm derives the other fields from the source or the category", () => {
@@ -184,26 +180,22 @@ describe("sampleAlarm", () => {
     ["drivers_license_hacked", /^TEST-\d{6}$/],
     ["domain_hacked", /^example\.org$/],
   ])("a sample alarm %s matches only reserved test values", (event_type, reserved) => {
-    fc.assert(
-      fc.property(seeds, (seed) => {
-        const alarm = sampleAlarm({ event_type }, { seed });
-        expect(parseAlarmPayload(alarm)).toMatchObject({
-          matched: { value: expect.stringMatching(reserved) as unknown },
-        });
-      }),
-    );
+    forAnySeed((seed) => {
+      const alarm = sampleAlarm({ event_type }, { seed });
+      expect(parseAlarmPayload(alarm)).toMatchObject({
+        matched: { value: expect.stringMatching(reserved) as unknown },
+      });
+    });
   });
 
   it.each(["BureauIdentity", "BureauCreditA", "BureauCreditAEnquiry", "BureauCreditB"])(
     "a sample alarm of %s names no real person",
     (source) => {
-      fc.assert(
-        fc.property(seeds, (seed) => {
-          expect(parseAlarmPayload(sampleAlarm({ source }, { seed }))).toMatchObject({
-            subject: { national_id: expect.stringMatching(/^(19)?0[0-]+$/) as unknown },
-          });
-        }),
-      );
+      forAnySeed((seed) => {
+        expect(parseAlarmPayload(sampleAlarm({ source }, { seed }))).toMatchObject({
+          subject: { national_id: expect.stringMatching(/^(19)?0[0-]+$/) as unknown },
+        });
+      });
     },
   );
 
@@ -239,37 +231,32 @@ describe("sampleOnlineDataEvent", () => {
     expect(ONLINE_DATA_EVENT_TYPES).toEqual(DOCUMENTED_EVENTS.map(([type]) => type));
   });
 
-  it.each(DOCUMENTED_EVENTS)(
-    "a sample event %s has severity %s and is handled",
-    async (type, severity) => {
-      await fc.assert(
-        fc.asyncProperty(seeds, fc.option(formats, { nil: undefined }), async (seed, format) => {
-          const event = sampleOnlineDataEvent(type, {}, { seed, format });
-          expect(event).toMatchObject({ type, severity });
-          const siteFields = [event.site_id, event.site_name, event.site_base_url];
-          expect(siteFields.filter((field) => field === null)).toHaveLength(
-            type === "POWER_OF_ATTORNEY_SIGNED" ? 3 : 0,
-          );
-          expect(parsed(onlineDataEventSchema, event)).toEqual(event);
-          expect(await receivedRecord({ event })).toEqual({ outcome: "handled", records: [event] });
-        }),
-        { numRuns: 30 },
-      );
-    },
-  );
+  it.each(DOCUMENTED_EVENTS)("a sample %s of severity %s is handled", async (type, severity) => {
+    await fc.assert(
+      fc.asyncProperty(seeds, fc.option(formats, { nil: undefined }), async (seed, format) => {
+        const event = sampleOnlineDataEvent(type, {}, { seed, format });
+        expect(event).toMatchObject({ type, severity });
+        const siteFields = [event.site_id, event.site_name, event.site_base_url];
+        expect(siteFields.filter((field) => field === null)).toHaveLength(
+          type === "POWER_OF_ATTORNEY_SIGNED" ? 3 : 0,
+        );
+        expect(parsed(onlineDataEventSchema, event)).toEqual(event);
+        expect(await receivedRecord({ event })).toEqual({ outcome: "handled", records: [event] });
+      }),
+      { numRuns: 30 },
+    );
+  });
 
   it("sampleOnlineDataEvent gives the same time in every format, by default with the documented offset", () => {
-    fc.assert(
-      fc.property(seeds, (seed) => {
-        const at = (format?: DateFormat) =>
-          sampleOnlineDataEvent("DATA_DELETED", {}, { seed, format }).occurred_at;
-        expect(at()).toMatch(/^2026-\d\d-\d\dT\d\d:\d\d:\d\d\+02:00$/);
-        for (const format of ["legacy", "standardized"] as const) {
-          expect(at(format)).toMatch(FORMATS[format]);
-          expect(parseGatewayTime(at(format))).toEqual(parseGatewayTime(at()));
-        }
-      }),
-    );
+    forAnySeed((seed) => {
+      const at = (format?: DateFormat) =>
+        sampleOnlineDataEvent("DATA_DELETED", {}, { seed, format }).occurred_at;
+      expect(at()).toMatch(/^2026-\d\d-\d\dT\d\d:\d\d:\d\d\+02:00$/);
+      for (const format of ["legacy", "standardized"] as const) {
+        expect(at(format)).toMatch(FORMATS[format]);
+        expect(parseGatewayTime(at(format))).toEqual(parseGatewayTime(at()));
+      }
+    });
   });
 
   it("sampleOnlineDataEvent gives the same event for the same seed and another for another seed", () => {

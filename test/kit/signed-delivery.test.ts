@@ -84,14 +84,11 @@ describe("a signed delivery", () => {
     expect(records).toEqual([options.event ?? alarm]);
   });
 
-  it.each(Object.entries(SENDERS))(
-    "a signed delivery of bytes arrives unchanged through %s",
-    async (_, send) => {
-      const { receiver, bodies } = createCollecting();
-      await send(receiver, await signedDelivery({ type: "new_alarm", body: BODIES.bytes, secret }));
-      expect(bodies.map((bytes) => [...bytes])).toEqual([[...BODIES.bytes]]);
-    },
-  );
+  it.each(Object.entries(SENDERS))("a delivery of bytes is unchanged by %s", async (_, send) => {
+    const { receiver, bodies } = createCollecting();
+    await send(receiver, await signedDelivery({ type: "new_alarm", body: BODIES.bytes, secret }));
+    expect(bodies.map((bytes) => [...bytes])).toEqual([[...BODIES.bytes]]);
+  });
 
   it("signedDelivery makes the golden vector from its inputs", async () => {
     const { headers, body } = fixtureNamed("golden-vector");

@@ -100,30 +100,27 @@ describe("the cases of the DeliveryStore contract", () => {
     expect(await Promise.all(runs)).toHaveLength(timed.length);
   });
 
-  it.each([0, 400])(
-    "a store that breaks a rule after %i ms has no second chance in its contract",
-    async (ms) => {
-      let [made, closed] = [0, 0];
-      const makeStore = () => {
-        made += 1;
-        return {
-          store: remote(
-            naiveStore(() => performance.now(), "renews for anyone"),
-            ms,
-          ),
-          close: () => {
-            closed += 1;
-          },
-        };
+  it.each([0, 400])("a store that breaks a rule after %i ms has no second chance", async (ms) => {
+    let [made, closed] = [0, 0];
+    const makeStore = () => {
+      made += 1;
+      return {
+        store: remote(
+          naiveStore(() => performance.now(), "renews for anyone"),
+          ms,
+        ),
+        close: () => {
+          closed += 1;
+        },
       };
-      const contract = deliveryStoreContract(makeStore, { leaseMs: 100 });
-      const fenced = contract.find(({ id }) => id === "owners-apart");
-      await expect(fenced?.run()).rejects.toThrow(
-        /^renew of k by A must be false, but the store answered true/,
-      );
-      expect([made, closed]).toEqual([1, 1]);
-    },
-  );
+    };
+    const contract = deliveryStoreContract(makeStore, { leaseMs: 100 });
+    const fenced = contract.find(({ id }) => id === "owners-apart");
+    await expect(fenced?.run()).rejects.toThrow(
+      /^renew of k by A must be false, but the store answered true/,
+    );
+    expect([made, closed]).toEqual([1, 1]);
+  });
 
   it("a timed case of the store contract says when the calls were too slow for every lease", async () => {
     const store = () =>

@@ -13,7 +13,6 @@ import type {
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
 import {
   ConfigurationError,
-  memoryStore,
   verifySignature,
   type Alarm,
   type OnlineDataEvent,
@@ -248,9 +247,8 @@ describe("webhooks", () => {
 
 describe("a delivery", () => {
   test("a delivery is the documented request, for an alarm, an event and any body", async () => {
-    const clock = createVirtualClock();
-    const { target, arrivals } = twinEndpoint(clock.now, () => 200);
-    const twin = createGatewayTwin({ target, secret, clock });
+    const { twin, endpoint } = twinWith(() => 200);
+    const { arrivals } = endpoint;
     const bytes = new Uint8Array([0x22, 0xff, 0x22]);
     await twin.deliver({ alarm: alarm() }, { id: "a-1" });
     await twin.deliver({ event: removed });
@@ -275,14 +273,9 @@ describe("a delivery", () => {
   });
 
   test("observers see each attempt and delivery, and their errors are ignored", async () => {
-    const clock = createVirtualClock();
-    const { target } = twinEndpoint(clock.now, (_arrival, count) => (count < 2 ? 503 : 200));
     const attempts: TwinAttempt[] = [];
     const deliveries: TwinDelivery[] = [];
-    const twin = createGatewayTwin({
-      target,
-      secret,
-      clock,
+    const { twin } = twinWith((_arrival, count) => (count < 2 ? 503 : 200), {
       onAttempt: (attempt) => {
         attempts.push(attempt);
         throw new Error("no");
@@ -338,23 +331,17 @@ describe("a seed", () => {
   });
 
   test("each kind of fault is drawn independently of the others and of jitter", async () => {
-    const lostWith = async (
-      duplicateRate: number,
-      concurrentDuplicateRate: number,
-      jitter: number,
-    ) => {
-      const clock = createVirtualClock();
-      const { target } = twinEndpoint(clock.now, () => 503);
+    const lostWith = async (duplicateRate = 0, concurrentDuplicateRate = 0, jitter = 0) => {
       const faults = { duplicateRate, concurrentDuplicateRate, networkErrorRate: 0.5 };
-      const twin = createGatewayTwin({ target, secret, clock, seed: 4, faults, retry: { jitter } });
+      const { twin } = twinWith(() => 503, { faults, retry: { jitter } });
       const { deliveries } = await twin.deliverMany(events(20));
       const attempts = deliveries.flatMap((delivery) => delivery.attempts);
       return attempts.filter(({ repeat }) => repeat === 0).map(({ fault }) => fault);
     };
-    const lost = await lostWith(0, 0, 0);
+    const lost = await lostWith();
     expect(new Set(lost)).toEqual(new Set(["request_lost", undefined]));
-    expect(await lostWith(0.3, 0, 0)).toEqual(lost);
-    expect(await lostWith(0, 0.3, 0)).toEqual(lost);
+    expect(await lostWith(0.3)).toEqual(lost);
+    expect(await lostWith(0, 0.3)).toEqual(lost);
     expect(await lostWith(0, 0, 0.3)).toEqual(lost);
   });
 
@@ -411,13 +398,10 @@ test("createGatewayTwin accepts either form of options through one variable", as
 });
 
 describe("invalid options", () => {
-  test.each(REFUSED)(
-    "createGatewayTwin or createScaledClock refuses %s",
-    (_what, make, message) => {
-      expect(make).toThrow(ConfigurationError);
-      expect(make).toThrow(message);
-    },
-  );
+  test.each(REFUSED)("the twin or its scaled clock refuses %s", (_what, make, message) => {
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(message);
+  });
 
   test("a twin refuses an invalid event and invalid options of deliver", async () => {
     const twin = single({})();
