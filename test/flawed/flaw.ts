@@ -75,14 +75,12 @@ export function doingFirst<M extends Method>(
   name: M,
   act: (right: RightReceiver, ...args: Args<M>) => unknown,
 ) {
-  return overriding((right) => {
-    const method = right[name] as (...args: Args<M>) => unknown;
-    const both = (...args: Args<M>) => {
+  return overriding((right) => ({
+    [name]: (...args: Args<M>) => {
       act(right, ...args);
-      return method(...args);
-    };
-    return { [name]: both };
-  });
+      return (right[name] as (...given: Args<M>) => unknown)(...args);
+    },
+  }));
 }
 
 /** For a receiver that never gives the right answer in the case that convicts it. Long enough for any machine. */

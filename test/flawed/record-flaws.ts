@@ -12,14 +12,13 @@ const EVENT_FIELDS = Object.keys(EVENT);
 
 type Picks = (record: Fields, request: Request) => boolean;
 
-const ofAlarms =
+const ofType =
+  (type: string) =>
   (isPicked: Picks): Picks =>
   (record, request) =>
-    request.type === "new_alarm" && isPicked(record, request);
-const ofEvents =
-  (isPicked: Picks): Picks =>
-  (record, request) =>
-    request.type === "delete_my_data_event" && isPicked(record, request);
+    request.type === type && isPicked(record, request);
+const ofAlarms = ofType("new_alarm");
+const ofEvents = ofType("delete_my_data_event");
 /** Whether a field is a text that matches. */
 const field =
   (name: string, pattern: RegExp): Picks =>

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
 import type { QueueMessage, QueueSettlement } from "../../src/inbox/queue-driver.js";
 import { MemoryBroker, MemoryDriver, type StoredJob } from "../support/inbox/memory-queue.js";
@@ -220,18 +220,16 @@ const WRONG = [
   })),
 ];
 
-describe("the contract of queue drivers", () => {
-  it.each(contractOf(MemoryDriver))("a right driver passes $id: $title", async ({ id }) => {
-    expect(await runOn(MemoryDriver, id)).toEqual({ result: "passed" });
-  });
+it.each(contractOf(MemoryDriver))("a right driver passes $id: $title", async ({ id }) => {
+  expect(await runOn(MemoryDriver, id)).toEqual({ result: "passed" });
+});
 
-  it.each(WRONG)("a driver that %s is convicted by %s", async (_, id, flaw) => {
-    expect(await runOn(driverWith(flaw), id)).toMatchObject({ code: "contract_broken" });
-  });
+it.each(WRONG)("a driver that %s is convicted by %s", async (_, id, flaw) => {
+  expect(await runOn(driverWith(flaw), id)).toMatchObject({ code: "contract_broken" });
+});
 
-  it("refuses an unknown option and a wrong maker", () => {
-    const make = queueDriverContract as (...given: unknown[]) => unknown;
-    expect(() => make(() => undefined, { hold: 1 })).toThrow("hold is no option");
-    expect(() => make("queue")).toThrow("makeQueue must be a function");
-  });
+it("queueDriverContract refuses an unknown option and a wrong maker", () => {
+  const make = queueDriverContract as (...given: unknown[]) => unknown;
+  expect(() => make(() => undefined, { hold: 1 })).toThrow("hold is no option");
+  expect(() => make("queue")).toThrow("makeQueue must be a function");
 });

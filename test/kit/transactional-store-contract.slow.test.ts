@@ -54,23 +54,19 @@ describe("wrong transactional stores", () => {
   });
 });
 
-describe("right transactional stores", () => {
-  it.concurrent.each<TransactionVariant | undefined>([
-    undefined,
-    "waits for what is in flight",
-    "refuses what is in flight",
-    "has one writer",
-    "counts a retention from the last look",
-  ])("a transactional store passes every case if its variant is %s", async (variant) => {
-    expect(await convictingCases(contractOf(variant))).toEqual([]);
-  });
+it.concurrent.each<TransactionVariant | undefined>([
+  undefined,
+  "waits for what is in flight",
+  "refuses what is in flight",
+  "has one writer",
+  "counts a retention from the last look",
+])("a transactional store passes every case if its variant is %s", async (variant) => {
+  expect(await convictingCases(contractOf(variant))).toEqual([]);
 });
 
-describe("the cases of the transactional contract", () => {
-  it("each has an id and a title of its own, and a run without parameters", () => {
-    const cases = contractOf();
-    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
-    expect(new Set(cases.map(({ title }) => title)).size).toBe(cases.length);
-    expect(cases.map(({ run }) => run.length)).toEqual(cases.map(() => 0));
-  });
+it("each case of the transactional contract has its own id and title, and a run without parameters", () => {
+  const cases = contractOf();
+  expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+  expect(new Set(cases.map(({ title }) => title)).size).toBe(cases.length);
+  expect(cases.map(({ run }) => run.length)).toEqual(cases.map(() => 0));
 });
