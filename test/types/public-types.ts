@@ -30,7 +30,7 @@ import {
   type ReceiverHealth,
 } from "identity-gateway-webhooks";
 import { expressHandler } from "identity-gateway-webhooks/express";
-import { fetchHandler } from "identity-gateway-webhooks/fetch";
+import type { fetchHandler } from "identity-gateway-webhooks/fetch";
 import { honoHandler } from "identity-gateway-webhooks/hono";
 import { nodeHandler } from "identity-gateway-webhooks/node";
 import {
