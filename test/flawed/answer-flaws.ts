@@ -10,6 +10,7 @@ import {
   named,
   never,
   overriding,
+  replacing,
   parsingLoosely,
   refusing,
   withGrammar,
@@ -32,13 +33,11 @@ export const freshnessFlaws: Flaws = {
     ),
     "compares the day of the week": withAge((seconds) => Math.abs(seconds % (7 * 86_400)) < 300),
     "takes the timestamp 0 for none": freshIf(({ timestamp }) => Number(timestamp) === 0),
-    "takes the Date header for the time of signing": overriding((right) => ({
-      isFresh(request) {
-        const { date } = request.req.headers;
-        if (date === undefined) return right.isFresh(request);
-        return Math.abs(Date.now() - Date.parse(date)) < 300_000;
-      },
-    })),
+    "takes the Date header for the time of signing": replacing("isFresh", (right, request) => {
+      const { date } = request.req.headers;
+      if (date === undefined) return right.isFresh(request);
+      return Math.abs(Date.now() - Date.parse(date)) < 300_000;
+    }),
     ...each("does not look at the", freshIf, {
       "timestamp of events": ({ type }) => type !== "new_alarm",
       "age of a retry": ({ req }) => has("x-webhook-attempt")(req),
@@ -84,16 +83,17 @@ export const freshnessFlaws: Flaws = {
 export const statusFlaws: Flaws = {
   wrong_secret_sent_again: {
     "answers 401 to a wrong signature": refusing("mismatch", 401),
-    "answers 403 to a wrong signature of an event": overriding((right) => ({
-      refuse: (reason, request) =>
-        reason === "mismatch" && request?.type !== "new_alarm"
-          ? [403, reason]
-          : right.refuse(reason, request),
-    })),
+    "answers 403 to a wrong signature of an event": replacing("refuse", (right, reason, request) =>
+      reason === "mismatch" && request?.type !== "new_alarm"
+        ? [403, reason]
+        : right.refuse(reason, request),
+    ),
   },
-  unsigned_sent_again: each("answers 401 when", answeringFirst(401), {
-    "there is no signature": ({ headers }) => !("x-webhook-signature" in headers),
-  }),
+  unsigned_sent_again: {
+    "answers 401 when there is no signature": answeringFirst(401)(
+      ({ headers }) => !("x-webhook-signature" in headers),
+    ),
+  },
   drifted_clock_sent_again: {
     "acknowledges and drops old deliveries": refusing("stale", 200),
     "answers 400 to an old timestamp": refusing("stale", 400),
@@ -103,9 +103,7 @@ export const statusFlaws: Flaws = {
     "answers 400 to a body over the limit": refusing("too large", 400),
     "acknowledges and drops bodies over the limit": refusing("too large", 200),
     "does not answer a genuine body over the limit": hanging(
-      overriding((right) => ({
-        readBody: async (req) => (await right.readBody(req)) ?? never(),
-      })),
+      replacing("readBody", async (right, req) => (await right.readBody(req)) ?? never()),
     ),
   },
   big_forgery: {
@@ -131,61 +129,59 @@ export const statusFlaws: Flaws = {
       "any other spelling of application/json": ({ headers }) =>
         headers["content-type"] !== "application/json",
     }),
-    ...each("answers 400 without", answeringFirst(400), {
-      "a content type": ({ headers }) => headers["content-type"] === undefined,
-    }),
+    "answers 400 without a content type": answeringFirst(400)(
+      ({ headers }) => headers["content-type"] === undefined,
+    ),
   },
-  form_content_types: each("answers 400 to", answeringFirst(400), {
-    "the content type of a form": has("content-type", /form/),
-  }),
-  upper_case_signature: each("answers 400 to", answeringFirst(400), {
-    "upper-case hexadecimal": has("x-webhook-signature", /[A-F]/),
-  }),
+  form_content_types: {
+    "answers 400 to the content type of a form": answeringFirst(400)(has("content-type", /form/)),
+  },
+  upper_case_signature: {
+    "answers 400 to upper-case hexadecimal": answeringFirst(400)(
+      has("x-webhook-signature", /[A-F]/),
+    ),
+  },
   chunked: {
-    ...each("answers 411 without", answeringFirst(411), {
-      "Content-Length": ({ headers }) => headers["content-length"] === undefined,
+    "answers 411 without Content-Length": answeringFirst(411)(
+      ({ headers }) => headers["content-length"] === undefined,
+    ),
+    "reads as many bytes as Content-Length says": replacing("readBody", async (right, req) => {
+      const body = await right.readBody(req);
+      return body?.subarray(0, Number(req.headers["content-length"] ?? 0));
     }),
-    "reads as many bytes as Content-Length says": overriding((right) => ({
-      async readBody(req) {
-        const body = await right.readBody(req);
-        return body?.subarray(0, Number(req.headers["content-length"] ?? 0));
-      },
-    })),
   },
   proxy_headers: each("refuses what", answeringFirst(403), {
     "came through a proxy": has("x-forwarded-for"),
     "X-Real-IP says is not the gateway": has("x-real-ip"),
   }),
   method_override: {
-    ...each("obeys", answeringFirst(405), {
-      "X-HTTP-Method-Override": has("x-http-method-override", /^(?!POST$)/),
-    }),
-    ...each("answers with a page when", answeringFirst(200), {
-      "X-HTTP-Method-Override says GET": has("x-http-method-override", /^GET$/),
-    }),
+    "obeys X-HTTP-Method-Override": answeringFirst(405)(
+      has("x-http-method-override", /^(?!POST$)/),
+    ),
+    "answers with a page when X-HTTP-Method-Override says GET": answeringFirst(200)(
+      has("x-http-method-override", /^GET$/),
+    ),
   },
-  http_1_0: each("answers 505 to", answeringFirst(505), {
-    "HTTP/1.0": ({ httpVersion }) => httpVersion === "1.0",
-  }),
+  http_1_0: {
+    "answers 505 to HTTP/1.0": answeringFirst(505)(({ httpVersion }) => httpVersion === "1.0"),
+  },
   many_headers: {
-    ...each("answers 431 to", answeringFirst(431), {
-      "4 kB of headers": ({ rawHeaders }) => rawHeaders.join("").length > 4_096,
-    }),
-    ...each("answers 400 to", answeringFirst(400), {
-      "more than forty headers": ({ rawHeaders }) => rawHeaders.length > 80,
-    }),
+    "answers 431 to 4 kB of headers": answeringFirst(431)(
+      ({ rawHeaders }) => rawHeaders.join("").length > 4_096,
+    ),
+    "answers 400 to more than forty headers": answeringFirst(400)(
+      ({ rawHeaders }) => rawHeaders.length > 80,
+    ),
   },
   unknown_headers: {
-    ...each("refuses", answeringFirst(400), {
-      "headers that it does not know": has("x-webhook-attempt"),
-    }),
+    "refuses headers that it does not know": answeringFirst(400)(has("x-webhook-attempt")),
     ...each("answers 403 to", answeringFirst(403), {
       "python-requests": has("user-agent", /python/),
       "what looks like a script": has("user-agent", /curl|java|go-http/i),
     }),
-    ...each("acknowledges and drops", answeringFirst(200), {
-      "what calls itself a browser": has("user-agent", /^Mozilla/),
-    }),
+    "acknowledges and drops what calls itself a browser": answeringFirst(200)(
+      has("user-agent", /^Mozilla/),
+    ),
   },
   hostile_text: each(
     "answers 403 to",
@@ -199,18 +195,18 @@ export const statusFlaws: Flaws = {
 /** Each says too much, or answers a server error to anyone. */
 export const answerFlaws: Flaws = {
   no_server_errors: {
-    ...each("answers 500 to", answeringFirst(500), {
-      "a signature that is not hexadecimal": ({ headers }) =>
+    "answers 500 to a signature that is not hexadecimal": answeringFirst(500)(
+      ({ headers }) =>
         !/^[0-9a-f]*$/i.test(String(headers["x-webhook-signature"]).slice("v1=".length)),
-    }),
+    ),
     "answers 500 to missing headers": refusing("malformed", 500),
     "answers 503 to a wrong signature": refusing("mismatch", 503),
   },
   wrong_secret: {
     "does not answer a wrong signature": hanging(
-      overriding((right) => ({
-        process: (request) => (right.isSigned(request) ? right.process(request) : never()),
-      })),
+      replacing("process", (right, request) =>
+        right.isSigned(request) ? right.process(request) : never(),
+      ),
     ),
   },
   unsigned: {
@@ -223,16 +219,14 @@ export const answerFlaws: Flaws = {
   other_methods: each("handles a", taking, named("PUT", "DELETE")),
   redirected_delivery: {
     "answers 200 to every GET and HEAD": overriding({ hasDeliveryMark: () => false }),
-    ...each("answers 204 to", answeringFirst(204), {
-      "a HEAD with the headers of a delivery": ({ method }) => method === "HEAD",
+    "answers 204 to a HEAD with the headers of a delivery": answeringFirst(204)(
+      ({ method }) => method === "HEAD",
+    ),
+    "handles what a GET names in its headers": replacing("receive", async (right, req, body) => {
+      const id = right.header(req, "x-webhook-id") ?? "";
+      if (req.method === "GET") await right.ledger.record({ id });
+      return right.receive(req, body);
     }),
-    "handles what a GET names in its headers": overriding((right) => ({
-      async receive(req, body) {
-        const id = right.header(req, "x-webhook-id") ?? "";
-        if (req.method === "GET") await right.ledger.record({ id });
-        return right.receive(req, body);
-      },
-    })),
   },
   no_echo: {
     "answers with the message of its parser": overriding({
@@ -250,22 +244,22 @@ export const answerFlaws: Flaws = {
     }),
   },
   leaked_secret: {
-    "answers with its settings, the secret among them": overriding((right) => ({
-      unreadable: (_error, request) => [503, JSON.stringify({ secrets: right.secrets(request) })],
-    })),
-    ...each("shows its settings", answeringFirst([200, `<pre>SECRET=${TEST_SECRET}</pre>`]), {
-      "to GET": ({ method }) => method === "GET",
-    }),
+    "answers with its settings, the secret among them": replacing(
+      "unreadable",
+      (right, _error, request) => [503, JSON.stringify({ secrets: right.secrets(request) })],
+    ),
+    "shows its settings to GET": answeringFirst([200, `<pre>SECRET=${TEST_SECRET}</pre>`])(
+      ({ method }) => method === "GET",
+    ),
     "shows its settings on a page about an error, the secret in base64": overriding({
       unknown: () => [500, `<pre>${Buffer.from(TEST_SECRET).toString("base64")}</pre>`],
     }),
     "answers with the bytes of its key in hexadecimal": overriding({
       done: () => [200, "ok", { "x-key": Buffer.from(TEST_SECRET).toString("hex").toUpperCase() }],
     }),
-    "shows its settings to a method that it does not know": overriding((right) => ({
-      refuse: (reason) =>
-        reason === "method" ? [405, `no route, ${TEST_SECRET}`] : right.refuse(reason),
-    })),
+    "shows its settings to a method that it does not know": replacing("refuse", (right, reason) =>
+      reason === "method" ? [405, `no route, ${TEST_SECRET}`] : right.refuse(reason),
+    ),
   },
 };
 
@@ -297,22 +291,18 @@ export const frontFlaws: Flaws = {
 /** Each reads requests or keeps connections in a wrong way. */
 export const transportFlaws: Flaws = {
   split_characters: {
-    "decodes each packet separately": overriding((right) => ({
-      async readBody(req) {
-        let text = "";
-        req.on("data", (piece: Buffer) => (text += String(piece)));
-        const body = await right.readBody(req);
-        return body && Buffer.from(text);
-      },
-    })),
-    "takes the first packet for the body": overriding((right) => ({
-      async readBody(req) {
-        let first: Buffer | undefined;
-        req.on("data", (piece: Buffer) => (first ??= piece));
-        const body = await right.readBody(req);
-        return body && (first ?? body);
-      },
-    })),
+    "decodes each packet separately": replacing("readBody", async (right, req) => {
+      let text = "";
+      req.on("data", (piece: Buffer) => (text += String(piece)));
+      const body = await right.readBody(req);
+      return body && Buffer.from(text);
+    }),
+    "takes the first packet for the body": replacing("readBody", async (right, req) => {
+      let first: Buffer | undefined;
+      req.on("data", (piece: Buffer) => (first ??= piece));
+      const body = await right.readBody(req);
+      return body && (first ?? body);
+    }),
   },
   header_case: {
     "looks headers up in their documented letter case": overriding({
@@ -357,37 +347,33 @@ export const transportFlaws: Flaws = {
     }),
   },
   expect_continue: {
-    "never sends 100 Continue": overriding((right) => ({
-      createServer: () =>
-        right.createServer().on("checkContinue", (req, res) => {
-          void right.serve(req, res);
-        }),
-    })),
-    "answers 417 to Expect: 100-continue": overriding((right) => ({
-      createServer: () =>
-        right.createServer().on("checkContinue", (_req, res: ServerResponse) => {
-          res.writeHead(417, { connection: "close" }).end();
-        }),
-    })),
+    "never sends 100 Continue": replacing("createServer", (right) =>
+      right.createServer().on("checkContinue", (req, res) => {
+        void right.serve(req, res);
+      }),
+    ),
+    "answers 417 to Expect: 100-continue": replacing("createServer", (right) =>
+      right.createServer().on("checkContinue", (_req, res: ServerResponse) => {
+        res.writeHead(417, { connection: "close" }).end();
+      }),
+    ),
   },
   unlimited_body: {
-    "reads a body without a limit": overriding((right) => ({
-      readBody: (req) => right.readBody(req, Number.POSITIVE_INFINITY),
-    })),
-    "limits a body by its Content-Length alone": overriding((right) => ({
-      readBody(req) {
-        const isChunked = req.headers["content-length"] === undefined;
-        return isChunked ? right.readBody(req, Number.POSITIVE_INFINITY) : right.readBody(req);
-      },
-    })),
+    "reads a body without a limit": replacing("readBody", (right, req) =>
+      right.readBody(req, Number.POSITIVE_INFINITY),
+    ),
+    "limits a body by its Content-Length alone": replacing("readBody", (right, req) => {
+      const isChunked = req.headers["content-length"] === undefined;
+      return isChunked ? right.readBody(req, Number.POSITIVE_INFINITY) : right.readBody(req);
+    }),
   },
   invalid_header_bytes: {
     "drops control characters from headers": parsingLoosely((value) =>
       value.replace(/[^!-~]/g, ""),
     ),
-    "drops what is beyond ASCII from headers": overriding((right) => ({
-      header: (req, name) => right.header(req, name)?.replace(/[^ -~]/g, ""),
-    })),
+    "drops what is beyond ASCII from headers": replacing("header", (right, req, name) =>
+      right.header(req, name)?.replace(/[^ -~]/g, ""),
+    ),
   },
   stalled_upload: {
     "reads one body after another": hanging(
@@ -435,9 +421,7 @@ function withAge(isFresh: (seconds: number) => boolean) {
 
 /** Looks at the age of some deliveries alone. */
 function freshIf(isTrusted: (request: Request) => boolean) {
-  return overriding((right) => ({
-    isFresh: (request) => isTrusted(request) || right.isFresh(request),
-  }));
+  return replacing("isFresh", (right, request) => isTrusted(request) || right.isFresh(request));
 }
 
 /** Takes another method for POST. */

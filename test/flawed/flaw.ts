@@ -58,21 +58,29 @@ export function overriding(replaced: Overrides | ((right: RightReceiver) => Over
   };
 }
 
-type Method = Exclude<keyof RightReceiver, "createServer" | "handled" | "ledger" | "running">;
+type Method = Exclude<keyof RightReceiver, "handled" | "ledger" | "running">;
+type Args<M extends Method> = Parameters<RightReceiver[M]>;
+/** Methods that get the right receiver too. */
+type Replaced = {
+  readonly [M in Method]: (right: RightReceiver, ...args: Args<M>) => ReturnType<RightReceiver[M]>;
+};
+
+/** A right receiver of which one method is replaced. */
+export function replacing<M extends Method>(name: M, act: Replaced[M]) {
+  return overriding((right) => ({ [name]: (...args: Args<M>) => act(right, ...args) }));
+}
 
 /** Does something else before it does what is right. */
 export function doingFirst<M extends Method>(
   name: M,
-  act: (right: RightReceiver, ...args: Parameters<RightReceiver[M]>) => unknown,
+  act: (right: RightReceiver, ...args: Args<M>) => unknown,
 ) {
-  return overriding((right) => {
-    const method = right[name] as (...args: Parameters<RightReceiver[M]>) => unknown;
-    const both = (...args: Parameters<RightReceiver[M]>) => {
+  return overriding((right) => ({
+    [name]: (...args: Args<M>) => {
       act(right, ...args);
-      return method(...args);
-    };
-    return { [name]: both };
-  });
+      return (right[name] as (...given: Args<M>) => unknown)(...args);
+    },
+  }));
 }
 
 /** For a receiver that never gives the right answer in the case that convicts it. Long enough for any machine. */
@@ -92,9 +100,9 @@ export function has(name: string, pattern = /^/) {
 /** Answers some requests before it looks at them. */
 export function answeringFirst(answer: number | Answer) {
   return (isPicked: (req: IncomingMessage, body: Buffer) => boolean) =>
-    overriding((right) => ({
-      receive: (req, body) => (isPicked(req, body) ? answerOf(answer) : right.receive(req, body)),
-    }));
+    replacing("receive", (right, req, body) =>
+      isPicked(req, body) ? answerOf(answer) : right.receive(req, body),
+    );
 }
 
 /** Answers some genuine records without handling them. */
@@ -107,17 +115,17 @@ export function giving(answer: number | Answer) {
 
 /** Answers another status for one reason. */
 export function refusing(refused: Refusal, status: number) {
-  return overriding((right) => ({
-    refuse: (reason, request) =>
-      reason === refused ? [status, reason] : right.refuse(reason, request),
-  }));
+  return replacing("refuse", (right, reason, request) =>
+    reason === refused ? [status, reason] : right.refuse(reason, request),
+  );
 }
 
 /** Looks at the signature of some requests alone. */
 export function trusting(isTrusted: (req: IncomingMessage, request: Request) => boolean) {
-  return overriding((right) => ({
-    isSigned: (request) => isTrusted(request.req, request) || right.isSigned(request),
-  }));
+  return replacing(
+    "isSigned",
+    (right, request) => isTrusted(request.req, request) || right.isSigned(request),
+  );
 }
 
 /** Accepts another secret too. */
@@ -127,7 +135,7 @@ export function alsoAccepting(secret: string) {
 
 /** Accepts other headers than a right receiver. */
 export function withGrammar(changes: Partial<ReturnType<RightReceiver["grammar"]>>) {
-  return overriding((right) => ({ grammar: () => ({ ...right.grammar(), ...changes }) }));
+  return replacing("grammar", (right) => ({ ...right.grammar(), ...changes }));
 }
 
 /** Remembers deliveries under another name. */
@@ -137,13 +145,11 @@ export function keyed(keyOf: RightReceiver["keyOf"]) {
 
 /** Remembers as many ids as this. */
 export function rememberingLast(count: number) {
-  return overriding(({ handled }) => ({
-    remember(key) {
-      handled.add(key);
-      const [oldest = ""] = handled;
-      if (handled.size > count) handled.delete(oldest);
-    },
-  }));
+  return replacing("remember", ({ handled }, key) => {
+    handled.add(key);
+    const [oldest = ""] = handled;
+    if (handled.size > count) handled.delete(oldest);
+  });
 }
 
 /** Lets Node accept invalid bytes in headers, and changes the headers itself. */

@@ -5,6 +5,7 @@ import {
   Meeting,
   never,
   overriding,
+  replacing,
   type Flaws,
   type Judged,
   type MakeReceiver,
@@ -154,20 +155,19 @@ export const lateFlaws: Flaws = {
       }),
     ),
     "keeps the lock when the sender has hung up": hanging(
-      overriding((right) => ({
-        async run(request, key, record) {
-          await wait(30);
-          if (request.req.socket.destroyed) return [503, "no one waits"];
-          return right.run(request, key, record);
-        },
-      })),
+      replacing("run", async (right, request, key, record) => {
+        await wait(30);
+        if (request.req.socket.destroyed) return [503, "no one waits"];
+        return right.run(request, key, record);
+      }),
     ),
-    "handles nothing when the sender has hung up, but remembers the id": overriding((right) => ({
-      async handle(request, record) {
+    "handles nothing when the sender has hung up, but remembers the id": replacing(
+      "handle",
+      async (right, request, record) => {
         await wait(30);
         if (!request.req.socket.destroyed) await right.handle(request, record);
       },
-    })),
+    ),
   },
   late_effects: {
     "handles a refused delivery a little later": waitedFor(

@@ -10,6 +10,7 @@ import {
   Meeting,
   named,
   overriding,
+  replacing,
   rememberingLast,
   type Flaws,
   type MakeReceiver,
@@ -87,18 +88,14 @@ export const onceFlaws: Flaws = {
   duplicate_after_others: {
     "forgets an id after ten deliveries": rememberingLast(10),
     "forgets an id after fifty deliveries": rememberingLast(50),
-    "forgets all ids when it has forty of them": overriding(({ handled }) => ({
-      remember(key) {
-        if (handled.size >= 40) handled.clear();
-        handled.add(key);
-      },
-    })),
-    "forgets an id after a second": overriding(({ handled }) => ({
-      remember(key) {
-        handled.add(key);
-        setTimeout(() => handled.delete(key), 1_000).unref();
-      },
-    })),
+    "forgets all ids when it has forty of them": replacing("remember", ({ handled }, key) => {
+      if (handled.size >= 40) handled.clear();
+      handled.add(key);
+    }),
+    "forgets an id after a second": replacing("remember", ({ handled }, key) => {
+      handled.add(key);
+      setTimeout(() => handled.delete(key), 1_000).unref();
+    }),
   },
   concurrent_duplicates_handled_once: each("checks and remembers", inTwoSteps, {
     "an id in two steps": () => true,
@@ -123,17 +120,18 @@ export const onceFlaws: Flaws = {
       deliveries: () => true,
       events: isEvent,
     }),
-    ...each("answers 422", answeringFailure(422), { "when the handler fails": () => true }),
+    "answers 422 when the handler fails": answeringFailure(422)(() => true),
     ...each("remembers failed", rememberingFailures, {
       "deliveries as handled": () => true,
       "events as handled": isEvent,
     }),
-    "remembers an id before it handles the delivery": overriding((right) => ({
-      run(request, key, record) {
+    "remembers an id before it handles the delivery": replacing(
+      "run",
+      (right, request, key, record) => {
         right.remember(key, request);
         return right.run(request, key, record);
       },
-    })),
+    ),
     "keeps the lock of a failed delivery": hanging(
       doingFirst("failed", ({ running }, _request, key) => running.add(key)),
     ),
@@ -148,13 +146,11 @@ export const onceFlaws: Flaws = {
       "stale deliveries": "stale",
       "requests whose type differs": "another type",
     }),
-    "remembers ids of unsigned requests": overriding((right) => ({
-      readHeaders(req, body) {
-        const request = right.readHeaders(req, body);
-        if (request === undefined) right.handled.add(String(req.headers["x-webhook-id"]));
-        return request;
-      },
-    })),
+    "remembers ids of unsigned requests": replacing("readHeaders", (right, req, body) => {
+      const request = right.readHeaders(req, body);
+      if (request === undefined) right.handled.add(String(req.headers["x-webhook-id"]));
+      return request;
+    }),
     "remembers ids of bodies that it cannot read": doingFirst(
       "unreadable",
       ({ handled }, _error, { id }) => handled.add(id),
@@ -321,9 +317,9 @@ export const branchFlaws: Flaws = {
     ...inBranches(
       "acknowledges a duplicate in flight of",
       (isIn) =>
-        overriding((right) => ({
-          inFlight: (request) => (isIn(request) ? [200, "busy"] : right.inFlight(request)),
-        })),
+        replacing("inFlight", (right, request) =>
+          isIn(request) ? [200, "busy"] : right.inFlight(request),
+        ),
       ...(["alarms of bureaus", "alarms about domains", "alarms with a long payload"] as const),
       ...(["events without a site", "events of severity INFO", "bodies over 100 kB"] as const),
     ),
@@ -359,8 +355,7 @@ export const branchFlaws: Flaws = {
   ),
   stale: inBranches(
     "takes old",
-    (isIn) =>
-      overriding((right) => ({ isFresh: (request) => isIn(request) || right.isFresh(request) })),
+    (isIn) => replacing("isFresh", (right, request) => isIn(request) || right.isFresh(request)),
     ...(["alarms of bureaus", "alarms about cards", "alarms with a long payload"] as const),
     ...(["alarms with dates in ISO 8601", "events without a site"] as const),
     ...(["events of the type PERSONAL_DATA_NOT_FOUND", "bodies over 100 kB"] as const),
@@ -388,11 +383,9 @@ function keyedWith(partOf: (request: Request) => unknown) {
 
 /** Remembers no ids of some deliveries. */
 function forgetting(isIn: IsIn) {
-  return overriding((right) => ({
-    remember(key, request) {
-      if (!isIn(request)) right.remember(key, request);
-    },
-  }));
+  return replacing("remember", (right, key, request) => {
+    if (!isIn(request)) right.remember(key, request);
+  });
 }
 
 /** Lets another delivery in between the look-up of an id and its handling. */
@@ -415,22 +408,20 @@ function inTwoSteps(isIn: IsIn) {
 
 /** Acknowledges some deliveries, then handles them, whatever comes of it. */
 function answeringEarly(isIn: IsIn) {
-  return overriding((right) => ({
-    async run(request, key, record) {
-      const handling = right.run(request, key, record);
-      if (!isIn(request)) return handling;
-      right.remember(key, request);
-      return [202, "accepted"];
-    },
-  }));
+  return replacing("run", async (right, request, key, record) => {
+    const handling = right.run(request, key, record);
+    if (!isIn(request)) return handling;
+    right.remember(key, request);
+    return [202, "accepted"];
+  });
 }
 
 /** Answers this when the handler of some deliveries fails. */
 function answeringFailure(status: number) {
   return (isIn: IsIn) =>
-    overriding((right) => ({
-      failed: (request, key) => (isIn(request) ? [status, "failed"] : right.failed(request, key)),
-    }));
+    replacing("failed", (right, request, key) =>
+      isIn(request) ? [status, "failed"] : right.failed(request, key),
+    );
 }
 
 function rememberingFailures(isIn: IsIn) {
@@ -440,12 +431,10 @@ function rememberingFailures(isIn: IsIn) {
 /** Does something, or answers something else, at the time-out of some handlers. */
 function atTimeOut(act: (right: RightReceiver, request: Request) => Answer | undefined) {
   return (isIn: IsIn) =>
-    overriding((right) => ({
-      async handleOnce(request, record) {
-        const answer = await right.handleOnce(request, record);
-        return (answer[0] === 503 && isIn(request) ? act(right, request) : undefined) ?? answer;
-      },
-    }));
+    replacing("handleOnce", async (right, request, record) => {
+      const answer = await right.handleOnce(request, record);
+      return (answer[0] === 503 && isIn(request) ? act(right, request) : undefined) ?? answer;
+    });
 }
 
 function rememberingRefused(remembered: Refusal) {

@@ -1,28 +1,24 @@
+import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
 import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
 import { isJson } from "../support/is-json.js";
-import { each, giving, hanging, has, never, overriding, type Flaws } from "./flaw.js";
+import { each, giving, hanging, has, never, overriding, replacing, type Flaws } from "./flaw.js";
 import { isFields, textOf, type Fields, type Request } from "./right-receiver.js";
 
 const EVENTS = ["DELETION_REQUEST_SENT", "DATA_DELETED", "DATA_REAPPEARED", "PERSONAL_DATA_FOUND"];
 const ISO_TIME = /^\d{4}-\d\d-\d\dT/;
 const MAX_INT_32 = 2 ** 31 - 1;
-const ALARM_FIELDS =
-  "id text account_id severity status source event_type category_id original_event_id payload date checked_at created_at updated_at".split(
-    " ",
-  );
-const EVENT_FIELDS =
-  "type severity account_id client_id site_id site_name site_base_url occurred_at".split(" ");
+const ALARM_FIELDS = Object.keys(ALARM);
+const EVENT_FIELDS = Object.keys(EVENT);
 
 type Picks = (record: Fields, request: Request) => boolean;
 
-const ofAlarms =
+const ofType =
+  (type: string) =>
   (isPicked: Picks): Picks =>
   (record, request) =>
-    request.type === "new_alarm" && isPicked(record, request);
-const ofEvents =
-  (isPicked: Picks): Picks =>
-  (record, request) =>
-    request.type === "delete_my_data_event" && isPicked(record, request);
+    request.type === type && isPicked(record, request);
+const ofAlarms = ofType("new_alarm");
+const ofEvents = ofType("delete_my_data_event");
 /** Whether a field is a text that matches. */
 const field =
   (name: string, pattern: RegExp): Picks =>
@@ -65,34 +61,26 @@ export const recordFlaws: Flaws = {
       "a new category": ofAlarms(({ category_id }) => Number(category_id) > 7),
       "a new source": ofAlarms(({ source }) => source === "BureauX"),
     }),
-    ...each("drops", giving(200), { "a new event_type": field("event_type", /^wallet_hacked$/) }),
+    "drops a new event_type": giving(200)(field("event_type", /^wallet_hacked$/)),
   },
   alarm_types: {
-    ...each("does not know", giving(422), {
-      "the alarms of bureaus": ofAlarms(({ source }) => source !== "BreachDb"),
-    }),
-    ...each("drops", giving(200), {
-      "alarms of severity Info and Low": field("severity", /^(?:Info|Low)$/),
-    }),
+    "does not know the alarms of bureaus": giving(422)(
+      ofAlarms(({ source }) => source !== "BreachDb"),
+    ),
+    "drops alarms of severity Info and Low": giving(200)(field("severity", /^(?:Info|Low)$/)),
   },
   event_types: {
-    ...each("does not know", giving(422), {
-      "every event type": ofEvents(({ type }) => !EVENTS.includes(String(type))),
-    }),
-    ...each("needs", giving(422), {
-      "a site in each event": ofEvents(({ site_id }) => site_id === null),
-    }),
+    "does not know every event type": giving(422)(
+      ofEvents(({ type }) => !EVENTS.includes(String(type))),
+    ),
+    "needs a site in each event": giving(422)(ofEvents(({ site_id }) => site_id === null)),
   },
   unknown_event_type: {
-    ...each("answers 422 to", giving(422), {
-      "a new event type": ofEvents(({ type }) => type === "SITE_CLOSED"),
-    }),
-    ...each("acknowledges and drops", giving(200), {
-      "a new event type": field("type", /^SITE_CLOSED$/),
-    }),
-    ...each("looks handlers up in", giving(200), {
-      "an object with inherited members": ({ type }) => String(type) in {},
-    }),
+    "answers 422 to a new event type": giving(422)(ofEvents(({ type }) => type === "SITE_CLOSED")),
+    "acknowledges and drops a new event type": giving(200)(field("type", /^SITE_CLOSED$/)),
+    "looks handlers up in an object with inherited members": giving(200)(
+      ({ type }) => String(type) in {},
+    ),
     "looks the name of an event up after its work": throwingAfter(isUnknownEvent),
     "remembers an event, and then does not find its handler": throwingBefore(
       field("type", /^SITE_CLOSED$/),
@@ -102,12 +90,16 @@ export const recordFlaws: Flaws = {
     "answers 404 to a new webhook type": overriding({ unknown: () => [404, "unknown"] }),
     "acknowledges and drops a new webhook type": overriding({ unknown: () => [200, "unknown"] }),
   },
-  event: each("has no handler for", giving(200), {
-    "events and acknowledges them": (_record, { type }) => type !== "new_alarm",
-  }),
-  alarm: each("knows only ISO 8601 in", giving(422), {
-    alarms: ofAlarms(({ created_at }) => !ISO_TIME.test(String(created_at))),
-  }),
+  event: {
+    "has no handler for events and acknowledges them": giving(200)(
+      (_record, { type }) => type !== "new_alarm",
+    ),
+  },
+  alarm: {
+    "knows only ISO 8601 in alarms": giving(422)(
+      ofAlarms(({ created_at }) => !ISO_TIME.test(String(created_at))),
+    ),
+  },
   date_formats: each("knows only", giving(422), {
     "legacy dates in alarms": ofAlarms(field("created_at", ISO_TIME)),
     "ISO 8601 in events": ofEvents(({ occurred_at }) => !ISO_TIME.test(String(occurred_at))),
@@ -157,9 +149,9 @@ export const recordFlaws: Flaws = {
       ),
       "a new status": ofAlarms(({ status }) => !["NEW", "CLOSED"].includes(String(status))),
     }),
-    ...each("drops", giving(200), {
-      "alarms that are not NEW": ({ status }) => status !== undefined && status !== "NEW",
-    }),
+    "drops alarms that are not NEW": giving(200)(
+      ({ status }) => status !== undefined && status !== "NEW",
+    ),
     "writes an id into 32 bits after its work": throwingAfter(({ id }) => Number(id) >= 2 ** 31),
     "looks a status up after its work": throwingAfter(field("status", /^SNOOZED$/)),
   },
@@ -169,9 +161,7 @@ export const recordFlaws: Flaws = {
       "an empty payload": ofAlarms(({ payload }) => payload === ""),
       "a payload that is an object": ofAlarms(({ payload }) => isFields(payload)),
     }),
-    ...each("answers 422 to", giving(422), {
-      "the payload null": ofAlarms(({ payload }) => payload === "null"),
-    }),
+    "answers 422 to the payload null": giving(422)(ofAlarms(({ payload }) => payload === "null")),
     ...each("acknowledges and drops an alarm", giving(200), {
       "whose payload is an object": ({ payload }) => isFields(payload),
       "whose payload it cannot read": isNoJson,
@@ -209,9 +199,7 @@ export const recordFlaws: Flaws = {
       "paths to a parent folder": bodyLike(/\.\.\//),
       "what looks like a lookup of Log4j": bodyLike(/\$\{jndi:/),
     }),
-    ...each("acknowledges and drops", giving(200), {
-      "markup in events": bodyLike(/"event".*<script/),
-    }),
+    "acknowledges and drops markup in events": giving(200)(bodyLike(/"event".*<script/)),
     "decodes percent signs before it verifies": verifyingText((text) =>
       text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
         String.fromCharCode(Number.parseInt(hex, 16)),
@@ -223,13 +211,10 @@ export const recordFlaws: Flaws = {
     "decodes HTML before it verifies": verifyingText((text) => text.replaceAll("&amp;", "&")),
   },
   non_ascii: {
-    "signs the text as Latin-1": overriding((right) => ({
-      mac: (secret, request) =>
-        right.mac(secret, { ...request, body: Buffer.from(String(request.body), "latin1") }),
-    })),
-    ...each("refuses", giving(422), {
-      "site names beyond ASCII": ofEvents(field("site_name", /[^ -~]/)),
-    }),
+    "signs the text as Latin-1": replacing("mac", (right, secret, request) =>
+      right.mac(secret, { ...request, body: Buffer.from(String(request.body), "latin1") }),
+    ),
+    "refuses site names beyond ASCII": giving(422)(ofEvents(field("site_name", /[^ -~]/))),
   },
   nested_text: {
     "removes backslashes before it parses": overriding({
@@ -237,12 +222,10 @@ export const recordFlaws: Flaws = {
     }),
   },
   big_alarm: {
-    "takes at most 100 kB": overriding((right) => ({
-      readBody: (req) => right.readBody(req, 100_000),
-    })),
-    ...each("takes at most", giving(422), {
-      "64 kB of an event": ofEvents((event) => JSON.stringify(event).length > 65_536),
-    }),
+    "takes at most 100 kB": replacing("readBody", (right, req) => right.readBody(req, 100_000)),
+    "takes at most 64 kB of an event": giving(422)(
+      ofEvents((event) => JSON.stringify(event).length > 65_536),
+    ),
   },
   unreadable_body: {
     "answers 400 to a body that it cannot read": overriding({
@@ -253,10 +236,9 @@ export const recordFlaws: Flaws = {
     }),
     "answers 422 to the JSON null": typing((parsed) => (parsed as unknown) !== null),
     "does not answer when a record is null": hanging(
-      overriding((right) => ({
-        process: (request) =>
-          request.body.includes('"alarm":null') ? never() : right.process(request),
-      })),
+      replacing("process", (right, request) =>
+        request.body.includes('"alarm":null') ? never() : right.process(request),
+      ),
     ),
   },
   invalid_utf8: {
@@ -264,9 +246,9 @@ export const recordFlaws: Flaws = {
       unreadable: (error) => (error instanceof SyntaxError ? [503, "no JSON"] : [400, "no UTF-8"]),
     }),
   },
-  byte_order_mark: each("answers 400 to", giving(400), {
-    "a byte order mark": (_record, { body }) => body[0] === 0xef,
-  }),
+  byte_order_mark: {
+    "answers 400 to a byte order mark": giving(400)((_record, { body }) => body[0] === 0xef),
+  },
   content_types: {
     "writes the content type into a log after its work": throwingAfter(
       (_record, { req }) => !has("content-type")(req),
@@ -304,9 +286,7 @@ export const rareFlaws: Flaws = {
       "an offset of half an hour": field("occurred_at", /:30$/),
       "a payload over 8 kB": field("payload", /^.{8193}/s),
     }),
-    ...each("answers 404 to", giving(404), {
-      "a client_id with blanks": field("client_id", /^\w+ /),
-    }),
+    "answers 404 to a client_id with blanks": giving(404)(field("client_id", /^\w+ /)),
     ...each("drops", giving(200), {
       "an alarm whose id is falsy": (record) => "payload" in record && !record["id"],
       "an event whose site_id is 0": ({ site_id }) => site_id === 0,
@@ -342,23 +322,20 @@ export const rareFlaws: Flaws = {
       "times with whole seconds alone": field("occurred_at", /\./),
       "times in the zone of its users": field("date", /^2026-03-29 02/),
     }),
-    ...each("looks a breach up in", giving(500), {
-      "a payload that is null": field("payload", /^null$/),
-    }),
-    ...each("checks that", giving(500), { "no time is in the future": isInFuture }),
-    ...each("divides by", giving(500), { "the site_id": ({ site_id }) => site_id === 0 }),
-    ...each("puts a site_name into", giving(500), { "a header": field("site_name", /\n/) }),
+    "looks a breach up in a payload that is null": giving(500)(field("payload", /^null$/)),
+    "checks that no time is in the future": giving(500)(isInFuture),
+    "divides by the site_id": giving(500)(({ site_id }) => site_id === 0),
+    "puts a site_name into a header": giving(500)(field("site_name", /\n/)),
     "collapses blanks before it verifies": verifyingText((text) => text.replace(/ {2,}/g, " ")),
-    ...each("puts off", giving(503), { "leap days": field("occurred_at", /-02-29/) }),
+    "puts off leap days": giving(503)(field("occurred_at", /-02-29/)),
   },
 };
 
 /** Computes the signature of a text that it has changed. */
 function verifyingText(change: (text: string) => string) {
-  return overriding((right) => ({
-    mac: (secret, request) =>
-      right.mac(secret, { ...request, body: Buffer.from(change(String(request.body))) }),
-  }));
+  return replacing("mac", (right, secret, request) =>
+    right.mac(secret, { ...request, body: Buffer.from(change(String(request.body))) }),
+  );
 }
 
 /** Takes only some bodies for records. */

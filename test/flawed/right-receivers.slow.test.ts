@@ -51,15 +51,12 @@ for (const kind of KINDS) {
       expect(others.map(({ id, result, reason }) => [id, result, reason])).toEqual([]);
     });
 
-    it.each(named(hardToSee))(
-      `a receiver in ${kind} that %s is not accused with a must`,
-      (does) => {
-        const accused = resultsOf(does).filter(
-          ({ result, level }) => result === "failed" && level === "must",
-        );
-        expect(accused.map(({ id, reason }) => [id, reason])).toEqual([]);
-      },
-    );
+    it.each(named(hardToSee))(`a receiver in ${kind} that %s fails no must`, (does) => {
+      const accused = resultsOf(does).filter(
+        ({ result, level }) => result === "failed" && level === "must",
+      );
+      expect(accused.map(({ id, reason }) => [id, reason])).toEqual([]);
+    });
 
     it.runIf(kind === "Python" || kind === "PHP")(
       `a replay of the published fixtures does not accuse a receiver in ${kind}`,

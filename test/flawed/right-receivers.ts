@@ -19,6 +19,7 @@ import {
   overriding,
   parsingLoosely,
   refusing,
+  replacing,
   rememberingLast,
   withGrammar,
   type Receivers,
@@ -61,10 +62,9 @@ export const VARIANTS: Receivers = {
     done: () => [200, '{"outcome":"stored"}', { "content-type": "application/json" }],
     duplicate: () => [204, ""],
   }),
-  ...each("answers 500 to", giving(500), {
-    "text that its database refuses": ({ text, site_name }) =>
-      /[\0\p{Surrogate}]/u.test(`${String(text)}${String(site_name)}`),
-  }),
+  "answers 500 to text that its database refuses": giving(500)(({ text, site_name }) =>
+    /[\0\p{Surrogate}]/u.test(`${String(text)}${String(site_name)}`),
+  ),
   "sets a cookie": answering([200, "ok", { "set-cookie": "session=1" }]),
   "accepts only UUIDs as ids": withGrammar({ id: UUID }),
   "answers 409 to upper-case hexadecimal": withGrammar({ signature: /^v1=[0-9a-f]{64}$/ }),
@@ -78,13 +78,11 @@ export const VARIANTS: Receivers = {
   "stores hashes of ids": keyed(({ id }) => createHash("sha256").update(id).digest("base64")),
   "stores ids with their type": keyed(({ id, type }) => `${type}/${id}`),
   "stores UUIDs in upper case": keyed(({ id }) => (UUID.test(id) ? id.toUpperCase() : id)),
-  "has several secrets": overriding((right) => ({
-    secrets: (request) => [
-      "whsec_old_0123456789abcdef",
-      ...right.secrets(request),
-      "whsec_next_0123456789abc",
-    ],
-  })),
+  "has several secrets": replacing("secrets", (right, request) => [
+    "whsec_old_0123456789abcdef",
+    ...right.secrets(request),
+    "whsec_next_0123456789abc",
+  ]),
   ...each("answers 409 to", giving(409), {
     "numbers as text": ({ id, account_id }) => typeof (id ?? account_id) === "string",
     "a payload that is no object, and to odd members": (_record, { body }) =>
@@ -96,28 +94,27 @@ export const VARIANTS: Receivers = {
       Object.values(record).some((value) => value === null || value === undefined),
     "a payload that is no JSON": ({ payload }) => payload !== undefined && !isJson(payload),
   }),
-  "answers GET with a page": overriding((right) => ({
-    receive: (req, body) =>
-      req.method === "GET" && !right.hasDeliveryMark(req)
-        ? [200, "<h1>alive</h1>"]
-        : right.receive(req, body),
-  })),
-  ...each("answers 404 to", answeringFirst(404), {
-    "other methods": ({ method }) => method !== "POST",
-  }),
-  ...each("answers requests", answeringFirst([200, "<h1>welcome</h1>"]), {
-    "without a host with the page of another site": ({ headers }) => headers.host === undefined,
-  }),
+  "answers GET with a page": replacing("receive", (right, req, body) =>
+    req.method === "GET" && !right.hasDeliveryMark(req)
+      ? [200, "<h1>alive</h1>"]
+      : right.receive(req, body),
+  ),
+  "answers 404 to other methods": answeringFirst(404)(({ method }) => method !== "POST"),
+  "answers requests without a host with the page of another site": answeringFirst([
+    200,
+    "<h1>welcome</h1>",
+  ])(({ headers }) => headers.host === undefined),
   "closes each connection": doingFirst("serve", (_right, _req, res) =>
     res.setHeader("connection", "close"),
   ),
-  "closes the connection without an answer at the limit of a body": overriding((right) => ({
-    async readBody(req) {
+  "closes the connection without an answer at the limit of a body": replacing(
+    "readBody",
+    async (right, req) => {
       const body = await right.readBody(req);
       if (body === undefined) throw new Error("too large");
       return body;
     },
-  })),
+  ),
   "handles one delivery at a time, and answers 503 to the others": overriding((right) => {
     let isBusy = false;
     return {
@@ -143,12 +140,10 @@ export const VARIANTS: Receivers = {
       },
     };
   }),
-  "takes a while for each delivery": overriding((right) => ({
-    async handle(request, record) {
-      await wait(5);
-      await right.handle(request, record);
-    },
-  })),
+  "takes a while for each delivery": replacing("handle", async (right, request, record) => {
+    await wait(5);
+    await right.handle(request, record);
+  }),
   "lets duplicates wait for the first one": overriding((right) => {
     const runs = new Map<string, Promise<Answer>>();
     return {
@@ -162,12 +157,13 @@ export const VARIANTS: Receivers = {
   }),
   "accepts invalid bytes in headers and refuses them itself": parsingLoosely((value) => value),
   "ends an id at a NUL, as PHP and C do": parsingLoosely((value) => value.replace(/\0.*/s, "")),
-  "reads a form or another type itself and so refuses it": overriding((right) => ({
-    isSigned(request) {
+  "reads a form or another type itself and so refuses it": replacing(
+    "isSigned",
+    (right, request) => {
       const type = String(request.req.headers["content-type"]);
       return !/form|;;;/.test(type) && right.isSigned(request);
     },
-  })),
+  ),
   "forgets ids after a thousand deliveries": rememberingLast(1_000),
   "answers 429 to whatever it refuses": overriding({ refuse: () => [429, "refused"] }),
 };
@@ -193,10 +189,9 @@ export const RELUCTANT: Receivers = {
       },
     };
   }),
-  ...each("answers 415 to", answeringFirst(415), {
-    "other content types": ({ headers }) =>
-      !/^application\/json\b/i.test(String(headers["content-type"])),
-  }),
+  "answers 415 to other content types": answeringFirst(415)(
+    ({ headers }) => !/^application\/json\b/i.test(String(headers["content-type"])),
+  ),
 };
 
 /** As a partner writes it: the raw body by middleware, then the handler. */

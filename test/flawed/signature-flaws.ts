@@ -9,6 +9,7 @@ import {
   Meeting,
   named,
   overriding,
+  replacing,
   trusting,
   type Flaws,
 } from "./flaw.js";
@@ -237,10 +238,11 @@ export const signatureFlaws: Flaws = {
         return request.signature === `sha256=${mac}` || right.isSigned(request);
       },
     })),
-    "also accepts a signature of the headers alone": overriding((right) => ({
-      isSigned: (request) =>
+    "also accepts a signature of the headers alone": replacing(
+      "isSigned",
+      (right, request) =>
         right.isSigned(request) || right.isSigned({ ...request, body: Buffer.alloc(0) }),
-    })),
+    ),
     "also accepts a hash without a secret": trusting((_, { id, timestamp, body, signature }) => {
       const hash = createHash("sha256").update(`v1:${timestamp}:${id}:`).update(body);
       return signature === `v1=${hash.digest("hex")}`;
@@ -302,20 +304,20 @@ export const signatureFlaws: Flaws = {
     "believes X-Webhook-Type": overriding({
       typeOf: (parsed, { type }) => (isFields(parsed) ? type : undefined),
     }),
-    "acknowledges and drops an alarm whose X-Webhook-Type it does not know": overriding(
-      (right) => ({
-        refuse(reason, request) {
-          const isUnknown = reason === "another type" && SECRETS[request?.type ?? ""] === undefined;
-          return isUnknown ? [200, "ignored"] : right.refuse(reason, request);
-        },
-      }),
+    "acknowledges and drops an alarm whose X-Webhook-Type it does not know": replacing(
+      "refuse",
+      (right, reason, request) => {
+        const isUnknown = reason === "another type" && SECRETS[request?.type ?? ""] === undefined;
+        return isUnknown ? [200, "ignored"] : right.refuse(reason, request);
+      },
     ),
-    "takes the content for the type when it does not know X-Webhook-Type": overriding((right) => ({
-      typeOf(parsed, request) {
+    "takes the content for the type when it does not know X-Webhook-Type": replacing(
+      "typeOf",
+      (right, parsed, request) => {
         const type = right.typeOf(parsed, request);
         return SECRETS[request.type] === undefined && type !== undefined ? request.type : type;
       },
-    })),
+    ),
   },
   missing_headers: {
     "makes up an id where there is none, and skips the signature then": overriding((right) => ({
@@ -350,13 +352,11 @@ function byType(secretOf: (request: Request) => string | undefined) {
 
 /** Says in a body, or in headers, which signature it expected. */
 function leaking(saying: (mac: Buffer) => string | Record<string, string>) {
-  return overriding((right) => ({
-    refuse(reason, request) {
-      if (request === undefined) return right.refuse(reason);
-      const said = saying(right.mac(TEST_SECRET, request));
-      return typeof said === "string" ? [409, said] : [409, reason, said];
-    },
-  }));
+  return replacing("refuse", (right, reason, request) => {
+    if (request === undefined) return right.refuse(reason);
+    const said = saying(right.mac(TEST_SECRET, request));
+    return typeof said === "string" ? [409, said] : [409, reason, said];
+  });
 }
 
 /** Looks at the signature only if there is one, for some requests. */
@@ -411,12 +411,10 @@ function comparingPart(partOf: (digits: string, bytes: Buffer) => string | numbe
 
 /** Also accepts a signature of another prefix and the body. */
 function alsoSigned(prefixOf: (request: Request) => string) {
-  return overriding((right) => ({
-    isSigned(request) {
-      const mac = hmac(TEST_SECRET, prefixOf(request), request.body);
-      return right.matches(mac, request.signature) || right.isSigned(request);
-    },
-  }));
+  return replacing("isSigned", (right, request) => {
+    const mac = hmac(TEST_SECRET, prefixOf(request), request.body);
+    return right.matches(mac, request.signature) || right.isSigned(request);
+  });
 }
 
 type Change = (body: Buffer, request: Request) => string | Uint8Array;

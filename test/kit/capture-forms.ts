@@ -42,102 +42,70 @@ export function insomnia5(text: string, headers: readonly (readonly [string, str
 }
 
 /** The same delivery in the forms in which people have it. */
-export const FORMS: readonly [what: string, capture: string][] = [
-  ["console.log of Node's headers", `${inspect(LOWER)}\n${ALARM_BODY}`],
-  ["the same with a blank line", `${inspect(LOWER)}\n\n${ALARM_BODY}`],
-  ["console.log after a word", `headers ${inspect(LOWER)}\n${ALARM_BODY}`],
-  ["console.log of headersDistinct", `${inspect(new Map(PAIRS))}\n${ALARM_BODY}`],
-  ["console.log of Headers", `${inspect(new Headers(HEADERS))}\n${ALARM_BODY}`],
-  ["console.log of rawHeaders", `${inspect(RAW)}\n${ALARM_BODY}`],
-  ["the headers in JSON", `${JSON.stringify(HEADERS)}\n${ALARM_BODY}`],
-  ["the headers in JSON, indented", `${PRETTY(HEADERS)}\r\n\r\n${ALARM_BODY}`],
-  ["rawHeaders in JSON", JSON.stringify({ rawHeaders: RAW, body: ALARM_BODY })],
-  [
-    "a line of pino",
-    `{"level":30,"msg":"listening"}\n${JSON.stringify({ level: 30, time: NOW_MS, req: { id: 1, method: "POST", headers: LOWER, body: ALARM_BODY } })}\n`,
-  ],
-  [
-    "a line of winston",
-    JSON.stringify({ level: "info", message: "webhook", headers: LOWER, rawBody: ALARM_BODY }),
-  ],
-  [
-    "a line of winston with text before it",
-    `info: webhook ${JSON.stringify(LOWER)}\n${ALARM_BODY}`,
-  ],
-  [
-    "an export of Postman",
-    PRETTY({
-      info: { name: "a" },
-      item: [
-        { name: "folder", item: [{ name: "other", request: { method: "GET", header: [] } }] },
-        {
-          name: "webhook",
-          request: {
-            method: "POST",
-            header: PAIRS.map(([key, value]) => ({ key, value, type: "text" })),
-            body: { mode: "raw", raw: ALARM_BODY, options: { raw: { language: "json" } } },
-            url: { raw: "https://a.example/hook" },
-          },
-        },
-      ],
-    }),
-  ],
-  [
-    "an export of Insomnia",
-    PRETTY({
-      _type: "export",
-      resources: [
-        { _type: "workspace", name: "a" },
-        {
-          _type: "request",
+export const FORMS: Readonly<Record<string, string>> = {
+  "console.log of Node's headers": `${inspect(LOWER)}\n${ALARM_BODY}`,
+  "the same with a blank line": `${inspect(LOWER)}\n\n${ALARM_BODY}`,
+  "console.log after a word": `headers ${inspect(LOWER)}\n${ALARM_BODY}`,
+  "console.log of headersDistinct": `${inspect(new Map(PAIRS))}\n${ALARM_BODY}`,
+  "console.log of Headers": `${inspect(new Headers(HEADERS))}\n${ALARM_BODY}`,
+  "console.log of rawHeaders": `${inspect(RAW)}\n${ALARM_BODY}`,
+  "the headers in JSON": `${JSON.stringify(HEADERS)}\n${ALARM_BODY}`,
+  "the headers in JSON, indented": `${PRETTY(HEADERS)}\r\n\r\n${ALARM_BODY}`,
+  "rawHeaders in JSON": JSON.stringify({ rawHeaders: RAW, body: ALARM_BODY }),
+  "a line of pino": `{"level":30,"msg":"listening"}\n${JSON.stringify({ level: 30, time: NOW_MS, req: { id: 1, method: "POST", headers: LOWER, body: ALARM_BODY } })}\n`,
+  "a line of winston": JSON.stringify({
+    level: "info",
+    message: "webhook",
+    headers: LOWER,
+    rawBody: ALARM_BODY,
+  }),
+  "a line of winston with text before it": `info: webhook ${JSON.stringify(LOWER)}\n${ALARM_BODY}`,
+  "an export of Postman": PRETTY({
+    info: { name: "a" },
+    item: [
+      { name: "folder", item: [{ name: "other", request: { method: "GET", header: [] } }] },
+      {
+        name: "webhook",
+        request: {
           method: "POST",
-          headers: PAIRS.map(([name, value]) => ({ id: "pair_1", name, value })),
-          body: { mimeType: "application/json", text: ALARM_BODY },
+          header: PAIRS.map(([key, value]) => ({ key, value, type: "text" })),
+          body: { mode: "raw", raw: ALARM_BODY, options: { raw: { language: "json" } } },
+          url: { raw: "https://a.example/hook" },
         },
-      ],
-    }),
-  ],
-  ["an export of Insomnia 5", insomnia5(ALARM_BODY)],
-  [
-    "an event of Pipedream",
-    PRETTY({
-      trigger: { event: { method: "POST", headers: LOWER, bodyRaw: ALARM_BODY, body: PARSED } },
-    }),
-  ],
-  [
-    "a raw event of Pipedream",
-    JSON.stringify({
-      headers: LOWER,
-      body_b64: Buffer.from(ALARM_BODY).toString("base64"),
-      body: PARSED,
-    }),
-  ],
-  [
-    "a request of Azure Functions",
-    PRETTY({ method: "POST", headers: LOWER, body: PARSED, rawBody: ALARM_BODY }),
-  ],
-  [
-    "getallheaders() by print_r",
-    `Array\n(\n${PAIRS.map(([name, value]) => `    [${name}] => ${value}\n`).join("")})\n\n${ALARM_BODY}`,
-  ],
-  [
-    "getallheaders() by var_export",
-    `array (\n${PAIRS.map(([name, value]) => `  '${name}' => '${value}',\n`).join("")})\n${ALARM_BODY}`,
-  ],
-  [
-    "getallheaders() by var_dump",
-    `array(5) {\n${PAIRS.map(([name, value]) => `  ["${name}"]=>\n  string(${value.length}) "${value}"\n`).join("")}}\n${ALARM_BODY}`,
-  ],
-  [
-    "Copy as PowerShell",
-    `Invoke-WebRequest -UseBasicParsing -Uri "https://a.example/hook" \`\n-Method "POST" \`\n-Headers @{\n${PAIRS.map(([name, value]) => `  "${name}"="${value}"\n`).join("")}} \`\n-ContentType "application/json" \`\n-Body ([System.Text.Encoding]::UTF8.GetBytes("${powerShell(ALARM_BODY)}"))`,
-  ],
-  [
-    "a dict of Python",
-    `{${PAIRS.map(([name, value]) => `'${name}': '${value}'`).join(", ")}}\n${ALARM_BODY}`,
-  ],
-  [
-    "a hash of Ruby",
-    `{${PAIRS.map(([name, value]) => `"${name}"=>"${value}"`).join(", ")}}\n${ALARM_BODY}`,
-  ],
-];
+      },
+    ],
+  }),
+  "an export of Insomnia": PRETTY({
+    _type: "export",
+    resources: [
+      { _type: "workspace", name: "a" },
+      {
+        _type: "request",
+        method: "POST",
+        headers: PAIRS.map(([name, value]) => ({ id: "pair_1", name, value })),
+        body: { mimeType: "application/json", text: ALARM_BODY },
+      },
+    ],
+  }),
+  "an export of Insomnia 5": insomnia5(ALARM_BODY),
+  "an event of Pipedream": PRETTY({
+    trigger: { event: { method: "POST", headers: LOWER, bodyRaw: ALARM_BODY, body: PARSED } },
+  }),
+  "a raw event of Pipedream": JSON.stringify({
+    headers: LOWER,
+    body_b64: Buffer.from(ALARM_BODY).toString("base64"),
+    body: PARSED,
+  }),
+  "a request of Azure Functions": PRETTY({
+    method: "POST",
+    headers: LOWER,
+    body: PARSED,
+    rawBody: ALARM_BODY,
+  }),
+  "getallheaders() by print_r": `Array\n(\n${PAIRS.map(([name, value]) => `    [${name}] => ${value}\n`).join("")})\n\n${ALARM_BODY}`,
+  "getallheaders() by var_export": `array (\n${PAIRS.map(([name, value]) => `  '${name}' => '${value}',\n`).join("")})\n${ALARM_BODY}`,
+  "getallheaders() by var_dump": `array(5) {\n${PAIRS.map(([name, value]) => `  ["${name}"]=>\n  string(${value.length}) "${value}"\n`).join("")}}\n${ALARM_BODY}`,
+  "Copy as PowerShell": `Invoke-WebRequest -UseBasicParsing -Uri "https://a.example/hook" \`\n-Method "POST" \`\n-Headers @{\n${PAIRS.map(([name, value]) => `  "${name}"="${value}"\n`).join("")}} \`\n-ContentType "application/json" \`\n-Body ([System.Text.Encoding]::UTF8.GetBytes("${powerShell(ALARM_BODY)}"))`,
+  "a dict of Python": `{${PAIRS.map(([name, value]) => `'${name}': '${value}'`).join(", ")}}\n${ALARM_BODY}`,
+  "a hash of Ruby": `{${PAIRS.map(([name, value]) => `"${name}"=>"${value}"`).join(", ")}}\n${ALARM_BODY}`,
+};

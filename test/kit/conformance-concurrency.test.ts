@@ -99,7 +99,7 @@ test("a case that runs beside others leaves the handler as it is, and finds what
 
 /** A receiver that answers in rounds: all requests that arrive before nothing else happens are one round. */
 function receiverInRounds() {
-  const receiver = ledgerReceiver(createLedger());
+  const receiver = ledgerReceiver();
   const rounds: number[] = [];
   const arrived: (() => void)[] = [];
   const answerAll = async (): Promise<void> => {
@@ -143,19 +143,16 @@ test.each([
   expect(inGroups.length).toBeLessThanOrEqual(Math.ceil(oneByOne.length / 4) + alone);
 });
 
-test.each([1, 4])(
-  "the estimate of doctor is true for a whole run with --concurrency %i",
-  async (atOnce) => {
-    const rounds = await roundsOf(atOnce);
-    // With a minute an answer, the minutes are the rounds.
-    const received = { status: 200, headers: {}, body: "", ms: 60_000 };
-    const exchanges = [{ sent: { method: "POST", headers: [], bytes: 0 }, received }];
-    const cases = receiverConformance({ target: "http://127.0.0.1:1/", secret: TEST_SECRET });
-    const [first] = (await runConformance([caseOf("a", false, 0)])).results;
-    const ends = first === undefined ? [] : [{ ...first, exchanges }];
-    const [, minutes] =
-      /about (\d+) minutes/.exec(slowRunNote(ends, cases.length, atOnce) ?? "") ?? [];
-    expect(Number(minutes) / rounds.length).toBeGreaterThan(0.75);
-    expect(Number(minutes) / rounds.length).toBeLessThan(1.25);
-  },
-);
+test.each([1, 4])("doctor's estimate is true for a run with --concurrency %i", async (atOnce) => {
+  const rounds = await roundsOf(atOnce);
+  // With a minute an answer, the minutes are the rounds.
+  const received = { status: 200, headers: {}, body: "", ms: 60_000 };
+  const exchanges = [{ sent: { method: "POST", headers: [], bytes: 0 }, received }];
+  const cases = receiverConformance({ target: "http://127.0.0.1:1/", secret: TEST_SECRET });
+  const [first] = (await runConformance([caseOf("a", false, 0)])).results;
+  const ends = first === undefined ? [] : [{ ...first, exchanges }];
+  const [, minutes] =
+    /about (\d+) minutes/.exec(slowRunNote(ends, cases.length, atOnce) ?? "") ?? [];
+  expect(Number(minutes) / rounds.length).toBeGreaterThan(0.75);
+  expect(Number(minutes) / rounds.length).toBeLessThan(1.25);
+});

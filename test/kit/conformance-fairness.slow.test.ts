@@ -1,6 +1,6 @@
 import http from "node:http";
 import { buffer } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -17,148 +17,133 @@ import {
 
 const ALL_PASSED = { failed: [], notJudged: [] };
 
-describe("receivers that conform", () => {
-  it.each([
-    [429, { "retry-after": "0" }],
-    [503, {}],
-  ])(
-    "a receiver behind a limiter that sometimes answers %i fails no case of its own",
-    async (status, headers) => {
-      const createFront = (): Front => {
-        let requests = 0;
-        return (req, res) => {
-          requests += 1;
-          if (requests % 7 !== 0) return true;
-          req.resume();
-          res.writeHead(status, headers).end();
-          return false;
-        };
+it.each([
+  [429, { "retry-after": "0" }],
+  [503, {}],
+])(
+  "a receiver behind a limiter that sometimes answers %i fails no case of its own",
+  async (status, headers) => {
+    const createFront = (): Front => {
+      let requests = 0;
+      return (req, res) => {
+        requests += 1;
+        if (requests % 7 !== 0) return true;
+        req.resume();
+        res.writeHead(status, headers).end();
+        return false;
       };
-      // The limiter also answers unauthenticated requests, some of them with 503.
-      const { failed } = await runSuiteBehind(createFront);
-      expect(failed.filter((id) => id !== "no_server_errors")).toEqual([]);
-    },
-  );
-
-  it("a receiver that answers health checks by GET and HEAD without the headers of a delivery passes", async () => {
-    const front: Front = ({ method, headers }, res) => {
-      const isProbe = (method === "GET" || method === "HEAD") && !("x-webhook-id" in headers);
-      if (isProbe) res.end("alive");
-      return !isProbe;
     };
-    expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
-    const probes = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
-    expect((await runSuiteBehind(() => front, probes)).failed).toEqual([]);
-  });
+    // The limiter also answers unauthenticated requests, some of them with 503.
+    const { failed } = await runSuiteBehind(createFront);
+    expect(failed.filter((id) => id !== "no_server_errors")).toEqual([]);
+  },
+);
 
-  it("a receiver that ignores records which it already knows fails no case", async () => {
-    const rows = new Map<unknown, string>();
-    const upsert = (record: object, { id }: { id: string }) => {
-      const key = "id" in record ? record.id : JSON.stringify(record);
-      if (!rows.has(key)) rows.set(key, id);
-    };
-    const handlers = { new_alarm: upsert, delete_my_data_event: upsert };
-    const target = createWebhookReceiver({ secret: TEST_SECRET, handlers, logger: false });
-    const handled = (id: string) => [...rows.values()].filter((row) => row === id).length;
-    for (let run = 0; run < 2; run++) {
-      expect(idsOf(await runSuite({ target, handled }), "failed")).toEqual([]);
-    }
-  });
-
-  it("a receiver with a queue passes, and handled may count the queue or its consumer", async () => {
-    const [queue, ledger] = [createLedger(), createLedger()];
-    const target = ledgerReceiver({
-      record(delivery) {
-        void queue.record(delivery);
-        ledger.later(() => {
-          void ledger.record(delivery);
-        });
-      },
-    });
-    const { whileFailing } = queue;
-    const behind = await runSuite({ target, handled: ledger.handled, whileFailing });
-    expect(idsOf(behind, "failed")).toEqual([]);
-    const unjudged = behind.results.find(({ id }) => id === "acknowledged_after_handling");
-    expect(unjudged?.result).toBe("not_judged");
-    expect(unjudged?.reason).toContain("a queue that survives the process");
-    const within = await runSuite({ target, handled: queue.handled, whileFailing });
-    expect(idsOf(within, "passed")).toContain("acknowledged_after_handling");
-  });
-
-  it.each(["ok", "handled", "outcome"])(
-    "a receiver whose answers contain its secret %s by chance fails no case",
-    async (secret) => {
-      const handlers = { new_alarm: () => undefined, delete_my_data_event: () => undefined };
-      const target = createWebhookReceiver({ secret, handlers, logger: false });
-      const report = await runSuite({ target, secret });
-      expect(idsOf(report, "failed")).toEqual([]);
-      const alarm = report.results.find(({ id }) => id === "alarm");
-      expect(alarm?.exchanges.at(-1)?.received).toMatchObject({ body: '{"outcome":"handled"}' });
-    },
-  );
+it("a receiver that answers health checks by GET and HEAD without the headers of a delivery passes", async () => {
+  const front: Front = ({ method, headers }, res) => {
+    const isProbe = (method === "GET" || method === "HEAD") && !("x-webhook-id" in headers);
+    if (isProbe) res.end("alive");
+    return !isProbe;
+  };
+  expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
+  const probes = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
+  expect((await runSuiteBehind(() => front, probes)).failed).toEqual([]);
 });
 
-describe("connections", () => {
-  it("a receiver that closes every connection after its answer, unannounced, passes", async () => {
-    const front: Front = (req, res) => {
-      res.on("finish", () => req.socket.end());
-      return true;
-    };
-    expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
-  });
+it("a receiver that ignores records which it already knows fails no case", async () => {
+  const rows = new Map<unknown, string>();
+  const upsert = (record: object, { id }: { id: string }) => {
+    const key = "id" in record ? record.id : JSON.stringify(record);
+    if (!rows.has(key)) rows.set(key, id);
+  };
+  const handlers = { new_alarm: upsert, delete_my_data_event: upsert };
+  const target = createWebhookReceiver({ secret: TEST_SECRET, handlers, logger: false });
+  const handled = (id: string) => [...rows.values()].filter((row) => row === id).length;
+  for (let run = 0; run < 2; run++) {
+    expect(idsOf(await runSuite({ target, handled }), "failed")).toEqual([]);
+  }
+});
 
-  it("a receiver that closes a kept connection when the next request arrives passes", async () => {
-    const createFront = (): Front => {
-      const used = new WeakSet();
-      return (req) => {
-        if (used.has(req.socket)) req.socket.destroy();
-        else used.add(req.socket);
-        return !req.socket.destroyed;
-      };
-    };
-    expect(await runSuiteBehind(createFront)).toEqual(ALL_PASSED);
-  });
-
-  it("a receiver that handles a request on a closing connection and cannot answer it fails no case", async () => {
-    const used = new WeakSet();
-    const report = await runSuiteOnListener(
-      (ledger) => {
-        const receiver = ledgerReceiver(ledger);
-        const handle = nodeHandler(receiver);
-        return (req, res) => {
-          const { socket, method = "", headers } = req;
-          if (!used.has(socket)) {
-            used.add(socket);
-            handle(req, res);
-            return;
-          }
-          void buffer(req)
-            .then((body) => receiver.receive({ method, headers, body }))
-            .finally(() => socket.destroy());
-        };
-      },
-      // Judged by the outcomes alone: a delivery that was sent twice would be a duplicate.
-      { handled: undefined },
-    );
-    expect(idsOf(report, "failed")).toEqual([]);
-  });
-
-  it("a receiver that closes the connection after each refusal passes", async () => {
-    const front: Front = (req, res) => {
-      res.on("finish", () => {
-        if (res.statusCode !== 200) req.socket.end();
+it("a receiver with a queue passes, and handled may count the queue or its consumer", async () => {
+  const [queue, ledger] = [createLedger(), createLedger()];
+  const target = ledgerReceiver({
+    record(delivery) {
+      void queue.record(delivery);
+      ledger.later(() => {
+        void ledger.record(delivery);
       });
-      return true;
-    };
-    expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
+    },
   });
+  const { whileFailing } = queue;
+  const behind = await runSuite({ target, handled: ledger.handled, whileFailing });
+  expect(idsOf(behind, "failed")).toEqual([]);
+  const unjudged = behind.results.find(({ id }) => id === "acknowledged_after_handling");
+  expect(unjudged?.result).toBe("not_judged");
+  expect(unjudged?.reason).toContain("a queue that survives the process");
+  const within = await runSuite({ target, handled: queue.handled, whileFailing });
+  expect(idsOf(within, "passed")).toContain("acknowledged_after_handling");
+});
+
+it.each(["ok", "handled", "outcome"])(
+  "a receiver whose answers contain its secret %s by chance fails no case",
+  async (secret) => {
+    const target = ledgerReceiver(createLedger(), { secret });
+    const report = await runSuite({ target, secret });
+    expect(idsOf(report, "failed")).toEqual([]);
+    const alarm = report.results.find(({ id }) => id === "alarm");
+    expect(alarm?.exchanges.at(-1)?.received).toMatchObject({ body: '{"outcome":"handled"}' });
+  },
+);
+
+it("a receiver that closes every connection after its answer, unannounced, passes", async () => {
+  const front: Front = (req, res) => {
+    res.on("finish", () => req.socket.end());
+    return true;
+  };
+  expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
+});
+
+it("a receiver that closes a kept connection when the next request arrives passes", async () => {
+  const createFront = (): Front => {
+    const used = new WeakSet();
+    return (req) => {
+      if (used.has(req.socket)) req.socket.destroy();
+      else used.add(req.socket);
+      return !req.socket.destroyed;
+    };
+  };
+  expect(await runSuiteBehind(createFront)).toEqual(ALL_PASSED);
+});
+
+it("a receiver that handles a request on a closing connection and cannot answer it fails no case", async () => {
+  const used = new WeakSet();
+  const report = await runSuiteOnListener(
+    (ledger) => {
+      const receiver = ledgerReceiver(ledger);
+      const handle = nodeHandler(receiver);
+      return (req, res) => {
+        const { socket, method = "", headers } = req;
+        if (!used.has(socket)) {
+          used.add(socket);
+          handle(req, res);
+          return;
+        }
+        void buffer(req)
+          .then((body) => receiver.receive({ method, headers, body }))
+          .finally(() => socket.destroy());
+      };
+    },
+    // Judged by the outcomes alone: a delivery that was sent twice would be a duplicate.
+    { handled: undefined },
+  );
+  expect(idsOf(report, "failed")).toEqual([]);
 });
 
 it.each([
   ["one byte at a time, forever", "."],
   ["with more than any status line", "x".repeat(8_192)],
 ])("the case invalid_header_bytes ends when a server answers %s", async (_, piece) => {
-  const server = http.createServer(nodeHandler(ledgerReceiver(createLedger())));
+  const server = http.createServer(nodeHandler(ledgerReceiver()));
   server.on("clientError", (_error, socket) => {
     const timer = setInterval(() => socket.write(piece), 5);
     socket.on("error", () => undefined).on("close", () => clearInterval(timer));
@@ -171,7 +156,7 @@ it.each([
 
 it("the credentials of the URL are in each request, also in those that are written byte by byte", async () => {
   const authorizations = new Set<string | undefined>();
-  const handle = nodeHandler(ledgerReceiver(createLedger()));
+  const handle = nodeHandler(ledgerReceiver());
   const server = http.createServer((req, res) => {
     authorizations.add(req.headers.authorization);
     handle(req, res);
@@ -184,7 +169,7 @@ it("the credentials of the URL are in each request, also in those that are writt
 });
 
 it("a time-out on a kept connection is called one", async () => {
-  const handle = nodeHandler(ledgerReceiver(createLedger()));
+  const handle = nodeHandler(ledgerReceiver());
   const server = http.createServer((req, res) => {
     if (req.headers["transfer-encoding"] === undefined) handle(req, res);
   });

@@ -1,6 +1,6 @@
 import http from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
 import { NEVER_PROVEN } from "../../kit/conformance/run-conformance.js";
@@ -40,13 +40,10 @@ it.each<[string, string, string, () => Promise<unknown>]>([
   ],
   ["whileSlow", "late_handler_counts", "failed: text", () => Promise.reject(new Error("text"))],
   ["whileSlow", "late_handler_counts", "must call and await its argument", () => Promise.resolve()],
-])(
-  "a broken %s fails the case %s with the message: the option %s",
-  async (name, id, message, option) => {
-    const failure = await failureOf(id, { [name]: option as Probe });
-    expect(failure.message).toContain(`the option ${name} ${message}`);
-  },
-);
+])("a broken %s fails the case %s with the message … %s", async (name, id, message, option) => {
+  const failure = await failureOf(id, { [name]: option as Probe });
+  expect(failure.message).toContain(`the option ${name} ${message}`);
+});
 
 it.each([
   ["whileFailing", "failure_sent_again", 500],
@@ -76,48 +73,46 @@ it.each([
   },
 );
 
-describe("whileFailing", () => {
-  it("whileFailing need not return the result of its work", async () => {
-    const ledger = createLedger();
-    const whileFailing = (async (work: () => Promise<unknown>) => {
-      await ledger.whileFailing(work);
-    }) as Probe;
-    const options = { target: ledgerReceiver(ledger), handled: ledger.handled, whileFailing };
-    expect((await endOf("failure_sent_again", options))?.result).toBe("passed");
-  });
-
-  it.each<[does: string, result: string, reason: string, retries: boolean, isCounted: boolean]>([
-    ["handles it later", "not_judged", "a queue that survives the process", true, true],
-    ["drops it", "failed", "but handled never in 300 ms", false, true],
-    ["may handle it later", "not_judged", "pass the option handled", true, false],
-  ])(
-    "a receiver that acknowledges a delivery whose handler fails and %s is %s",
-    async (_, result, reason, retries, isCounted) => {
-      const ledger = createLedger();
-      const done = new Set<string>();
-      const work = async (id: string): Promise<void> => {
-        try {
-          if (!done.has(id)) await ledger.record({ id });
-          done.add(id);
-        } catch {
-          // As a worker does that tries again.
-          if (retries) setTimeout(() => void work(id), 20);
-        }
-      };
-      const target = async ({ headers }: Request): Promise<Response> => {
-        await work(headers.get("x-webhook-id") ?? "");
-        return new Response("", { status: 202 });
-      };
-      const { whileFailing } = ledger;
-      const handled = isCounted ? ledger.handled : undefined;
-      // The retry ends the wait, however slow the machine is.
-      const handledWithinMs = retries ? 30_000 : 300;
-      const options = { target, handled, whileFailing, handledWithinMs };
-      const end = await endOf("failure_sent_again", options);
-      expect([end?.result, end?.reason]).toEqual([result, expect.stringContaining(reason)]);
-    },
-  );
+it("whileFailing need not return the result of its work", async () => {
+  const ledger = createLedger();
+  const whileFailing = (async (work: () => Promise<unknown>) => {
+    await ledger.whileFailing(work);
+  }) as Probe;
+  const options = { target: ledgerReceiver(ledger), handled: ledger.handled, whileFailing };
+  expect((await endOf("failure_sent_again", options))?.result).toBe("passed");
 });
+
+it.each<[does: string, result: string, reason: string, retries: boolean, isCounted: boolean]>([
+  ["handles it later", "not_judged", "a queue that survives the process", true, true],
+  ["drops it", "failed", "but handled never in 300 ms", false, true],
+  ["may handle it later", "not_judged", "pass the option handled", true, false],
+])(
+  "a receiver that acknowledges a delivery whose handler fails and %s is %s",
+  async (_, result, reason, retries, isCounted) => {
+    const ledger = createLedger();
+    const done = new Set<string>();
+    const work = async (id: string): Promise<void> => {
+      try {
+        if (!done.has(id)) await ledger.record({ id });
+        done.add(id);
+      } catch {
+        // As a worker does that tries again.
+        if (retries) setTimeout(() => void work(id), 20);
+      }
+    };
+    const target = async ({ headers }: Request): Promise<Response> => {
+      await work(headers.get("x-webhook-id") ?? "");
+      return new Response("", { status: 202 });
+    };
+    const { whileFailing } = ledger;
+    const handled = isCounted ? ledger.handled : undefined;
+    // The retry ends the wait, however slow the machine is.
+    const handledWithinMs = retries ? 30_000 : 300;
+    const options = { target, handled, whileFailing, handledWithinMs };
+    const end = await endOf("failure_sent_again", options);
+    expect([end?.result, end?.reason]).toEqual([result, expect.stringContaining(reason)]);
+  },
+);
 
 const CASE = "late_handler_counts";
 
@@ -126,72 +121,57 @@ function bodiesOf(result: Awaited<ReturnType<typeof endOf>>): readonly string[] 
   return (result?.exchanges ?? []).map(({ received }) => ("body" in received ? received.body : ""));
 }
 
-describe("whileSlow", () => {
-  it("whileSlow shows that a retry after a late handler is a duplicate", async () => {
-    const ledger = createLedger();
-    const { handled, whileSlow } = ledger;
-    const result = await endOf(CASE, { target: ledgerReceiver(ledger), handled, whileSlow });
-    expect(result).toMatchObject({ result: "passed" });
-    expect(result).not.toHaveProperty("reason");
-    const bodies = bodiesOf(result);
-    expect(bodies.join("\n")).toContain("HANDLER_TIMEOUT");
-    expect(bodies.join("\n")).toContain("IN_FLIGHT");
-    expect(bodies.at(-1)).toBe('{"outcome":"duplicate"}');
-    const headers = result?.exchanges.map(({ sent }) => new Map(sent.headers)) ?? [];
-    // Of each kind of record: the first request, a duplicate meanwhile, and retries.
-    const ids = headers.map((of) => of.get("X-Webhook-Id"));
-    expect(new Set(headers.map((of) => of.get("X-Webhook-Type"))).size).toBe(2);
-    expect(new Set(ids).size).toBeGreaterThan(25);
-    expect(ids.length).toBeGreaterThan(3 * new Set(ids).size);
-  });
+it("whileSlow shows that a retry after a late handler is a duplicate", async () => {
+  const ledger = createLedger();
+  const { handled, whileSlow } = ledger;
+  const result = await endOf(CASE, { target: ledgerReceiver(ledger), handled, whileSlow });
+  expect(result).toMatchObject({ result: "passed" });
+  expect(result).not.toHaveProperty("reason");
+  const bodies = bodiesOf(result);
+  expect(bodies.join("\n")).toContain("HANDLER_TIMEOUT");
+  expect(bodies.join("\n")).toContain("IN_FLIGHT");
+  expect(bodies.at(-1)).toBe('{"outcome":"duplicate"}');
+  const headers = result?.exchanges.map(({ sent }) => new Map(sent.headers)) ?? [];
+  // Of each kind of record: the first request, a duplicate meanwhile, and retries.
+  const ids = headers.map((of) => of.get("X-Webhook-Id"));
+  expect(new Set(headers.map((of) => of.get("X-Webhook-Type"))).size).toBe(2);
+  expect(new Set(ids).size).toBeGreaterThan(25);
+  expect(ids.length).toBeGreaterThan(3 * new Set(ids).size);
+});
 
-  it("whileSlow passes a receiver that awaits its handler, and says that nothing was late", async () => {
-    const ledger = createLedger();
-    const { handled, whileSlow } = ledger;
-    const target = ledgerReceiver(ledger, { handlerTimeoutMs: 20_000 });
-    const result = await endOf(CASE, { target, handled, whileSlow });
-    expect(result?.result).toBe("passed");
-    expect(result?.reason).toContain("slower than the receiver's time-out");
-  });
+it("whileSlow passes a receiver that awaits its handler, and says that nothing was late", async () => {
+  const ledger = createLedger();
+  const { handled, whileSlow } = ledger;
+  const target = ledgerReceiver(ledger, { handlerTimeoutMs: 20_000 });
+  const result = await endOf(CASE, { target, handled, whileSlow });
+  expect(result?.result).toBe("passed");
+  expect(result?.reason).toContain("slower than the receiver's time-out");
+});
 
-  it("whileSlow passes a receiver with a durable queue that answers the first request long after its duplicate", async () => {
-    const ledger = createLedger();
-    const { handled, whileSlow } = ledger;
-    const queued = new Set<string>();
-    const target: Answering = async ({ headers }) => {
-      const id = headers.get("x-webhook-id") ?? "";
-      if (!queued.has(id)) {
-        queued.add(id);
-        void ledger.record({ id });
-        await wait(700);
-      }
-      return new Response("queued", { status: 202 });
-    };
-    expect(await endOf(CASE, { target, handled, whileSlow })).toMatchObject({ result: "passed" });
-  });
+it("whileSlow passes a receiver with a durable queue that answers the first request long after its duplicate", async () => {
+  const ledger = createLedger();
+  const { handled, whileSlow } = ledger;
+  const queued = new Set<string>();
+  const target: Answering = async ({ headers }) => {
+    const id = headers.get("x-webhook-id") ?? "";
+    if (!queued.has(id)) {
+      queued.add(id);
+      void ledger.record({ id });
+      await wait(700);
+    }
+    return new Response("queued", { status: 202 });
+  };
+  expect(await endOf(CASE, { target, handled, whileSlow })).toMatchObject({ result: "passed" });
+});
 
-  it("whileSlow catches a final status for a late handler", async () => {
-    let isSlow = false;
-    const whileSlow: Probe = async (work) => {
-      isSlow = true;
-      return work().finally(() => (isSlow = false));
-    };
-    const target: Answering = () => new Response("", { status: isSlow ? 422 : 200 });
-    const failure = await failureOf(CASE, { target, whileSlow });
-    expect(failure.message).toContain(
-      "while the handler is slow, email_hacked: expected 2xx or a retryable",
-    );
-  });
-
-  it("a handler that fails at once shows nothing about a late failure, and the report says so", async () => {
-    const { record, handled, whileFailing } = createLedger();
-    const target = ledgerReceiver({ record });
-    const whileSlow: Probe = (work) => work();
-    const options = { target, handled, whileFailing, whileSlow };
-    const result = await endOf("late_failure_released", options);
-    expect(result?.result).toBe("not_judged");
-    expect(result?.reason).toContain("the handler failed at once");
-  });
+it("a handler that fails at once shows nothing about a late failure, and the report says so", async () => {
+  const { record, handled, whileFailing } = createLedger();
+  const target = ledgerReceiver({ record });
+  const whileSlow: Probe = (work) => work();
+  const options = { target, handled, whileFailing, whileSlow };
+  const result = await endOf("late_failure_released", options);
+  expect(result?.result).toBe("not_judged");
+  expect(result?.reason).toContain("the handler failed at once");
 });
 
 /** A receiver with a queue whose consumer is slower than the suite waits by default. */
@@ -207,64 +187,60 @@ function slowQueue(afterMs: number) {
   return { target, handled: consumer.handled };
 }
 
-describe("handledWithinMs", () => {
-  it("a queue that takes longer than handledWithinMs fails, and the message names the option", async () => {
-    const failure = await failureOf("alarm", { ...slowQueue(400), handledWithinMs: 100 });
-    expect(failure.message).toContain("but handled never in 100 ms: a queue that takes longer");
-    expect(failure.message).toContain("the option handledWithinMs");
-  });
-
-  it("a queue that handles a delivery within handledWithinMs passes", async () => {
-    const options = { ...slowQueue(300), handledWithinMs: 10_000 };
-    const { results } = await runSuite(options, ["alarm", "event"]);
-    expect(results.map(({ result }) => result)).toEqual(["passed", "passed"]);
-  });
+it("a queue that takes longer than handledWithinMs fails, and the message names the option", async () => {
+  const failure = await failureOf("alarm", { ...slowQueue(400), handledWithinMs: 100 });
+  expect(failure.message).toContain("but handled never in 100 ms: a queue that takes longer");
+  expect(failure.message).toContain("the option handledWithinMs");
 });
 
-describe("the last cases", () => {
-  it("a delivery that another case counted once is counted again at the end", async () => {
-    const ledger = createLedger();
-    const target = ledgerReceiver(ledger);
-    const options = { target, handled: ledger.handled, handledWithinMs: 50 };
-    let id = "";
-    const counting = {
-      ...options,
-      handled(asked: string) {
-        // The first delivery of the run is handled again while the last case runs.
-        if (id === "") id = asked;
-        else if (asked !== id && ledger.handled(id) === 1) void ledger.record({ id });
-        return ledger.handled(asked);
-      },
-    };
-    const { results } = await runSuite(counting, ["alarm", "late_effects"]);
-    expect(results.map(({ result }) => result)).toEqual(["passed", "failed"]);
-    expect(results[1]?.reason).toBe(
-      `a delivery with the id ${id} was handled once when its case ended, and 2 times some time later`,
-    );
-  });
+it("a queue that handles a delivery within handledWithinMs passes", async () => {
+  const options = { ...slowQueue(300), handledWithinMs: 10_000 };
+  const { results } = await runSuite(options, ["alarm", "event"]);
+  expect(results.map(({ result }) => result)).toEqual(["passed", "passed"]);
+});
 
-  it("a delivery whose case has failed is not counted again", async () => {
-    // As a load balancer does that passes on the last of two headers: the case sends one id until it is taken.
-    const ledger = createLedger();
-    const handle = nodeHandler(ledgerReceiver(ledger));
-    const server = http.createServer((req, res) => {
-      for (const [name, values = []] of Object.entries(req.headersDistinct)) {
-        req.headers[name] = values.at(-1);
-      }
-      handle(req, res);
-    });
-    const options = { target: await serving(server), handled: ledger.handled, handledWithinMs: 50 };
-    const report = await runSuite(options, ["repeated_headers", "late_effects"]);
-    expect(idsOf(report, "failed")).toEqual(["repeated_headers"]);
-  });
+it("a delivery that another case counted once is counted again at the end", async () => {
+  const ledger = createLedger();
+  const target = ledgerReceiver(ledger);
+  const options = { target, handled: ledger.handled, handledWithinMs: 50 };
+  let id = "";
+  const counting = {
+    ...options,
+    handled(asked: string) {
+      // The first delivery of the run is handled again while the last case runs.
+      if (id === "") id = asked;
+      else if (asked !== id && ledger.handled(id) === 1) void ledger.record({ id });
+      return ledger.handled(asked);
+    },
+  };
+  const { results } = await runSuite(counting, ["alarm", "late_effects"]);
+  expect(results.map(({ result }) => result)).toEqual(["passed", "failed"]);
+  expect(results[1]?.reason).toBe(
+    `a delivery with the id ${id} was handled once when its case ended, and 2 times some time later`,
+  );
+});
 
-  it("the report says what no run proves, also when every case passed", async () => {
-    const report = await runSuite({}, ["alarm"]);
-    expect(report.failed).toBe(0);
-    expect(report.neverProven).toBe(NEVER_PROVEN);
-    const text = JSON.stringify(report.neverProven);
-    for (const word of ["72 hours", "replicas", "restart", "which record"]) {
-      expect(text).toContain(word);
+it("a delivery whose case has failed is not counted again", async () => {
+  // As a load balancer does that passes on the last of two headers: the case sends one id until it is taken.
+  const ledger = createLedger();
+  const handle = nodeHandler(ledgerReceiver(ledger));
+  const server = http.createServer((req, res) => {
+    for (const [name, values = []] of Object.entries(req.headersDistinct)) {
+      req.headers[name] = values.at(-1);
     }
+    handle(req, res);
   });
+  const options = { target: await serving(server), handled: ledger.handled, handledWithinMs: 50 };
+  const report = await runSuite(options, ["repeated_headers", "late_effects"]);
+  expect(idsOf(report, "failed")).toEqual(["repeated_headers"]);
+});
+
+it("the report says what no run proves, also when every case passed", async () => {
+  const report = await runSuite({}, ["alarm"]);
+  expect(report.failed).toBe(0);
+  expect(report.neverProven).toBe(NEVER_PROVEN);
+  const text = JSON.stringify(report.neverProven);
+  for (const word of ["72 hours", "replicas", "restart", "which record"]) {
+    expect(text).toContain(word);
+  }
 });

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import http from "node:http";
-import net from "node:net";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { causesOf } from "../../cli/doctor/closing-report.js";
 import type { ConformanceResult } from "../../kit/conformance/conformance-case.js";
@@ -16,10 +15,12 @@ import {
   type WebhookReceiver,
 } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { createLedger } from "../support/ledger.js";
 import { serving } from "../support/serving.js";
 import {
   answering,
+  answerTo,
   failureOf,
   idsOf,
   ledgerReceiver,
@@ -27,85 +28,74 @@ import {
   type Answering,
 } from "../support/testing/run-suite.js";
 
-describe("a failure", () => {
-  it("a failure shows the request, the answer, why it matters and how to fix it", async () => {
-    const failure = await failureOf("wrong_secret_sent_again", { target: answering(401, "no") });
-    expect(failure).toMatchObject({
-      name: "ConformanceFailure",
-      caseId: "wrong_secret_sent_again",
-    });
-    expect(failure.message).toBe(
-      "another secret: expected a retryable status, got 401, after which the gateway gives up for good",
-    );
-    expect(failure.why).toContain("all alarms of that hour are lost");
-    expect(failure.fix).toContain("409");
-    const [exchange] = failure.exchanges;
-    expect(exchange?.sent.method).toBe("POST");
-    expect(exchange?.sent.bytes).toBeGreaterThan(100);
-    expect(exchange?.sent.headers.map(([name]) => name)).toContain("X-Webhook-Signature");
-    expect(exchange?.received).toMatchObject({ status: 401, body: "no" });
+it("a failure shows the request, the answer, why it matters and how to fix it", async () => {
+  const failure = await failureOf("wrong_secret_sent_again", { target: answering(401, "no") });
+  expect(failure).toMatchObject({
+    name: "ConformanceFailure",
+    caseId: "wrong_secret_sent_again",
   });
-
-  it("a failure does not show the secret and cuts a long answer", async () => {
-    const secret = `whsec_${randomUUID()}`;
-    const target: Answering = () =>
-      new Response(`${secret}${"x".repeat(9_000)}`, { status: 500, headers: { "x-key": secret } });
-    const { exchanges } = await failureOf("alarm", { target, secret });
-    expect(JSON.stringify(exchanges)).not.toContain(secret);
-    expect(JSON.stringify(exchanges).length).toBeLessThan(2_500);
-  });
-
-  it("a failure names a probe that does not work", async () => {
-    const broken = () => Promise.reject(new Error("no database"));
-    const failure = await failureOf("alarm", { handled: broken });
-    expect(failure.message).toBe("the option handled failed: no database");
-    const odd = await failureOf("alarm", { handled: () => undefined as unknown as number });
-    expect(odd.message).toBe("the option handled must return a whole number");
-  });
-
-  it("a receiver that acknowledges a delivery and never handles it fails", async () => {
-    const failure = await failureOf("alarm", { target: answering(200), handled: () => 0 });
-    expect(failure.message).toBe(
-      "an alarm: answered 200, which acknowledges the delivery, but handled never in 2000 ms: a queue that takes longer needs a higher limit in the option handledWithinMs",
-    );
-  });
+  expect(failure.message).toBe(
+    "another secret: expected a retryable status, got 401, after which the gateway gives up for good",
+  );
+  expect(failure.why).toContain("all alarms of that hour are lost");
+  expect(failure.fix).toContain("409");
+  const [exchange] = failure.exchanges;
+  expect(exchange?.sent.method).toBe("POST");
+  expect(exchange?.sent.bytes).toBeGreaterThan(100);
+  expect(exchange?.sent.headers.map(([name]) => name)).toContain("X-Webhook-Signature");
+  expect(exchange?.received).toMatchObject({ status: 401, body: "no" });
 });
 
-describe("runConformance", () => {
-  it("runConformance counts by result, level and group, and reports each case when it ends", async () => {
-    const seen: string[] = [];
-    const cases = receiverConformance({ target: answering(401), secret: TEST_SECRET });
-    const onResult = ({ id }: { id: string }) => seen.push(id);
-    const report = await runConformance(cases, { onResult });
-    expect(seen).toEqual(cases.map(({ id }) => id));
-    expect(report.results.map(({ id }) => id)).toEqual(seen);
-    expect(report.passed + report.failed + report.notJudged).toBe(cases.length);
-    const should = report.results.filter(
-      ({ level, result }) => level === "should" && result === "failed",
-    );
-    expect(report.failedMust).toBe(report.failed - should.length);
-    expect(report.byGroup.map(({ group }) => group)).toEqual([
-      "acceptance",
-      "retries",
-      "idempotency",
-      "forgery",
-      "headers",
-      "transport",
-      "answers",
-    ]);
-    const sum = report.byGroup.reduce((all, { failed }) => all + failed, 0);
-    expect(sum).toBe(report.failed);
-  });
+it("a failure does not show the secret and cuts a long answer", async () => {
+  const secret = `whsec_${randomUUID()}`;
+  const target: Answering = () =>
+    new Response(`${secret}${"x".repeat(9_000)}`, { status: 500, headers: { "x-key": secret } });
+  const { exchanges } = await failureOf("alarm", { target, secret });
+  expect(JSON.stringify(exchanges)).not.toContain(secret);
+  expect(JSON.stringify(exchanges).length).toBeLessThan(2_500);
+});
 
-  it("runConformance rejects with an error that is not a ConformanceFailure", async () => {
-    const target = {
-      receive: () => Promise.reject(new TypeError("a bug")),
-    } as unknown as WebhookReceiver;
-    const [first] = receiverConformance({ target, secret: TEST_SECRET });
-    await expect(first?.run()).rejects.toThrow("got no answer (the request failed: a bug)");
-    const broken = { ...first, run: () => Promise.reject(new TypeError("a bug")) };
-    await expect(runConformance([broken as NonNullable<typeof first>])).rejects.toThrow("a bug");
-  });
+it("a failure names a probe that does not work", async () => {
+  const broken = () => Promise.reject(new Error("no database"));
+  const failure = await failureOf("alarm", { handled: broken });
+  expect(failure.message).toBe("the option handled failed: no database");
+  const odd = await failureOf("alarm", { handled: () => undefined as unknown as number });
+  expect(odd.message).toBe("the option handled must return a whole number");
+});
+
+it("a receiver that acknowledges a delivery and never handles it fails", async () => {
+  const failure = await failureOf("alarm", { target: answering(200), handled: () => 0 });
+  expect(failure.message).toBe(
+    "an alarm: answered 200, which acknowledges the delivery, but handled never in 2000 ms: a queue that takes longer needs a higher limit in the option handledWithinMs",
+  );
+});
+
+it("runConformance counts by result, level and group, and reports each case when it ends", async () => {
+  const seen: string[] = [];
+  const cases = receiverConformance({ target: answering(401), secret: TEST_SECRET });
+  const onResult = ({ id }: { id: string }) => seen.push(id);
+  const report = await runConformance(cases, { onResult });
+  expect(seen).toEqual(cases.map(({ id }) => id));
+  expect(report.results.map(({ id }) => id)).toEqual(seen);
+  expect(report.passed + report.failed + report.notJudged).toBe(cases.length);
+  const should = report.results.filter(
+    ({ level, result }) => level === "should" && result === "failed",
+  );
+  expect(report.failedMust).toBe(report.failed - should.length);
+  const groups = new Set(cases.map(({ group }) => group));
+  expect(report.byGroup.map(({ group }) => group)).toEqual([...groups]);
+  const sum = report.byGroup.reduce((all, { failed }) => all + failed, 0);
+  expect(sum).toBe(report.failed);
+});
+
+it("runConformance rejects with an error that is not a ConformanceFailure", async () => {
+  const target = {
+    receive: () => Promise.reject(new TypeError("a bug")),
+  } as unknown as WebhookReceiver;
+  const [first] = receiverConformance({ target, secret: TEST_SECRET });
+  await expect(first?.run()).rejects.toThrow("got no answer (the request failed: a bug)");
+  const broken = { ...first, run: () => Promise.reject(new TypeError("a bug")) };
+  await expect(runConformance([broken as NonNullable<typeof first>])).rejects.toThrow("a bug");
 });
 
 it.each<[string, object]>([
@@ -156,39 +146,6 @@ it("a runner without skipping gets a function without parameters, and the case p
   await expect(run()).resolves.toBeUndefined();
 });
 
-/** A receiver of this library behind a connection that records every byte of the requests. */
-async function tappedReceiver() {
-  const receiver = http.createServer(nodeHandler(ledgerReceiver(createLedger())));
-  const { port } = new URL(await serving(receiver));
-  let text = "";
-  const tap = net.createServer((socket) => {
-    const onward = net.connect(Number(port), "127.0.0.1");
-    socket.on("data", (piece) => (text += piece.toString("latin1")));
-    socket.on("error", () => onward.destroy()).pipe(onward);
-    onward.on("error", () => socket.destroy()).pipe(socket);
-  });
-  return { target: await serving(tap), sent: () => text };
-}
-
-it("the case chunked sends a chunked body and no Content-Length", async () => {
-  const { target, sent } = await tappedReceiver();
-  const report = await runSuite({ target }, ["chunked"]);
-  expect(idsOf(report, "passed")).toEqual(["chunked"]);
-  const { headers, bytes } = report.results[0]?.exchanges.at(-1)?.sent ?? {
-    headers: [],
-    bytes: 0,
-  };
-  const id = new Map(headers).get("X-Webhook-Id") ?? "none";
-  const request = sent()
-    .split("POST ")
-    .find((one) => one.includes(id));
-  const [head = "", body = ""] = request?.split("\r\n\r\n") ?? [];
-  expect(head).toMatch(/^transfer-encoding: chunked$/im);
-  expect(head).not.toMatch(/content-length/i);
-  expect(body.startsWith(`${bytes.toString(16)}\r\n{"alarm":`)).toBe(true);
-  expect(request?.endsWith("\r\n0\r\n\r\n")).toBe(true);
-});
-
 it("for a receiver of events only the cases that are about alarms fall away", async () => {
   const ledger = createLedger();
   const { handled, whileFailing, whileSlow } = ledger;
@@ -211,12 +168,10 @@ it("for a receiver of events only the cases that are about alarms fall away", as
 
 it("the suite sends the odd records that come as fixtures, of either type", async () => {
   const bodies: string[] = [];
-  const receiver = ledgerReceiver(createLedger());
+  const receiver = ledgerReceiver();
   const target = async (request: Request): Promise<Response> => {
-    const body = new Uint8Array(await request.arrayBuffer());
-    bodies.push(new TextDecoder().decode(body));
-    const { method, headers } = request;
-    const { status } = await receiver.receive({ method, headers, body });
+    bodies.push(await request.clone().text());
+    const { status } = await answerTo(request, receiver);
     return new Response("", { status });
   };
   const ids = ["unknown_fields", "unknown_values", "date_formats", "non_ascii", "big_alarm"];
@@ -242,17 +197,44 @@ it("the suite sends the odd records that come as fixtures, of either type", asyn
   expect(events).toContain('"severity":"NOTICE"');
 });
 
-/** An app with a table of alarms whose key is the alarm's id, and one of accounts that alarms and events refer to. */
-function partnersApp(accounts: readonly number[]) {
+/** A receiver whose handlers throw. */
+const throwingReceiver = () =>
+  ledgerReceiver({ record: throwing(new Error("FOREIGN KEY constraint failed")) });
+
+it("the advice on a receiver whose handler throws is about the handler and its log", async () => {
+  const cases = receiverConformance({ target: throwingReceiver(), secret: TEST_SECRET });
+  const { results } = await runConformance(cases);
+  const failed = results.filter(({ result }) => result === "failed");
+  expect(failed.map(({ id }) => id)).toContain("alarm");
+  for (const { code, fix } of failed) {
+    expect(code).toBe("receiver_failed");
+    expect(fix).toMatch(/^Look into the log of the receiver, which answers handler_failed\. Usual/);
+  }
+  expect(causesOf(results)).toHaveLength(1);
+});
+
+it("what the options of the suite lack is known before a case runs", async () => {
+  const cases = receiverConformance({ target: throwingReceiver(), secret: TEST_SECRET });
+  const unmet = cases.filter(({ unmet }) => unmet !== undefined);
+  expect(unmet.map(({ id }) => id)).toEqual(
+    expect.arrayContaining(["failure_sent_again", "late_handler_counts", "hang_up"]),
+  );
+  for (const one of unmet) {
+    expect(await one.run()).toMatchObject({ result: "not_judged", need: one.unmet });
+  }
+});
+
+it("a receiver whose tables have a primary key and a foreign key passes the conformance suite", async () => {
+  const accountIds = [7, 8];
   const alarms = new Map<number, Alarm>();
   const ids: string[] = [];
   const strangers: number[] = [];
   const refer = ({ account_id }: Alarm | OnlineDataEvent): void => {
-    if (accounts.includes(account_id)) return;
+    if (accountIds.includes(account_id)) return;
     strangers.push(account_id);
     throw new Error("FOREIGN KEY constraint failed");
   };
-  const receiver = createWebhookReceiver({
+  const target = createWebhookReceiver({
     secret: TEST_SECRET,
     logger: false,
     onAuthenticDelivery: ({ id }) => void ids.push(id),
@@ -265,51 +247,10 @@ function partnersApp(accounts: readonly number[]) {
       delete_my_data_event: refer,
     },
   });
-  return { receiver, alarms, ids, strangers };
-}
-
-/** A receiver whose handlers throw. */
-function throwing() {
-  const fail = (): never => {
-    throw new Error("FOREIGN KEY constraint failed");
-  };
-  const handlers = { new_alarm: fail, delete_my_data_event: fail };
-  return createWebhookReceiver({ secret: TEST_SECRET, logger: false, handlers });
-}
-
-it("the advice on a receiver whose handler throws is about the handler and its log", async () => {
-  const cases = receiverConformance({ target: throwing(), secret: TEST_SECRET });
-  const { results } = await runConformance(cases);
-  const failed = results.filter(({ result }) => result === "failed");
-  expect(failed.map(({ id }) => id)).toContain("alarm");
-  for (const { code, fix } of failed) {
-    expect(code).toBe("receiver_failed");
-    expect(fix).toMatch(/^Look into the log of the receiver, which answers handler_failed\. Usual/);
-  }
-  expect(causesOf(results)).toHaveLength(1);
-});
-
-it("what the options of the suite lack is known before a case runs", async () => {
-  const cases = receiverConformance({ target: throwing(), secret: TEST_SECRET });
-  const unmet = cases.filter(({ unmet }) => unmet !== undefined);
-  expect(unmet.map(({ id }) => id)).toEqual(
-    expect.arrayContaining(["failure_sent_again", "late_handler_counts", "hang_up"]),
-  );
-  for (const one of unmet) {
-    expect(await one.run()).toMatchObject({ result: "not_judged", need: one.unmet });
-  }
-});
-
-it("a receiver whose tables have a primary key and a foreign key passes the conformance suite", async () => {
-  const { receiver, alarms, ids, strangers } = partnersApp([7, 8]);
-  const options = { target: receiver, secret: TEST_SECRET, accountIds: [7, 8] };
-  const { results } = await runConformance(receiverConformance(options));
-
-  const failed = results.filter(({ result }) => result === "failed");
-  expect(failed.map(({ id, reason }) => `${id}: ${String(reason)}`)).toEqual([]);
+  expect(idsOf(await runSuite({ target, accountIds }), "failed")).toEqual([]);
   expect(alarms.size).toBeGreaterThan(100);
   expect(new Set(Array.from(alarms.values(), ({ account_id }) => account_id))).toEqual(
-    new Set([7, 8]),
+    new Set(accountIds),
   );
   expect(ids.filter((id) => !id.startsWith("7e57da7a-"))).toEqual([]);
   // A low id may be that of a real alarm or customer.

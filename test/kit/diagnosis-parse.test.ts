@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { CaptureError } from "../../kit/diagnosis/captured-request.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import { readChunks } from "../../kit/diagnosis/http-head.js";
 import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
+import { thrownBy } from "../support/thrown.js";
 import { FORMS, HEADERS, LOWER, RAW } from "./capture-forms.js";
-import { ALARM_BODY, codesOf, ID, NOW_MS, SECRET, TEST_SECRET } from "./diagnosis-capture.js";
+import { ALARM_BODY, codesOf, ID, NOW_MS, SECRET } from "./diagnosis-capture.js";
 
 const LINES = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
 const TEXT = [...LINES, "", ALARM_BODY].join("\n");
@@ -91,272 +91,228 @@ ${ALARM_BODY}
 <`;
 
 /** The same delivery in further forms, byte for byte. Those that are not text are written as JSON. */
-const CAPTURES: readonly [what: string, capture: string | Uint8Array | object][] = [
-  ["HTTP with CRLF", crlf(`POST /hook HTTP/1.1\n${TEXT}`)],
-  ["HTTP with LF", `POST /hook HTTP/1.1\n${TEXT}`],
-  ["headers without a request line", TEXT],
-  ["blank lines before it", `\r\n\n${TEXT}`],
-  ["HTTP/2 as tools print it", `:method: POST\n:path: /\n${TEXT}`],
-  ["a mark before it", `\uFEFF${TEXT}`],
-  ["UTF-16 of PowerShell", Buffer.from(crlf(`\uFEFF${TEXT}`), "utf16le")],
-  ["UTF-16 of the other byte order", Buffer.from(`\uFEFF${TEXT}`, "utf16le").swap16()],
-  ["a folded line", `Via: one,\n\ttwo\n${TEXT}`],
-  ["curl -v", CURL_VERBOSE],
-  ["curl -v followed by the body", crlf(`> POST / HTTP/1.1\n${SENT}\n>\n${ALARM_BODY}`)],
-  [
-    "curl -v without a line between head and body",
-    `> POST / HTTP/1.1\n${SENT}\n${ALARM_BODY}\n* done`,
-  ],
-  [
-    "chunks",
-    crlf(
-      `Transfer-Encoding: chunked\n${TEXT.replace(ALARM_BODY, () => `${BYTES.toString(16)}\n${ALARM_BODY}\n0\n\n`)}`,
-    ),
-  ],
-  ["a fixture", { description: "x", headers: HEADERS, body: ALARM_BODY }],
-  ["a fixture in base64", { headers: HEADERS, bodyBase64: BASE64 }],
-  ["an event of API Gateway", { headers: HEADERS, body: ALARM_BODY, isBase64Encoded: false }],
-  [
-    "one in base64, with values in lists",
-    { multiValueHeaders: LISTS, headers: HEADERS, body: BASE64, isBase64Encoded: true },
-  ],
-  ["HAR", { log: { entries: [{ request: { headers: [], method: "GET" } }, HAR] } }],
-  ["an entry of HAR", HAR],
-  ["a curl command", curlCommand(shellQuoted)],
-  [
-    "a curl command in double quotes, on one line",
-    curlCommand((text) => `"${text.replace(/[\\"$`]/g, "\\$&")}"`).replaceAll(" \\\n ", ""),
-  ],
-  [
-    "a curl command as Chrome copies it",
-    curlCommand((text) => `$'${text.replace(/[^ -~]|['\\]/g, escapedAnsi)}'`),
-  ],
-  [
-    "a curl command with -d and joined options",
-    `$ curl -sS -XPOST ${LINES.map((line) => `-H'${line}'`).join(" ")} -d ${shellQuoted(ALARM_BODY)} https://a.example/hook; echo done`,
-  ],
-  ["a request of ngrok", NGROK],
-  [
-    "ngrok's list of requests",
-    { uri: "/api/requests/http", requests: [{ request: { headers: {}, raw: "R0VUIC8=" } }, NGROK] },
-  ],
-  ["a request of webhook.site", WEBHOOK_SITE],
-  ["webhook.site's list of requests", { data: [{ headers: {} }, WEBHOOK_SITE], total: 2 }],
-  ["the environment of a CGI program", cgi(String)],
-  ["the environment of a CGI program with CRLF", crlf(cgi(String))],
-  ["exported variables", cgi((line) => `declare -x ${line.replace("=", '="')}"`)],
-  [
-    "$_SERVER by PHP's print_r",
-    cgi((line) => `    [${line.replace("=", "] => ")}`, "Array\n(\n", ")\n"),
-  ],
-  [
-    "$_SERVER by PHP's var_export",
-    cgi((line) => `  '${line.replace("=", "' => '")}',`, "array (\n", ")\n"),
-  ],
-  ["$_SERVER in JSON with the body", { ...VARIABLES, body: ALARM_BODY }],
-];
+const CAPTURES: Readonly<Record<string, string | Uint8Array | object>> = {
+  "HTTP with CRLF": crlf(`POST /hook HTTP/1.1\n${TEXT}`),
+  "HTTP with LF": `POST /hook HTTP/1.1\n${TEXT}`,
+  "headers without a request line": TEXT,
+  "blank lines before it": `\r\n\n${TEXT}`,
+  "HTTP/2 as tools print it": `:method: POST\n:path: /\n${TEXT}`,
+  "a mark before it": `\uFEFF${TEXT}`,
+  "UTF-16 of PowerShell": Buffer.from(crlf(`\uFEFF${TEXT}`), "utf16le"),
+  "UTF-16 of the other byte order": Buffer.from(`\uFEFF${TEXT}`, "utf16le").swap16(),
+  "a folded line": `Via: one,\n\ttwo\n${TEXT}`,
+  "curl -v": CURL_VERBOSE,
+  "curl -v followed by the body": crlf(`> POST / HTTP/1.1\n${SENT}\n>\n${ALARM_BODY}`),
+  "curl -v without a line between head and body": `> POST / HTTP/1.1\n${SENT}\n${ALARM_BODY}\n* done`,
+  chunks: crlf(
+    `Transfer-Encoding: chunked\n${TEXT.replace(ALARM_BODY, () => `${BYTES.toString(16)}\n${ALARM_BODY}\n0\n\n`)}`,
+  ),
+  "a fixture": { description: "x", headers: HEADERS, body: ALARM_BODY },
+  "a fixture in base64": { headers: HEADERS, bodyBase64: BASE64 },
+  "an event of API Gateway": { headers: HEADERS, body: ALARM_BODY, isBase64Encoded: false },
+  "one in base64, with values in lists": {
+    multiValueHeaders: LISTS,
+    headers: HEADERS,
+    body: BASE64,
+    isBase64Encoded: true,
+  },
+  HAR: { log: { entries: [{ request: { headers: [], method: "GET" } }, HAR] } },
+  "an entry of HAR": HAR,
+  "a curl command": curlCommand(shellQuoted),
+  "a curl command in double quotes, on one line": curlCommand(
+    (text) => `"${text.replace(/[\\"$`]/g, "\\$&")}"`,
+  ).replaceAll(" \\\n ", ""),
+  "a curl command as Chrome copies it": curlCommand(
+    (text) => `$'${text.replace(/[^ -~]|['\\]/g, escapedAnsi)}'`,
+  ),
+  "a curl command with -d and joined options": `$ curl -sS -XPOST ${LINES.map((line) => `-H'${line}'`).join(" ")} -d ${shellQuoted(ALARM_BODY)} https://a.example/hook; echo done`,
+  "a request of ngrok": NGROK,
+  "ngrok's list of requests": {
+    uri: "/api/requests/http",
+    requests: [{ request: { headers: {}, raw: "R0VUIC8=" } }, NGROK],
+  },
+  "a request of webhook.site": WEBHOOK_SITE,
+  "webhook.site's list of requests": { data: [{ headers: {} }, WEBHOOK_SITE], total: 2 },
+  "the environment of a CGI program": cgi(String),
+  "the environment of a CGI program with CRLF": crlf(cgi(String)),
+  "exported variables": cgi((line) => `declare -x ${line.replace("=", '="')}"`),
+  "$_SERVER by PHP's print_r": cgi(
+    (line) => `    [${line.replace("=", "] => ")}`,
+    "Array\n(\n",
+    ")\n",
+  ),
+  "$_SERVER by PHP's var_export": cgi(
+    (line) => `  '${line.replace("=", "' => '")}',`,
+    "array (\n",
+    ")\n",
+  ),
+  "$_SERVER in JSON with the body": { ...VARIABLES, body: ALARM_BODY },
+};
 
 const textOf = (capture: string | Uint8Array | object) =>
   typeof capture === "string" || capture instanceof Uint8Array ? capture : JSON.stringify(capture);
 
-describe("parseCapturedRequest", () => {
-  test.each([...FORMS, ...CAPTURES])(
-    "parseCapturedRequest reads the same delivery from %s",
-    async (_, capture) => {
-      expect(bodyOf(textOf(capture))).toBe(ALARM_BODY);
-      expect(await resultOf(textOf(capture), NOW_MS)).toBe("good");
-    },
-  );
+test.each([...Object.entries(FORMS), ...Object.entries(CAPTURES)])(
+  "parseCapturedRequest reads the same delivery from %s",
+  async (_, capture) => {
+    expect(bodyOf(textOf(capture))).toBe(ALARM_BODY);
+    expect(await resultOf(textOf(capture), NOW_MS)).toBe("good");
+  },
+);
 
-  test("parseCapturedRequest reads the time of capture if the capture contains it", async () => {
-    const event = { headers: HEADERS, body: ALARM_BODY, requestContext: { timeEpoch: NOW_MS } };
-    const fixture = { headers: HEADERS, body: ALARM_BODY, receivedAt: "2025-10-09T08:53:20Z" };
-    for (const capture of [event, fixture, HAR, NGROK, WEBHOOK_SITE]) {
-      const text = JSON.stringify(capture);
-      expect(parseCapturedRequest(text).receivedAt).toEqual(new Date(NOW_MS));
-      expect(await resultOf(text)).toBe("good");
-    }
-  });
-
-  test("parseCapturedRequest reads the method, and a repeated header as a list", () => {
-    const capture = `PUT /hook HTTP/1.1\nX-Webhook-Id: ${ID}\nX-Webhook-Id: other\n\n`;
-    const { method, headers, body } = parseCapturedRequest(capture);
-    expect([method, headers["X-Webhook-Id"], body.length]).toEqual(["PUT", [ID, "other"], 0]);
-  });
-
-  test("parseCapturedRequest trims the blanks around a header value and keeps those inside", () => {
-    const capture = `A:b\nB: \t \nC:\t c  d \t\nD:: \n\n`;
-    const { headers } = parseCapturedRequest(capture);
-    expect(headers).toEqual({ A: "b", B: "", C: "c  d", D: ":" });
-  });
-
-  test("parseCapturedRequest reads long runs of blanks in CGI variables and curl commands in linear time", () => {
-    const blanks = " ".repeat(60_000);
-    const dump = `${blanks}x\nHTTP_A=${blanks}b${blanks}\n\nbody`;
-    expect(() => parseCapturedRequest(dump)).toThrow("line 1 is no");
-    const variables = `HTTP_X_WEBHOOK_ID=${blanks}b\n${blanks}(${blanks}x\n\nbody`;
-    expect(bodyOf(variables)).toBe("body");
-    const command = `curl -H 'x-webhook-id: b' --data-raw '${"\\".repeat(300_000)}' ${blanks}`;
-    expect(parseCapturedRequest(command).body).toHaveLength(300_000);
-  });
-
-  // Without a linear trim this takes minutes.
-  test.each([" ", "\t", " \t"])(
-    "parseCapturedRequest reads a long run of %j in a header value in linear time",
-    { timeout: 20_000 },
-    (blank) => {
-      const value = `a${blank.repeat(300_000)}b`;
-      const capture = `X-A: ${value}${blank.repeat(300_000)}\r\n\r\nbody`;
-      expect(parseCapturedRequest(capture).headers["X-A"] === value).toBe(true);
-    },
-  );
-
-  test("parseCapturedRequest keeps the first thousand header lines", () => {
-    const head = "A: b\r\n".repeat(30_000);
-    const { headers, body } = parseCapturedRequest(`Host: x\r\n${head}\r\nbody`);
-    expect(headers["Host"]).toBe("x");
-    expect(headers["A"]).toHaveLength(999);
-    expect(Buffer.from(body).toString()).toBe("body");
-  });
-
-  test("parseCapturedRequest keeps bytes that are not UTF-8 and the newline that ends the file", () => {
-    const bytes = Buffer.of(0xff, 0x00, 0x0d, 0x0a, 0x0a, 0xe5, 0x0a);
-    const capture = Buffer.concat([Buffer.from(`${LINES.join("\r\n")}\r\n\r\n`), bytes]);
-    expect(Buffer.from(parseCapturedRequest(capture).body).equals(bytes)).toBe(true);
-  });
-
-  test("diagnoseSignature gives the documented finding for the package's own fixtures", async () => {
-    for (const name of ["golden-vector", "alarm-200-kb", "event-date-legacy"]) {
-      const request = parseCapturedRequest(readFileSync(`fixtures/${name}.json`));
-      expect(await diagnoseSignature({ ...request, secret: TEST_SECRET }), name).toMatchObject({
-        result: "good",
-      });
-    }
-    const codes = {
-      "wrong-secret": "unexplained",
-      stale: "timestamp_behind",
-      future: "timestamp_ahead",
-      unsigned: "header_missing",
-      "repeated-header": "header_repeated",
-      "shifted-delimiter": "header_malformed",
-      "short-signature": "signature_length",
-      "flipped-type-header": "type_mismatch",
-      "invalid-utf-8": "body_unrecognized",
-      "tampered-body": "unexplained",
-    };
-    for (const [name, code] of Object.entries(codes)) {
-      const request = parseCapturedRequest(readFileSync(`fixtures/hostile/${name}.json`));
-      const { findings } = await diagnoseSignature({ ...request, secret: TEST_SECRET });
-      expect(findings[0]?.code, name).toBe(code);
-    }
-  });
+test("parseCapturedRequest reads the time of capture if the capture contains it", async () => {
+  const event = { headers: HEADERS, body: ALARM_BODY, requestContext: { timeEpoch: NOW_MS } };
+  const fixture = { headers: HEADERS, body: ALARM_BODY, receivedAt: "2025-10-09T08:53:20Z" };
+  for (const capture of [event, fixture, HAR, NGROK, WEBHOOK_SITE]) {
+    const text = JSON.stringify(capture);
+    expect(parseCapturedRequest(text).receivedAt).toEqual(new Date(NOW_MS));
+    expect(await resultOf(text)).toBe("good");
+  }
 });
 
-describe("refused captures", () => {
-  test.each([
-    ["nothing", " \r\n\t", "empty_capture"],
-    ["a response", `HTTP/1.1 200 OK\n${LINES.join("\n")}\n\n`, "not_a_request"],
-    ["no headers", "POST / HTTP/1.1\n\nbody", "missing_headers"],
-    ["no blank line", LINES.join("\n"), "missing_body"],
-    ["only a body", ALARM_BODY, "missing_headers"],
-    ["broken JSON", ALARM_BODY.slice(0, -1), "missing_headers"],
-    ["a list", "[1]", "missing_headers"],
-    ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],
-    ["a parsed body", JSON.stringify({ headers: HEADERS, body: {} }), "invalid_body"],
-    ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "missing_headers"],
-    ["HAR without a body", JSON.stringify({ request: { headers: HEADERS } }), "missing_body"],
-    ["variables without a blank line", CGI.join("\n"), "missing_body"],
-    ["variables without a header", JSON.stringify({ HTTP_: "a" }), "missing_headers"],
-    ["a curl command without headers", "curl https://a.example -d {}", "missing_headers"],
-    ["a curl command with a file", `curl -H 'X-Webhook-Id: ${ID}' -d @body.json`, "missing_body"],
-  ])("parseCapturedRequest refuses this capture by what it lacks: %s", (_, capture, code) => {
-    expect(() => parseCapturedRequest(capture)).toThrow(
-      expect.objectContaining({ name: "CaptureError", code }) as Error,
-    );
-  });
-
-  test.each([
-    `curl -H 'X-Webhook-Id: ${ID}'`,
-    `curl https://a.example/${ID}`,
-    `HTTP_X_WEBHOOK_ID=${ID}`,
-    JSON.stringify({ data: [{ content: ID }, { content: ID }] }),
-    `POST /${ID} HTTP/1.1\r\n${ID} without a colon\r\n\r\n${ID}`,
-    `POST /${ID} HTTP/1.1\r\nX-Webhook-Id: ${ID}\r\n`,
-    `{"id": "${ID}"}`,
-    `{"headers": {"x-webhook-id": "${ID}"}, "body": {"${ID}": 1}}`,
-    `{"headers": {"x-webhook-id": "${ID}"}}`,
-    `{"${ID}": "${ID}"`,
-  ])("the error of parseCapturedRequest quotes nothing of %j", (text) => {
-    let shown = "";
-    try {
-      parseCapturedRequest(text);
-    } catch (error) {
-      shown = String(error) + JSON.stringify(error) + String((error as Error).cause);
-    }
-    expect(shown).toMatch(/^CaptureError: /);
-    expect(shown).not.toContain(ID);
-  });
-
-  test("parseCapturedRequest names the line of an invalid header", () => {
-    expect(() => parseCapturedRequest("POST / HTTP/1.1\nHost: a\noops\n\n")).toThrow(/^line 3 /);
-  });
+test("parseCapturedRequest reads the method, and a repeated header as a list", () => {
+  const capture = `PUT /hook HTTP/1.1\nX-Webhook-Id: ${ID}\nX-Webhook-Id: other\n\n`;
+  const { method, headers, body } = parseCapturedRequest(capture);
+  expect([method, headers["X-Webhook-Id"], body.length]).toEqual(["PUT", [ID, "other"], 0]);
 });
 
-describe("what captures hold", () => {
-  test("parseCapturedRequest reads the method and the headers of CGI variables under HTTP's names", () => {
-    const { method, headers, receivedAt } = parseCapturedRequest(
-      `${[...CGI, "REQUEST_TIME=1760000000", "CONTENT_LENGTH=2", "HTTP_CONTENT_LENGTH=3"].join("\n")}\n\n{}`,
-    );
-    expect(method).toBe("POST");
-    expect(headers).toEqual({
-      "Content-Type": "application/json",
-      ...Object.fromEntries(Object.entries(HEADERS).filter(([name]) => name.startsWith("X-"))),
-      "Content-Length": "2",
-    });
-    expect(receivedAt).toEqual(new Date(1_760_000_000_000));
-  });
+test("parseCapturedRequest trims the blanks around a header value and keeps those inside", () => {
+  const capture = `A:b\nB: \t \nC:\t c  d \t\nD:: \n\n`;
+  const { headers } = parseCapturedRequest(capture);
+  expect(headers).toEqual({ A: "b", B: "", C: "c  d", D: ":" });
+});
 
-  test("CGI variables in JSON have no body, which is then given by itself", () => {
-    const { headers, body } = parseCapturedRequest(JSON.stringify(VARIABLES), Buffer.from("a"));
-    expect(headers).toMatchObject({ "X-Webhook-Id": ID });
-    expect(body).toHaveLength(1);
-  });
+test("parseCapturedRequest reads long runs of blanks in CGI variables and curl commands in linear time", () => {
+  const blanks = " ".repeat(60_000);
+  const dump = `${blanks}x\nHTTP_A=${blanks}b${blanks}\n\nbody`;
+  expect(() => parseCapturedRequest(dump)).toThrow("line 1 is no");
+  const variables = `HTTP_X_WEBHOOK_ID=${blanks}b\n${blanks}(${blanks}x\n\nbody`;
+  expect(bodyOf(variables)).toBe("body");
+  const command = `curl -H 'x-webhook-id: b' --data-raw '${"\\".repeat(300_000)}' ${blanks}`;
+  expect(parseCapturedRequest(command).body).toHaveLength(300_000);
+});
 
-  test("parseCapturedRequest reads the method of a curl command, and its data in the quotes of a shell", () => {
-    const read = (options: string) => {
-      const { method, body } = parseCapturedRequest(`curl -H 'x-webhook-id: b' ${options}`);
-      return [method, Buffer.from(body).toString()];
-    };
-    expect(read("-X PUT --data-binary 'a'")).toEqual(["PUT", "a"]);
-    expect(read("--data-raw '@a' --request PATCH")).toEqual(["PATCH", "@a"]);
-    expect(read("--data-raw $'\\n\\u00e5\\ud83d\\ude00\\''")).toEqual([undefined, "\nå😀'"]);
-    expect(read(`--data-raw '^"x^"'`)).toEqual([undefined, '^"x^"']);
-  });
+// Without a linear trim this takes minutes.
+test.each([" ", "\t", " \t"])(
+  "parseCapturedRequest reads a long run of %j in a header value in linear time",
+  { timeout: 20_000 },
+  (blank) => {
+    const value = `a${blank.repeat(300_000)}b`;
+    const capture = `X-A: ${value}${blank.repeat(300_000)}\r\n\r\nbody`;
+    expect(parseCapturedRequest(capture).headers["X-A"] === value).toBe(true);
+  },
+);
 
-  test("parseCapturedRequest keeps bytes of a curl command that are not UTF-8", () => {
-    const head = Buffer.from("curl -H 'x-webhook-id: b' --data-binary '");
-    const capture = Buffer.concat([head, Buffer.of(0xe5, 0x00, 0xff), Buffer.from("'")]);
-    expect([...parseCapturedRequest(capture).body]).toEqual([0xe5, 0x00, 0xff]);
+test("parseCapturedRequest keeps the first thousand header lines", () => {
+  const head = "A: b\r\n".repeat(30_000);
+  const { headers, body } = parseCapturedRequest(`Host: x\r\n${head}\r\nbody`);
+  expect(headers["Host"]).toBe("x");
+  expect(headers["A"]).toHaveLength(999);
+  expect(Buffer.from(body).toString()).toBe("body");
+});
+
+test("parseCapturedRequest keeps bytes that are not UTF-8 and the newline that ends the file", () => {
+  const bytes = Buffer.of(0xff, 0x00, 0x0d, 0x0a, 0x0a, 0xe5, 0x0a);
+  const capture = Buffer.concat([Buffer.from(`${LINES.join("\r\n")}\r\n\r\n`), bytes]);
+  expect(Buffer.from(parseCapturedRequest(capture).body).equals(bytes)).toBe(true);
+});
+
+test.each([
+  ["nothing", " \r\n\t", "empty_capture"],
+  ["a response", `HTTP/1.1 200 OK\n${LINES.join("\n")}\n\n`, "not_a_request"],
+  ["no headers", "POST / HTTP/1.1\n\nbody", "missing_headers"],
+  ["no blank line", LINES.join("\n"), "missing_body"],
+  ["only a body", ALARM_BODY, "missing_headers"],
+  ["broken JSON", ALARM_BODY.slice(0, -1), "missing_headers"],
+  ["a list", "[1]", "missing_headers"],
+  ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],
+  ["a parsed body", JSON.stringify({ headers: HEADERS, body: {} }), "invalid_body"],
+  ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "missing_headers"],
+  ["HAR without a body", JSON.stringify({ request: { headers: HEADERS } }), "missing_body"],
+  ["variables without a blank line", CGI.join("\n"), "missing_body"],
+  ["variables without a header", JSON.stringify({ HTTP_: "a" }), "missing_headers"],
+  ["a curl command without headers", "curl https://a.example -d {}", "missing_headers"],
+  ["a curl command with a file", `curl -H 'X-Webhook-Id: ${ID}' -d @body.json`, "missing_body"],
+])("parseCapturedRequest refuses this capture by what it lacks: %s", (_, capture, code) => {
+  expect(() => parseCapturedRequest(capture)).toThrow(
+    expect.objectContaining({ name: "CaptureError", code }) as Error,
+  );
+});
+
+test.each([
+  `curl -H 'X-Webhook-Id: ${ID}'`,
+  `curl https://a.example/${ID}`,
+  `HTTP_X_WEBHOOK_ID=${ID}`,
+  JSON.stringify({ data: [{ content: ID }, { content: ID }] }),
+  `POST /${ID} HTTP/1.1\r\n${ID} without a colon\r\n\r\n${ID}`,
+  `POST /${ID} HTTP/1.1\r\nX-Webhook-Id: ${ID}\r\n`,
+  `{"id": "${ID}"}`,
+  `{"headers": {"x-webhook-id": "${ID}"}, "body": {"${ID}": 1}}`,
+  `{"headers": {"x-webhook-id": "${ID}"}}`,
+  `{"${ID}": "${ID}"`,
+])("the error of parseCapturedRequest quotes nothing of %j", (text) => {
+  const error = thrownBy(() => parseCapturedRequest(text)) as Error;
+  const shown = String(error) + JSON.stringify(error) + String(error.cause);
+  expect(shown).toMatch(/^CaptureError: /);
+  expect(shown).not.toContain(ID);
+});
+
+test("parseCapturedRequest names the line of an invalid header", () => {
+  expect(() => parseCapturedRequest("POST / HTTP/1.1\nHost: a\noops\n\n")).toThrow(/^line 3 /);
+});
+
+test("parseCapturedRequest reads the method and the headers of CGI variables under HTTP's names", () => {
+  const { method, headers, receivedAt } = parseCapturedRequest(
+    `${[...CGI, "REQUEST_TIME=1760000000", "CONTENT_LENGTH=2", "HTTP_CONTENT_LENGTH=3"].join("\n")}\n\n{}`,
+  );
+  expect(method).toBe("POST");
+  expect(headers).toEqual({
+    "Content-Type": "application/json",
+    ...Object.fromEntries(Object.entries(HEADERS).filter(([name]) => name.startsWith("X-"))),
+    "Content-Length": "2",
   });
+  expect(receivedAt).toEqual(new Date(1_760_000_000_000));
+});
+
+test("CGI variables in JSON have no body, which is then given by itself", () => {
+  const { headers, body } = parseCapturedRequest(JSON.stringify(VARIABLES), Buffer.from("a"));
+  expect(headers).toMatchObject({ "X-Webhook-Id": ID });
+  expect(body).toHaveLength(1);
+});
+
+test("parseCapturedRequest reads the method of a curl command, and its data in the quotes of a shell", () => {
+  const read = (options: string) => {
+    const { method, body } = parseCapturedRequest(`curl -H 'x-webhook-id: b' ${options}`);
+    return [method, Buffer.from(body).toString()];
+  };
+  expect(read("-X PUT --data-binary 'a'")).toEqual(["PUT", "a"]);
+  expect(read("--data-raw '@a' --request PATCH")).toEqual(["PATCH", "@a"]);
+  expect(read("--data-raw $'\\n\\u00e5\\ud83d\\ude00\\''")).toEqual([undefined, "\nå😀'"]);
+  expect(read(`--data-raw '^"x^"'`)).toEqual([undefined, '^"x^"']);
+});
+
+test("parseCapturedRequest keeps bytes of a curl command that are not UTF-8", () => {
+  const head = Buffer.from("curl -H 'x-webhook-id: b' --data-binary '");
+  const capture = Buffer.concat([head, Buffer.of(0xe5, 0x00, 0xff), Buffer.from("'")]);
+  expect([...parseCapturedRequest(capture).body]).toEqual([0xe5, 0x00, 0xff]);
 });
 
 const LOGGED = { ...LOWER, "content-length": String(BYTES) };
 
-test.each([
-  [
-    "a line of pino",
-    JSON.stringify({ level: 30, req: { id: 1, method: "POST", headers: LOGGED } }),
-  ],
-  ["the headers in JSON", JSON.stringify(LOGGED)],
-  ["a line of winston", JSON.stringify({ message: "webhook", ...LOGGED })],
-  ["text before JSON", `info: webhook ${JSON.stringify(LOGGED)}\n`],
-  ["console.log", inspect(LOGGED)],
-  ["HAR without postData", JSON.stringify({ request: { method: "POST", headers: LOGGED } })],
-  [
-    "a parsed body",
-    JSON.stringify({ req: { headers: LOGGED, body: JSON.parse(ALARM_BODY) as unknown } }),
-  ],
-])(
+/** Logs without the raw body. */
+const LOGS = {
+  "a line of pino": JSON.stringify({ level: 30, req: { id: 1, method: "POST", headers: LOGGED } }),
+  "the headers in JSON": JSON.stringify(LOGGED),
+  "a line of winston": JSON.stringify({ message: "webhook", ...LOGGED }),
+  "text before JSON": `info: webhook ${JSON.stringify(LOGGED)}\n`,
+  "console.log": inspect(LOGGED),
+  "HAR without postData": JSON.stringify({ request: { method: "POST", headers: LOGGED } }),
+  "a parsed body": JSON.stringify({
+    req: { headers: LOGGED, body: JSON.parse(ALARM_BODY) as unknown },
+  }),
+};
+
+test.each(Object.entries(LOGS))(
   "a log without the raw body is refused with where to get it, or read with the body apart: %s",
   async (_, log) => {
     expect(() => parseCapturedRequest(log)).toThrow(
@@ -416,18 +372,16 @@ test("parseCapturedRequest reads any text as a request or refuses it with a Capt
   );
 });
 
-describe("chunked bodies", () => {
-  test("a chunked body is read with LF, extensions and trailers", () => {
-    const whole = Buffer.from("3\nabc\n2;name=value\r\nde\r\n0\r\nTrailer: x\r\n\r\n");
-    expect(Buffer.from(readChunks(whole) ?? []).toString()).toBe("abcde");
-  });
+test("a chunked body is read with LF, extensions and trailers", () => {
+  const whole = Buffer.from("3\nabc\n2;name=value\r\nde\r\n0\r\nTrailer: x\r\n\r\n");
+  expect(Buffer.from(readChunks(whole) ?? []).toString()).toBe("abcde");
+});
 
-  test.each([
-    ...["", "abc", "3\r\nab", "3\r\nabc", "3\r\nabcde\r\n", "x\r\n", "3\r\nabc\r\n"],
-    `${"0".repeat(200)}\n`,
-  ])("%j is not a chunked body", (text) => {
-    expect(readChunks(Buffer.from(text))).toBeUndefined();
-  });
+test.each([
+  ...["", "abc", "3\r\nab", "3\r\nabc", "3\r\nabcde\r\n", "x\r\n", "3\r\nabc\r\n"],
+  `${"0".repeat(200)}\n`,
+])("%j is not a chunked body", (text) => {
+  expect(readChunks(Buffer.from(text))).toBeUndefined();
 });
 
 test("an event without a body is diagnosed by its headers", async () => {

@@ -131,141 +131,137 @@ function endless(value: unknown): unknown {
 const cycle: Record<string, unknown> = {};
 cycle["self"] = cycle;
 
-describe("odd input", () => {
-  test.each<[string, () => unknown]>([
-    ["a revoked Proxy", revoked],
-    ["a Proxy that throws", () => new Proxy({}, THROWS)],
-    ["a Proxy of bytes that throws", () => new Proxy(new Uint8Array(3), THROWS)],
-    ["a detached Uint8Array", () => detached(new Uint8Array(10))],
-    ["a detached DataView", () => detached(new DataView(new ArrayBuffer(10)))],
-    ["a detached ArrayBuffer", () => detached(new ArrayBuffer(10))],
-    [
-      "bytes whose buffer throws",
-      () => Object.defineProperty(new Uint8Array(3), "buffer", { get: thrower }),
-    ],
-    ["an object whose toJSON throws", () => ({ toJSON: thrower })],
-    [
-      "an object whose prototype is a revoked Proxy",
-      () => Object.create(revoked() as object) as unknown,
-    ],
-    ["a symbol", () => Symbol("body")],
-    ["a function", () => thrower],
-    ["a bigint", () => 7n],
-  ])("diagnoseSignature diagnoses a body that is %s", async (_, bodyOf) => {
-    const codes = await codesOf({}, { body: bodyOf() });
-    expect(codes).toEqual(["body_empty", "unexplained"]);
-  });
+test.each<[string, () => unknown]>([
+  ["a revoked Proxy", revoked],
+  ["a Proxy that throws", () => new Proxy({}, THROWS)],
+  ["a Proxy of bytes that throws", () => new Proxy(new Uint8Array(3), THROWS)],
+  ["a detached Uint8Array", () => detached(new Uint8Array(10))],
+  ["a detached DataView", () => detached(new DataView(new ArrayBuffer(10)))],
+  ["a detached ArrayBuffer", () => detached(new ArrayBuffer(10))],
+  [
+    "bytes whose buffer throws",
+    () => Object.defineProperty(new Uint8Array(3), "buffer", { get: thrower }),
+  ],
+  ["an object whose toJSON throws", () => ({ toJSON: thrower })],
+  [
+    "an object whose prototype is a revoked Proxy",
+    () => Object.create(revoked() as object) as unknown,
+  ],
+  ["a symbol", () => Symbol("body")],
+  ["a function", () => thrower],
+  ["a bigint", () => 7n],
+])("diagnoseSignature diagnoses a body that is %s", async (_, bodyOf) => {
+  const codes = await codesOf({}, { body: bodyOf() });
+  expect(codes).toEqual(["body_empty", "unexplained"]);
+});
 
-  test.each([
-    ["an object that contains itself", cycle],
-    ["an invalid date", new Date(Number.NaN)],
-    ["a list of nothing", [undefined]],
-    ["a number", 1e6],
-  ])("diagnoseSignature does not reject for a body that is %s", async (_, odd) => {
-    expect(await diagnose({}, { body: odd })).toMatchObject({ result: "bad" });
-  });
+test.each([
+  ["an object that contains itself", cycle],
+  ["an invalid date", new Date(Number.NaN)],
+  ["a list of nothing", [undefined]],
+  ["a number", 1e6],
+])("diagnoseSignature does not reject for a body that is %s", async (_, odd) => {
+  expect(await diagnose({}, { body: odd })).toMatchObject({ result: "bad" });
+});
 
-  test.each<[string, unknown]>([
-    ["undefined", undefined],
-    ["a number", 7],
-    ["a text", "X-Webhook-Id: a"],
-    ["lists of other things", [[], [1, 2], null, "x-webhook-id"]],
-    ["a record of other things", { "x-webhook-id": {}, "x-webhook-signature": [null, 7, {}] }],
-    ["an object whose get gives an object", { get: () => ({}) }],
-    ["a record without a prototype", Object.assign(Object.create(null) as object, { a: "a" })],
-    ["a revoked Proxy", revoked()],
-    ["a Proxy that throws", new Proxy({}, THROWS)],
-    ["a list of revoked Proxies", [revoked()]],
-    ["a record of values that throw", { "X-Webhook-Id": revoked() }],
-    ["endless", endless(["x-webhook-id", "a"])],
-    ["endless, with invalid names", endless([7, "a"])],
-    ["endless, and no lines", endless(7)],
-    ["very long", { "x-webhook-id": "v".repeat(1e6), "x-webhook-signature": "v1=,".repeat(1e5) }],
-  ])("diagnoseSignature does not reject for headers that are %s", async (_, headers) => {
-    expect(await diagnose({}, { headers })).toMatchObject({ result: "bad" });
-  });
+test.each<[string, unknown]>([
+  ["undefined", undefined],
+  ["a number", 7],
+  ["a text", "X-Webhook-Id: a"],
+  ["lists of other things", [[], [1, 2], null, "x-webhook-id"]],
+  ["a record of other things", { "x-webhook-id": {}, "x-webhook-signature": [null, 7, {}] }],
+  ["an object whose get gives an object", { get: () => ({}) }],
+  ["a record without a prototype", Object.assign(Object.create(null) as object, { a: "a" })],
+  ["a revoked Proxy", revoked()],
+  ["a Proxy that throws", new Proxy({}, THROWS)],
+  ["a list of revoked Proxies", [revoked()]],
+  ["a record of values that throw", { "X-Webhook-Id": revoked() }],
+  ["endless", endless(["x-webhook-id", "a"])],
+  ["endless, with invalid names", endless([7, "a"])],
+  ["endless, and no lines", endless(7)],
+  ["very long", { "x-webhook-id": "v".repeat(1e6), "x-webhook-signature": "v1=,".repeat(1e5) }],
+])("diagnoseSignature does not reject for headers that are %s", async (_, headers) => {
+  expect(await diagnose({}, { headers })).toMatchObject({ result: "bad" });
+});
 
-  test("diagnoseSignature reads the bytes at the call, even if their buffer is transferred later", async () => {
-    const body = new TextEncoder().encode(ALARM_BODY);
-    const diagnosis = diagnose({ body: `${ALARM_BODY}\n` }, { body });
-    detached(body);
-    expect((await diagnosis).findings).toMatchObject([{ code: "body_trailing_newline" }]);
-  });
+test("diagnoseSignature reads the bytes at the call, even if their buffer is transferred later", async () => {
+  const body = new TextEncoder().encode(ALARM_BODY);
+  const diagnosis = diagnose({ body: `${ALARM_BODY}\n` }, { body });
+  detached(body);
+  expect((await diagnosis).findings).toMatchObject([{ code: "body_trailing_newline" }]);
+});
 
-  test("diagnoseSignature does not reject for random headers and bodies", async () => {
-    const anything = fc.anything({ withNullPrototype: true, withMap: true, withTypedArray: true });
-    await fc.assert(
-      fc.asyncProperty(anything, anything, async (headers, odd) => {
-        const { result, findings } = await diagnoseSignature({
-          headers,
-          body: odd,
-          secret: SECRET,
-        });
-        expect([result, findings.length > 0]).toEqual(["bad", true]);
-      }),
-      { seed: 20_261_121 },
-    );
-  });
+test("diagnoseSignature does not reject for random headers and bodies", async () => {
+  const anything = fc.anything({ withNullPrototype: true, withMap: true, withTypedArray: true });
+  await fc.assert(
+    fc.asyncProperty(anything, anything, async (headers, odd) => {
+      const { result, findings } = await diagnoseSignature({
+        headers,
+        body: odd,
+        secret: SECRET,
+      });
+      expect([result, findings.length > 0]).toEqual(["bad", true]);
+    }),
+    { seed: 20_261_121 },
+  );
+});
 
-  test.each([
-    ["method", 7, "invalid_option"],
-    ["maxBodyBytes", 0, "invalid_option"],
-    ["maxBodyBytes", 1.5, "invalid_option"],
-    ["now", Number.NaN, "invalid_option"],
-    ["timestampToleranceMs", -1, "invalid_option"],
-    ["tolerance", 1, "unknown_option"],
-  ])("diagnoseSignature rejects for the option %s of %j", async (name, value, code) => {
-    const wrong = { ...captured(), [name]: value };
-    await expect(diagnoseSignature(wrong)).rejects.toMatchObject({
-      name: "ConfigurationError",
-      code,
-    });
+test.each([
+  ["method", 7, "invalid_option"],
+  ["maxBodyBytes", 0, "invalid_option"],
+  ["maxBodyBytes", 1.5, "invalid_option"],
+  ["now", Number.NaN, "invalid_option"],
+  ["timestampToleranceMs", -1, "invalid_option"],
+  ["tolerance", 1, "unknown_option"],
+])("diagnoseSignature rejects for the option %s of %j", async (name, value, code) => {
+  const wrong = { ...captured(), [name]: value };
+  await expect(diagnoseSignature(wrong)).rejects.toMatchObject({
+    name: "ConfigurationError",
+    code,
   });
 });
 
-describe("secrets", () => {
-  test("diagnoseSignature names the index of a damaged secret among several", async () => {
-    const secret = ["whsec_first", `${SECRET}\n`, "whsec_third"];
-    const { findings, secretIndex } = await diagnose({}, { secret });
-    expect(findings[0]).toMatchObject({ code: "secret_whitespace", secretIndex: 1 });
-    expect(findings[0]?.message).toMatch(/^secret\[1\] /);
-    expect(secretIndex).toBe(1);
-  });
+test("diagnoseSignature names the index of a damaged secret among several", async () => {
+  const secret = ["whsec_first", `${SECRET}\n`, "whsec_third"];
+  const { findings, secretIndex } = await diagnose({}, { secret });
+  expect(findings[0]).toMatchObject({ code: "secret_whitespace", secretIndex: 1 });
+  expect(findings[0]?.message).toMatch(/^secret\[1\] /);
+  expect(secretIndex).toBe(1);
+});
 
-  test("diagnoseSignature accepts a delivery if one of several secrets matches, and names its index", async () => {
-    const secret = ["whsec_first", "whsec_second", SECRET];
-    expect(await diagnose({}, { secret })).toMatchObject({
-      result: "good",
-      findings: [],
-      secretIndex: 2,
-    });
+test("diagnoseSignature accepts a delivery if one of several secrets matches, and names its index", async () => {
+  const secret = ["whsec_first", "whsec_second", SECRET];
+  expect(await diagnose({}, { secret })).toMatchObject({
+    result: "good",
+    findings: [],
+    secretIndex: 2,
   });
+});
 
-  test("diagnoseSignature finds the secret of the other type in otherSecrets and names its index", async () => {
-    const otherSecrets = ["whsec_old", "whsec_events"];
-    const { result, findings, secretIndex } = await diagnose(
-      { secret: "whsec_events" },
-      { otherSecrets },
-    );
-    expect(result).toBe("bad");
-    expect(findings[0]).toMatchObject({
-      code: "other_secret",
-      certainty: "proven",
-      otherSecretIndex: 1,
-    });
-    expect(secretIndex).toBeUndefined();
+test("diagnoseSignature finds the secret of the other type in otherSecrets and names its index", async () => {
+  const otherSecrets = ["whsec_old", "whsec_events"];
+  const { result, findings, secretIndex } = await diagnose(
+    { secret: "whsec_events" },
+    { otherSecrets },
+  );
+  expect(result).toBe("bad");
+  expect(findings[0]).toMatchObject({
+    code: "other_secret",
+    certainty: "proven",
+    otherSecretIndex: 1,
   });
+  expect(secretIndex).toBeUndefined();
+});
 
-  test("diagnoseSignature cannot find an unknown secret and reports what it tried", async () => {
-    const { result, findings, tried } = await diagnose({ secret: "whsec_unknown" });
-    expect(result).toBe("bad");
-    expect(findings).toHaveLength(1);
-    expect(findings[0]).toMatchObject({ code: "unexplained", certainty: "possible" });
-    expect(findings[0]?.message).toContain(`${tried.signatures} signatures`);
-    expect(findings[0]?.message).toContain("ost likely the secret is wrong");
-    expect(tried.isComplete).toBe(true);
-    expect(tried.signatures).toBeGreaterThan(1_000);
-  });
+test("diagnoseSignature cannot find an unknown secret and reports what it tried", async () => {
+  const { result, findings, tried } = await diagnose({ secret: "whsec_unknown" });
+  expect(result).toBe("bad");
+  expect(findings).toHaveLength(1);
+  expect(findings[0]).toMatchObject({ code: "unexplained", certainty: "possible" });
+  expect(findings[0]?.message).toContain(`${tried.signatures} signatures`);
+  expect(findings[0]?.message).toContain("ost likely the secret is wrong");
+  expect(tried.isComplete).toBe(true);
+  expect(tried.signatures).toBeGreaterThan(1_000);
 });
 
 describe("a secret as long as a file", () => {
@@ -289,27 +285,25 @@ describe("a secret as long as a file", () => {
   });
 });
 
-describe("refused secrets", () => {
-  test("diagnoseSignature names a secret with white space even if it gives the signature", async () => {
-    const { result, findings, secretIndex } = await diagnose(
-      { secret: `${SECRET}\n` },
-      { secret: `${SECRET}\n` },
-    );
-    expect(result).toBe("bad");
-    expect(findings).toMatchObject([{ code: "secret_refused", certainty: "seen" }]);
-    expect(secretIndex).toBe(0);
-  });
+test("diagnoseSignature names a secret with white space even if it gives the signature", async () => {
+  const { result, findings, secretIndex } = await diagnose(
+    { secret: `${SECRET}\n` },
+    { secret: `${SECRET}\n` },
+  );
+  expect(result).toBe("bad");
+  expect(findings).toMatchObject([{ code: "secret_refused", certainty: "seen" }]);
+  expect(secretIndex).toBe(0);
+});
 
-  test.each([
-    ["none", [], "missing_secret"],
-    ["a number", 7, "unusable_secret"],
-    ["a list with a hole", [undefined], "unusable_secret"],
-    ["bytes", Buffer.from(SECRET), "unusable_secret"],
-  ])("diagnoseSignature refuses a secret that is %s", async (_, secret, code) => {
-    await expect(diagnose({}, { secret: secret as unknown as string })).rejects.toMatchObject({
-      name: "ConfigurationError",
-      code,
-    });
+test.each([
+  ["none", [], "missing_secret"],
+  ["a number", 7, "unusable_secret"],
+  ["a list with a hole", [undefined], "unusable_secret"],
+  ["bytes", Buffer.from(SECRET), "unusable_secret"],
+])("diagnoseSignature refuses a secret that is %s", async (_, secret, code) => {
+  await expect(diagnose({}, { secret: secret as unknown as string })).rejects.toMatchObject({
+    name: "ConfigurationError",
+    code,
   });
 });
 
@@ -324,39 +318,33 @@ const record = {
 const records = (bytes: number) =>
   JSON.stringify({ alarm: Array<unknown>(Math.floor(bytes / 90)).fill(record) });
 
-describe("a search through a large body", () => {
-  test.each([
-    ["records", records(MEGABYTE)],
-    ["one long text", JSON.stringify({ alarm: { text: "å\n".repeat(MEGABYTE / 4) } })],
-    ["numbers", JSON.stringify(Array<number>(MEGABYTE / 2).fill(1))],
-    ["bytes that are not JSON", Buffer.alloc(MEGABYTE, 0xe5)],
-    ["a zip bomb", Buffer.concat([Buffer.of(0x1f, 0x8b), Buffer.alloc(MEGABYTE)])],
-    ["nesting", `${"[".repeat(MEGABYTE / 2)}${"]".repeat(MEGABYTE / 2)}`],
-  ])("diagnoseSignature tries at most a thousand signatures for 1 MB of %s", async (_, body) => {
-    const secret = ["whsec_one", "whsec_two", "whsec_three"];
-    // A search that takes the square of the body's length does not end within the time of a test.
-    const { tried } = await diagnose({ secret: "whsec_unknown" }, { secret, body });
-    expect(tried.signatures).toBeLessThan(1_000);
-  });
+test.each([
+  ["records", records(MEGABYTE)],
+  ["one long text", JSON.stringify({ alarm: { text: "å\n".repeat(MEGABYTE / 4) } })],
+  ["numbers", JSON.stringify(Array<number>(MEGABYTE / 2).fill(1))],
+  ["bytes that are not JSON", Buffer.alloc(MEGABYTE, 0xe5)],
+  ["a zip bomb", Buffer.concat([Buffer.of(0x1f, 0x8b), Buffer.alloc(MEGABYTE)])],
+  ["nesting", `${"[".repeat(MEGABYTE / 2)}${"]".repeat(MEGABYTE / 2)}`],
+])("diagnoseSignature tries at most a thousand signatures for 1 MB of %s", async (_, body) => {
+  const secret = ["whsec_one", "whsec_two", "whsec_three"];
+  // A search that takes the square of the body's length does not end within the time of a test.
+  const { tried } = await diagnose({ secret: "whsec_unknown" }, { secret, body });
+  expect(tried.signatures).toBeLessThan(1_000);
+});
 
-  test("diagnoseSignature still finds a re-serialized body of 1 MB", async () => {
-    const body = records(MEGABYTE);
-    const pretty = JSON.stringify(JSON.parse(body), null, 2);
-    expect((await diagnose({ body: pretty }, { body })).findings[0]?.code).toBe(
-      "body_reserialised",
-    );
-    expect((await diagnose({ body }, { body: pretty })).findings[0]?.code).toBe(
-      "body_reserialised",
-    );
-  });
+test("diagnoseSignature still finds a re-serialized body of 1 MB", async () => {
+  const body = records(MEGABYTE);
+  const pretty = JSON.stringify(JSON.parse(body), null, 2);
+  expect((await diagnose({ body: pretty }, { body })).findings[0]?.code).toBe("body_reserialised");
+  expect((await diagnose({ body }, { body: pretty })).findings[0]?.code).toBe("body_reserialised");
+});
 
-  test("diagnoseSignature tries only a few signatures for a body of 30 MB", async () => {
-    const body = Buffer.alloc(30 * MEGABYTE, 0x61);
-    const { tried, findings } = await diagnose({ secret: "whsec_unknown" }, { body });
-    expect(tried.signatures).toBeLessThan(30);
-    expect(findings.map(({ code }) => code)).toEqual(["body_too_large", "unexplained"]);
-    expect(findings[1]?.message).toContain("too large to try more");
-  });
+test("diagnoseSignature tries only a few signatures for a body of 30 MB", async () => {
+  const body = Buffer.alloc(30 * MEGABYTE, 0x61);
+  const { tried, findings } = await diagnose({ secret: "whsec_unknown" }, { body });
+  expect(tried.signatures).toBeLessThan(30);
+  expect(findings.map(({ code }) => code)).toEqual(["body_too_large", "unexplained"]);
+  expect(findings[1]?.message).toContain("too large to try more");
 });
 
 function parsed(bytes: Buffer): unknown {

@@ -35,25 +35,8 @@ test.each<[string, Pick<GateRequest, "method" | "target">, Headers, string | num
   ["both by the name", SEND, { ...good, host: [NAMED], origin: [`http://${NAMED}`] }, "send"],
   // The name: what DNS rebinding and proxies change.
   ["no Host", LIST, { authorization: TOKENED }, 403],
-  ["an empty Host", LIST, { ...good, host: [""] }, 403],
   ["two Hosts", LIST, { ...good, host: [OWN, OWN] }, 403],
-  ["a foreign Host", LIST, { ...good, host: [`evil.example:${String(PORT)}`] }, 403],
   ["a foreign Host for the page", PAGE, { host: ["evil.example"] }, 403],
-  ["a name of ours below a foreign one", LIST, { ...good, host: [`${OWN}.evil.example`] }, 403],
-  ["a name that resolves to us", LIST, { ...good, host: ["127.0.0.1.nip.io:4040"] }, 403],
-  ["a trailing dot", LIST, { ...good, host: ["localhost.:4040"] }, 403],
-  ["an address with a trailing dot", LIST, { ...good, host: ["127.0.0.1.:4040"] }, 403],
-  ["IPv6", LIST, { ...good, host: ["[::1]:4040"] }, 403],
-  ["IPv4 in IPv6", LIST, { ...good, host: ["[::ffff:127.0.0.1]:4040"] }, 403],
-  ["another spelling of the address", LIST, { ...good, host: ["127.1:4040"] }, 403],
-  ["the address as a number", LIST, { ...good, host: ["2130706433:4040"] }, 403],
-  ["0.0.0.0", LIST, { ...good, host: ["0.0.0.0:4040"] }, 403],
-  ["another letter case", LIST, { ...good, host: ["LOCALHOST:4040"] }, 403],
-  ["another port", LIST, { ...good, host: ["127.0.0.1:4041"] }, 403],
-  ["no port", LIST, { ...good, host: ["127.0.0.1"] }, 403],
-  ["a port with a zero in front", LIST, { ...good, host: ["127.0.0.1:04040"] }, 403],
-  ["a user before the name", LIST, { ...good, host: [`a@${OWN}`] }, 403],
-  ["a space behind the name", LIST, { ...good, host: [`${OWN} `] }, 403],
   // Who asks.
   ["a foreign Origin", SEND, { ...good, origin: ["https://evil.example"] }, 403],
   ["a foreign Origin for the page", PAGE, { host: [OWN], origin: ["https://evil.example"] }, 403],
@@ -64,25 +47,7 @@ test.each<[string, Pick<GateRequest, "method" | "target">, Headers, string | num
   ["the other of our names as Origin", SEND, { ...good, origin: [`http://${NAMED}`] }, 403],
   ["an Origin with a slash", SEND, { ...good, origin: [`http://${OWN}/`] }, 403],
   ["two Origins", SEND, { ...good, origin: [`http://${OWN}`, "https://evil.example"] }, 403],
-  // The path: one spelling each.
-  ["an encoded letter", { ...SEND, target: "/%73end" }, good, 400],
-  ["an encoded letter in capitals", { ...LIST, target: "/%44eliveries" }, good, 400],
-  ["an encoded slash", { ...LIST, target: "/%2fdeliveries" }, good, 400],
-  ["two slashes", { ...LIST, target: "//deliveries" }, good, 400],
-  ["two slashes and a host", { ...LIST, target: "//evil.example/deliveries" }, good, 400],
-  ["a whole URL", { ...LIST, target: `http://${OWN}/deliveries` }, good, 400],
-  ["a foreign whole URL", { ...LIST, target: "http://evil.example/deliveries" }, good, 400],
-  ["a detour", { ...LIST, target: "/x/../deliveries" }, good, 400],
-  ["a dot", { ...LIST, target: "/./deliveries" }, good, 400],
-  ["an encoded detour", { ...LIST, target: "/x/%2e%2e/deliveries" }, good, 400],
-  ["a backslash", { ...LIST, target: "/\\deliveries" }, good, 400],
-  ["a tab", { ...LIST, target: "/deliv\teries" }, good, 400],
-  ["a fragment", { ...LIST, target: "/deliveries#" }, good, 400],
-  ["a parameter of the path", { ...LIST, target: "/deliveries;a" }, good, 400],
-  ["capitals", { ...LIST, target: "/Deliveries" }, good, 400],
-  ["a slash at the end", { ...LIST, target: "/deliveries/" }, good, 400],
   ["an asterisk", { method: "OPTIONS", target: "*" }, good, 400],
-  ["an address behind an @", { ...LIST, target: "@evil.example/deliveries" }, good, 400],
   // The token.
   ["no token", LIST, { host: [OWN] }, 401],
   ["sending without one", SEND, { host: [OWN] }, 401],
@@ -112,6 +77,52 @@ test.each<[string, Pick<GateRequest, "method" | "target">, Headers, string | num
 ])("the gate and %s", (_what, request, headers, expected) => {
   const passage = gate({ ...request, headers }, KEEPER);
   expect("route" in passage ? passage.route : passage.status).toBe(expected);
+});
+
+test.each([
+  "",
+  `evil.example:${String(PORT)}`,
+  `${OWN}.evil.example`,
+  "127.0.0.1.nip.io:4040",
+  "localhost.:4040",
+  "127.0.0.1.:4040",
+  "[::1]:4040",
+  "[::ffff:127.0.0.1]:4040",
+  "127.1:4040",
+  "2130706433:4040",
+  "0.0.0.0:4040",
+  "LOCALHOST:4040",
+  "127.0.0.1:4041",
+  "127.0.0.1",
+  "127.0.0.1:04040",
+  `a@${OWN}`,
+  `${OWN} `,
+])("the gate refuses the Host %j", (host) => {
+  const passage = gate({ ...LIST, headers: { ...good, host: [host] } }, KEEPER);
+  expect(passage).toMatchObject({ status: 403 });
+});
+
+// One spelling for each path.
+test.each([
+  "/%73end",
+  "/%44eliveries",
+  "/%2fdeliveries",
+  "//deliveries",
+  "//evil.example/deliveries",
+  `http://${OWN}/deliveries`,
+  "http://evil.example/deliveries",
+  "/x/../deliveries",
+  "/./deliveries",
+  "/x/%2e%2e/deliveries",
+  "/\\deliveries",
+  "/deliv\teries",
+  "/deliveries#",
+  "/deliveries;a",
+  "/Deliveries",
+  "/deliveries/",
+  "@evil.example/deliveries",
+])("the gate refuses the path %j", (target) => {
+  expect(gate({ ...LIST, target, headers: good }, KEEPER)).toMatchObject({ status: 400 });
 });
 
 test("nothing but the page passes without the token, and nothing under another name", () => {

@@ -11,6 +11,7 @@ import {
 import { isGlob, parseGlob } from "../../kit/fixtures/glob.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
+import { rejectionOf, thrownBy } from "../support/thrown.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const FILES = [
@@ -30,53 +31,43 @@ beforeAll(async () => {
   for (const file of FILES) made.write(file, text);
 });
 
-describe("loadFixtures", () => {
-  it("loadFixtures loads a folder with its subfolders", async () => {
-    expect(await namesOf(folder)).toEqual(["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]);
-    const published = await loadFixtures(fixturesFolder);
-    expect(published).toHaveLength(52);
-    expect(published.map(({ name }) => name)).toEqual(fixtures.map(({ name }) => name));
-  });
+it("loadFixtures loads a folder with its subfolders", async () => {
+  expect(await namesOf(folder)).toEqual(["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]);
+  const published = await loadFixtures(fixturesFolder);
+  expect(published).toHaveLength(52);
+  expect(published.map(({ name }) => name)).toEqual(fixtures.map(({ name }) => name));
+});
 
-  it.each([
-    ["*.json", ["a-1", "a", "b"]],
-    ["*", ["a-1", "a", "b"]],
-    ["?.json", ["a", "b"]],
-    ["**/*.json", ["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]],
-    ["**", ["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]],
-    ["deep/**/*.json", ["d", "deeper/e"]],
-    ["d*/*.json", ["deep/d"]],
-    ["{a,b,missing}.json", ["a", "b"]],
-    [".git/*.json", ["f"]],
-    // A single file with any name, and a path with wildcards in it that exists.
-    ["deep/d.json", ["d"]],
-    ["c.txt", ["c.txt"]],
-    [".hidden.json", [".hidden"]],
-    ["{odd}", ["g"]],
-    ["{odd}/g.json", ["g"]],
-  ])("loadFixtures loads the path or pattern %s", async (pattern, names) => {
-    expect(await namesOf(`${folder}/${pattern}`)).toEqual(names);
-    const here = relative(process.cwd(), folder).replaceAll("\\", "/");
-    expect(await namesOf(`${here}/${pattern}`)).toEqual(names);
-  });
+it.each([
+  ["*.json", ["a-1", "a", "b"]],
+  ["*", ["a-1", "a", "b"]],
+  ["?.json", ["a", "b"]],
+  ["**/*.json", ["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]],
+  ["**", ["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]],
+  ["deep/**/*.json", ["d", "deeper/e"]],
+  ["d*/*.json", ["deep/d"]],
+  ["{a,b,missing}.json", ["a", "b"]],
+  [".git/*.json", ["f"]],
+  // A single file with any name, and a path with wildcards in it that exists.
+  ["deep/d.json", ["d"]],
+  ["c.txt", ["c.txt"]],
+  [".hidden.json", [".hidden"]],
+  ["{odd}", ["g"]],
+  ["{odd}/g.json", ["g"]],
+])("loadFixtures loads the path or pattern %s", async (pattern, names) => {
+  expect(await namesOf(`${folder}/${pattern}`)).toEqual(names);
+  const here = relative(process.cwd(), folder).replaceAll("\\", "/");
+  expect(await namesOf(`${here}/${pattern}`)).toEqual(names);
+});
 
-  it("loadFixtures accepts the path separators of Windows", async () => {
-    expect(await namesOf(`${folder}\\deep\\d.json`)).toEqual(["d"]);
-    expect(await namesOf(`${folder}\\deep\\**\\*.json`)).toEqual(["d", "deeper/e"]);
-  });
+it("loadFixtures accepts the path separators of Windows", async () => {
+  expect(await namesOf(`${folder}\\deep\\d.json`)).toEqual(["d"]);
+  expect(await namesOf(`${folder}\\deep\\**\\*.json`)).toEqual(["d", "deeper/e"]);
+});
 
-  it("loadFixtures keeps the order of a list and loads a file that is found twice once", async () => {
-    const list = ["b.json", "deep", "*.json", "./b.json"].map((path) => `${folder}/${path}`);
-    expect(await namesOf(list)).toEqual(["b", "d", "deeper/e", "a-1", "a"]);
-  });
-
-  it("loadFixtures returns the bytes, the time and the expectation", async () => {
-    const [loaded] = await loadFixtures(inFolder("a.json"));
-    const published = fixtures.find(({ name }) => name === "alarm-email-hacked");
-    expect(loaded?.body).toEqual(published?.body);
-    expect(loaded?.receivedAt).toEqual(new Date("2026-07-08T10:00:06.000Z"));
-    expect(loaded?.expect).toEqual({ outcome: "handled", status: 200 });
-  });
+it("loadFixtures keeps the order of a list and loads a file that is found twice once", async () => {
+  const list = ["b.json", "deep", "*.json", "./b.json"].map((path) => `${folder}/${path}`);
+  expect(await namesOf(list)).toEqual(["b", "d", "deeper/e", "a-1", "a"]);
 });
 
 describe("links", () => {
@@ -110,11 +101,7 @@ describe("links", () => {
 });
 
 describe("errors", () => {
-  const refusal = (paths: string | readonly string[]) =>
-    loadFixtures(paths).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+  const refusal = (paths: string | readonly string[]) => rejectionOf(() => loadFixtures(paths));
 
   it.each([
     ["missing.json", "there is no PATH"],
@@ -146,16 +133,13 @@ describe("errors", () => {
       "receivedAt must be an ISO 8601 time, such as 2026-07-08T10:00:06.000Z",
     ],
     ["not UTF-8", Buffer.from([0x22, 0xe5, 0x22]), "it is not UTF-8"],
-  ])(
-    "loadFixtures names a file that is %s, and quotes nothing from it",
-    async (_, content, why) => {
-      const file = made.write("wrong.txt", content);
-      expect(await refusal(file)).toMatchObject({
-        code: "invalid_fixture",
-        message: `${file} is not a fixture: ${why}`,
-      });
-    },
-  );
+  ])("loadFixtures names a file that is %s and quotes nothing of it", async (_, content, why) => {
+    const file = made.write("wrong.txt", content);
+    expect(await refusal(file)).toMatchObject({
+      code: "invalid_fixture",
+      message: `${file} is not a fixture: ${why}`,
+    });
+  });
 
   it("loadFixtures names a file that cannot be read", async () => {
     const link = inFolder("circle/link.json");
@@ -198,57 +182,55 @@ const expectations = fc.record(
   { requiredKeys: ["status"], noNullPrototype: true },
 );
 
-describe("fixture files", () => {
-  it.each(fixtures)("$name.json is formatted to exactly its own file", async ({ name }) => {
-    const text = await readFile(join(fixturesFolder, `${name}.json`), "utf8");
-    expect(formatFixture(parseFixture(text, name))).toBe(text);
-  });
+it.each(fixtures)("$name.json is formatted to exactly its own file", async ({ name }) => {
+  const text = await readFile(join(fixturesFolder, `${name}.json`), "utf8");
+  expect(formatFixture(parseFixture(text, name))).toBe(text);
+});
 
-  it("a fixture with any bytes survives formatFixture and parseFixture", () => {
-    fc.assert(
-      fc.property(
-        fc.record(
-          {
-            name: fc.constant("a"),
-            description: fc.string(),
-            receivedAt: fc.date({
-              min: new Date("0000-01-01T00:00:00Z"),
-              max: new Date("9999-12-31T23:59:59Z"),
-              noInvalidDate: true,
-            }),
-            expect: expectations,
-            headers,
-            body: bodies,
-          },
-          {
-            requiredKeys: ["name", "description", "receivedAt", "headers", "body"],
-            noNullPrototype: true,
-          },
-        ),
-        (fixture: Fixture) => {
-          const { body, ...rest } = parseFixture(formatFixture(fixture), "a");
-          expect({ ...rest, body: [...body] }).toEqual({ ...fixture, body: [...fixture.body] });
-          expect(Object.keys(rest.headers)).toEqual(Object.keys(fixture.headers));
+it("a fixture with any bytes survives formatFixture and parseFixture", () => {
+  fc.assert(
+    fc.property(
+      fc.record(
+        {
+          name: fc.constant("a"),
+          description: fc.string(),
+          receivedAt: fc.date({
+            min: new Date("0000-01-01T00:00:00Z"),
+            max: new Date("9999-12-31T23:59:59Z"),
+            noInvalidDate: true,
+          }),
+          expect: expectations,
+          headers,
+          body: bodies,
+        },
+        {
+          requiredKeys: ["name", "description", "receivedAt", "headers", "body"],
+          noNullPrototype: true,
         },
       ),
-      { numRuns: 500 },
-    );
-  });
+      (fixture: Fixture) => {
+        const { body, ...rest } = parseFixture(formatFixture(fixture), "a");
+        expect({ ...rest, body: [...body] }).toEqual({ ...fixture, body: [...fixture.body] });
+        expect(Object.keys(rest.headers)).toEqual(Object.keys(fixture.headers));
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
 
-  it("a fixture file may begin with a byte order mark and may omit expect", () => {
-    const { description, receivedAt, headers: recorded, body } = FILE;
-    const text = JSON.stringify({ description, receivedAt, headers: recorded, body });
-    expect(parseFixture(`\uFEFF${text}`, "a")).toStrictEqual({
-      name: "a",
-      description,
-      receivedAt: new Date(receivedAt),
-      headers: recorded,
-      body: Buffer.from(body),
-    });
-    expect(parsed({ ...FILE, expect: { status: 503 } }).expect).toEqual({ status: 503 });
-    const either = { outcome: "handled", status: 200, orSentAgain: true };
-    expect(parsed({ ...FILE, expect: either }).expect).toEqual(either);
+it("a fixture file may begin with a byte order mark and may omit expect", () => {
+  const { description, receivedAt, headers: recorded, body } = FILE;
+  const text = JSON.stringify({ description, receivedAt, headers: recorded, body });
+  expect(parseFixture(`\uFEFF${text}`, "a")).toStrictEqual({
+    name: "a",
+    description,
+    receivedAt: new Date(receivedAt),
+    headers: recorded,
+    body: Buffer.from(body),
   });
+  expect(parsed({ ...FILE, expect: { status: 503 } }).expect).toEqual({ status: 503 });
+  const either = { outcome: "handled", status: 200, orSentAgain: true };
+  expect(parsed({ ...FILE, expect: either }).expect).toEqual(either);
 });
 
 describe("files that are not a fixture", () => {
@@ -309,12 +291,7 @@ describe("files that are not a fixture", () => {
         fc.constantFrom("", "x", '"', "\u0000"),
         (at, inserted) => {
           const broken = `${text.slice(0, at)}${inserted}`;
-          let error: unknown;
-          try {
-            parseFixture(broken, "a", "folder/a.json");
-          } catch (thrown) {
-            error = thrown;
-          }
+          const error = thrownBy(() => parseFixture(broken, "a", "folder/a.json"));
           expect(error).toEqual(
             new FixtureError("invalid_fixture", "folder/a.json is not a fixture: it is not JSON"),
           );
@@ -358,61 +335,43 @@ const patterns = fc
   // The first segment contains a wildcard, so that the pattern has no folder part.
   .filter(([first = ""]) => isGlob(first));
 
-describe("parseGlob", () => {
-  it("a glob matches the same files as a model that tries every way", () => {
-    fc.assert(
-      fc.property(patterns, files, (pattern, file) => {
-        const expected = matchesSegments(pattern, file);
-        expect(matches(pattern.join("/"), file.join("/"))).toBe(expected);
-      }),
-      { numRuns: 3_000 },
-    );
-  });
+it("a glob matches the same files as a model that tries every way", () => {
+  fc.assert(
+    fc.property(patterns, files, (pattern, file) => {
+      const expected = matchesSegments(pattern, file);
+      expect(matches(pattern.join("/"), file.join("/"))).toBe(expected);
+    }),
+    { numRuns: 3_000 },
+  );
+});
 
-  it("a glob matches a file by its own path with any segment replaced by a wildcard", () => {
-    fc.assert(
-      fc.property(files, fc.nat(3), (file, at) => {
-        const name = file[at % file.length] ?? "";
-        const open = file.map((segment) => (segment === name ? "*" : segment));
-        expect(matches(`**/${open.join("/")}`, file.join("/"))).toBe(true);
-        expect(matches(`{${file.join("/")},other}`, file.join("/"))).toBe(true);
-      }),
-    );
-  });
+it.each([
+  ["*.json", "a.jsonx", false],
+  ["*.json", "axjson", false],
+  ["{a,b}-?.json", "c-1.json", false],
+  ["{a,b/{c,d}}.json", "b/d.json", true],
+  ["{a,**/b}.json", "x/y/b.json", true],
+  ["*{.json", "a{.json", true],
+  ["*}.json", "a}.json", true],
+  ["*[a].json", "x[a].json", true],
+  ["*[a].json", "xa.json", false],
+  ["*+(b)|^$\\.json", "a+(b)|^$\\.json", true],
+  ["?.json", "é.json", true],
+  ["?.json", "🔐.json", true],
+  ["**/*.json", ".hidden.json", false],
+  ["**/*.json", ".hidden/a.json", false],
+  ["{.hidden,*}.json", ".hidden.json", false],
+])("the glob %s against the file %s gives %s", (pattern, file, expected) => {
+  expect(matches(pattern, file)).toBe(expected);
+});
 
-  it.each([
-    ["*.json", "a.jsonx", false],
-    ["*.json", "axjson", false],
-    ["{a,b}-?.json", "c-1.json", false],
-    ["{a,b/{c,d}}.json", "b/d.json", true],
-    ["{a,**/b}.json", "x/y/b.json", true],
-    ["*{.json", "a{.json", true],
-    ["*}.json", "a}.json", true],
-    ["*[a].json", "x[a].json", true],
-    ["*[a].json", "xa.json", false],
-    ["*+(b)|^$\\.json", "a+(b)|^$\\.json", true],
-    ["?.json", "é.json", true],
-    ["?.json", "🔐.json", true],
-    ["**/*.json", ".hidden.json", false],
-    ["**/*.json", ".hidden/a.json", false],
-    ["{.hidden,*}.json", ".hidden.json", false],
-  ])("the glob %s against the file %s gives %s", (pattern, file, expected) => {
-    expect(matches(pattern, file)).toBe(expected);
-  });
-
-  it.each([
-    ["*.json", "."],
-    ["a/b/*.json", "a/b/"],
-    ["a/b-{c,d}/e.json", "a/"],
-    ["/*.json", "/"],
-    ["C:/a/?.json", "C:/a/"],
-    ["../a/**/b.json", "../a/"],
-  ])("the glob %s searches the folder %s", (pattern, folder) => {
-    expect(parseGlob(pattern).folder).toBe(folder);
-  });
-
-  it("isGlob recognizes wildcards", () => {
-    const texts = ["*", "a?", "{a,b}", "a", "[a]", "a.json"];
-    expect(texts.filter(isGlob)).toEqual(["*", "a?", "{a,b}"]);
-  });
+it.each([
+  ["*.json", "."],
+  ["a/b/*.json", "a/b/"],
+  ["a/b-{c,d}/e.json", "a/"],
+  ["/*.json", "/"],
+  ["C:/a/?.json", "C:/a/"],
+  ["../a/**/b.json", "../a/"],
+])("the glob %s searches the folder %s", (pattern, folder) => {
+  expect(parseGlob(pattern).folder).toBe(folder);
 });

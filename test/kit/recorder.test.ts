@@ -63,244 +63,221 @@ function recordedReceiver(
 /** A delivery to the partner, by default of the alarm. */
 const partnersDelivery = (overrides: DeliveryOverrides = {}) =>
   delivery({ secret: PARTNERS_SECRET, ...overrides });
+/** What a receiver shows of a delivery to the recorder. */
+const observed = async (overrides: DeliveryOverrides = {}): Promise<AuthenticDelivery> => ({
+  request: await partnersDelivery(overrides),
+  id: "a",
+  type: "new_alarm",
+  receivedAt: new Date(NOW_MS),
+  outcome: "handled",
+  status: 200,
+});
 const bodyOf = (fields: Record<string, unknown>) => JSON.stringify({ alarm: alarm(fields) });
 
-describe("recordFixtures", () => {
-  test("recordFixtures writes an authentic delivery as a fixture signed with the test secret", async () => {
-    const { recorder, receiver, files, refusals } = recordedReceiver({ directory });
-    const { headers, body } = await partnersDelivery();
-    const more = { ...headers, authorization: "Bearer 1", cookie: "a=b", "x-forwarded-for": "1.2" };
-    await receiver.receive({ headers: more, body });
-    await recorder.flush();
+test("recordFixtures writes an authentic delivery as a fixture signed with the test secret", async () => {
+  const { recorder, receiver, files, refusals } = recordedReceiver({ directory });
+  const { headers, body } = await partnersDelivery();
+  const more = { ...headers, authorization: "Bearer 1", cookie: "a=b", "x-forwarded-for": "1.2" };
+  await receiver.receive({ headers: more, body });
+  await recorder.flush();
 
-    expect(refusals).toEqual([]);
-    expect(files).toEqual([join(directory, "000001-alarm-email-hacked.json")]);
-    const [fixture] = await loadFixtures(directory);
-    expect(fixture).toMatchObject({
-      description: "Recorded email_hacked, answered handled 200",
-      receivedAt: new Date(NOW_MS),
-      expect: { outcome: "handled", status: 200 },
-    });
-    const webhook = ["Type", "Id", "Timestamp", "Signature"].map((name) => `X-Webhook-${name}`);
-    expect(Object.keys(fixture?.headers ?? {})).toEqual(["Content-Type", ...webhook]);
-    expect(fixture?.headers["X-Webhook-Id"]).not.toBe(headers["x-webhook-id"]);
-    expect(fixture?.headers["X-Webhook-Timestamp"]).toBe(String(NOW_SECONDS));
-    const request = { headers: fixture?.headers ?? {}, body: fixture?.body ?? "" };
-    expect(await verifySignature({ secret: TEST_SECRET, ...request })).toBe(true);
-    expect(await verifySignature({ secret: PARTNERS_SECRET, ...request })).toBe(false);
-    expect(await readdir(directory)).toHaveLength(1);
+  expect(refusals).toEqual([]);
+  expect(files).toEqual([join(directory, "000001-alarm-email-hacked.json")]);
+  const [fixture] = await loadFixtures(directory);
+  expect(fixture).toMatchObject({
+    description: "Recorded email_hacked, answered handled 200",
+    receivedAt: new Date(NOW_MS),
+    expect: { outcome: "handled", status: 200 },
   });
-
-  test("recordFixtures gives equal values equal placeholders, and different ones different ones that fit the same columns", async () => {
-    const { recorder, receiver } = recordedReceiver({ directory });
-    for (const [at, id] of [1001, 1002, 1003, 1001, 2_000_000_001, 2_000_000_002].entries()) {
-      const original_event_id = `brdb-${String(id).slice(-1)}`;
-      const body = bodyOf({ id, account_id: 4242, original_event_id });
-      await receiver.receive(await partnersDelivery({ id: `id-${at}`, body }));
-    }
-    await recorder.flush();
-    const recorded = (await loadFixtures(directory)).map(
-      ({ body }) => (JSON.parse(Buffer.from(body).toString()) as { alarm: Alarm }).alarm,
-    );
-    expect(recorded.map(({ id }) => id)).toEqual([
-      9999, 9997, 9996, 9999, 2_147_483_647, 2_147_483_646,
-    ]);
-    expect(recorded.map(({ account_id }) => account_id)).toEqual(Array(6).fill(9998));
-    const ends = recorded.map(({ original_event_id }) => original_event_id.replace("xxxxx", ""));
-    expect(ends).toEqual(["x", "a", "b", "x", "x", "a"]);
-  });
-
-  test("recordFixtures names files after documented values, in the order of the answers", async () => {
-    const { recorder, receiver, files } = recordedReceiver({ directory });
-    for (const request of [
-      partnersDelivery({ id: "a", body: bodyOf({ event_type: "BureauCreditAEnquiry" }) }),
-      eventDelivery("DATA_DELETED", { id: "b", secret: PARTNERS_SECRET }),
-      partnersDelivery({ id: "c", type: "from_Anna", body: "{}" }),
-      partnersDelivery({ id: "d", body: bodyOf({ event_type: "of_Anna" }) }),
-      partnersDelivery({ id: "e", body: "Anna" }),
-    ]) {
-      await receiver.receive(await request);
-    }
-    await recorder.flush();
-    expect(files.map((file) => file.slice(directory.length + 1))).toEqual([
-      "000001-alarm-bureau-credit-a-enquiry.json",
-      "000002-event-data-deleted.json",
-      "000003-unknown-type.json",
-      "000004-alarm.json",
-      "000005-alarm.json",
-    ]);
-    const fixtures = await loadFixtures(directory);
-    expect(fixtures[2]?.headers["X-Webhook-Type"]).toBe("unknown_type");
-    expect(fixtures[1]?.description).toContain("on its own it is handled, so nothing is expected");
-    expect(fixtures[1]?.expect).toBeUndefined();
-    expect(fixtures[4]?.expect).toEqual({ outcome: "unrecognized", status: 503 });
-  });
-
-  test("recordFixtures copies the body before it returns, so that the buffer can be reused", async () => {
-    const { recorder, receiver } = recordedReceiver({ directory });
-    const bytes = Buffer.from(bodyOf({ text: "four" }));
-    await receiver.receive(await partnersDelivery({ body: bytes }));
-    bytes.fill(0x20);
-    await recorder.flush();
-    const [fixture] = await loadFixtures(directory);
-    expect(Buffer.from(fixture?.body ?? []).toString()).toContain('"text":"xxxx"');
-  });
-
-  test("recordFixtures gives failed attempts other ids than the handled one", async () => {
-    let isFailing = true;
-    const handlers = {
-      new_alarm: () => {
-        if (isFailing) throw new Error("not yet");
-      },
-    };
-    const { recorder, receiver } = recordedReceiver({ directory }, { handlers });
-    const request = await partnersDelivery();
-    await receiver.receive(request);
-    isFailing = false;
-    await receiver.receive(request);
-    await receiver.receive(request);
-    await recordedReceiver({ directory }, { onAuthenticDelivery: recorder }).receiver.receive(
-      request,
-    );
-    await recorder.flush();
-    const fixtures = await loadFixtures(directory);
-    const [failed, handled, duplicate, elsewhere] = fixtures.map(({ headers }) =>
-      String(headers["X-Webhook-Id"]),
-    );
-    expect(duplicate).toBe(handled);
-    expect(new Set([failed, handled, elsewhere]).size).toBe(3);
-    expect(fixtures.map(({ expect: expected }) => expected?.outcome)).toEqual([
-      undefined,
-      "handled",
-      undefined,
-      "handled",
-    ]);
-  });
-
-  test("recordFixtures signs unsigned deliveries and leaves out an undocumented content type", async () => {
-    const { recorder, receiver } = recordedReceiver(
-      { directory },
-      {
-        secret: undefined,
-        acceptUnsignedDeliveries: true,
-      },
-    );
-    const { headers, body } = await partnersDelivery();
-    const unsigned = { ...headers, "x-webhook-signature": undefined, "content-type": "text/anna" };
-    await receiver.receive({ headers: unsigned, body });
-    await receiver.receive({ headers: new Headers({ ...headers, "x-webhook-id": "b" }), body });
-    await recorder.flush();
-    const [first, second] = await loadFixtures(directory);
-    expect(first?.headers).not.toHaveProperty("Content-Type");
-    expect(first?.expect).toEqual({ outcome: "handled", status: 200 });
-    expect(second?.headers["Content-Type"]).toBe("application/json");
-  });
+  const webhook = ["Type", "Id", "Timestamp", "Signature"].map((name) => `X-Webhook-${name}`);
+  expect(Object.keys(fixture?.headers ?? {})).toEqual(["Content-Type", ...webhook]);
+  expect(fixture?.headers["X-Webhook-Id"]).not.toBe(headers["x-webhook-id"]);
+  expect(fixture?.headers["X-Webhook-Timestamp"]).toBe(String(NOW_SECONDS));
+  const request = { headers: fixture?.headers ?? {}, body: fixture?.body ?? "" };
+  expect(await verifySignature({ secret: TEST_SECRET, ...request })).toBe(true);
+  expect(await verifySignature({ secret: PARTNERS_SECRET, ...request })).toBe(false);
+  expect(await readdir(directory)).toHaveLength(1);
 });
 
-describe("refusals of the recorder", () => {
-  test("the recorder warns once per reason on the console by default, and quotes nothing from the body", async () => {
-    const warn = vi.spyOn(console, "warn").mockReturnValue();
-    const { recorder, receiver } = recordedReceiver({
-      directory: parent.write("file", ""),
-      onRefused: undefined,
-    });
-    const body = bodyOf({ text: "anna@exempel.se" });
-    await receiver.receive(await partnersDelivery({ id: "a", body }));
-    await receiver.receive(await partnersDelivery({ id: "b", body }));
-    await recorder.flush();
-    expect(warn).toHaveBeenCalledTimes(1);
-    expect(String(warn.mock.calls)).not.toContain("exempel");
-    expect(warn.mock.calls[0]?.[0]).toMatch(
-      /could not be written: EEXIST\. Each reason is written once/,
-    );
-  });
-
-  test("a folder that cannot be written to does not change the receiver's answer", async () => {
-    const { recorder, receiver, refusals } = recordedReceiver({
-      directory: parent.write("file", ""),
-      onRefused: (refusal) => {
-        refusals.push(refusal);
-        throw new Error("the partner's hook");
-      },
-    });
-    expect((await receiver.receive(await partnersDelivery())).outcome).toBe("handled");
-    await recorder.flush();
-    expect(refusals).toMatchObject([
-      { type: "new_alarm", reason: "write_failed", error: { code: "EEXIST" } },
-    ]);
-  });
-
-  test("the recorder refuses deliveries while its queue is full and accepts new ones afterwards", async () => {
-    const { recorder, refusals } = recordedReceiver({ directory: parent.write("file", "") });
-    const request = await partnersDelivery({ body: new Uint8Array(1_048_576) });
-    const observed: AuthenticDelivery = {
-      request,
-      id: "a",
-      type: "new_alarm",
-      receivedAt: new Date(NOW_MS),
-      outcome: "unrecognized",
-      status: 503,
-    };
-    const countOf = (reason: string) => refusals.filter((refusal) => refusal.reason === reason);
-    for (let sent = 0; sent < 70; sent++) recorder(observed);
-    expect(countOf("overloaded")).toHaveLength(6);
-    await recorder.flush();
-    recorder(observed);
-    await recorder.flush();
-    expect(countOf("overloaded")).toHaveLength(6);
-    expect(countOf("write_failed")).toHaveLength(65);
-  });
-
-  test.each([
-    ["an invalid date", { receivedAt: new Date(Number.NaN) }],
-    ["a date after the year 9999", { receivedAt: new Date(8_640_000_000_000_000) }],
-    ["headers that were removed", { request: { headers: {}, body: "{}" } }],
-    [
-      "headers that throw",
-      { request: { headers: { get: throwing(new Error("Anna")) }, body: "" } },
-    ],
-  ])("the recorder refuses %s and does not throw", async (_, change) => {
-    const { recorder, refusals } = recordedReceiver({ directory });
-    const base = {
-      request: await partnersDelivery(),
-      id: "a",
-      type: "of_Anna",
-      receivedAt: new Date(NOW_MS),
-    };
-    recorder({ ...base, outcome: "handled", status: 200, ...change });
-    await recorder.flush();
-    expect(refusals).toEqual([{ type: "unknown_type", reason: "unreadable" }]);
-  });
-
-  test.each([
-    [{}],
-    [{ directory: "" }],
-    [{ directory: "a", folder: "b" }],
-    [{ directory: "a", onRefused: "log" }],
-    [{ directory: "a", onRecorded: 1 }],
-    [{ directory: "a", secret: "" }],
-    [{ directory: "a", redact: { allow: [] } }],
-    [null],
-  ])("recordFixtures refuses the options %j", (options) => {
-    const given = options as unknown as Parameters<typeof recordFixtures>[0];
-    expect(() => recordFixtures(given)).toThrow(ConfigurationError);
-  });
+test("recordFixtures gives equal values equal placeholders, and different ones different ones that fit the same columns", async () => {
+  const { recorder, receiver } = recordedReceiver({ directory });
+  for (const [at, id] of [1001, 1002, 1003, 1001, 2_000_000_001, 2_000_000_002].entries()) {
+    const original_event_id = `brdb-${String(id).slice(-1)}`;
+    const body = bodyOf({ id, account_id: 4242, original_event_id });
+    await receiver.receive(await partnersDelivery({ id: `id-${at}`, body }));
+  }
+  await recorder.flush();
+  const recorded = (await loadFixtures(directory)).map(
+    ({ body }) => (JSON.parse(Buffer.from(body).toString()) as { alarm: Alarm }).alarm,
+  );
+  expect(recorded.map(({ id }) => id)).toEqual([
+    9999, 9997, 9996, 9999, 2_147_483_647, 2_147_483_646,
+  ]);
+  expect(recorded.map(({ account_id }) => account_id)).toEqual(Array(6).fill(9998));
+  const ends = recorded.map(({ original_event_id }) => original_event_id.replace("xxxxx", ""));
+  expect(ends).toEqual(["x", "a", "b", "x", "x", "a"]);
 });
 
-test.each<[FixtureRefusal, string]>([
-  [
-    { type: "new_alarm", reason: "write_failed", error: { code: "ENOSPC" } },
-    "its file could not be written: ENOSPC",
-  ],
-  [
-    { type: "new_alarm", reason: "write_failed", error: null },
-    "its file could not be written: unknown error",
-  ],
-  [{ type: "new_alarm", reason: "overloaded" }, "too many deliveries wait to be written"],
-  [{ type: "new_alarm", reason: "unreadable" }, "its headers or its time cannot be read"],
-  [{ type: "new_alarm", reason: "internal_error" }, "the recorder failed"],
+test("recordFixtures names files after documented values, in the order of the answers", async () => {
+  const { recorder, receiver, files } = recordedReceiver({ directory });
+  for (const request of [
+    partnersDelivery({ id: "a", body: bodyOf({ event_type: "BureauCreditAEnquiry" }) }),
+    eventDelivery("DATA_DELETED", { id: "b", secret: PARTNERS_SECRET }),
+    partnersDelivery({ id: "c", type: "from_Anna", body: "{}" }),
+    partnersDelivery({ id: "d", body: bodyOf({ event_type: "of_Anna" }) }),
+    partnersDelivery({ id: "e", body: "Anna" }),
+  ]) {
+    await receiver.receive(await request);
+  }
+  await recorder.flush();
+  expect(files.map((file) => file.slice(directory.length + 1))).toEqual([
+    "000001-alarm-bureau-credit-a-enquiry.json",
+    "000002-event-data-deleted.json",
+    "000003-unknown-type.json",
+    "000004-alarm.json",
+    "000005-alarm.json",
+  ]);
+  const fixtures = await loadFixtures(directory);
+  expect(fixtures[2]?.headers["X-Webhook-Type"]).toBe("unknown_type");
+  expect(fixtures[1]?.description).toContain("on its own it is handled, so nothing is expected");
+  expect(fixtures[1]?.expect).toBeUndefined();
+  expect(fixtures[4]?.expect).toEqual({ outcome: "unrecognized", status: 503 });
+});
+
+test("recordFixtures copies the body before it returns, so that the buffer can be reused", async () => {
+  const { recorder, receiver } = recordedReceiver({ directory });
+  const bytes = Buffer.from(bodyOf({ text: "four" }));
+  await receiver.receive(await partnersDelivery({ body: bytes }));
+  bytes.fill(0x20);
+  await recorder.flush();
+  const [fixture] = await loadFixtures(directory);
+  expect(Buffer.from(fixture?.body ?? []).toString()).toContain('"text":"xxxx"');
+});
+
+test("recordFixtures gives failed attempts other ids than the handled one", async () => {
+  let isFailing = true;
+  const handlers = {
+    new_alarm: () => {
+      if (isFailing) throw new Error("not yet");
+    },
+  };
+  const { recorder, receiver } = recordedReceiver({ directory }, { handlers });
+  const request = await partnersDelivery();
+  await receiver.receive(request);
+  isFailing = false;
+  await receiver.receive(request);
+  await receiver.receive(request);
+  await recordedReceiver({ directory }, { onAuthenticDelivery: recorder }).receiver.receive(
+    request,
+  );
+  await recorder.flush();
+  const fixtures = await loadFixtures(directory);
+  const [failed, handled, duplicate, elsewhere] = fixtures.map(({ headers }) =>
+    String(headers["X-Webhook-Id"]),
+  );
+  expect(duplicate).toBe(handled);
+  expect(new Set([failed, handled, elsewhere]).size).toBe(3);
+  expect(fixtures.map(({ expect: expected }) => expected?.outcome)).toEqual([
+    undefined,
+    "handled",
+    undefined,
+    "handled",
+  ]);
+});
+
+test("recordFixtures signs unsigned deliveries and leaves out an undocumented content type", async () => {
+  const unsigned = { secret: undefined, acceptUnsignedDeliveries: true } as const;
+  const { recorder, receiver } = recordedReceiver({ directory }, unsigned);
+  const { headers, body } = await partnersDelivery();
+  const bare = { ...headers, "x-webhook-signature": undefined, "content-type": "text/anna" };
+  await receiver.receive({ headers: bare, body });
+  await receiver.receive({ headers: new Headers({ ...headers, "x-webhook-id": "b" }), body });
+  await recorder.flush();
+  const [first, second] = await loadFixtures(directory);
+  expect(first?.headers).not.toHaveProperty("Content-Type");
+  expect(first?.expect).toEqual({ outcome: "handled", status: 200 });
+  expect(second?.headers["Content-Type"]).toBe("application/json");
+});
+
+test("the recorder warns once per reason on the console by default, and quotes nothing from the body", async () => {
+  const warn = vi.spyOn(console, "warn").mockReturnValue();
+  const { recorder, receiver } = recordedReceiver({
+    directory: parent.write("file", ""),
+    onRefused: undefined,
+  });
+  const body = bodyOf({ text: "anna@exempel.se" });
+  await receiver.receive(await partnersDelivery({ id: "a", body }));
+  await receiver.receive(await partnersDelivery({ id: "b", body }));
+  await recorder.flush();
+  expect(warn).toHaveBeenCalledTimes(1);
+  expect(String(warn.mock.calls)).not.toContain("exempel");
+  expect(warn.mock.calls[0]?.[0]).toMatch(
+    /could not be written: EEXIST\. Each reason is written once/,
+  );
+});
+
+test("a folder that cannot be written to does not change the receiver's answer", async () => {
+  const { recorder, receiver, refusals } = recordedReceiver({
+    directory: parent.write("file", ""),
+    onRefused: (refusal) => {
+      refusals.push(refusal);
+      throw new Error("the partner's hook");
+    },
+  });
+  expect((await receiver.receive(await partnersDelivery())).outcome).toBe("handled");
+  await recorder.flush();
+  expect(refusals).toMatchObject([
+    { type: "new_alarm", reason: "write_failed", error: { code: "EEXIST" } },
+  ]);
+});
+
+test("the recorder refuses deliveries while its queue is full and accepts new ones afterwards", async () => {
+  const { recorder, refusals } = recordedReceiver({ directory: parent.write("file", "") });
+  const large = await observed({ body: new Uint8Array(1_048_576) });
+  const countOf = (reason: string) => refusals.filter((refusal) => refusal.reason === reason);
+  for (let sent = 0; sent < 70; sent++) recorder(large);
+  expect(countOf("overloaded")).toHaveLength(6);
+  await recorder.flush();
+  recorder(large);
+  await recorder.flush();
+  expect(countOf("overloaded")).toHaveLength(6);
+  expect(countOf("write_failed")).toHaveLength(65);
+});
+
+test.each([
+  ["an invalid date", { receivedAt: new Date(Number.NaN) }],
+  ["a date after the year 9999", { receivedAt: new Date(8_640_000_000_000_000) }],
+  ["headers that were removed", { request: { headers: {}, body: "{}" } }],
+  ["headers that throw", { request: { headers: { get: throwing(new Error("Anna")) }, body: "" } }],
+])("the recorder refuses %s and does not throw", async (_, change) => {
+  const { recorder, refusals } = recordedReceiver({ directory });
+  recorder({ ...(await observed()), type: "of_Anna", ...change });
+  await recorder.flush();
+  expect(refusals).toEqual([{ type: "unknown_type", reason: "unreadable" }]);
+});
+
+test.each([
+  [{}],
+  [{ directory: "" }],
+  [{ directory: "a", folder: "b" }],
+  [{ directory: "a", onRefused: "log" }],
+  [{ directory: "a", onRecorded: 1 }],
+  [{ directory: "a", secret: "" }],
+  [{ directory: "a", redact: { allow: [] } }],
+  [null],
+])("recordFixtures refuses the options %j", (options) => {
+  const given = options as unknown as Parameters<typeof recordFixtures>[0];
+  expect(() => recordFixtures(given)).toThrow(ConfigurationError);
+});
+
+test.each<[object, string]>([
+  [{ reason: "write_failed", error: { code: "ENOSPC" } }, "its file could not be written: ENOSPC"],
+  [{ reason: "write_failed", error: null }, "its file could not be written: unknown error"],
+  [{ reason: "overloaded" }, "too many deliveries wait to be written"],
+  [{ reason: "unreadable" }, "its headers or its time cannot be read"],
+  [{ reason: "internal_error" }, "the recorder failed"],
 ])("refusalSentence describes each reason: %#", (refusal, sentence) => {
-  expect(refusalSentence(refusal)).toBe(sentence);
+  expect(refusalSentence({ type: "new_alarm", ...refusal } as FixtureRefusal)).toBe(sentence);
 });
 
 /** Throws as a FAT drive does, which has no hard links. */
@@ -358,12 +335,6 @@ describe.each([
     expect(names.every((name) => /^[0-9]{6}-a\.json$/.test(name))).toBe(true);
     expect(new Set(texts).size).toBe(40);
   });
-
-  test("a fixture folder that does not exist is made with its first file", async () => {
-    const folder = createFixtureFolder(join(directory, "missing"), linkFile);
-    await folder.add("a", "text");
-    expect(await readdir(join(directory, "missing"))).toEqual(["000001-a.json"]);
-  });
 });
 
 test("a fixture folder that is removed during the lock ends with ENOENT instead of waiting", async () => {
@@ -375,24 +346,22 @@ test("a fixture folder that is removed during the lock ends with ENOENT instead 
   await expect(folder.add("a", "text")).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-describe("the recording queue", () => {
-  test("the recording queue runs one job at a time and refuses jobs above each limit", async () => {
-    const queue = createRecordingQueue({ maxJobs: 2, maxBytes: 10 });
-    const gate = deferred();
-    const done: string[] = [];
-    const job = (name: string) => async () => {
-      await gate.promise;
-      done.push(name);
-    };
-    expect(queue.add(50, job("larger than all room"))).toBe(true);
-    expect(queue.add(1, job("no room"))).toBe(false);
-    gate.resolve();
-    await queue.flush();
-    expect(queue.add(6, job("a"))).toBe(true);
-    expect(queue.add(5, job("too many bytes"))).toBe(false);
-    expect(queue.add(4, job("b"))).toBe(true);
-    expect(queue.add(0, job("too many jobs"))).toBe(false);
-    await queue.flush();
-    expect(done).toEqual(["larger than all room", "a", "b"]);
-  });
+test("the recording queue runs one job at a time and refuses jobs above each limit", async () => {
+  const queue = createRecordingQueue({ maxJobs: 2, maxBytes: 10 });
+  const gate = deferred();
+  const done: string[] = [];
+  const job = (name: string) => async () => {
+    await gate.promise;
+    done.push(name);
+  };
+  expect(queue.add(50, job("larger than all room"))).toBe(true);
+  expect(queue.add(1, job("no room"))).toBe(false);
+  gate.resolve();
+  await queue.flush();
+  expect(queue.add(6, job("a"))).toBe(true);
+  expect(queue.add(5, job("too many bytes"))).toBe(false);
+  expect(queue.add(4, job("b"))).toBe(true);
+  expect(queue.add(0, job("too many jobs"))).toBe(false);
+  await queue.flush();
+  expect(done).toEqual(["larger than all room", "a", "b"]);
 });

@@ -19,7 +19,6 @@ import type { WebhookTarget } from "../../kit/sending/target.js";
 import { signedDelivery, TEST_SECRET } from "../../kit/signed-delivery.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { fixturesFolder } from "../support/fixtures.js";
-import { freePort } from "../support/free-port.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { listen, type RunningServer } from "../support/servers.js";
 import { serving } from "../support/serving.js";
@@ -75,30 +74,6 @@ describe.each<[kind: string, Open]>([
     expect(differencesIn(report)).toEqual([]);
     expect(report).toMatchObject(ALL_AS_EXPECTED);
   });
-
-  it("published fixtures are stale if neither the clock is set nor they are signed again", async () => {
-    const target = await open(createTarget().receiver);
-    const { results } = await replayFixtures(target, fixtures);
-    const handled = results.filter(({ expected }) => expected?.outcome === "handled");
-    expect(new Set(handled.map(({ outcome }) => outcome))).toEqual(new Set(["stale"]));
-  });
-
-  it("published fixtures are duplicates when they are replayed again, unless freshIds is set", async () => {
-    const { receiver } = createTarget();
-    const target = await open(receiver);
-    const again = (freshIds: boolean) =>
-      replayFixtures(target, fixtures, { secret: TEST_SECRET, resign: true, freshIds });
-    expect(await again(false)).toMatchObject(ALL_AS_EXPECTED);
-    const { results } = await again(false);
-    const repeated = results.filter(({ result }) => result === "different");
-    expect(repeated.map(({ name }) => name)).toEqual(
-      fixtures
-        .filter(({ expect: { outcome } = {} }) => outcome === "handled")
-        .map(({ name }) => name),
-    );
-    expect(new Set(repeated.map(({ outcome }) => outcome))).toEqual(new Set(["duplicate"]));
-    for (let run = 0; run < 2; run++) expect(differencesIn(await again(true))).toEqual([]);
-  });
 });
 
 describe("sent requests", () => {
@@ -114,8 +89,7 @@ describe("sent requests", () => {
           at % 2 === 0 ? [[name, req.rawHeaders[at + 1] ?? ""]] : [],
         );
         requests.push({ lines, body: Buffer.concat(chunks), url: req.url });
-        res.statusCode = 409;
-        res.end('{"error":{"code":"CONFLICT","message":"another make"}}');
+        res.end();
       });
     });
     server = await listen(recording);
@@ -160,17 +134,6 @@ describe("sent requests", () => {
     expect(received.has("transfer-encoding")).toBe(false);
     expect(received.get("x-forwarded-for")).toBe("192.0.2.1");
     expect(sent?.body.equals(fixture.body)).toBe(true);
-  });
-
-  it("the answer of another receiver is compared by what the gateway does after it", async () => {
-    // It refuses everything with 409, and names no outcome.
-    const report = await replayFixtures(`http://127.0.0.1:${String(server.port)}/`, fixtures);
-    requests.splice(0);
-    for (const { name, expected, status, outcome, result } of report.results) {
-      expect([status, outcome]).toEqual([409, undefined]);
-      const isRight = expected?.status !== 200 || expected.orSentAgain === true;
-      expect([name, result]).toEqual([name, isRight ? "as_expected" : "different"]);
-    }
   });
 });
 
@@ -325,19 +288,15 @@ describe("failing targets", () => {
     ]);
   });
 
-  it.each([
-    ["the first of several", new AggregateError([new Error("::1 refused"), new Error("another")])],
-    ["no reason", new AggregateError([])],
-    ["no error", "a text"],
-  ])(
-    "a target that rejects with %s gives a result with an error message",
-    async (what, thrown: unknown) => {
-      const target = () => Promise.reject<Response>(thrown);
-      const [result] = (await replayFixtures(target, await twoFixtures())).results;
-      const reason = what === "the first of several" ? "::1 refused" : "no reason is given";
-      expect(result?.error).toBe(`the request failed: ${reason}`);
-    },
-  );
+  it.each<[reason: string, error: unknown]>([
+    ["::1 refused", new AggregateError([new Error("::1 refused"), new Error("another")])],
+    ["no reason is given", new AggregateError([])],
+    ["no reason is given", "a text"],
+  ])("a target that rejects gives a result with the reason: %s", async (reason, error) => {
+    const target = () => Promise.reject<Response>(error);
+    const [result] = (await replayFixtures(target, await twoFixtures())).results;
+    expect(result?.error).toBe(`the request failed: ${reason}`);
+  });
 
   it("a target that never answers gives a result with a time-out", async () => {
     const target = () => new Promise<Response>(() => undefined);
@@ -346,16 +305,6 @@ describe("failing targets", () => {
       ["different", "no answer within 20 ms"],
       ["not_judged", "no answer within 20 ms"],
     ]);
-  });
-
-  it("a target that refuses the connection gives a result with its error", async () => {
-    const port = String(await freePort());
-    const report = await replayFixtures(`http://127.0.0.1:${port}/`, await twoFixtures());
-    for (const { error, status } of report.results) {
-      expect(error).toContain("ECONNREFUSED");
-      expect(status).toBeUndefined();
-    }
-    expect(report).toMatchObject({ different: 1, notJudged: 1 });
   });
 
   it("a fixture that HTTP cannot send gives a result too", async () => {
@@ -383,10 +332,6 @@ describe("errors", () => {
     await expect(replayFixtures(target, [], options)).rejects.toThrow(ConfigurationError);
   });
 
-  it("replayFixtures rejects for a target that is not a URL", async () => {
-    await expect(replayFixtures("localhost:3000", [])).rejects.toThrow(ConfigurationError);
-  });
-
   it.each<(error: Error) => ReplayOptions>([
     (error) => ({ beforeEach: () => Promise.reject(error) }),
     (error) => ({
@@ -403,91 +348,75 @@ describe("errors", () => {
 
 const secret = "whsec_of_another_endpoint";
 const idFor = (id: string) => id;
-const resigning = (nowMs: number) => ({
-  secret,
-  fixtureSecret: TEST_SECRET,
-  now: () => nowMs,
-  idFor,
-});
+const resigning = (nowMs: number) => {
+  return { secret, fixtureSecret: TEST_SECRET, now: () => nowMs, idFor };
+};
 
 const agesMs = fc.integer({ min: -1_000_000, max: 1_000_000 });
 const times = fc.integer({ min: 2_000_000, max: 4_000_000_000_000 });
 
-describe("resigning", () => {
-  it("a resigned fixture has a valid signature of the new secret and its old age to the second", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array(), agesMs, times, async (body, ageMs, nowMs) => {
-        const one = await fixture("a", undefined, body, ageMs);
-        const headers = await resignedHeaders(one, resigning(nowMs));
-        expect(await verifySignature({ secret, headers, body })).toBe(true);
-        const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
-        expect(Math.abs(newAgeMs - ageMs)).toBeLessThan(1000);
-        // Rounded towards now, and not beyond it.
-        expect(Math.abs(newAgeMs)).toBeLessThanOrEqual(Math.max(Math.abs(ageMs), 999));
-        if (ageMs >= 0) expect(newAgeMs).toBeGreaterThanOrEqual(0);
-        else expect(newAgeMs).toBeLessThanOrEqual(999);
-        expect({ ...headers, "X-Webhook-Timestamp": "", "X-Webhook-Signature": "" }).toEqual({
-          ...one.headers,
-          "X-Webhook-Timestamp": "",
-          "X-Webhook-Signature": "",
-        });
-      }),
-    );
-  });
-
-  it.each([
-    [300_000, true],
-    [301_000, false],
-    [-300_000, true],
-    [-301_000, false],
-  ])(
-    "a resigned fixture with an age of %s ms is fresh: %s, at any fraction of a second",
-    async (ageMs, isFresh) => {
-      const one = await fixture("a", undefined, Uint8Array.of(1), ageMs);
-      for (const ms of [0, 1, 999]) {
-        const nowMs = 1_790_000_000_000 + ms;
-        const headers = await resignedHeaders(one, resigning(nowMs));
-        const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
-        expect(Math.abs(newAgeMs) <= 300_000).toBe(isFresh);
-      }
-    },
-  );
-
-  it("a resigned fixture keeps its header names, their order and the case of the hexadecimal digits", async () => {
-    const body = Uint8Array.of(1, 2, 3);
-    const one = await fixture("a", undefined, body, 0);
-    const shouted = Object.fromEntries(
-      Object.entries(one.headers).map(([name, value]) => [
-        name.toUpperCase(),
-        name === "X-Webhook-Signature" ? `v1=${String(value).slice(3).toUpperCase()}` : value,
-      ]),
-    );
-    const headers = await resignedHeaders({ ...one, headers: shouted }, resigning(SENT_MS));
-    expect(Object.keys(headers)).toEqual(Object.keys(shouted));
-    expect(headers["X-WEBHOOK-SIGNATURE"]).toMatch(/^v1=[0-9A-F]{64}$/);
-    expect(await verifySignature({ secret, headers, body })).toBe(true);
-  });
-
-  it("a resigned fixture has a valid timestamp, however far from now it was signed", async () => {
-    const body = Uint8Array.of(1);
-    for (const [ageMs, expected] of [
-      [8e15, "0"],
-      [-8e15, "999999999999"],
-    ] as const) {
+it("a resigned fixture has a valid signature of the new secret and its old age to the second", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array(), agesMs, times, async (body, ageMs, nowMs) => {
       const one = await fixture("a", undefined, body, ageMs);
-      const headers = await resignedHeaders(one, resigning(SENT_MS));
-      expect(headers["X-Webhook-Timestamp"]).toBe(expected);
+      const headers = await resignedHeaders(one, resigning(nowMs));
       expect(await verifySignature({ secret, headers, body })).toBe(true);
-    }
-  });
+      const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
+      expect(Math.abs(newAgeMs - ageMs)).toBeLessThan(1000);
+      // Rounded towards now, and not beyond it.
+      expect(Math.abs(newAgeMs)).toBeLessThanOrEqual(Math.max(Math.abs(ageMs), 999));
+      if (ageMs >= 0) expect(newAgeMs).toBeGreaterThanOrEqual(0);
+      else expect(newAgeMs).toBeLessThanOrEqual(999);
+      const signed = { "X-Webhook-Timestamp": "", "X-Webhook-Signature": "" };
+      expect({ ...headers, ...signed }).toEqual({ ...one.headers, ...signed });
+    }),
+  );
+});
 
-  it("a resigned fixture has the id that idFor returns", async () => {
-    const one = await fixture("a", undefined, Uint8Array.of(1), 0);
-    const again = { ...resigning(SENT_MS), idFor: (id: string) => `again-${id}` };
-    const headers = await resignedHeaders(one, again);
-    expect(headers["X-Webhook-Id"]).toBe(`again-${String(one.headers["X-Webhook-Id"])}`);
-    expect(await verifySignature({ secret, headers, body: one.body })).toBe(true);
-  });
+it.each([
+  [300_000, true],
+  [301_000, false],
+  [-300_000, true],
+  [-301_000, false],
+])(
+  "a resigned fixture with an age of %s ms is fresh: %s, at any fraction of a second",
+  async (ageMs, isFresh) => {
+    const one = await fixture("a", undefined, Uint8Array.of(1), ageMs);
+    for (const ms of [0, 1, 999]) {
+      const nowMs = 1_790_000_000_000 + ms;
+      const headers = await resignedHeaders(one, resigning(nowMs));
+      const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
+      expect(Math.abs(newAgeMs) <= 300_000).toBe(isFresh);
+    }
+  },
+);
+
+it("a resigned fixture keeps its header names, their order and the case of the hexadecimal digits", async () => {
+  const body = Uint8Array.of(1, 2, 3);
+  const one = await fixture("a", undefined, body, 0);
+  const shouted = Object.fromEntries(
+    Object.entries(one.headers).map(([name, value]) => [
+      name.toUpperCase(),
+      name === "X-Webhook-Signature" ? `v1=${String(value).slice(3).toUpperCase()}` : value,
+    ]),
+  );
+  const headers = await resignedHeaders({ ...one, headers: shouted }, resigning(SENT_MS));
+  expect(Object.keys(headers)).toEqual(Object.keys(shouted));
+  expect(headers["X-WEBHOOK-SIGNATURE"]).toMatch(/^v1=[0-9A-F]{64}$/);
+  expect(await verifySignature({ secret, headers, body })).toBe(true);
+});
+
+it("a resigned fixture has a valid timestamp, however far from now it was signed", async () => {
+  const body = Uint8Array.of(1);
+  for (const [ageMs, expected] of [
+    [8e15, "0"],
+    [-8e15, "999999999999"],
+  ] as const) {
+    const one = await fixture("a", undefined, body, ageMs);
+    const headers = await resignedHeaders(one, resigning(SENT_MS));
+    expect(headers["X-Webhook-Timestamp"]).toBe(expected);
+    expect(await verifySignature({ secret, headers, body })).toBe(true);
+  }
 });
 
 describe("fixtures without a valid signature", () => {

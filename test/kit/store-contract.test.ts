@@ -45,62 +45,13 @@ function remote(store: DeliveryStore, ms: number): DeliveryStore {
   };
 }
 
-describe("stores that keep the DeliveryStore contract", () => {
-  it("a naive store breaks no rule of the DeliveryStore contract", async () => {
-    expect(await brokenBy(() => onClock((now) => ({ store: naiveStore(now) })))).toEqual([]);
-  });
-
-  it("two slow clients of one store break no rule of the DeliveryStore contract", async () => {
-    const makeStore = () =>
-      onClock((now) => {
-        const store = naiveStore(now);
-        return { store: remote(store, 0), otherClient: remote(store, 0) };
-      });
-    expect(await brokenBy(makeStore)).toEqual([]);
-  });
-});
-
-describe("stores that break the DeliveryStore contract", () => {
-  it("the DeliveryStore contract catches clients that do not share their keys", async () => {
-    const makeStore = () =>
-      onClock((now) => ({ store: naiveStore(now), otherClient: naiveStore(now) }));
-    expect(await brokenBy(makeStore)).toEqual(
-      expect.arrayContaining(["claim-exclusive", "claim-atomic", "takeover", "complete"]),
-    );
-  });
-
-  it.each<[string, string, (store: DeliveryStore) => Partial<DeliveryStore>]>([
-    [
-      "grants a claim during a completion",
-      "complete-atomic",
-      (store) => ({
-        async complete(key, owner, { retentionMs }) {
-          await store.release(key, owner);
-          await Promise.resolve();
-          await store.complete(key, owner, { retentionMs });
-        },
-      }),
-    ],
-    [
-      "grants two claims during a release",
-      "release-atomic",
-      (store) => ({
-        async release(key, owner) {
-          await store.release(key, owner);
-          await Promise.resolve();
-          // Deletes the lock again, although another owner may hold it by now.
-          for (let index = 0; index < 64; index++) await store.release(key, `c${index}`);
-        },
-      }),
-    ],
-  ])("the DeliveryStore contract catches a store that %s", async (_does, rule, change) => {
-    const makeStore = () =>
-      onClock((now) => {
-        const store = naiveStore(now);
-        return { store: { ...store, ...change(store) } };
-      });
-    expect(await brokenBy(makeStore)).toContain(rule);
-  });
+it("two slow clients of one store break no rule of the DeliveryStore contract", async () => {
+  const makeStore = () =>
+    onClock((now) => {
+      const store = naiveStore(now);
+      return { store: remote(store, 0), otherClient: remote(store, 0) };
+    });
+  expect(await brokenBy(makeStore)).toEqual([]);
 });
 
 describe("the cases of the DeliveryStore contract", () => {
@@ -147,30 +98,27 @@ describe("the cases of the DeliveryStore contract", () => {
     expect(await Promise.all(runs)).toHaveLength(timed.length);
   });
 
-  it.each([0, 400])(
-    "a store that breaks a rule after %i ms has no second chance in its contract",
-    async (ms) => {
-      let [made, closed] = [0, 0];
-      const makeStore = () => {
-        made += 1;
-        return {
-          store: remote(
-            naiveStore(() => performance.now(), "renews for anyone"),
-            ms,
-          ),
-          close: () => {
-            closed += 1;
-          },
-        };
+  it.each([0, 400])("a store that breaks a rule after %i ms has no second chance", async (ms) => {
+    let [made, closed] = [0, 0];
+    const makeStore = () => {
+      made += 1;
+      return {
+        store: remote(
+          naiveStore(() => performance.now(), "renews for anyone"),
+          ms,
+        ),
+        close: () => {
+          closed += 1;
+        },
       };
-      const contract = deliveryStoreContract(makeStore, { leaseMs: 100 });
-      const fenced = contract.find(({ id }) => id === "owners-apart");
-      await expect(fenced?.run()).rejects.toThrow(
-        /^renew of k by A must be false, but the store answered true/,
-      );
-      expect([made, closed]).toEqual([1, 1]);
-    },
-  );
+    };
+    const contract = deliveryStoreContract(makeStore, { leaseMs: 100 });
+    const fenced = contract.find(({ id }) => id === "owners-apart");
+    await expect(fenced?.run()).rejects.toThrow(
+      /^renew of k by A must be false, but the store answered true/,
+    );
+    expect([made, closed]).toEqual([1, 1]);
+  });
 
   it("a timed case of the store contract says when the calls were too slow for every lease", async () => {
     const store = () =>

@@ -13,7 +13,6 @@ import type {
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
 import {
   ConfigurationError,
-  memoryStore,
   verifySignature,
   type Alarm,
   type OnlineDataEvent,
@@ -38,166 +37,139 @@ function twinWith(
   return { clock, endpoint, twin, startedAt: clock.now() };
 }
 
-describe("the schedule", () => {
-  test("the schedule has ten attempts, with gaps from 10 s to just under 4 h", async () => {
-    const { twin, endpoint, startedAt } = twinWith(() => 503);
-    const delivery = await twin.deliver(event);
+test("the schedule has ten attempts, with gaps from 10 s to just under 4 h", async () => {
+  const { twin, endpoint, startedAt } = twinWith(() => 503);
+  const delivery = await twin.deliver(event);
 
-    expect(delivery).toMatchObject({ end: "exhausted", status: 503 });
-    expect(delivery.reason).toBe("answered 503 at attempt 10, which was the last");
-    expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    expect(delivery.attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, ...GAPS]);
-    let at = startedAt;
-    const times = [0, ...GAPS].map((gap) => (at += gap));
-    expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(times);
-    expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(times);
-  });
+  expect(delivery).toMatchObject({ end: "exhausted", status: 503 });
+  expect(delivery.reason).toBe("answered 503 at attempt 10, which was the last");
+  expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  expect(delivery.attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, ...GAPS]);
+  let at = startedAt;
+  const times = [0, ...GAPS].map((gap) => (at += gap));
+  expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(times);
+  expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(times);
+});
 
-  test("the schedule spans 36 hours if every gap is 4 h", async () => {
-    const retry = { firstDelayMs: 4 * HOUR_MS };
-    const { twin, clock, startedAt } = twinWith(() => 503, { retry });
-    expect((await twin.deliver(event)).end).toBe("exhausted");
-    // The time-outs of answered requests do not move the clock.
-    for (let count = 0; count < 5; count++) await turn();
-    expect(clock.now() - startedAt).toBe(36 * HOUR_MS);
-  });
+test("the schedule spans 36 hours if every gap is 4 h", async () => {
+  const retry = { firstDelayMs: 4 * HOUR_MS };
+  const { twin, clock, startedAt } = twinWith(() => 503, { retry });
+  expect((await twin.deliver(event)).end).toBe("exhausted");
+  // The time-outs of answered requests do not move the clock.
+  for (let count = 0; count < 5; count++) await turn();
+  expect(clock.now() - startedAt).toBe(36 * HOUR_MS);
+});
 
-  test("gaps stop growing at the longest gap", async () => {
-    const retry = { factor: 100, attempts: 4 };
-    const { twin } = twinWith(() => 503, { retry });
+test("gaps stop growing at the longest gap", async () => {
+  const retry = { factor: 100, attempts: 4 };
+  const { twin } = twinWith(() => 503, { retry });
+  const { attempts } = await twin.deliver(event);
+  expect(attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, 10_000, 1_000_000, 14_400_000]);
+});
+
+test("jitter shifts gaps both ways, within its share", async () => {
+  const { twin } = twinWith(() => 503, { retry: { jitter: 0.25 } });
+  const shares: number[] = [];
+  for (let run = 0; run < 20; run++) {
     const { attempts } = await twin.deliver(event);
-    expect(attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, 10_000, 1_000_000, 14_400_000]);
-  });
-
-  test("jitter shifts gaps both ways, within its share", async () => {
-    const { twin } = twinWith(() => 503, { retry: { jitter: 0.25 } });
-    const shares: number[] = [];
-    for (let run = 0; run < 20; run++) {
-      const { attempts } = await twin.deliver(event);
-      attempts.slice(1).forEach(({ waitedMs }, at) => shares.push(waitedMs / (GAPS[at] ?? 0)));
-    }
-    expect(shares).toHaveLength(180);
-    expect(Math.min(...shares)).toBeGreaterThan(0.7499);
-    expect(Math.min(...shares)).toBeLessThan(0.8);
-    expect(Math.max(...shares)).toBeLessThan(1.2501);
-    expect(Math.max(...shares)).toBeGreaterThan(1.2);
-  });
-
-  test("the twin ignores Retry-After, which the gateway is not documented to obey", async () => {
-    const clock = createVirtualClock();
-    let requests = 0;
-    const target = () =>
-      requests++ === 0
-        ? new Response(null, { status: 503, headers: { "retry-after": "3600" } })
-        : new Response();
-    const { attempts } = await createGatewayTwin({ target, secret, clock }).deliver(event);
-    expect(attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, 10_000]);
-  });
+    attempts.slice(1).forEach(({ waitedMs }, at) => shares.push(waitedMs / (GAPS[at] ?? 0)));
+  }
+  expect(shares).toHaveLength(180);
+  expect(Math.min(...shares)).toBeGreaterThan(0.7499);
+  expect(Math.min(...shares)).toBeLessThan(0.8);
+  expect(Math.max(...shares)).toBeLessThan(1.2501);
+  expect(Math.max(...shares)).toBeGreaterThan(1.2);
 });
 
-describe("an endpoint", () => {
-  test("an endpoint that is down for 6 hours gets every delivery", async () => {
-    const clock = createVirtualClock();
-    const upAt = clock.now() + 6 * HOUR_MS;
-    const handled: string[] = [];
-    const handler = ({ id }: { id: string }) => {
-      if (clock.now() < upAt) throw new Error("the database is down");
-      handled.push(id);
-    };
-    const store = memoryStore({ now: clock.now });
-    const receiver = alarmReceiver(handler, { now: clock.now, store });
-    const twin = createGatewayTwin({ target: receiver, secret, clock, retry: { factor: 2.48 } });
-    const report = await twin.deliverMany(Array.from({ length: 500 }, () => event));
-
-    expect(report).toMatchObject({ acknowledged: 500, lost: [], requests: 5_000 });
-    expect(report.deliveries.every(({ attempts }) => attempts.length === 10)).toBe(true);
-    expect(new Set(handled).size).toBe(500);
-    expect(handled).toHaveLength(500);
-  });
-
-  test("an endpoint that answers 401 once loses that delivery, and the report names it", async () => {
-    const { twin } = twinWith((_arrival, count) => (count === 3 ? 401 : 200));
-    const report = await twin.deliverMany(Array.from({ length: 10 }, () => event));
-
-    expect(report).toMatchObject({ acknowledged: 9, givenUp: 1, exhausted: 0, requests: 10 });
-    const [lost] = report.lost;
-    expect(report.lost).toHaveLength(1);
-    expect(lost).toBe(report.deliveries[3]);
-    expect(lost).toMatchObject({ end: "given_up", status: 401, type: "new_alarm" });
-    expect(lost?.reason).toBe("answered 401 at attempt 1: this status stops the gateway's retries");
-  });
-
-  test("a delivery ends after the statuses that the contract names", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.integer({ min: 200, max: 599 }), { minLength: 10, maxLength: 10 }),
-        fc.constantFrom("retry" as const, "give_up" as const),
-        async (drawn, unlistedStatus) => {
-          // Mostly retryable statuses, or hardly a run would get past its second attempt.
-          const statuses = drawn.map((status, at) => (at % 3 === 2 ? status : 500 + (at % 2) * 3));
-          const goesOn = (status: number) =>
-            resultByContract(status) === "retryable" ||
-            (resultByContract(status) === "unlisted" && unlistedStatus === "retry");
-          const stop = statuses.findIndex((status) => !goesOn(status));
-          const expected = stop === -1 ? statuses : statuses.slice(0, stop + 1);
-
-          const { twin } = twinWith((_arrival, count) => statuses[count] ?? 0, { unlistedStatus });
-          const { end, status, attempts } = await twin.deliver(event);
-          expect(attempts.map((attempt) => attempt.status)).toEqual(expected);
-          expect(attempts.map(({ result }) => result)).toEqual(expected.map(resultByContract));
-          expect(status).toBe(expected.at(-1));
-          const isAcknowledged = resultByContract(status ?? 0) === "acknowledged";
-          expect(end).toBe(
-            stop === -1 ? "exhausted" : isAcknowledged ? "acknowledged" : "given_up",
-          );
-        },
-      ),
-      { numRuns: 200 },
-    );
-  });
-
-  test("the reason of a delivery says that the contract does not mention its status", async () => {
-    const delivery = await twinWith(() => 413).twin.deliver(event);
-    expect(delivery).toMatchObject({ end: "given_up", attempts: [{ result: "unlisted" }] });
-    expect(delivery.reason).toContain("does not mention this status");
-  });
+test("the twin ignores Retry-After, which the gateway is not documented to obey", async () => {
+  const clock = createVirtualClock();
+  let requests = 0;
+  const target = () =>
+    requests++ === 0
+      ? new Response(null, { status: 503, headers: { "retry-after": "3600" } })
+      : new Response();
+  const { attempts } = await createGatewayTwin({ target, secret, clock }).deliver(event);
+  expect(attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, 10_000]);
 });
 
-describe("the timestamp", () => {
-  test("each attempt has its own timestamp and signature", async () => {
-    const { twin, endpoint } = twinWith(() => 503);
-    await twin.deliver(event);
-    const signatures = new Set<string | null>();
-    for (const { at, headers, body } of endpoint.arrivals) {
-      expect(headers.get("x-webhook-timestamp")).toBe(String(Math.floor(at / 1000)));
-      expect(await verifySignature({ secret, headers, body })).toBe(true);
-      signatures.add(headers.get("x-webhook-signature"));
-    }
-    expect(signatures.size).toBe(10);
-    const ids = endpoint.arrivals.map(({ headers }) => headers.get("x-webhook-id"));
-    expect(new Set(ids).size).toBe(1);
-  });
+test("an endpoint that answers 401 once loses that delivery, and the report names it", async () => {
+  const { twin } = twinWith((_arrival, count) => (count === 3 ? 401 : 200));
+  const report = await twin.deliverMany(Array.from({ length: 10 }, () => event));
 
-  test("with refreshTimestamp false late attempts repeat the first timestamp and are stale", async () => {
-    const clock = createVirtualClock();
-    const downUntil = clock.now() + 400_000;
-    const handler = () => {
-      if (clock.now() < downUntil) throw new Error("down");
-    };
-    const receiver = alarmReceiver(handler, { now: clock.now });
-    const deliver = (refreshTimestamp: boolean) =>
-      createGatewayTwin({ target: receiver, secret, clock, refreshTimestamp }).deliver(event);
+  expect(report).toMatchObject({ acknowledged: 9, givenUp: 1, exhausted: 0, requests: 10 });
+  const [lost] = report.lost;
+  expect(report.lost).toHaveLength(1);
+  expect(lost).toBe(report.deliveries[3]);
+  expect(lost).toMatchObject({ end: "given_up", status: 401, type: "new_alarm" });
+  expect(lost?.reason).toBe("answered 401 at attempt 1: this status stops the gateway's retries");
+});
 
-    const frozen = await deliver(false);
-    expect(frozen).toMatchObject({ end: "exhausted", status: 409 });
-    // The fifth attempt comes after 249 s, the sixth is beyond the tolerance of 300 s.
-    const outcomes = frozen.attempts.map(({ outcome }) => outcome);
-    expect(outcomes).toEqual([
-      ...Array<string>(5).fill("handler_failed"),
-      ...Array<string>(5).fill("stale"),
-    ]);
-    expect(await deliver(true)).toMatchObject({ end: "acknowledged", status: 200 });
-  });
+test("a delivery ends after the statuses that the contract names", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 200, max: 599 }), { minLength: 10, maxLength: 10 }),
+      fc.constantFrom("retry" as const, "give_up" as const),
+      async (drawn, unlistedStatus) => {
+        // Mostly retryable statuses, or hardly a run would get past its second attempt.
+        const statuses = drawn.map((status, at) => (at % 3 === 2 ? status : 500 + (at % 2) * 3));
+        const goesOn = (status: number) =>
+          resultByContract(status) === "retryable" ||
+          (resultByContract(status) === "unlisted" && unlistedStatus === "retry");
+        const stop = statuses.findIndex((status) => !goesOn(status));
+        const expected = stop === -1 ? statuses : statuses.slice(0, stop + 1);
+
+        const { twin } = twinWith((_arrival, count) => statuses[count] ?? 0, { unlistedStatus });
+        const { end, status, attempts } = await twin.deliver(event);
+        expect(attempts.map((attempt) => attempt.status)).toEqual(expected);
+        expect(attempts.map(({ result }) => result)).toEqual(expected.map(resultByContract));
+        expect(status).toBe(expected.at(-1));
+        const isAcknowledged = resultByContract(status ?? 0) === "acknowledged";
+        expect(end).toBe(stop === -1 ? "exhausted" : isAcknowledged ? "acknowledged" : "given_up");
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test("the reason of a delivery says that the contract does not mention its status", async () => {
+  const delivery = await twinWith(() => 413).twin.deliver(event);
+  expect(delivery).toMatchObject({ end: "given_up", attempts: [{ result: "unlisted" }] });
+  expect(delivery.reason).toContain("does not mention this status");
+});
+
+test("each attempt has its own timestamp and signature", async () => {
+  const { twin, endpoint } = twinWith(() => 503);
+  await twin.deliver(event);
+  const signatures = new Set<string | null>();
+  for (const { at, headers, body } of endpoint.arrivals) {
+    expect(headers.get("x-webhook-timestamp")).toBe(String(Math.floor(at / 1000)));
+    expect(await verifySignature({ secret, headers, body })).toBe(true);
+    signatures.add(headers.get("x-webhook-signature"));
+  }
+  expect(signatures.size).toBe(10);
+  const ids = endpoint.arrivals.map(({ headers }) => headers.get("x-webhook-id"));
+  expect(new Set(ids).size).toBe(1);
+});
+
+test("with refreshTimestamp false late attempts repeat the first timestamp and are stale", async () => {
+  const clock = createVirtualClock();
+  const downUntil = clock.now() + 400_000;
+  const handler = () => {
+    if (clock.now() < downUntil) throw new Error("down");
+  };
+  const receiver = alarmReceiver(handler, { now: clock.now });
+  const deliver = (refreshTimestamp: boolean) =>
+    createGatewayTwin({ target: receiver, secret, clock, refreshTimestamp }).deliver(event);
+
+  const frozen = await deliver(false);
+  expect(frozen).toMatchObject({ end: "exhausted", status: 409 });
+  // The fifth attempt comes after 249 s, the sixth is beyond the tolerance of 300 s.
+  const outcomes = frozen.attempts.map(({ outcome }) => outcome);
+  expect(outcomes).toEqual([
+    ...Array<string>(5).fill("handler_failed"),
+    ...Array<string>(5).fill("stale"),
+  ]);
+  expect(await deliver(true)).toMatchObject({ end: "acknowledged", status: 200 });
 });
 
 const removed: OnlineDataEvent = {
@@ -208,116 +180,104 @@ const removed: OnlineDataEvent = {
   site_base_url: "https://broker.example",
 };
 
-describe("webhooks", () => {
-  test("each active webhook of the type gets its own delivery, signed with its own secret", async () => {
-    const clock = createVirtualClock();
-    const alarms = twinEndpoint(clock.now, () => 200);
-    const moreAlarms = twinEndpoint(clock.now, (_arrival, count) => (count === 0 ? 503 : 200));
-    const events = twinEndpoint(clock.now, () => 401);
-    const off = twinEndpoint(clock.now, () => 200);
-    const twin = createGatewayTwin({
-      clock,
-      webhooks: [
-        { title: "crm", target: alarms.target, type: "new_alarm", secret },
-        { title: "mail", target: moreAlarms.target, type: "new_alarm", secret: "another" },
-        { title: "off", target: off.target, type: "new_alarm", secret, isActive: false },
-        { target: events.target, type: "delete_my_data_event" },
-      ],
-    });
-
-    const delivered = await twin.deliver({ alarm: alarm() });
-    expect(delivered.map(({ webhook, end }) => [webhook, end])).toEqual([
-      ["crm", "acknowledged"],
-      ["mail", "acknowledged"],
-    ]);
-    expect(new Set(delivered.map(({ id }) => id)).size).toBe(2);
-    expect([alarms, moreAlarms, events, off].map((one) => one.arrivals.length)).toEqual([
-      1, 2, 0, 0,
-    ]);
-    const [first] = alarms.arrivals;
-    const [second] = moreAlarms.arrivals;
-    expect(first && (await verifySignature({ secret, ...first }))).toBe(true);
-    expect(second && (await verifySignature({ secret: "another", ...second }))).toBe(true);
-
-    const { deliveries, lost } = await twin.deliverMany([{ event: removed }, { alarm: alarm() }]);
-    expect(deliveries.map(({ webhook }) => webhook)).toEqual(["webhook 4", "crm", "mail"]);
-    expect(lost.map(({ webhook, status }) => [webhook, status])).toEqual([["webhook 4", 401]]);
-    expect(events.arrivals[0]?.headers.has("x-webhook-signature")).toBe(false);
-    expect(twin.history()).toHaveLength(6);
-    expect(twin.history().map(({ id }) => id)).toContain(lost[0]?.id);
+test("each active webhook of the type gets its own delivery, signed with its own secret", async () => {
+  const clock = createVirtualClock();
+  const alarms = twinEndpoint(clock.now, () => 200);
+  const moreAlarms = twinEndpoint(clock.now, (_arrival, count) => (count === 0 ? 503 : 200));
+  const events = twinEndpoint(clock.now, () => 401);
+  const off = twinEndpoint(clock.now, () => 200);
+  const twin = createGatewayTwin({
+    clock,
+    webhooks: [
+      { title: "crm", target: alarms.target, type: "new_alarm", secret },
+      { title: "mail", target: moreAlarms.target, type: "new_alarm", secret: "another" },
+      { title: "off", target: off.target, type: "new_alarm", secret, isActive: false },
+      { target: events.target, type: "delete_my_data_event" },
+    ],
   });
 
-  test("an event without an active webhook gives no delivery", async () => {
-    const twin = createGatewayTwin({
-      webhooks: [{ target: "http://localhost", type: "new_alarm", secret, isActive: false }],
-    });
-    expect(await twin.deliver({ alarm: alarm() })).toEqual([]);
-  });
+  const delivered = await twin.deliver({ alarm: alarm() });
+  expect(delivered.map(({ webhook, end }) => [webhook, end])).toEqual([
+    ["crm", "acknowledged"],
+    ["mail", "acknowledged"],
+  ]);
+  expect(new Set(delivered.map(({ id }) => id)).size).toBe(2);
+  expect([alarms, moreAlarms, events, off].map((one) => one.arrivals.length)).toEqual([1, 2, 0, 0]);
+  const [first] = alarms.arrivals;
+  const [second] = moreAlarms.arrivals;
+  expect(first && (await verifySignature({ secret, ...first }))).toBe(true);
+  expect(second && (await verifySignature({ secret: "another", ...second }))).toBe(true);
 
-  test("the caller may set the id if one webhook receives the event", async () => {
-    const clock = createVirtualClock();
-    const { target } = twinEndpoint(clock.now, () => 200);
-    const webhook = { target, type: "new_alarm", secret } as const;
-    const deliverTo = (...webhooks: readonly (typeof webhook)[]) =>
-      createGatewayTwin({ clock, webhooks }).deliver({ alarm: alarm() }, { id: "mine" });
-    expect(await deliverTo(webhook)).toMatchObject([{ id: "mine", end: "acknowledged" }]);
-    await expect(deliverTo(webhook, webhook)).rejects.toThrow("each delivery needs its own id");
-  });
+  const { deliveries, lost } = await twin.deliverMany([{ event: removed }, { alarm: alarm() }]);
+  expect(deliveries.map(({ webhook }) => webhook)).toEqual(["webhook 4", "crm", "mail"]);
+  expect(lost.map(({ webhook, status }) => [webhook, status])).toEqual([["webhook 4", 401]]);
+  expect(events.arrivals[0]?.headers.has("x-webhook-signature")).toBe(false);
+  expect(twin.history()).toHaveLength(6);
+  expect(twin.history().map(({ id }) => id)).toContain(lost[0]?.id);
 });
 
-describe("a delivery", () => {
-  test("a delivery is the documented request, for an alarm, an event and any body", async () => {
-    const clock = createVirtualClock();
-    const { target, arrivals } = twinEndpoint(clock.now, () => 200);
-    const twin = createGatewayTwin({ target, secret, clock });
-    const bytes = new Uint8Array([0x22, 0xff, 0x22]);
-    await twin.deliver({ alarm: alarm() }, { id: "a-1" });
-    await twin.deliver({ event: removed });
-    await twin.deliver({ type: "new_type", body: "not JSON" });
-    await twin.deliver({ type: "new_alarm", body: bytes });
-
-    expect(arrivals.map(({ headers }) => headers.get("x-webhook-type"))).toEqual([
-      "new_alarm",
-      "delete_my_data_event",
-      "new_type",
-      "new_alarm",
-    ]);
-    expect(arrivals.map(({ body }) => body).slice(0, 3)).toEqual([
-      JSON.stringify({ alarm: alarm() }),
-      JSON.stringify({ event: removed }),
-      "not JSON",
-    ]);
-    const [first] = arrivals;
-    expect(first?.headers.get("x-webhook-id")).toBe("a-1");
-    expect(first?.headers.get("content-type")).toBe("application/json");
-    expect(first?.headers.get("x-webhook-timestamp")).toBe("1760000000");
+test("an event without an active webhook gives no delivery", async () => {
+  const twin = createGatewayTwin({
+    webhooks: [{ target: "http://localhost", type: "new_alarm", secret, isActive: false }],
   });
+  expect(await twin.deliver({ alarm: alarm() })).toEqual([]);
+});
 
-  test("observers see each attempt and delivery, and their errors are ignored", async () => {
-    const clock = createVirtualClock();
-    const { target } = twinEndpoint(clock.now, (_arrival, count) => (count < 2 ? 503 : 200));
-    const attempts: TwinAttempt[] = [];
-    const deliveries: TwinDelivery[] = [];
-    const twin = createGatewayTwin({
-      target,
-      secret,
-      clock,
-      onAttempt: (attempt) => {
-        attempts.push(attempt);
-        throw new Error("no");
-      },
-      onDelivery: (delivery) => {
-        deliveries.push(delivery);
-        return Promise.reject(new Error("no"));
-      },
-    });
-    const delivery = await twin.deliver({ alarm: alarm() });
-    expect(delivery.reason).toBe("answered 200 at attempt 3, by whom is not known");
-    expect(attempts).toEqual(delivery.attempts);
-    expect(attempts).toEqual(twin.history());
-    expect(deliveries).toEqual([delivery]);
-    expect(JSON.stringify(delivery)).not.toContain("account_id");
+test("the caller may set the id if one webhook receives the event", async () => {
+  const clock = createVirtualClock();
+  const { target } = twinEndpoint(clock.now, () => 200);
+  const webhook = { target, type: "new_alarm", secret } as const;
+  const deliverTo = (...webhooks: readonly (typeof webhook)[]) =>
+    createGatewayTwin({ clock, webhooks }).deliver({ alarm: alarm() }, { id: "mine" });
+  expect(await deliverTo(webhook)).toMatchObject([{ id: "mine", end: "acknowledged" }]);
+  await expect(deliverTo(webhook, webhook)).rejects.toThrow("each delivery needs its own id");
+});
+
+test("a delivery is the documented request, for an alarm, an event and any body", async () => {
+  const { twin, endpoint } = twinWith(() => 200);
+  const { arrivals } = endpoint;
+  const bytes = new Uint8Array([0x22, 0xff, 0x22]);
+  await twin.deliver({ alarm: alarm() }, { id: "a-1" });
+  await twin.deliver({ event: removed });
+  await twin.deliver({ type: "new_type", body: "not JSON" });
+  await twin.deliver({ type: "new_alarm", body: bytes });
+
+  expect(arrivals.map(({ headers }) => headers.get("x-webhook-type"))).toEqual([
+    "new_alarm",
+    "delete_my_data_event",
+    "new_type",
+    "new_alarm",
+  ]);
+  expect(arrivals.map(({ body }) => body).slice(0, 3)).toEqual([
+    JSON.stringify({ alarm: alarm() }),
+    JSON.stringify({ event: removed }),
+    "not JSON",
+  ]);
+  const [first] = arrivals;
+  expect(first?.headers.get("x-webhook-id")).toBe("a-1");
+  expect(first?.headers.get("content-type")).toBe("application/json");
+  expect(first?.headers.get("x-webhook-timestamp")).toBe("1760000000");
+});
+
+test("observers see each attempt and delivery, and their errors are ignored", async () => {
+  const attempts: TwinAttempt[] = [];
+  const deliveries: TwinDelivery[] = [];
+  const { twin } = twinWith((_arrival, count) => (count < 2 ? 503 : 200), {
+    onAttempt: (attempt) => {
+      attempts.push(attempt);
+      throw new Error("no");
+    },
+    onDelivery: (delivery) => {
+      deliveries.push(delivery);
+      return Promise.reject(new Error("no"));
+    },
   });
+  const delivery = await twin.deliver({ alarm: alarm() });
+  expect(delivery.reason).toBe("answered 200 at attempt 3, by whom is not known");
+  expect(attempts).toEqual(delivery.attempts);
+  expect(attempts).toEqual(twin.history());
+  expect(deliveries).toEqual([delivery]);
+  expect(JSON.stringify(delivery)).not.toContain("account_id");
 });
 
 const events = (count: number) =>
@@ -357,23 +317,17 @@ describe("a seed", () => {
   });
 
   test("each kind of fault is drawn independently of the others and of jitter", async () => {
-    const lostWith = async (
-      duplicateRate: number,
-      concurrentDuplicateRate: number,
-      jitter: number,
-    ) => {
-      const clock = createVirtualClock();
-      const { target } = twinEndpoint(clock.now, () => 503);
+    const lostWith = async (duplicateRate = 0, concurrentDuplicateRate = 0, jitter = 0) => {
       const faults = { duplicateRate, concurrentDuplicateRate, networkErrorRate: 0.5 };
-      const twin = createGatewayTwin({ target, secret, clock, seed: 4, faults, retry: { jitter } });
+      const { twin } = twinWith(() => 503, { faults, retry: { jitter } });
       const { deliveries } = await twin.deliverMany(events(20));
       const attempts = deliveries.flatMap((delivery) => delivery.attempts);
       return attempts.filter(({ repeat }) => repeat === 0).map(({ fault }) => fault);
     };
-    const lost = await lostWith(0, 0, 0);
+    const lost = await lostWith();
     expect(new Set(lost)).toEqual(new Set(["request_lost", undefined]));
-    expect(await lostWith(0.3, 0, 0)).toEqual(lost);
-    expect(await lostWith(0, 0.3, 0)).toEqual(lost);
+    expect(await lostWith(0.3)).toEqual(lost);
+    expect(await lostWith(0, 0.3)).toEqual(lost);
     expect(await lostWith(0, 0, 0.3)).toEqual(lost);
   });
 
@@ -429,33 +383,26 @@ test("createGatewayTwin accepts either form of options through one variable", as
   expect(list).toMatchObject([{ end: "acknowledged" }]);
 });
 
-describe("invalid options", () => {
-  test.each(REFUSED)(
-    "createGatewayTwin or createScaledClock refuses %s",
-    (_what, make, message) => {
-      expect(make).toThrow(ConfigurationError);
-      expect(make).toThrow(message);
-    },
-  );
+test.each(REFUSED)("the twin or its scaled clock refuses %s", (_what, make, message) => {
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(message);
+});
 
-  test("a twin refuses an invalid event and invalid options of deliver", async () => {
-    const twin = single({})();
-    const reject = (event: object, options: object, message: string) =>
-      expect(twin.deliver(event as { type: string; body: string }, options)).rejects.toThrow(
-        message,
-      );
-    const event = { type: "new_alarm", body: "{}" };
-    await reject({}, {}, "{ alarm }, { event } or { type, body }");
-    await reject({ type: "new_alarm", body: {} }, {}, "{ type, body }");
-    const noEvents: unknown[] = [null, undefined, 5, { alarm: undefined }, { event: null }];
-    for (const odd of [...noEvents, { alarm: "text" }, { alarm: { id: 5n } }]) {
-      await reject(odd as object, {}, "the event must be");
-      await expect(twin.deliverMany([odd as { alarm: Alarm }])).rejects.toThrow(ConfigurationError);
-    }
-    await reject(event, { id: "a:b" }, "id must be");
-    await reject(event, { times: 0 }, "times must be");
-    await reject(event, { parallel: true }, "parallel is no option");
-    await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow("concurrency must");
-    expect(twin.history()).toEqual([]);
-  });
+test("a twin refuses an invalid event and invalid options of deliver", async () => {
+  const twin = single({})();
+  const reject = (event: object, options: object, message: string) =>
+    expect(twin.deliver(event as { type: string; body: string }, options)).rejects.toThrow(message);
+  const event = { type: "new_alarm", body: "{}" };
+  await reject({}, {}, "{ alarm }, { event } or { type, body }");
+  await reject({ type: "new_alarm", body: {} }, {}, "{ type, body }");
+  const noEvents: unknown[] = [null, undefined, 5, { alarm: undefined }, { event: null }];
+  for (const odd of [...noEvents, { alarm: "text" }, { alarm: { id: 5n } }]) {
+    await reject(odd as object, {}, "the event must be");
+    await expect(twin.deliverMany([odd as { alarm: Alarm }])).rejects.toThrow(ConfigurationError);
+  }
+  await reject(event, { id: "a:b" }, "id must be");
+  await reject(event, { times: 0 }, "times must be");
+  await reject(event, { parallel: true }, "parallel is no option");
+  await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow("concurrency must");
+  expect(twin.history()).toEqual([]);
 });

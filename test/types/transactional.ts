@@ -31,20 +31,13 @@ declare const secret: string;
 const receiver = createWebhookReceiver({
   secret,
   handlers: {
-    new_alarm: async (alarm, { tx, id, takeover }) => {
-      proves<Equal<typeof alarm, Alarm>>();
+    new_alarm: async (alarm, { tx }) => {
       proves<Equal<typeof tx, Client>>();
-      proves<Equal<typeof id, string>>();
-      proves<Equal<typeof takeover, boolean>>();
       await tx.query(alarm.text);
     },
     delete_my_data_event: {
-      DATA_DELETED: (event, { tx }) => {
-        proves<Equal<typeof event.site_id, number>>();
-        proves<Equal<typeof tx, Client>>();
-      },
+      DATA_DELETED: (_event, { tx }) => proves<Equal<typeof tx, Client>>(),
       async "*"(event, context) {
-        proves<Equal<typeof event, OnlineDataEvent>>();
         proves<Equal<typeof context.tx, Client>>();
         await context.tx.query(event.type);
       },

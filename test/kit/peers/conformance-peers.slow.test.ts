@@ -113,17 +113,11 @@ const HANDLES_DUPLICATES = [
   "refusal_forgets_nothing",
 ];
 
-/** The cases that a receiver fails, by what they cost. */
-function costsOf({ results }: ConformanceReport) {
-  const failed = results.filter(({ result }) => result === "failed");
-  const idsIn = (...groups: string[]) =>
-    failed.filter(({ group }) => groups.includes(group)).map(({ id }) => id);
-  return {
-    losesAnAlarm: idsIn("acceptance", "retries", "transport"),
-    handlesTwice: idsIn("idempotency"),
-    letsIn: idsIn("forgery", "headers"),
-    answers: idsIn("answers"),
-  };
+/** The cases about duplicates that a receiver fails. */
+function failedTwice({ results }: ConformanceReport): readonly string[] {
+  return results
+    .filter(({ group, result }) => group === "idempotency" && result === "failed")
+    .map(({ id }) => id);
 }
 
 /** Why a case failed. */
@@ -133,32 +127,7 @@ function reasonOf({ results }: ConformanceReport, id: string): string | undefine
 
 it("octokit/webhooks loses alarms by 400 and 415 and handles duplicates again", async () => {
   const report = await runSuiteOnListener(octokitReceiver);
-  expect(costsOf(report)).toEqual({
-    losesAnAlarm: [
-      "wrong_secret_sent_again",
-      "unsigned_sent_again",
-      "rewritten_body_sent_again",
-      "lost_headers_sent_again",
-      "unlisted_statuses",
-      "content_types",
-      "form_content_types",
-      "upper_case_signature",
-      "byte_order_mark",
-      "unreadable_body",
-      "invalid_utf8",
-      "unlimited_body",
-    ],
-    handlesTwice: HANDLES_DUPLICATES,
-    letsIn: [
-      "other_bytes_same_text",
-      "type_flip",
-      "stale",
-      "future",
-      "signed_malformed_headers",
-      "repeated_headers",
-    ],
-    answers: [],
-  });
+  expect(failedTwice(report)).toEqual(HANDLES_DUPLICATES);
   expect(reasonOf(report, "wrong_secret_sent_again")).toBe(
     "another secret: expected a retryable status, got 400, after which the gateway gives up for good",
   );
@@ -167,40 +136,11 @@ it("octokit/webhooks loses alarms by 400 and 415 and handles duplicates again", 
   );
 });
 
-it("standardwebhooks in Express loses alarms by 400, and big ones by 413", async () => {
+it("standardwebhooks in Express loses alarms by 400, and big ones by 413, and handles duplicates again", async () => {
   const report = await runSuiteOnListener(standardWebhooksReceiver);
-  expect(costsOf(report)).toEqual({
-    losesAnAlarm: [
-      "big_alarm",
-      "wrong_secret_sent_again",
-      "unsigned_sent_again",
-      "drifted_clock_sent_again",
-      "rewritten_body_sent_again",
-      "lost_headers_sent_again",
-      "unlisted_statuses",
-      "content_types",
-      "form_content_types",
-      "upper_case_signature",
-      "byte_order_mark",
-      "unreadable_body",
-      "invalid_utf8",
-    ],
-    // The deliveries that fail are of every kind, and big ones are among them.
-    handlesTwice: expect.arrayContaining([
-      ...HANDLES_DUPLICATES,
-      "failure_sent_again",
-      "late_failure_released",
-    ]) as string[],
-    letsIn: [
-      "other_bytes_same_text",
-      "timestamp_text",
-      "type_flip",
-      "missing_type",
-      "signed_malformed_headers",
-      "repeated_headers",
-    ],
-    answers: [],
-  });
+  // The deliveries that fail are of every kind, and big ones are among them.
+  expect(failedTwice(report)).toEqual(expect.arrayContaining(HANDLES_DUPLICATES));
+  expect(reasonOf(report, "wrong_secret_sent_again")).toContain("got 400");
   expect(reasonOf(report, "big_alarm")).toContain("expected 2xx, got 413");
   expect(reasonOf(report, "drifted_clock_sent_again")).toContain("an hour old: expected a retry");
 });

@@ -4,64 +4,17 @@ import { deliveryStoreContract } from "../../../kit/store-contract/delivery-stor
 import { referenceStore } from "../../../kit/store-contract/reference-store.js";
 import { type ClaimResult, type DeliveryStore, memoryStore } from "../../../src/index.js";
 import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
-import { naiveStore, type StoreMistake } from "../../support/testing/naive-store.js";
+import {
+  naiveStore,
+  STORE_MISTAKES,
+  type StoreMistake,
+} from "../../support/testing/naive-store.js";
 
 /** Makes the clients of an empty store on a clock. */
 type MakeClients = (now: () => number) => Pick<StoreUnderTest, "store"> & Partial<StoreUnderTest>;
 
 const DAY_MS = 86_400_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** Mistakes that are made inside of a store, each with a case that must convict it. */
-const INSIDE: Readonly<Record<StoreMistake, string>> = {
-  "forgets the lease": "claim-exclusive",
-  "answers completed for what is in flight": "claim-exclusive",
-  "releases for anyone": "release-fenced",
-  "renews for anyone": "renew-fenced",
-  "renews an ended lease": "renew-ended",
-  "refuses a late completion": "complete-late",
-  "forgets the completion": "complete",
-  "undoes the completion on release": "complete-stays",
-  "never ends a lease": "takeover",
-  "blocks its own owner": "claim-again",
-  "hides a takeover": "takeover",
-  "mixes up letter case": "keys-apart",
-  "claims in two steps": "claim-atomic",
-  "keeps the first lease of a repeated claim": "claim-again-holds",
-  "forgets an ended lease": "takeover-remembered",
-  "forgets a takeover that is claimed again": "takeover-again",
-  "forgets a takeover that is released": "release-takeover",
-  "forgets a takeover that is renewed": "release-takeover",
-  "says a whole lease is left": "retry-after",
-  "overflows on a long retention": "retention-long",
-  "ends a retention too early": "retention",
-  "takes an owner for those who begin like it": "owners-apart",
-  "forgets an ended lease after a day": "takeover-days",
-  "forgets an ended lease when a timer of 30 days overflows": "takeover-days",
-  "adds a renewal to the old end": "lease-length",
-  "adds a repeated claim to the old end": "lease-length",
-  "renews without extending": "renew",
-  "renews a key that no one has claimed": "renew-nothing",
-  "renews a completed key": "renew-nothing",
-  "counts the retention from the claim": "retention",
-  "counts the retention of a claim from the first claim": "claims-days",
-  "caps the retention of a claim at 30 days": "claims-days",
-  "keeps a completion forever": "retention",
-  "lets a refused claim take the lease": "owners-apart",
-  "lets a refused claim extend the lease": "takeover",
-  "keeps a released claim as an ended lease": "release",
-  "lets the same owner go on after its lease": "takeover-by-itself",
-  "remembers a completion forever once it was seen": "sequences",
-  "refuses its owner after another claim": "sequences",
-  "refuses an owner that has released": "sequences",
-  "calls a claim by an owner that has released a takeover": "sequences",
-  "refuses a completion by an owner that has released": "sequences",
-  "lets another owner renew an ended lease": "sequences",
-  "refuses a completion by another owner after the lease": "sequences",
-  "keeps the ended lease of a completion": "sequences",
-  "completes only once": "sequences",
-  "keeps an ended lease that is released": "sequences",
-};
 
 /** Mistakes that are made around a good store: in its columns, its clock, its client or its connection. */
 const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeClients]>> = {
@@ -150,7 +103,7 @@ const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeC
 type WrongStore = readonly [what: string, convictedBy: string, make: MakeClients];
 
 const WRONG_STORES: readonly WrongStore[] = [
-  ...Object.entries(INSIDE).map(([mistake, convictedBy]) => {
+  ...Object.entries(STORE_MISTAKES).map(([mistake, convictedBy]) => {
     const make: MakeClients = (now) => ({ store: naiveStore(now, mistake as StoreMistake) });
     return [mistake, convictedBy, make] as const;
   }),

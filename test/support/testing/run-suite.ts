@@ -11,11 +11,12 @@ import {
 import { TEST_SECRET } from "../deliveries.js";
 import { createLedger, type Ledger } from "../ledger.js";
 import { listen } from "../servers.js";
+import { rejectionOf } from "../thrown.js";
 import type { CommonReceiverOptions } from "../receiver-options.js";
 
 /** A receiver of this library whose handlers write into a ledger. */
 export function ledgerReceiver(
-  { record }: Pick<Ledger, "record">,
+  { record }: Pick<Ledger, "record"> = createLedger(),
   options: Omit<Partial<CommonReceiverOptions>, "handlers"> & { readonly secret?: string } = {},
 ): WebhookReceiver {
   const handle = (_record: unknown, context: { readonly id: string }) => record(context);
@@ -84,19 +85,20 @@ export async function answerTo(request: Request, receiver: WebhookReceiver) {
   return receiver.receive({ method, headers, body });
 }
 
+function casesOf(options: Partial<ConformanceOptions>, ids?: readonly string[]) {
+  const target = options.target ?? ledgerReceiver();
+  const cases = receiverConformance({ target, secret: TEST_SECRET, ...options });
+  return cases.filter(({ id }) => ids?.includes(id) ?? true);
+}
+
 /** Runs every case, or those with the given ids. */
 export function runSuite(options: Partial<ConformanceOptions>, ids?: readonly string[]) {
-  const target = options.target ?? ledgerReceiver(createLedger());
-  const cases = receiverConformance({ target, secret: TEST_SECRET, ...options });
-  return runConformance(cases.filter(({ id }) => ids?.includes(id) ?? true));
+  return runConformance(casesOf(options, ids));
 }
 
 /** Runs one case and returns its failure. */
 export async function failureOf(id: string, options: Partial<ConformanceOptions>) {
-  const target = options.target ?? ledgerReceiver(createLedger());
-  const cases = receiverConformance({ target, secret: TEST_SECRET, ...options });
-  const found = cases.find((one) => one.id === id);
-  const failure: unknown = await found?.run().catch((error: unknown) => error);
+  const failure = await rejectionOf(casesOf(options, [id])[0]?.run ?? (() => undefined));
   if (!(failure instanceof ConformanceFailure)) throw new Error(`${id} did not fail`);
   return failure;
 }
