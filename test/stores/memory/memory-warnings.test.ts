@@ -76,6 +76,20 @@ describe("memoryStore in a receiver", () => {
     expect(warnings).toHaveLength(1);
   });
 
+  it("a memory store warns the first 100 receivers that use it, and keeps no more of them", async () => {
+    const store = memoryStore({ maxEntries: 1 });
+    const warned: number[] = [];
+    for (let receiver = 0; receiver < 101; receiver++) {
+      const warn = (): number => warned.push(receiver);
+      store.connectReceiver?.({ warn, noteForgets: () => undefined, dependencyTimeoutMs: 1 });
+    }
+    for (const key of ["first", "second"]) {
+      await store.claim(key, "owner", { leaseMs: DAY_MS, retentionMs: DAY_MS });
+      await store.complete(key, "owner", { retentionMs: DAY_MS });
+    }
+    expect(warned).toEqual(Array.from({ length: 100 }, (_, receiver) => receiver));
+  });
+
   it("a memory store without a receiver forgets ids without a warning", async () => {
     const store = memoryStore({ maxEntries: 1 });
     for (const key of ["a", "b", "c"]) await store.complete(key, "o", { retentionMs: DAY_MS });

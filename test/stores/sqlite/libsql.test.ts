@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { rmSync } from "node:fs";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { recoverDelivery } from "../../../src/management/recover-delivery.js";
-import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
+import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { delivery } from "../../support/deliveries.js";
 import { quickContractCases } from "../../support/sqlite/all-cases.js";
 import { libsql, type SqliteHandle } from "../../support/sqlite/drivers.js";
@@ -27,6 +28,46 @@ describe("the contracts of stores on libsql", () => {
 
 it.each(Object.entries(lostFileChecks))("on libsql %s", async (_title, check) => {
   await withSqliteFolder(libsql, (folder) => check(folder, libsql));
+});
+
+it("a SQLite file is looked at when it is opened, and then once a minute, not at each call", async () => {
+  const now = vi.spyOn(performance, "now");
+  const looks = vi.spyOn(process, "getBuiltinModule");
+  onTestFinished(() => {
+    now.mockRestore();
+    looks.mockRestore();
+  });
+  await withSqliteFolder(libsql, async (folder) => {
+    now.mockReturnValue(0);
+    const store = sqliteStore({ database: folder.open() });
+    const looksOf = async (keys: readonly string[]): Promise<number> => {
+      looks.mockClear();
+      for (const key of keys)
+        await store.claim(key, "owner", { leaseMs: 1_000, retentionMs: 1_000 });
+      return looks.mock.calls.length;
+    };
+    const seen: number[] = [];
+    for (const ms of [0, 59_999, 60_000, 119_999, 120_000]) {
+      now.mockReturnValue(ms);
+      seen.push(await looksOf([`a${String(ms)}`, `b${String(ms)}`, `c${String(ms)}`]));
+    }
+    expect(seen).toEqual([0, 0, 1, 0, 1]);
+  });
+});
+
+it("the error about a lost SQLite file says what to do", async () => {
+  const now = vi.spyOn(performance, "now");
+  onTestFinished(() => now.mockRestore());
+  await withSqliteFolder(libsql, async (folder) => {
+    now.mockReturnValue(0);
+    const store = sqliteStore({ database: folder.open() });
+    rmSync(folder.file);
+    now.mockReturnValue(60_000);
+    const claiming = async () => store.claim("a", "owner", { leaseMs: 1_000, retentionMs: 1_000 });
+    await expect(claiming()).rejects.toThrow(
+      /was deleted.* so what the store remembers would be lost: put the file back/,
+    );
+  });
 });
 
 it("libsql: transaction() of tx throws and its delivery can be handled again", async () => {
