@@ -2,66 +2,19 @@ import { describe, expect, it } from "vitest";
 import type { ContractCase, StoreUnderTest } from "../../../kit/store-contract/contract-case.js";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { referenceStore } from "../../../kit/store-contract/reference-store.js";
-import { type ClaimResult, type DeliveryStore, memoryStore } from "../../../src/index.js";
+import type { ClaimResult, DeliveryStore } from "../../../src/index.js";
 import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
-import { naiveStore, type StoreMistake } from "../../support/testing/naive-store.js";
+import {
+  naiveStore,
+  STORE_MISTAKES,
+  type StoreMistake,
+} from "../../support/testing/naive-store.js";
 
 /** Makes the clients of an empty store on a clock. */
 type MakeClients = (now: () => number) => Pick<StoreUnderTest, "store"> & Partial<StoreUnderTest>;
 
 const DAY_MS = 86_400_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** Mistakes that are made inside of a store, each with a case that must convict it. */
-const INSIDE: Readonly<Record<StoreMistake, string>> = {
-  "forgets the lease": "claim-exclusive",
-  "answers completed for what is in flight": "claim-exclusive",
-  "releases for anyone": "release-fenced",
-  "renews for anyone": "renew-fenced",
-  "renews an ended lease": "renew-ended",
-  "refuses a late completion": "complete-late",
-  "forgets the completion": "complete",
-  "undoes the completion on release": "complete-stays",
-  "never ends a lease": "takeover",
-  "blocks its own owner": "claim-again",
-  "hides a takeover": "takeover",
-  "mixes up letter case": "keys-apart",
-  "claims in two steps": "claim-atomic",
-  "keeps the first lease of a repeated claim": "claim-again-holds",
-  "forgets an ended lease": "takeover-remembered",
-  "forgets a takeover that is claimed again": "takeover-again",
-  "forgets a takeover that is released": "release-takeover",
-  "forgets a takeover that is renewed": "release-takeover",
-  "says a whole lease is left": "retry-after",
-  "overflows on a long retention": "retention-long",
-  "ends a retention too early": "retention",
-  "takes an owner for those who begin like it": "owners-apart",
-  "forgets an ended lease after a day": "takeover-days",
-  "forgets an ended lease when a timer of 30 days overflows": "takeover-days",
-  "adds a renewal to the old end": "lease-length",
-  "adds a repeated claim to the old end": "lease-length",
-  "renews without extending": "renew",
-  "renews a key that no one has claimed": "renew-nothing",
-  "renews a completed key": "renew-nothing",
-  "counts the retention from the claim": "retention",
-  "counts the retention of a claim from the first claim": "claims-days",
-  "caps the retention of a claim at 30 days": "claims-days",
-  "keeps a completion forever": "retention",
-  "lets a refused claim take the lease": "owners-apart",
-  "lets a refused claim extend the lease": "takeover",
-  "keeps a released claim as an ended lease": "release",
-  "lets the same owner go on after its lease": "takeover-by-itself",
-  "remembers a completion forever once it was seen": "sequences",
-  "refuses its owner after another claim": "sequences",
-  "refuses an owner that has released": "sequences",
-  "calls a claim by an owner that has released a takeover": "sequences",
-  "refuses a completion by an owner that has released": "sequences",
-  "lets another owner renew an ended lease": "sequences",
-  "refuses a completion by another owner after the lease": "sequences",
-  "keeps the ended lease of a completion": "sequences",
-  "completes only once": "sequences",
-  "keeps an ended lease that is released": "sequences",
-};
 
 /** Mistakes that are made around a good store: in its columns, its clock, its client or its connection. */
 const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeClients]>> = {
@@ -108,10 +61,7 @@ const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeC
     "renew",
     (now) => ({ store: naiveStore(() => Math.floor(now() / 1_000) * 1_000) }),
   ],
-  "forgets ids beyond a thousand": [
-    "keys-many",
-    (now) => ({ store: forgetful(naiveStore(now), now) }),
-  ],
+  "forgets ids beyond a thousand": ["keys-many", around(forgetful)],
   "has clients that do not share their ids": [
     "claim-exclusive",
     (now) => ({ store: naiveStore(now), otherClient: naiveStore(now) }),
@@ -138,19 +88,16 @@ const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeC
   ],
   "returns nothing from renew": [
     "renew-elsewhere",
-    (now) => ({ store: { ...naiveStore(now), renew: () => undefined as unknown as boolean } }),
+    around((store) => ({ ...store, renew: () => undefined as unknown as boolean })),
   ],
-  "writes a completion in two steps": [
-    "complete-atomic",
-    (now) => ({ store: twoSteps(naiveStore(now)) }),
-  ],
+  "writes a completion in two steps": ["complete-atomic", around(twoSteps)],
 };
 
 /** What a wrong store does, a case that must convict it, and how to make it. */
 type WrongStore = readonly [what: string, convictedBy: string, make: MakeClients];
 
 const WRONG_STORES: readonly WrongStore[] = [
-  ...Object.entries(INSIDE).map(([mistake, convictedBy]) => {
+  ...Object.entries(STORE_MISTAKES).map(([mistake, convictedBy]) => {
     const make: MakeClients = (now) => ({ store: naiveStore(now, mistake as StoreMistake) });
     return [mistake, convictedBy, make] as const;
   }),
@@ -158,6 +105,11 @@ const WRONG_STORES: readonly WrongStore[] = [
     ([what, [convictedBy, make]]) => [what, convictedBy, make] as const,
   ),
 ];
+
+/** A store that is made of a good one. */
+function around(wrap: (store: DeliveryStore, now: () => number) => DeliveryStore): MakeClients {
+  return (now) => ({ store: wrap(naiveStore(now), now) });
+}
 
 function withKeys(store: DeliveryStore, keyOf: (key: string) => string): DeliveryStore {
   return {
@@ -169,40 +121,32 @@ function withKeys(store: DeliveryStore, keyOf: (key: string) => string): Deliver
 }
 
 function keysAs(keyOf: (key: string) => string): MakeClients {
-  return (now) => ({ store: withKeys(naiveStore(now), keyOf) });
+  return around((store) => withKeys(store, keyOf));
 }
 
 function ownersAs(ownerOf: (owner: string) => string): MakeClients {
-  return (now) => {
-    const store = naiveStore(now);
-    return {
-      store: {
-        claim: (key, owner, options) => store.claim(key, ownerOf(owner), options),
-        renew: (key, owner, options) => store.renew(key, ownerOf(owner), options),
-        complete: (key, owner, options) => store.complete(key, ownerOf(owner), options),
-        release: (key, owner) => store.release(key, ownerOf(owner)),
-      },
-    };
-  };
+  return around((store) => ({
+    claim: (key, owner, options) => store.claim(key, ownerOf(owner), options),
+    renew: (key, owner, options) => store.renew(key, ownerOf(owner), options),
+    complete: (key, owner, options) => store.complete(key, ownerOf(owner), options),
+    release: (key, owner) => store.release(key, ownerOf(owner)),
+  }));
 }
 
 function retentionsAs(retentionOf: (ms: number) => number): MakeClients {
-  return (now) => {
-    const store = naiveStore(now);
-    const complete: DeliveryStore["complete"] = (key, owner, { retentionMs }) =>
-      store.complete(key, owner, { retentionMs: retentionOf(retentionMs) });
-    return { store: { ...store, complete } };
-  };
+  return around((store) => ({
+    ...store,
+    complete: (key, owner, { retentionMs }) =>
+      store.complete(key, owner, { retentionMs: retentionOf(retentionMs) }),
+  }));
 }
 
 /** A store that answers a claim otherwise. */
 function claimsAs(change: (result: ClaimResult, now: number) => ClaimResult): MakeClients {
-  return (now) => {
-    const store = naiveStore(now);
-    const claim: DeliveryStore["claim"] = async (...given) =>
-      change(await store.claim(...given), now());
-    return { store: { ...store, claim } };
-  };
+  return around((store, now) => ({
+    ...store,
+    claim: async (...given) => change(await store.claim(...given), now()),
+  }));
 }
 
 /** A store that answers another `retryAfterMs`. */
@@ -216,12 +160,11 @@ function answersAs(leftOf: (ms: number, now: number) => number): MakeClients {
 
 /** A store whose leases end after a minute at most, if they begin by this method. */
 function cutting(method: "claim" | "renew"): MakeClients {
-  return (now) => {
-    const store = naiveStore(now);
-    const cut = (key: string, owner: string, options: ClaimOptions) =>
-      store[method](key, owner, { ...options, leaseMs: Math.min(options.leaseMs, 60_000) });
-    return { store: { ...store, [method]: cut } };
-  };
+  return around((store) => ({
+    ...store,
+    [method]: (key: string, owner: string, options: ClaimOptions) =>
+      store[method](key, owner, { ...options, leaseMs: Math.min(options.leaseMs, 60_000) }),
+  }));
 }
 
 function hashOf(text: string, factor: number, start: number): number {
@@ -292,8 +235,7 @@ function inSeconds(ms: number): number {
 }
 
 /** Remembers a completion longer each time it is asked for, as Redis does with GETEX. */
-function sliding(now: () => number): DeliveryStore {
-  const store = naiveStore(now);
+function sliding(store: DeliveryStore, now: () => number): DeliveryStore {
   const completed = new Map<string, { until: number; retentionMs: number }>();
   return {
     ...store,
@@ -354,11 +296,10 @@ describe("wrong stores", () => {
 
 describe("right stores", () => {
   it.each<[string, MakeClients]>([
-    ["memoryStore", (now) => ({ store: memoryStore({ now }) })],
     ["the store in the documentation of DeliveryStore", (now) => ({ store: referenceStore(now) })],
     ["the naive store that the wrong ones are made from", (now) => ({ store: naiveStore(now) })],
     ["a store that rounds retryAfterMs up to seconds", answersAs(inSeconds)],
-    ["a store that counts a retention from the last look", (now) => ({ store: sliding(now) })],
+    ["a store that counts a retention from the last look", around(sliding)],
   ])("%s passes every case of the contract", async (_name, make) => {
     expect(await convictingCases(contractOf(make))).toEqual([]);
   });

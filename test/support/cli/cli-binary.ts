@@ -29,23 +29,17 @@ export function installCli() {
 }
 
 /** Starts `examples/express.ts` on a free port, and resolves to its URL. */
-export const startExpressExample = (): Promise<StartedApp> => startApp("examples/express.ts");
+export const startExpressExample = () => startApp("examples/express.ts");
 
 /** Starts `partner-app-process.ts`, whose tables know these accounts alone, with a database in the folder. */
-export const startPartnerApp = (folder: string, accounts: readonly number[]): Promise<StartedApp> =>
+export const startPartnerApp = (folder: string, accounts: readonly number[]) =>
   startApp(
     "test/support/cli/partner-app-process.ts",
     path.join(folder, "alarms.db"),
     accounts.join(),
   );
 
-/** An app in a process of its own. */
-interface StartedApp {
-  readonly url: string;
-  readonly stop: () => void;
-}
-
-async function startApp(...argv: readonly string[]): Promise<StartedApp> {
+async function startApp(...argv: readonly string[]) {
   const app = startProcess(process.execPath, ["--import", "tsx", ...argv], REPOSITORY, {
     PORT: "0",
   });

@@ -9,28 +9,20 @@ import { serving } from "../serving.js";
 import { ledgerReceiver } from "../testing/run-suite.js";
 
 /** A request that an endpoint received. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   readonly rawHeaders: readonly string[];
   readonly body: string;
 }
 
 /** An endpoint on this machine, which closes at the end of its test. */
-export interface Endpoint {
+interface Endpoint {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
 }
 
-/** An endpoint that reports its requests. */
-interface AnsweringEndpoint extends Endpoint {
-  /** Calls `listener` with the number of requests so far, before each answer. */
-  readonly onRequest: (listener: (count: number) => void) => void;
-}
-
 /** An endpoint with fixed answers, one per request. The last one repeats. */
-export async function answeringEndpoint(
-  ...answers: { status: number; body?: string }[]
-): Promise<AnsweringEndpoint> {
+export async function answeringEndpoint(...answers: { status: number; body?: string }[]) {
   const seen: SeenRequest[] = [];
   let told: (count: number) => void = () => undefined;
   const server = http.createServer((req, res) => {
@@ -49,7 +41,8 @@ export async function answeringEndpoint(
   return {
     url: await endpointOf(server),
     seen,
-    onRequest(listener) {
+    /** Calls `listener` with the number of requests so far, before each answer. */
+    onRequest: (listener: (count: number) => void) => {
       told = listener;
     },
   };
@@ -84,15 +77,7 @@ export async function receivingEndpoint(
 }
 
 /** An endpoint with every probe of `doctor`: it counts what it handled, and its handler fails or is slow on request. */
-export interface ProbedEndpoint extends Pick<Endpoint, "url"> {
-  /** The options of `doctor` that name the probes. */
-  readonly probes: readonly string[];
-  /** The switches that are on. */
-  readonly switchedOn: () => readonly string[];
-}
-
-/** A receiver of this library with every probe. */
-export async function probedEndpoint(): Promise<ProbedEndpoint> {
+export async function probedEndpoint() {
   const ledger = createLedger();
   const handle = nodeHandler(ledgerReceiver(ledger));
   const switches = { failing: ledger.whileFailing, slow: ledger.whileSlow };
@@ -122,7 +107,9 @@ export async function probedEndpoint(): Promise<ProbedEndpoint> {
   );
   return {
     url,
+    /** The options of `doctor` that name the probes. */
     probes: ["--handled", `${origin}/handled/{id}`, ...probes],
+    /** The switches that are on. */
     switchedOn: () => [...on.keys()],
   };
 }

@@ -1,55 +1,58 @@
 import type { ClaimResult, DeliveryStore } from "../../../src/index.js";
 import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
 
-/** What a naive store can be made to do wrong: each is a mistake that stores are really written with. */
-export type StoreMistake =
-  | "forgets the lease"
-  | "answers completed for what is in flight"
-  | "releases for anyone"
-  | "renews for anyone"
-  | "renews an ended lease"
-  | "refuses a late completion"
-  | "forgets the completion"
-  | "undoes the completion on release"
-  | "never ends a lease"
-  | "blocks its own owner"
-  | "hides a takeover"
-  | "mixes up letter case"
-  | "claims in two steps"
-  | "keeps the first lease of a repeated claim"
-  | "forgets an ended lease"
-  | "forgets a takeover that is claimed again"
-  | "forgets a takeover that is released"
-  | "forgets a takeover that is renewed"
-  | "says a whole lease is left"
-  | "overflows on a long retention"
-  | "ends a retention too early"
-  | "takes an owner for those who begin like it"
-  | "forgets an ended lease after a day"
-  | "forgets an ended lease when a timer of 30 days overflows"
-  | "adds a renewal to the old end"
-  | "adds a repeated claim to the old end"
-  | "renews without extending"
-  | "renews a key that no one has claimed"
-  | "renews a completed key"
-  | "counts the retention from the claim"
-  | "counts the retention of a claim from the first claim"
-  | "caps the retention of a claim at 30 days"
-  | "keeps a completion forever"
-  | "lets a refused claim take the lease"
-  | "lets a refused claim extend the lease"
-  | "keeps a released claim as an ended lease"
-  | "lets the same owner go on after its lease"
-  | "remembers a completion forever once it was seen"
-  | "refuses its owner after another claim"
-  | "refuses an owner that has released"
-  | "calls a claim by an owner that has released a takeover"
-  | "refuses a completion by an owner that has released"
-  | "lets another owner renew an ended lease"
-  | "refuses a completion by another owner after the lease"
-  | "keeps the ended lease of a completion"
-  | "completes only once"
-  | "keeps an ended lease that is released";
+/** What a naive store can be made to do wrong, with a case that must convict it: mistakes of real stores. */
+export const STORE_MISTAKES = {
+  "forgets the lease": "claim-exclusive",
+  "answers completed for what is in flight": "claim-exclusive",
+  "releases for anyone": "release-fenced",
+  "renews for anyone": "renew-fenced",
+  "renews an ended lease": "renew-ended",
+  "refuses a late completion": "complete-late",
+  "forgets the completion": "complete",
+  "undoes the completion on release": "complete-stays",
+  "never ends a lease": "takeover",
+  "blocks its own owner": "claim-again",
+  "hides a takeover": "takeover",
+  "mixes up letter case": "keys-apart",
+  "claims in two steps": "claim-atomic",
+  "keeps the first lease of a repeated claim": "claim-again-holds",
+  "forgets an ended lease": "takeover-remembered",
+  "forgets a takeover that is claimed again": "takeover-again",
+  "forgets a takeover that is released": "release-takeover",
+  "forgets a takeover that is renewed": "release-takeover",
+  "says a whole lease is left": "retry-after",
+  "overflows on a long retention": "retention-long",
+  "ends a retention too early": "retention",
+  "takes an owner for those who begin like it": "owners-apart",
+  "forgets an ended lease after a day": "takeover-days",
+  "forgets an ended lease when a timer of 30 days overflows": "takeover-days",
+  "adds a renewal to the old end": "lease-length",
+  "adds a repeated claim to the old end": "lease-length",
+  "renews without extending": "renew",
+  "renews a key that no one has claimed": "renew-nothing",
+  "renews a completed key": "renew-nothing",
+  "counts the retention from the claim": "retention",
+  "counts the retention of a claim from the first claim": "claims-days",
+  "caps the retention of a claim at 30 days": "claims-days",
+  "keeps a completion forever": "retention",
+  "lets a refused claim take the lease": "owners-apart",
+  "lets a refused claim extend the lease": "takeover",
+  "keeps a released claim as an ended lease": "release",
+  "lets the same owner go on after its lease": "takeover-by-itself",
+  "remembers a completion forever once it was seen": "sequences",
+  "refuses its owner after another claim": "sequences",
+  "refuses an owner that has released": "sequences",
+  "calls a claim by an owner that has released a takeover": "sequences",
+  "refuses a completion by an owner that has released": "sequences",
+  "lets another owner renew an ended lease": "sequences",
+  "refuses a completion by another owner after the lease": "sequences",
+  "keeps the ended lease of a completion": "sequences",
+  "completes only once": "sequences",
+  "keeps an ended lease that is released": "sequences",
+} as const;
+
+export type StoreMistake = keyof typeof STORE_MISTAKES;
 
 interface Entry {
   owner: string;
