@@ -2,12 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { describe, expect, test } from "vitest";
 import { lambdaHandler } from "../../adapters/aws-lambda/index.js";
 import type { LambdaEvent } from "../../adapters/aws-lambda/http-event.js";
-import {
-  createWebhookReceiver,
-  type DeliveryContext,
-  type WebhookRequest,
-} from "../../src/index.js";
-import type { WireRequest } from "../../kit/sending/wire.js";
+import { createWebhookReceiver, type DeliveryContext } from "../../src/index.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { receiverConformance } from "../../kit/index.js";
@@ -24,8 +19,6 @@ async function call(event: LambdaEvent) {
   });
   return { result: await lambdaHandler(receiver)(event), runs, lines, reports };
 }
-
-const text = (request: WireRequest): string => Buffer.from(request.body ?? []).toString();
 
 describe("the result has the form of the event", () => {
   const handled = {
@@ -62,31 +55,8 @@ describe("the result has the form of the event", () => {
 
 describe("bodies", () => {
   test.each(EVENT_FORMS)(
-    "$name: bytes in base64 reach the handler unchanged",
-    async ({ eventOf }) => {
-      const body = `\uFEFF${JSON.stringify({ alarm: alarm({ text: "Ålarm – 警報" }) })}`;
-      const request = withHeader(
-        await signed({ body }),
-        "content-type",
-        "application/octet-stream",
-      );
-      const event = eventOf(request);
-      const { result, runs } = await call(event);
-      expect(event.isBase64Encoded).toBe(true);
-      expect(result.body).toBe('{"outcome":"handled"}');
-      expect(runs).toEqual([text(request)]);
-    },
-  );
-
-  /** The conformance case of bytes that decode to the signed text, behind a front. */
-  test.each(
-    EVENT_FORMS.flatMap((form) => [
-      { ...form, decodes: false },
-      { ...form, decodes: true },
-    ]),
-  )(
-    "$name: only a front that keeps the bytes of every body passes other_bytes_same_text (decodes: $decodes)",
-    async ({ eventOf, answerOf, decodes }) => {
+    "$name: a front that decodes every body fails the conformance case other_bytes_same_text",
+    async ({ eventOf, answerOf }) => {
       const runs: Uint8Array[] = [];
       const run = (_: unknown, { rawBody }: DeliveryContext) => void runs.push(rawBody);
       const handlers = { new_alarm: run, delete_my_data_event: run, unrecognized: run };
@@ -95,16 +65,15 @@ describe("bodies", () => {
       const target = async (request: Request): Promise<Response> => {
         const body = Buffer.from(await request.arrayBuffer());
         const event = eventOf({ method: "POST", headers: [...request.headers], body });
-        const decoded = decodes ? { body: body.toString(), isBase64Encoded: false } : {};
-        const { status, body: answer } = answerOf(await handle({ ...event, ...decoded }));
+        const decoded = { ...event, body: body.toString(), isBase64Encoded: false };
+        const { status, body: answer } = answerOf(await handle(decoded));
         return new Response(answer, { status });
       };
       const cases = receiverConformance({ target, secret: TEST_SECRET });
       const found = cases.find(({ id }) => id === "other_bytes_same_text");
-      const ended: unknown = await found?.run().catch((thrown: unknown) => thrown);
-      expect(ended).toMatchObject(decodes ? { name: "ConformanceFailure" } : { result: "passed" });
+      await expect(found?.run()).rejects.toMatchObject({ name: "ConformanceFailure" });
       // The handler got the text that was signed: the bytes that the sender changed never reached the function.
-      if (decodes) for (const rawBody of runs) expect(isUtf8(rawBody)).toBe(true);
+      for (const rawBody of runs) expect(isUtf8(rawBody)).toBe(true);
     },
   );
 
@@ -187,11 +156,4 @@ describe("events", () => {
     await expect(failure).rejects.toMatchObject({ code: "no_http_event" });
     await expect(failure).rejects.toThrow("Check the triggers of this function");
   });
-});
-
-test("a receiver that a user has wrapped is accepted", async () => {
-  const receiver = alarmReceiver(() => undefined);
-  const wrapped = { ...receiver, receive: (request: WebhookRequest) => receiver.receive(request) };
-  const result = await lambdaHandler(wrapped)(restApi?.eventOf(await signed()) ?? {});
-  expect(result.statusCode).toBe(200);
 });

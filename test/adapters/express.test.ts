@@ -4,11 +4,8 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import express4 from "express4";
-import supertest from "supertest";
 import { describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
-import { recordingReceiver } from "../support/recording-receiver.js";
-import { recordOf } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { alarm } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
@@ -18,7 +15,7 @@ import {
   type ListeningOptions,
   type ListeningReceiver,
 } from "../support/listening-receiver.js";
-import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
+import { oddDelivery } from "../support/odd-delivery.js";
 import { headOf, wireOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 
@@ -276,16 +273,5 @@ describe.each([
     await sleep(1);
     finish();
     expect(await answering).toMatchObject({ status: 503, body: "too slow" });
-  });
-
-  it("answers a delivery that supertest sends", async () => {
-    const { receiver } = recordingReceiver();
-    const { headers } = await oddDelivery();
-    const response = await supertest(framework().post("/", expressHandler(receiver)))
-      .post("/")
-      .set(recordOf(headers) as Record<string, string>)
-      .send(ODD_BODY);
-    expect(response.status).toBe(200);
-    expect(response.body).toEqual({ outcome: "handled" });
   });
 });

@@ -12,7 +12,6 @@ import { http1Client } from "../support/adapters/http-clients.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
-import { alarm } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { eventually } from "../support/listening-receiver.js";
 
@@ -76,12 +75,6 @@ describe.each(versions)("%s", (_name, fastify) => {
       const server = await serve(fastify({ bodyLimit: 10 }), { before });
       expect(await server.send(await signed())).toMatchObject({ status: 200 });
       expect(outcomesOf(server)).toEqual(["handled"]);
-    });
-
-    it("a bodyLimit below the size of a delivery", async () => {
-      const server = await serve(fastify({ bodyLimit: 10 }));
-      const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
-      expect(await server.send(await signed({ body }))).toMatchObject({ status: 200 });
     });
   });
 

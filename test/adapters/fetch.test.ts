@@ -49,33 +49,6 @@ it("fetchHandler leaves an earlier clone of the request readable", async () => {
   expect(await copy.text()).toBe(ODD_BODY);
 });
 
-it("fetchHandler runs no handler when the sender goes away", async () => {
-  const { receiver, outcomes } = createBodyReceiver();
-  const request = await streamingRequest({
-    pull: (controller) => controller.error(new Error("reset")),
-  });
-  const response = await fetchHandler(receiver)(request);
-  expect(response.status).toBe(408);
-  expect(await response.text()).toBe("");
-  expect(outcomes()).toEqual([]);
-});
-
-it("fetchHandler answers 408 when the upload stalls", async () => {
-  vi.useFakeTimers();
-  const { receiver, outcomes } = createBodyReceiver();
-  const request = await streamingRequest({
-    start: (controller) => controller.enqueue(Uint8Array.of(0x7b)),
-  });
-  const answering = fetchHandler(receiver)(request);
-  await vi.advanceTimersByTimeAsync(9_999);
-  expect(outcomes()).toEqual([]);
-  await vi.advanceTimersByTimeAsync(1);
-  const response = await answering;
-  expect(response.status).toBe(408);
-  expect(response.headers.get("connection")).toBe("close");
-  expect(await response.text()).toContain("BODY_TIMEOUT");
-});
-
 it("fetchHandler answers an endless upload at once, and gives it up two seconds later", async () => {
   vi.useFakeTimers();
   const { receiver } = createBodyReceiver();

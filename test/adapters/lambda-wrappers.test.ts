@@ -23,6 +23,8 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs();
 });
 
+/** Lets time pass. */
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const TIMEOUT_MS = 10_000;
 const PATH = "/webhooks/gateway";
 
@@ -119,7 +121,7 @@ async function invoked(
   let ms: number | undefined;
   const status = invoke(await delivery(), context);
   void status.then(() => (ms = Date.now() - startedAt));
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   return { ...observed, invoke, spy, status, ms: () => ms };
 }
 
@@ -127,35 +129,35 @@ describe.each(Object.entries(WRAPPERS))("on Lambda, through %s", (_name, wrap) =
   it("a handler that is slower than handlerTimeoutMs is awaited, and its success is answered 200", async () => {
     const wait = () => new Promise<void>((resolve) => setTimeout(resolve, 5_000));
     const { status, ms, lines } = await invoked(wrap, wait);
-    await vi.advanceTimersByTimeAsync(4_900);
+    await pass(4_900);
     expect(ms()).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(200);
+    await pass(200);
     expect(await status).toBe(200);
     expect(lines).toEqual([]);
   });
 
   it("a handler that still runs shortly before the time-out is given up, and its lease is left to end", async () => {
     const { status, ms, spy } = await invoked(wrap, () => never());
-    await vi.advanceTimersByTimeAsync(8_900);
+    await pass(8_900);
     expect(ms()).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(200);
+    await pass(200);
     expect(await status).toBe(503);
     const { calls } = spy;
     expect([spy.count("claim"), spy.count("release")]).toEqual([1, 0]);
     const before = calls.length;
-    await vi.advanceTimersByTimeAsync(120_000);
+    await pass(120_000);
     expect(calls).toHaveLength(before);
   });
 
   it("where the remaining time is not known, handlerMaxMs takes its place, and one line says so", async () => {
     const options = { handlerMaxMs: 3_000 };
     const { invoke, status, ms, lines } = await invoked(wrap, () => never(), options, {});
-    await vi.advanceTimersByTimeAsync(2_900);
+    await pass(2_900);
     expect(ms()).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(200);
+    await pass(200);
     expect(await status).toBe(503);
     const again = invoke(await delivery({ id: "another" }), undefined);
-    await vi.advanceTimersByTimeAsync(4_000);
+    await pass(4_000);
     expect(await again).toBe(503);
     expect(linesWith(lines, "the remaining time of an invocation is not known")).toHaveLength(1);
   });
@@ -168,7 +170,7 @@ it("a platform on Lambda whose context has waitUntil is answered after handlerTi
   const { headers, body } = await delivery();
   const request = new Request(`https://localhost${PATH}`, { method: "POST", headers, body });
   const answer = fetchHandler(receiver)(request, context);
-  await vi.advanceTimersByTimeAsync(1_100);
+  await pass(1_100);
   expect((await answer).status).toBe(503);
   expect(held).toHaveLength(1);
 });

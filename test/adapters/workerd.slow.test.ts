@@ -1,13 +1,14 @@
 import { existsSync } from "node:fs";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { TEST_SECRET } from "../../kit/index.js";
 import { copyPackage, pathIn } from "../platforms/install.js";
-import { type LedgerServer, startLedgerServer } from "../platforms/ledger-server.js";
-import type { Platform, RunningPlatform } from "../platforms/platform.js";
+import { startLedgerServer } from "../platforms/ledger-server.js";
+import type { Platform } from "../platforms/platform.js";
 import { workerdRow } from "../platforms/rows.js";
 import { runRow } from "../platforms/run-row.js";
 import { delivery } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
+import { startedForAll } from "../support/started-for-all.js";
 
 /** Why workerd cannot run here; undefined if it can. */
 const missingWorkerd = existsSync(pathIn("workerd", "node_modules/@cloudflare"))
@@ -31,32 +32,14 @@ async function attempt(url: string, id: string): Promise<string | undefined> {
 }
 
 describeService("workerd", missingWorkerd, () => {
-  let ledgerServer: LedgerServer;
-  let worker: RunningPlatform;
-
-  beforeAll(async () => {
-    ledgerServer = await startLedgerServer();
-    worker = await prepare("workerd-late.mjs").start(ledgerServer.url);
-  });
-
-  afterAll(async () => {
-    await worker.stop();
-    await ledgerServer.close();
-  });
-
-  it("keeps a handler past its time alive by ctx.waitUntil, and its retry is a duplicate", async () => {
-    const url = worker.target as string;
-    expect(await attempt(url, "held")).toBe("503 handler_timeout");
-    await vi.waitUntil(() => ledgerServer.ledger.handled("held") === 1, { timeout: 20_000 });
-    await vi.waitUntil(async () => (await attempt(url, "held")) === "200 duplicate", {
-      timeout: 20_000,
-      interval: 100,
-    });
-    expect(ledgerServer.ledger.handled("held")).toBe(1);
+  const ledgerServer = startedForAll(startLedgerServer);
+  const worker = startedForAll(async () => {
+    const { target, stop } = await prepare("workerd-late.mjs").start(ledgerServer().url);
+    return { url: target as string, close: stop };
   });
 
   it("ends a handler past its time without ctx.waitUntil, and a later attempt takes over instead of a 409 forever", async () => {
-    const url = `${worker.target as string}/without-context`;
+    const { url } = worker();
     expect(await attempt(url, "ended")).toBe("503 handler_timeout");
     expect(await attempt(url, "ended")).toBe("409 in_flight");
     // Its renewals are overdue by two leases of a second, and then the store grants the next claim.
@@ -64,7 +47,7 @@ describeService("workerd", missingWorkerd, () => {
       timeout: 20_000,
       interval: 200,
     });
-    expect(ledgerServer.ledger.handled("ended")).toBe(0);
+    expect(ledgerServer().ledger.handled("ended")).toBe(0);
   });
 
   it("passes every conformance case", async () => {

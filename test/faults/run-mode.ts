@@ -4,12 +4,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import { ENGINES } from "../engines.js";
 import { check } from "./checker/check.js";
 import type { Delivery, History, LedgerLine } from "./checker/history.js";
-import type { CheckResult } from "./checker/violation.js";
 import { injectFaults } from "./harness/fault-injection.js";
 import { type Fleet, startFleet } from "./harness/fleet.js";
 import { startTcpProxy } from "./harness/tcp-proxy.js";
 import { startTraffic } from "./harness/traffic.js";
-import type { FaultCounts, Mode } from "./plan/mode.js";
+import type { Mode } from "./plan/mode.js";
 import { planFaults } from "./plan/schedule.js";
 import type { ReceiverConfig } from "./receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./stores/store-server.js";
@@ -35,18 +34,7 @@ export interface RunTimes {
 }
 
 /** Result of one mode. */
-export interface ModeResult {
-  readonly mode: Mode;
-  readonly checked: CheckResult;
-  readonly deliveries: number;
-  readonly acknowledged: number;
-  readonly requests: number;
-  readonly forgeries: number;
-  /** As in `History`. */
-  readonly mostConnections: number | undefined;
-  readonly faults: Readonly<Record<keyof FaultCounts, number>>;
-  readonly ms: number;
-}
+export type ModeResult = Awaited<ReturnType<typeof runMode>>;
 
 const SECRET = "whsec_test_of_the_fault_run";
 const HOUR_MS = 3_600_000;
@@ -71,14 +59,7 @@ export interface ModeRun {
 }
 
 /** Runs one mode. Leaves no process behind. */
-export async function runMode({
-  mode,
-  program,
-  folder,
-  times,
-  seed,
-  signal,
-}: ModeRun): Promise<ModeResult> {
+export async function runMode({ mode, program, folder, times, seed, signal }: ModeRun) {
   const startedAt = performance.now();
   const { calmMs } = times;
   const { faultsMs = times.faultsMs, healMs = times.healMs } = mode;
@@ -163,6 +144,7 @@ export async function runMode({
       acknowledged: deliveries.filter(({ end }) => end === "acknowledged").length,
       requests: requests(),
       forgeries: forgedIds.size,
+      /** As in `History`. */
       mostConnections: history.mostConnections,
       faults: { ...injected.counts, kills: countKills(fleet) },
       ms: performance.now() - startedAt,

@@ -1,6 +1,6 @@
 // npm run faults [-- --seed N] [--mode lease-redis …] [--short] [--minutes 10] [--lock-seconds 60]
 // Runs four receivers and a gateway under fault injection. Writes docs/faults.md after a full run.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { FLAWED_RECEIVERS } from "./plan/flawed-receivers.js";
@@ -91,7 +91,10 @@ say(`\n${tablesOf(results)}\n`);
 const complaints = complaintsOf(results, isWhole ? LEAST : {});
 for (const complaint of complaints.slice(0, SHOWN_COMPLAINTS)) say(complaint);
 if (complaints.length > SHOWN_COMPLAINTS) say(`and ${complaints.length - SHOWN_COMPLAINTS} more`);
-if (isWhole) writeFileSync(PAGE, pageOf(results, `npm run faults -- --seed ${seed}`));
+if (isWhole) {
+  const page = readFileSync(PAGE, "utf8");
+  writeFileSync(PAGE, pageOf(page, results, `npm run faults -- --seed ${seed}`));
+}
 say(`${complaints.length === 0 ? "PASSED" : "FAILED"}, in ${Math.round(results.ms / 1000)} s`);
 // Explicit, because Node 20 may hang at its end on sockets that were reset.
 process.exit(complaints.length === 0 ? 0 : 1);

@@ -1,14 +1,8 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { afterEach, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { listen } from "../support/servers.js";
 import { startTcpProxy, type TcpProxy } from "./harness/tcp-proxy.js";
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 /** An echo server behind a proxy that records what it receives. */
 async function startEcho(): Promise<{ readonly proxy: TcpProxy; readonly told: () => string }> {
@@ -23,7 +17,7 @@ async function startEcho(): Promise<{ readonly proxy: TcpProxy; readonly told: (
   });
   const { port, close } = await listen(server);
   const proxy = await startTcpProxy(port);
-  cleanups.push(async () => {
+  onTestFinished(async () => {
     await proxy.close();
     for (const socket of sockets) socket.destroy();
     await close();
@@ -40,7 +34,9 @@ async function openClient({ port }: TcpProxy) {
   socket.on("data", (chunk: Buffer) => (heard += chunk.toString()));
   socket.on("error", (error) => (ending = "code" in error ? String(error.code) : "error"));
   socket.on("close", () => (ending ??= "closed"));
-  cleanups.push(() => socket.destroy());
+  onTestFinished(() => {
+    socket.destroy();
+  });
   return {
     say: (text: string) => socket.write(text),
     heard: () => heard,
@@ -51,13 +47,6 @@ async function openClient({ port }: TcpProxy) {
 /** Waiting time for things that must not happen. The loopback takes less than a millisecond. */
 const QUIET_MS = 100;
 const quiet = () => new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-
-it("the fault proxy forwards both directions without faults", async () => {
-  const { proxy } = await startEcho();
-  const client = await openClient(proxy);
-  client.say("a");
-  await expect.poll(client.heard).toBe("a");
-});
 
 it("the fault proxy resets every connection in a cut, and accepts new ones", async () => {
   const { proxy } = await startEcho();
@@ -124,7 +113,7 @@ it("the fault proxy resets a client if the server is down", async () => {
   const gone = await listen(createServer());
   await gone.close();
   const proxy = await startTcpProxy(gone.port);
-  cleanups.push(proxy.close);
+  onTestFinished(proxy.close);
   const client = await openClient(proxy);
   await expect.poll(client.ending).toBeDefined();
 });

@@ -8,25 +8,12 @@ import { deferred } from "../support/deferred.js";
 import { describeService } from "../support/describe-service.js";
 import { startedForAll } from "../support/started-for-all.js";
 
-/** What the Worker of queue-worker.ts does with a queue of workerd, as a driver that receives in this process. */
-interface QueueBridge {
-  readonly driver: QueueDriver<unknown>;
-  /** The bodies that came to the dead queue. */
-  readonly dead: unknown[];
-  readonly close: () => Promise<void>;
-}
-
 /**
- * Starts workerd with an empty queue. `script`: the bundle of queue-worker.ts. `maxBatchTimeout`: how many seconds it
+ * Starts workerd with an empty queue, as a driver that receives in this process. `script`: the bundle of queue-worker.ts. `maxBatchTimeout`: how many seconds it
  * waits for five messages. It hands over one batch after the other.
  */
-async function startQueueBridge(
-  script: string,
-  maxJobBytes: number,
-  maxBatchTimeout: number,
-): Promise<QueueBridge> {
+async function startQueueBridge(script: string, maxJobBytes: number, maxBatchTimeout: number) {
   const receiver = deferred<(message: QueueMessage) => Promise<void>>();
-  const dead: unknown[] = [];
   const settled = new Map<string, (isTaken: boolean) => void>();
 
   const run = (message: Omit<QueueMessage, "settle">): Promise<Response> =>
@@ -55,11 +42,8 @@ async function startQueueBridge(
           TESTS: async (request) => {
             const body: unknown = await request.json();
             if (request.url.endsWith("/run")) return run(body as QueueMessage);
-            if (request.url.endsWith("/dead")) dead.push((body as { body: unknown }).body);
-            else {
-              const { id, isTaken } = body as { id: string; isTaken: boolean };
-              settled.get(id)?.(isTaken);
-            }
+            const { id, isTaken } = body as { id: string; isTaken: boolean };
+            settled.get(id)?.(isTaken);
             return new Response();
           },
         },
@@ -81,7 +65,7 @@ async function startQueueBridge(
       return { stop: () => Promise.resolve() };
     },
   };
-  return { driver, dead, close: () => running.dispose() };
+  return { driver, close: () => running.dispose() };
 }
 
 // Cloudflare calls the Worker, so the rules of polling, stopping, holding and killing have nothing to judge.

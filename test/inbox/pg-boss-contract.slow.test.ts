@@ -152,14 +152,6 @@ describeOnPgBoss("pg-boss", (engine) => {
     expect(await engine().jobs("gone")).toBe(1);
   });
 
-  it("a receiver answers 500 if the policy of the queue refuses the job", async () => {
-    await engine().boss.createQueue("short", { policy: "short" });
-    const driver = engine().open("short");
-    const delivery = await alarmDelivery(1);
-    expect((await inboxReceiver(driver).receive(delivery)).status).toBe(200);
-    expect((await inboxReceiver(driver).receive(delivery)).status).toBe(500);
-  });
-
   it("a job may wait as long for each retry as for its first run, and twice as long as a dead letter", async () => {
     const pendingRetentionMs = 72 * 3_600_000;
     const driver = engine().open("patience", { pendingRetentionMs });

@@ -3,7 +3,6 @@ import { postgresStore, postgresTransactions } from "../../src/stores/postgres/i
 import { redisStore } from "../../src/stores/redis/index.js";
 import { sqliteStore, sqliteTransactions } from "../../src/stores/sqlite/index.js";
 import { describeService } from "../support/describe-service.js";
-import { describePostgres } from "../support/postgres/postgres-describe.js";
 import { postgresEngine } from "../support/postgres/postgres-engine.js";
 import { moveIntoPast } from "../support/redis/redis-clients.js";
 import { connectIoredis, describeRedis, newServer } from "../support/redis/redis-describe.js";
@@ -156,7 +155,7 @@ describeService("the models", missingSpin, () => {
     });
   });
 
-  describePostgres("on PostgreSQL", () => {
+  postgresEngine.describe("on PostgreSQL", () => {
     const db = databaseOf(postgresEngine);
 
     it.each(LEASED)(

@@ -7,11 +7,11 @@ import { type RedisClientType, createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UsageError, readCommand } from "../../examples/demo/command-line.js";
 import { fixturesFolder } from "../support/fixtures.js";
-import { describeMysql } from "../support/mysql/mysql-describe.js";
+import { mysqlEngine } from "../support/mysql/mysql-engine.js";
 import { startMysql } from "../support/mysql/mysql-server.js";
 import { type DemoRun, demoRows, runDemo } from "../support/package/demo-run.js";
 import { installPlatform } from "../support/platform-packages.js";
-import { describePostgres } from "../support/postgres/postgres-describe.js";
+import { postgresEngine } from "../support/postgres/postgres-engine.js";
 import { startPostgres } from "../support/postgres/postgres-server.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
 import { type RedisServer, startRedisServer } from "../support/redis/redis-server.js";
@@ -196,7 +196,7 @@ it("npm run demo -- --store dynamodb starts dynalite and handles each alarm once
   expectRestart(await runDemo(["--store", "dynamodb"]), "a table of DynamoDB (dynalite)");
 });
 
-describePostgres("npm run demo -- --store postgres", () => {
+postgresEngine.describe("npm run demo -- --store postgres", () => {
   it("npm run demo -- --store postgres handles each alarm once after a restart, and leaves nothing on the server", async () => {
     const server = await startPostgres();
     const DATABASE_URL = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
@@ -211,7 +211,7 @@ describePostgres("npm run demo -- --store postgres", () => {
   });
 });
 
-describeMysql("npm run demo -- --store mysql", () => {
+mysqlEngine.describe("npm run demo -- --store mysql", () => {
   it("npm run demo -- --store mysql handles each alarm once after a restart, and leaves nothing on the server", async () => {
     const server = await startMysql();
     const url = `mysql://root@127.0.0.1:${server.port}/test`;

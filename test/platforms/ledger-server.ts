@@ -1,16 +1,12 @@
 import http from "node:http";
-import { createLedger, type Ledger } from "../support/ledger.js";
-import { listen, type RunningServer } from "../support/servers.js";
+import { createLedger } from "../support/ledger.js";
+import { listen } from "../support/servers.js";
 
 /** A ledger that the handlers of other processes write into. */
-export interface LedgerServer extends RunningServer {
-  readonly ledger: Ledger;
-  /** What an id is appended to. */
-  readonly url: string;
-}
+export type LedgerServer = Awaited<ReturnType<typeof startLedgerServer>>;
 
 /** `POST /<id>` writes into the ledger, and is answered 503 while handlers are to fail, and late while they are to be slow. */
-export async function startLedgerServer(): Promise<LedgerServer> {
+export async function startLedgerServer() {
   const ledger = createLedger();
   const record = async (id: string): Promise<number> => {
     try {
@@ -28,11 +24,12 @@ export async function startLedgerServer(): Promise<LedgerServer> {
   const running = await listen(server);
   return {
     ...running,
-    close() {
+    close: () => {
       server.closeAllConnections();
       return running.close();
     },
     ledger,
+    /** What an id is appended to. */
     url: `http://127.0.0.1:${running.port}/`,
   };
 }

@@ -22,8 +22,8 @@ const hostFile = (name: string): string => readFileSync(pathIn("hosts", name), "
 type Described = Pick<Platform, "name" | "folder" | "needs" | "remark" | "ownAnswers">;
 
 interface ServerRow extends Described, Omit<ServerOptions, "args" | "folder"> {
-  /** The package whose installed version the table shows. */
-  readonly versionOf: string;
+  /** The package whose installed version the table shows. Default: that of the folder's name. */
+  readonly versionOf?: string;
   /** Its app in `hosts/`. Default: the file of the folder's name. */
   readonly app?: string;
   /** Where the app stands in the folder. Default `app.mjs`. */
@@ -48,7 +48,7 @@ function serverRow({ versionOf, files, insteadOf, ...row }: ServerRow): Platform
     ...row,
     code,
     files: { "receiver.mjs": hostFile("receiver.mjs"), ...files, [at]: code },
-    version: () => installedVersion(folder, versionOf),
+    version: () => installedVersion(folder, versionOf ?? folder),
     start: (ledgerUrl) => startServer({ ...row, args }, ledgerUrl),
   };
 }
@@ -147,7 +147,6 @@ function nextRow(
     ...route,
     name: `${name}, ${mode}`,
     folder: "next",
-    versionOf: "next",
     ...(remark === undefined ? {} : { remark }),
     ...(mode === "dev" ? {} : { build: [process.execPath, NEXT_CLI, "build"] }),
     args: (port) => [...args, "--port", String(port)],
@@ -388,7 +387,6 @@ export const PLATFORMS: readonly Platform[] = [
   serverRow({
     name: "Edge runtime",
     folder: "edge-runtime",
-    versionOf: "edge-runtime",
     at: "api/webhook.mjs",
     remark: "bundled with the condition `edge-light`",
     build: bundling("entry.mjs", "build/webhook.js", "edge-light", "iife"),
@@ -406,7 +404,6 @@ addEventListener("fetch", (event) => event.respondWith(handle(event.request, eve
     name: "Elysia on Bun",
     folder: "elysia",
     needs: ["bun"],
-    versionOf: "elysia",
     app: "elysia-bun.mjs",
     at: "bun.mjs",
     program: BUN,
@@ -414,7 +411,6 @@ addEventListener("fetch", (event) => event.respondWith(handle(event.request, eve
   serverRow({
     name: "Elysia on Node",
     folder: "elysia",
-    versionOf: "elysia",
     app: "elysia-node.mjs",
     at: "node.mjs",
   }),
@@ -433,7 +429,7 @@ addEventListener("fetch", (event) => event.respondWith(handle(event.request, eve
     at: "app-4.mjs",
     insteadOf: ["fastify", "fastify4"],
   }),
-  serverRow({ name: "Fastify 5", folder: "fastify", versionOf: "fastify", at: "app-5.mjs" }),
+  serverRow({ name: "Fastify 5", folder: "fastify", at: "app-5.mjs" }),
   serverRow({
     name: "Google Cloud Functions",
     folder: "cloud-functions",
@@ -454,7 +450,7 @@ addEventListener("fetch", (event) => event.respondWith(handle(event.request, eve
   serverRow({ name: "h3 1", folder: "h3-1", versionOf: "h3" }),
   serverRow({ name: "h3 2", folder: "h3-2", versionOf: "h3" }),
   serverRow({ name: "Hapi 21", folder: "hapi", versionOf: "@hapi/hapi" }),
-  serverRow({ name: "Hono on Node", folder: "hono", versionOf: "hono" }),
+  serverRow({ name: "Hono on Node", folder: "hono" }),
   serverRow({
     name: "Koa 2",
     folder: "koa",
@@ -462,7 +458,7 @@ addEventListener("fetch", (event) => event.respondWith(handle(event.request, eve
     at: "app-2.mjs",
     insteadOf: ["koa", "koa2"],
   }),
-  serverRow({ name: "Koa 3", folder: "koa", versionOf: "koa", at: "app-3.mjs" }),
+  serverRow({ name: "Koa 3", folder: "koa", at: "app-3.mjs" }),
   ...[10, 11, 12].flatMap(nestRows),
   serverRow({
     name: "Netlify function",
@@ -517,7 +513,6 @@ export default defineNitroConfig({
     name: "Nuxt 4",
     folder: "nuxt",
     needs: ["node"],
-    versionOf: "nuxt",
     app: "nitro-and-nuxt.mjs",
     at: "server/routes/webhooks/gateway.mjs",
     program: nodeProgram(22),
@@ -528,7 +523,7 @@ export default defineNitroConfig({
         'export default defineNuxtConfig({ telemetry: false, compatibilityDate: "2026-01-01" });\n',
     },
   }),
-  serverRow({ name: "Polka", folder: "polka", versionOf: "polka" }),
+  serverRow({ name: "Polka", folder: "polka" }),
   reactRouterRow(7, process.execPath, "bin.js", []),
   reactRouterRow(8, nodeProgram(22), "bin.cjs", ["node"]),
   svelteKitRow(2, {

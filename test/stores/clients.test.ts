@@ -1,5 +1,4 @@
 import { EventEmitter } from "node:events";
-import { createRequire } from "node:module";
 import { expect, it, vi } from "vitest";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import {
@@ -9,7 +8,7 @@ import {
   type WebhookReceiverOptions,
 } from "../../src/index.js";
 import { d1Store } from "../../src/stores/cloudflare/d1-store.js";
-import { createDynamoTable, dynamoStore } from "../../src/stores/dynamodb/index.js";
+import { dynamoStore } from "../../src/stores/dynamodb/index.js";
 import { mysqlStore } from "../../src/stores/mysql/index.js";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
@@ -159,12 +158,6 @@ it.each<[string, (given: never) => unknown, unknown, string]>([
   expect(call).toThrow(message);
 });
 
-it("createDynamoTable refuses a DynamoDB of the AWS SDK 2", async () => {
-  await expect(createDynamoTable({ client: DYNAMODB_2 as never })).rejects.toMatchObject({
-    code: "unsupported_version",
-  });
-});
-
 it("a store refuses an object with no method of its peer as an invalid option, of no version", () => {
   for (const make of [
     () => redisStore({ client: {} as never }),
@@ -175,12 +168,4 @@ it("a store refuses an object with no method of its peer as an invalid option, o
   ]) {
     expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
   }
-});
-
-it("sqliteStore refuses a handle of libsql/promise", () => {
-  const load = createRequire(import.meta.url);
-  const Handle = load("libsql/promise") as new (file: string) => never;
-  expect(() => sqliteStore({ database: new Handle(":memory:") })).toThrow(
-    expect.objectContaining({ code: "unsupported_version" }) as Error,
-  );
 });

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { listen } from "./servers.js";
 
 /** What the proxy does with a COMMIT and its connection. */
-export type CommitFault =
+type CommitFault =
   /** Cuts the connection before the server gets the command. */
   | "lose the command"
   /** Cuts the connection after the server has committed, instead of passing the answer. */
@@ -10,18 +10,11 @@ export type CommitFault =
   /** Keeps the connection open and passes nothing more. */
   | "swallow";
 
-/** A TCP proxy in front of a database server that breaks connections at COMMIT. */
-export interface CommitProxy {
-  readonly port: number;
-  /** Undefined: the proxy passes everything. */
-  fault: CommitFault | undefined;
-  /** How many COMMITs were broken. */
-  hits: number;
-  readonly close: () => Promise<void>;
-}
-
-/** Starts a proxy before the server at `port` of 127.0.0.1. `commit`: the bytes by which it knows a COMMIT. */
-export async function startCommitProxy(port: number, commit: string): Promise<CommitProxy> {
+/**
+ * Starts a TCP proxy in front of the database server at `port` of 127.0.0.1, which breaks connections at COMMIT.
+ * `commit`: the bytes by which it knows a COMMIT.
+ */
+export async function startCommitProxy(port: number, commit: string) {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, "127.0.0.1");
@@ -48,11 +41,13 @@ export async function startCommitProxy(port: number, commit: string): Promise<Co
     });
   });
   const { port: ownPort, close } = await listen(server);
-  const proxy: CommitProxy = {
+  const proxy = {
     port: ownPort,
-    fault: undefined,
+    /** Undefined: the proxy passes everything. */
+    fault: undefined as CommitFault | undefined,
+    /** How many COMMITs were broken. */
     hits: 0,
-    async close() {
+    close: async () => {
       for (const socket of sockets) socket.destroy();
       await close();
     },

@@ -1,21 +1,13 @@
 import { deferred } from "./deferred.js";
 
 /** The effects of handlers, for the probes of `receiverConformance`. */
-export interface Ledger {
-  /** Records the effect of a handler. Waits in `whileSlow`, then throws in `whileFailing`. */
-  readonly record: (delivery: { readonly id: string }) => void | Promise<void>;
-  readonly handled: (id: string) => number;
-  /** Runs the work after the ledger is read the next time, which is later than any answer. */
-  readonly later: (work: () => void) => void;
-  readonly whileFailing: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly whileSlow: <T>(work: () => Promise<T>) => Promise<T>;
-}
+export type Ledger = ReturnType<typeof createLedger>;
 
 /** Delay of a slow effect for a receiver without its own time-out. Milliseconds. */
 const SLOW_MS = 1_500;
 
 /** Makes an empty ledger. `slowMs`: how long a slow effect takes, which must be longer than the receiver waits. */
-export function createLedger(slowMs = SLOW_MS): Ledger {
+export function createLedger(slowMs = SLOW_MS) {
   const counts = new Map<string, number>();
   const pending: (() => void)[] = [];
   let isFailing = false;
@@ -24,7 +16,8 @@ export function createLedger(slowMs = SLOW_MS): Ledger {
     counts.set(id, (counts.get(id) ?? 0) + 1);
   };
   return {
-    record({ id }) {
+    /** Records the effect of a handler. Waits in `whileSlow`, then throws in `whileFailing`. */
+    record: ({ id }: { readonly id: string }): void | Promise<void> => {
       const effect = (): void => {
         if (isFailing) throw new Error("no database");
         count(id);
@@ -37,13 +30,14 @@ export function createLedger(slowMs = SLOW_MS): Ledger {
       slow.late.push(late.catch(() => undefined));
       return late;
     },
-    handled(id) {
+    handled: (id: string) => {
       const count = counts.get(id) ?? 0;
       for (const work of pending.splice(0)) work();
       return count;
     },
-    later: (work) => pending.push(work),
-    async whileFailing(work) {
+    /** Runs the work after the ledger is read the next time, which is later than any answer. */
+    later: (work: () => void) => void pending.push(work),
+    whileFailing: async <T>(work: () => Promise<T>): Promise<T> => {
       isFailing = true;
       try {
         return await work();
@@ -51,7 +45,7 @@ export function createLedger(slowMs = SLOW_MS): Ledger {
         isFailing = false;
       }
     },
-    async whileSlow(work) {
+    whileSlow: async <T>(work: () => Promise<T>): Promise<T> => {
       const over = deferred();
       const late: Promise<void>[] = [];
       let timer: NodeJS.Timeout | undefined;

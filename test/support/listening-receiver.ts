@@ -7,11 +7,10 @@ import {
   type WebhookReceiver,
 } from "../../src/index.js";
 import type { WireRequest } from "../../kit/sending/wire.js";
-import type { AdapterAnswer } from "./adapters/adapter-exchange.js";
 import { http1Client } from "./adapters/http-clients.js";
-import { createCollector, type Collector } from "./collector.js";
+import { createCollector } from "./collector.js";
 import { NOW_MS, TEST_SECRET } from "./deliveries.js";
-import { connectRaw, type RawConnection } from "./raw-connection.js";
+import { connectRaw } from "./raw-connection.js";
 import { listen } from "./servers.js";
 import type { CommonReceiverOptions } from "./receiver-options.js";
 
@@ -23,23 +22,7 @@ export interface ListeningOptions extends Omit<Partial<CommonReceiverOptions>, "
 }
 
 /** A receiver on a server, with records of what happened. */
-export interface ListeningReceiver extends Collector {
-  readonly receiver: WebhookReceiver;
-  readonly port: number;
-  /** The calls of the handler. */
-  readonly runs: readonly DeliveryContext[];
-  /** The bodies of these calls, as texts. */
-  bodies(): string[];
-  /** Sends a request over a connection of its own. */
-  send(request: WireRequest): Promise<AdapterAnswer>;
-  /** Every request that reached the server, with its number of listeners at that time (`before`). */
-  readonly requests: readonly { readonly req: IncomingMessage; readonly before: object }[];
-  connect(): Promise<RawConnection>;
-  /** Resolves when no connection is left. Either side may close it. */
-  allGone(): Promise<void>;
-  /** Resolves when no connection is left. Closes only idle connections. */
-  close(): Promise<void>;
-}
+export type ListeningReceiver = Awaited<ReturnType<typeof listenWith>>;
 
 /** Makes a server with the receiver. */
 export type CreateServer = (
@@ -62,7 +45,7 @@ export function listenersOf(req: IncomingMessage): object {
 export async function listenWith(
   createServer: CreateServer,
   { handler, bodyTimeoutMs, uploadTimeoutMs, ...options }: ListeningOptions = {},
-): Promise<ListeningReceiver> {
+) {
   const collector = createCollector();
   const runs: DeliveryContext[] = [];
   const handle = (_record: unknown, context: DeliveryContext): unknown => {
@@ -86,10 +69,14 @@ export async function listenWith(
     ...collector,
     receiver,
     port,
+    /** The calls of the handler. */
     runs,
+    /** Every request that reached the server, with its number of listeners at that time (`before`). */
     requests,
+    /** The bodies of the handler's calls, as texts. */
     bodies: () => runs.map(({ rawBody }) => new TextDecoder().decode(rawBody)),
-    async send(request) {
+    /** Sends a request over a connection of its own. */
+    async send(request: WireRequest) {
       const client = http1Client(port);
       try {
         return await client.send(request);
@@ -98,7 +85,9 @@ export async function listenWith(
       }
     },
     connect: () => connectRaw(port),
+    /** Resolves when no connection is left. Either side may close it. */
     allGone: () => eventually(() => connectionCount(server)).toBe(0),
+    /** Resolves when no connection is left. Closes only idle connections. */
     close,
   };
 }

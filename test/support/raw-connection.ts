@@ -3,20 +3,10 @@ import type { WireRequest } from "../../kit/sending/wire.js";
 import type { AdapterAnswer } from "./adapters/adapter-exchange.js";
 
 /** A TCP connection for hand-written HTTP/1.1. */
-export interface RawConnection {
-  readonly socket: net.Socket;
-  /** Resolves when the kernel has the bytes or the connection is closed. */
-  write(bytes: string | Uint8Array): Promise<void>;
-  /** Resolves to the first `count` complete answers. Rejects if the connection ends before. */
-  answers(count: number): Promise<readonly AdapterAnswer[]>;
-  /** All received bytes. */
-  received(): string;
-  /** Resolves when the connection is closed. `error` means that it was reset. */
-  readonly closed: Promise<{ readonly error: Error | undefined }>;
-}
+export type RawConnection = Awaited<ReturnType<typeof connectRaw>>;
 
 /** Connects to a server on 127.0.0.1. */
-export async function connectRaw(port: number): Promise<RawConnection> {
+export async function connectRaw(port: number) {
   const socket = net.connect({ port, host: "127.0.0.1", noDelay: true });
   let received = Buffer.alloc(0);
   let error: Error | undefined;
@@ -41,14 +31,18 @@ export async function connectRaw(port: number): Promise<RawConnection> {
 
   return {
     socket,
+    /** Resolves when the connection is closed. `error` means that it was reset. */
     closed,
+    /** All received bytes. */
     received: () => received.toString("latin1"),
-    write: (bytes) =>
-      new Promise((resolve) => {
+    /** Resolves when the kernel has the bytes or the connection is closed. */
+    write: (bytes: string | Uint8Array) =>
+      new Promise<void>((resolve) => {
         socket.write(bytes, () => resolve());
       }),
-    answers: (count) =>
-      new Promise((resolve, reject) => {
+    /** Resolves to the first `count` complete answers. Rejects if the connection ends before. */
+    answers: (count: number) =>
+      new Promise<readonly AdapterAnswer[]>((resolve, reject) => {
         const check = () => {
           const answers = parseAnswers(received);
           if (answers.length < count && !isClosed) return;

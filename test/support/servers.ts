@@ -1,14 +1,10 @@
 import type { AddressInfo, Server } from "node:net";
 
 /** A server on a free port of 127.0.0.1. */
-export interface RunningServer {
-  readonly port: number;
-  /** Resolves when no connection is left. Closes none of them. */
-  readonly close: () => Promise<void>;
-}
+export type RunningServer = Awaited<ReturnType<typeof listen>>;
 
 /** Starts a server, or waits until a started one listens. */
-export async function listen(server: Server): Promise<RunningServer> {
+export async function listen(server: Server) {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     if (server.listening) resolve();
@@ -16,8 +12,9 @@ export async function listen(server: Server): Promise<RunningServer> {
   });
   return {
     port: (server.address() as AddressInfo).port,
+    /** Resolves when no connection is left. Closes none of them. */
     close: () =>
-      new Promise((resolve, reject) => {
+      new Promise<void>((resolve, reject) => {
         server.close((error) => {
           if (error === undefined) resolve();
           else reject(error);
@@ -26,18 +23,12 @@ export async function listen(server: Server): Promise<RunningServer> {
   };
 }
 
-/** A key and a certificate for 127.0.0.1, in PEM. */
-export interface Certificate {
-  readonly key: string;
-  readonly cert: string;
-}
-
 /**
- * Self-signed, valid until 2126, and trusted by nothing but tests. Written down because Node makes keys but no
+ * A key and a certificate for 127.0.0.1, in PEM: self-signed, valid until 2126, and trusted by nothing but tests. Written down because Node makes keys but no
  * certificates: `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 36500
  * -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1`.
  */
-export const testCertificate: Certificate = {
+export const testCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgPmcGAqYvteoR1qI6
 cTXomnOAX/A+iUXzKX3Vni/fEEOhRANCAASDZXQnq3qeA8zY1qYlZsLv3KnM8+cb

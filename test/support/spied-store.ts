@@ -10,27 +10,12 @@ import { rejects } from "./faults.js";
 
 type Method = "claim" | "renew" | "complete" | "release";
 
-/** One call of a store. */
-export interface StoreCall {
-  readonly method: keyof DeliveryStore;
-  readonly key: string;
-  readonly owner: string;
-}
-
-/** A store that records every call before it forwards it. */
-export interface SpiedStore {
-  readonly store: DeliveryStore;
-  readonly calls: StoreCall[];
-  /** Number of calls of a method. */
-  readonly count: (method: keyof DeliveryStore) => number;
-}
-
-/** Spies on a real store. `faults` replace its methods. */
+/** Records every call before it forwards it to a real store. `faults` replace its methods. */
 export function spiedStore(
   faults: Partial<DeliveryStore> = {},
   inner: DeliveryStore = memoryStore(),
-): SpiedStore {
-  const calls: StoreCall[] = [];
+) {
+  const calls: { readonly method: Method; readonly key: string; readonly owner: string }[] = [];
   const faulty: DeliveryStore = { ...inner, ...faults };
   const spied = <M extends Method>(method: M) =>
     ((key: string, owner: string, ...more: never[]) => {
@@ -38,15 +23,17 @@ export function spiedStore(
       const call = faulty[method] as (...given: unknown[]) => unknown;
       return call.call(faulty, key, owner, ...more);
     }) as DeliveryStore[M];
+  const store: DeliveryStore = {
+    claim: spied("claim"),
+    renew: spied("renew"),
+    complete: spied("complete"),
+    release: spied("release"),
+  };
   return {
     calls,
-    count: (method) => calls.filter((call) => call.method === method).length,
-    store: {
-      claim: spied("claim"),
-      renew: spied("renew"),
-      complete: spied("complete"),
-      release: spied("release"),
-    },
+    /** Number of calls of a method. */
+    count: (method: Method) => calls.filter((call) => call.method === method).length,
+    store,
   };
 }
 

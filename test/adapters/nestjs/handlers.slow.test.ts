@@ -147,12 +147,6 @@ describe.each(nestPlatforms)("handlers of a Nest app on %s", (_, create) => {
     expect(handled).toEqual(["wrapper", "method"]);
   });
 
-  it("a handler that fails makes the gateway send again", async () => {
-    const Failing = handlerClass(() => Promise.reject(new Error("no database")));
-    const { url } = await start({ providers: [Failing] });
-    expect(await send(url + PATH)).toContain("500");
-  });
-
   it("two methods for the same deliveries are refused at the start", async () => {
     const { code, message } = await refusal({
       providers: [alarmHandlers("First"), alarmHandlers("Second")],

@@ -2,7 +2,7 @@ import type { History, Interruption } from "./history.js";
 import type { Run, Runs } from "./runs.js";
 
 /** Why another process was allowed to take over a delivery that this run had claimed. */
-export type Excuse =
+type Excuse =
   "killed" | "was paused" | "lost its lease" | "not settled" | "store away" | "store forgot";
 
 /** Tolerance for the length of a stall, in milliseconds: a timer measures it. */
@@ -11,17 +11,10 @@ const STALL_SHARE = 0.6;
 const NOTICED_WITHIN_MS = 200;
 
 /** The recorded reasons for losing a claim. */
-export interface Excuses {
-  /** Why a run had lost its claim when the next run of its delivery began; undefined without a reason. */
-  readonly of: (earlier: Run, laterStartedAt: number) => Excuse | undefined;
-  /** Whether the store has lost what it had confirmed while this run had its claim. */
-  readonly isForgotten: (earlier: Run, laterStartedAt: number) => boolean;
-  /** Whether a run's process was paused between claim and start, so that the run began too late. */
-  readonly cameLate: (run: Run) => boolean;
-}
+export type Excuses = ReturnType<typeof createExcuses>;
 
 /** Finds the reasons in the records. */
-export function createExcuses({ guarantee, holdMs, interruptions }: History, runs: Runs): Excuses {
+export function createExcuses({ guarantee, holdMs, interruptions }: History, runs: Runs) {
   const ofReceiver = new Map<number, Extract<Interruption, { receiver: number }>[]>();
   const ofStore: Interruption[] = [];
   for (const interruption of interruptions) {
@@ -48,14 +41,16 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
     Math.min(settledAtOf(run, laterStartedAt) ?? Infinity, laterStartedAt),
   ];
 
-  const isForgotten: Excuses["isForgotten"] = (earlier, laterStartedAt) => {
+  /** Whether the store has lost what it had confirmed while this run had its claim. */
+  const isForgotten = (earlier: Run, laterStartedAt: number): boolean => {
     const [heldFrom, heldTo] = heldBy(earlier, laterStartedAt);
     return ofStore.some(
       ({ kind, from, to }) => kind === "forgot" && to >= heldFrom && from <= heldTo,
     );
   };
 
-  const of: Excuses["of"] = (earlier, laterStartedAt) => {
+  /** Why a run had lost its claim when the next run of its delivery began; undefined without a reason. */
+  const of = (earlier: Run, laterStartedAt: number): Excuse | undefined => {
     const { receiver, id, startedAt, isLost } = earlier;
     const own = ofReceiver.get(receiver) ?? [];
     const { isUnsettled } = runs.settlementOf(receiver, id);
@@ -86,7 +81,8 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
   return {
     of,
     isForgotten,
-    cameLate: ({ receiver, startedAt }) =>
+    /** Whether a run's process was paused between claim and start, so that the run began too late. */
+    cameLate: ({ receiver, startedAt }: Run) =>
       pausesOf(receiver).some(
         ({ to }) => to >= startedAt - holdMs && to <= startedAt + NOTICED_WITHIN_MS,
       ),

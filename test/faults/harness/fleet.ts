@@ -8,26 +8,7 @@ import { startReceiver, type ReceiverProcess } from "./receiver-process.js";
 import type { ReceiverConfig } from "../receivers/receiver-config.js";
 
 /** The receivers, as behind a load balancer. */
-export interface Fleet {
-  /** Senders to the listening receivers, including stopped ones. */
-  readonly senders: () => readonly Sender[];
-  /** Sends SIGKILL to the first listening receiver and starts a new process after `downMs`. False at the end of the run. */
-  readonly kill: (slot: number, downMs: number) => Promise<boolean>;
-  /** Sends SIGSTOP, and SIGCONT after `ms`. False if no process runs in the slot. */
-  readonly stop: (slot: number, ms: number) => Promise<boolean>;
-  /** The wall clock of a receiver jumps by `ms`. False if no process runs in the slot. */
-  readonly jump: (slot: number, ms: number) => Promise<boolean>;
-  /** Two receivers replay all dead jobs at the same moment. Resolves when both have; false if there are no two. */
-  readonly replay: (slot: number) => Promise<boolean>;
-  /** Resolves when all receivers listen and their handlers no longer fail. */
-  readonly heal: () => Promise<void>;
-  /** The faults that the receivers had. */
-  readonly interruptions: readonly Interruption[];
-  /** Last output of the receivers that ended by themselves. */
-  readonly unexpectedExits: readonly string[];
-  /** Kills the remaining processes. */
-  readonly close: () => Promise<void>;
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 interface Slot {
   process: ReceiverProcess;
@@ -46,7 +27,7 @@ export async function startFleet(
   program: string,
   configOf: (receiver: number, slot: number) => ReceiverConfig,
   count = SLOTS,
-): Promise<Fleet> {
+) {
   const interruptions: Interruption[] = [];
   const unexpectedExits: string[] = [];
   let receivers = 0;
@@ -120,9 +101,11 @@ export async function startFleet(
     while (slots.some(({ sender }) => sender === undefined)) await wait(20);
   };
 
-  const fleet: Fleet = {
+  const fleet = {
+    /** Senders to the listening receivers, including stopped ones. */
     senders: () => slots.flatMap(({ sender }) => (sender === undefined ? [] : [sender])),
-    async kill(slot, downMs) {
+    /** Sends SIGKILL to the first listening receiver and starts a new process after `downMs`. False at the end of the run. */
+    async kill(slot: number, downMs: number) {
       let at = find(slot, () => true);
       for (; at === undefined && !isClosed; at = find(slot, () => true)) await wait(10);
       if (at === undefined) return false;
@@ -131,7 +114,8 @@ export async function startFleet(
       if (!isClosed) slots[at] = start(at);
       return true;
     },
-    async stop(slot, ms) {
+    /** Sends SIGSTOP, and SIGCONT after `ms`. False if no process runs in the slot. */
+    async stop(slot: number, ms: number) {
       const at = find(slot, ({ isStopped }) => !isStopped);
       const found = at === undefined ? undefined : slots[at];
       if (found === undefined) return false;
@@ -144,25 +128,31 @@ export async function startFleet(
       found.isStopped = false;
       return true;
     },
-    jump(slot, ms) {
+    /** The wall clock of a receiver jumps by `ms`. False if no process runs in the slot. */
+    jump(slot: number, ms: number) {
       const at = find(slot, () => true);
       if (at !== undefined) slots[at]?.process.jump(ms);
       return Promise.resolve(at !== undefined);
     },
-    async replay(slot) {
+    /** Two receivers replay all dead jobs at the same moment. Resolves when both have; false if there are no two. */
+    async replay(slot: number) {
       const order = [...slots.slice(slot), ...slots.slice(0, slot)];
       const two = order.filter((one) => one.isWanted && one.sender !== undefined).slice(0, 2);
       await Promise.all(two.map(({ process: child }) => child.replay()));
       return two.length === 2;
     },
+    /** Resolves when all receivers listen and their handlers no longer fail. */
     async heal() {
       isHealed = true;
       for (const { process: child } of slots) child.heal();
       await listening();
     },
+    /** The faults that the receivers had. */
     interruptions,
+    /** Last output of the receivers that ended by themselves. */
     unexpectedExits,
-    async close() {
+    /** Kills the remaining processes. */
+    close: async () => {
       isClosed = true;
       for (const slot of slots) {
         retire(slot);

@@ -111,56 +111,57 @@ export interface Mode {
   readonly limits?: OwnLimits;
 }
 
-/** Number of faults of each kind. Faults of the store need a server. */
-export interface FaultCounts {
-  readonly kills: number;
-  readonly stops: number;
-  readonly restarts: number;
-  readonly cuts: number;
-  readonly blackHoles: number;
-  readonly holds: number;
-  readonly lostAnswers: number;
-  readonly latencies: number;
-  /** Another client locks the table of deliveries. Only PostgreSQL and MySQL. */
-  readonly locks: number;
-  /** Another client locks rows of deliveries; with SQLite, the file. Only PostgreSQL, MySQL and SQLite. */
-  readonly rowLocks: number;
-  /** The server ends the connections of all receivers, for the given time again and again. Only PostgreSQL. */
-  readonly endings: number;
-  /** The whole server is suspended. Its connections stay open. Only PostgreSQL and Redis. */
-  readonly freezes: number;
-  /** The server accepts no writes, like a standby after a failover. Only PostgreSQL. */
-  readonly readOnlys: number;
-  /** The server has no room for new keys. Only Redis. */
-  readonly fulls: number;
-  /** The wall clock of a receiver jumps by ten minutes, forward or back. */
-  readonly jumps: number;
-  /** A replica takes over that has not received the last writes. At most once. Only Redis, and PostgreSQL with `standby`. */
-  readonly failovers: number;
-  /** Two receivers replay all dead jobs of their queue at the same moment. Only inboxes. */
-  readonly replays: number;
+/** How long a fault lasts: minimum and maximum extra time in milliseconds. With `hold` it counts in lengths of a claim. */
+export interface FaultLength {
+  readonly least: number;
+  readonly more: number;
+  readonly hold?: true;
 }
 
+/** Each kind of fault, and how long it lasts. Faults of the store need a server. */
+export const FAULT_LENGTHS = {
+  kills: { least: 20, more: 400 },
+  stops: { least: 1.4, more: 0.5, hold: true },
+  restarts: { least: 200, more: 700 },
+  cuts: { least: 0, more: 0 },
+  blackHoles: { least: 1.1, more: 0.4, hold: true },
+  // Some longer and some shorter than the time-out of a claim.
+  holds: { least: 0.3, more: 0.7, hold: true },
+  lostAnswers: { least: 60, more: 200 },
+  latencies: { least: 600, more: 600 },
+  // Another client locks the table of deliveries, for longer than drivers and pools wait, and many times longer than a
+  // receiver waits. Only PostgreSQL and MySQL.
+  locks: { least: 15_000, more: 0 },
+  // Another client locks rows of deliveries; with SQLite, the file. Some longer and some shorter than a receiver waits
+  // for its store. Only PostgreSQL, MySQL and SQLite.
+  rowLocks: { least: 200, more: 1_800 },
+  // The server ends the connections of all receivers, again and again: time for a pool to open its connections anew, so
+  // that some are ended in the moment in which they are ready. Only PostgreSQL.
+  endings: { least: 200, more: 600 },
+  // The whole server is suspended, for longer than all attempts of a delivery take. Its connections stay open. Only
+  // PostgreSQL and Redis.
+  freezes: { least: 13_000, more: 0 },
+  // The server accepts no writes, like a standby after a failover. Only PostgreSQL.
+  readOnlys: { least: 200, more: 1_000 },
+  // The server has no room for new keys. Only Redis.
+  fulls: { least: 200, more: 1_000 },
+  // By how much the wall clock of a receiver jumps, forward or back.
+  jumps: { least: 600_000, more: 0 },
+  // How long a replica has no writes before it takes over. At most once. Only Redis, and PostgreSQL with `standby`.
+  failovers: { least: 500, more: 500 },
+  // Two receivers replay all dead jobs of their queue at the same moment. Only inboxes.
+  replays: { least: 0, more: 0 },
+} as const satisfies Readonly<Record<string, FaultLength>>;
+
+type FaultKind = keyof typeof FAULT_LENGTHS;
+
+/** Number of faults of each kind. */
+export type FaultCounts = Readonly<Record<FaultKind, number>>;
+
 /** No faults: the base of the others. */
-export const NO_FAULTS: FaultCounts = {
-  kills: 0,
-  stops: 0,
-  restarts: 0,
-  cuts: 0,
-  blackHoles: 0,
-  holds: 0,
-  lostAnswers: 0,
-  latencies: 0,
-  locks: 0,
-  rowLocks: 0,
-  endings: 0,
-  freezes: 0,
-  readOnlys: 0,
-  fulls: 0,
-  jumps: 0,
-  failovers: 0,
-  replays: 0,
-};
+export const NO_FAULTS = Object.fromEntries(
+  Object.keys(FAULT_LENGTHS).map((kind) => [kind, 0]),
+) as FaultCounts;
 
 /** A receiver accepts leases from one second on. */
 export const LEASE_MS = 1_500;

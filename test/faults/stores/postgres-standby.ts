@@ -1,18 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
-import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+import { startPostgres } from "../../support/postgres/postgres-server.js";
 import { startTcpProxy } from "../harness/tcp-proxy.js";
 
 /** A standby that can take over. */
-export interface Standby {
-  readonly server: PostgresServer;
-  /**
-   * Holds the stream of the primary back until it has committed without its standby, and for `ms` more. Then calls
-   * `killPrimary` and promotes the standby, which lacks what it has not received.
-   */
-  readonly takeOver: (ms: number, killPrimary: () => Promise<void>) => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+export type Standby = Awaited<ReturnType<typeof startStandby>>;
 
 const NAME = "standby";
 /** The longest wait for a commit: there is none if the traffic has ended. */
@@ -25,7 +17,7 @@ export async function startStandby(
   port: number,
   pool: pg.Pool,
   settings: Readonly<Record<string, string>> = {},
-): Promise<Standby> {
+) {
   const stream = await startTcpProxy(port);
   let isCut = false;
   const cut = async (): Promise<void> => {
@@ -64,7 +56,11 @@ export async function startStandby(
   }
   return {
     server,
-    async takeOver(ms, killPrimary) {
+    /**
+     * Holds the stream of the primary back until it has committed without its standby, and for `ms` more. Then calls
+     * `killPrimary` and promotes the standby, which lacks what it has not received.
+     */
+    async takeOver(ms: number, killPrimary: () => Promise<void>) {
       stream.setHeld(true);
       if (kind === "asynchronous") await hasCommitted(pool);
       await wait(ms);

@@ -1,4 +1,4 @@
-// A worker whose handler takes longer than `handlerTimeoutMs`, so that the gateway is answered before.
+// A worker whose handler takes longer than `handlerTimeoutMs`, so that the gateway is answered before. It passes on no ctx.
 import { createWebhookReceiver } from "identity-gateway-webhooks";
 import { fetchHandler } from "identity-gateway-webhooks/fetch";
 
@@ -17,7 +17,4 @@ const handle = fetchHandler(
   }),
 );
 
-export default {
-  fetch: (request, env, context) =>
-    request.url.endsWith("/without-context") ? handle(request) : handle(request, env, context),
-};
+export default { fetch: (request) => handle(request) };

@@ -102,15 +102,4 @@ describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
     expect(await outcome(sent)).toBe("duplicate");
     expect(await effectsOf(sent)).toEqual([{ takeover: 0 }]);
   });
-
-  it("a delivery whose isolate ended in its handler is in flight until its lease ends, and then a takeover", async () => {
-    await restart(600_000);
-    const sent = await freshAlarm();
-    expect(await outcome(sent)).toBe("handler_timeout");
-    await restart(0);
-    expect(await outcome(sent)).toBe("in_flight");
-    await database.prepare("UPDATE gateway_deliveries SET lease_ends_at = 1").run();
-    expect(await outcome(sent)).toBe("handled");
-    expect(await effectsOf(sent)).toEqual([{ takeover: 1 }]);
-  });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import { d1Schema, d1Store, type D1Binding } from "../../../src/inbox/cloudflare/index.js";
 import type { PurgeOptions } from "../../../src/stores/table-maintenance.js";
@@ -13,6 +13,7 @@ import {
   type TestD1,
 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";
+import { startedForAll } from "../../support/started-for-all.js";
 import { expectToWork, storeCases } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
@@ -70,14 +71,11 @@ describe("the options of d1Store", () => {
 });
 
 describeService("d1Store on workerd", missingMiniflare, () => {
+  const started = startedForAll(startD1);
   let database: TestD1;
-  let stop: () => Promise<void>;
 
-  beforeAll(async () => {
-    ({ database, stop } = await startD1());
-  });
-  afterAll(() => stop());
   beforeEach(async () => {
+    ({ database } = started());
     await database.prepare('DROP TABLE IF EXISTS "gateway_deliveries"').run();
     await database.prepare(d1Schema()).run();
   });

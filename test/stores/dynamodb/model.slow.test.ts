@@ -1,112 +1,33 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { DeliveryStore } from "../../../src/index.js";
 import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
 import type { DynamoClient } from "../../../src/stores/dynamodb/dynamo-client.js";
-import { startDynalite, type DynaliteServer } from "../../support/dynamodb/dynalite-server.js";
+import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
 import {
   makeTable,
   openSdkClient,
   type SdkClient,
 } from "../../support/dynamodb/dynamodb-clients.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const TABLE = "model";
 const [LEASE_MS, RETENTION_MS, SKEW_MS] = [1_000, 8_000, 200];
 const TIMES = { leaseMs: LEASE_MS, retentionMs: RETENTION_MS };
 
-let server: DynaliteServer;
+const server = startedForAll(() => startDynalite({ inMemory: true }));
 let client: SdkClient;
 /** The true time. The clock of each host differs from it by half of the skew at most. */
 let ms = 0;
 
 beforeAll(async () => {
-  server = await startDynalite({ inMemory: true });
-  client = await openSdkClient(server.url);
+  client = await openSdkClient(server().url);
   await makeTable(client, TABLE);
 });
-afterAll(async () => {
-  client.destroy();
-  await server.close();
-});
+afterAll(() => client.destroy());
 
 const offsets = fc.integer({ min: -SKEW_MS / 2, max: SKEW_MS / 2 });
 const steps = fc.constantFrom(1, 150, 400, LEASE_MS - 1, LEASE_MS, LEASE_MS + SKEW_MS, 9_000);
-
-function storeOf(through: DynamoClient, offMs: number): DeliveryStore {
-  const now = () => ms + offMs;
-  return dynamoStore({ client: through, table: TABLE, clockSkewMs: SKEW_MS, now });
-}
-
-type Row = { owner: string; end: number; takeover: boolean } | { until: number };
-
-/** The contract, by the clock of the host that calls, with the margin for what another owner wrote. */
-function modelOf(rows: Map<string, Row>) {
-  return {
-    claim(key: string, owner: string, now: number): unknown {
-      const row = rows.get(key);
-      const lease = row !== undefined && "owner" in row ? row : undefined;
-      if (row !== undefined && "until" in row && now < row.until + SKEW_MS) {
-        return { state: "completed" };
-      }
-      const left =
-        lease === undefined ? 0 : lease.end - now + (lease.owner === owner ? 0 : SKEW_MS);
-      if (lease !== undefined && lease.owner !== owner && left > 0) {
-        return { state: "in_flight", retryAfterMs: Math.min(left, LEASE_MS) };
-      }
-      const takeover = lease !== undefined && (lease.takeover || left <= 0);
-      rows.set(key, { owner, end: now + LEASE_MS, takeover });
-      return { state: "claimed", takeover };
-    },
-    renew(key: string, owner: string, now: number): unknown {
-      const row = rows.get(key);
-      if (row === undefined || !("owner" in row) || row.owner !== owner) return false;
-      if (row.end <= now) return false;
-      row.end = Math.max(row.end, now + LEASE_MS);
-      return true;
-    },
-    complete(key: string, _owner: string, now: number): unknown {
-      const row = rows.get(key);
-      if (row !== undefined && "until" in row && now < row.until + SKEW_MS) return undefined;
-      rows.set(key, { until: now + RETENTION_MS });
-    },
-    release(key: string, owner: string): unknown {
-      const row = rows.get(key);
-      if (row === undefined || !("owner" in row) || row.owner !== owner) return;
-      if (row.takeover) row.end = 0;
-      else rows.delete(key);
-    },
-  };
-}
-
-const calls = fc.array(
-  fc.record({
-    verb: fc.constantFrom("claim", "claim", "claim", "renew", "complete", "release"),
-    host: fc.nat(1),
-    owner: fc.constantFrom("a", "b", "c"),
-    key: fc.constantFrom("k", "l"),
-    ms: steps,
-  }),
-  { maxLength: 25 },
-);
-
-it("the DynamoDB store answers every sequence of calls by two hosts as the model does", async () => {
-  const property = fc.asyncProperty(calls, offsets, offsets, async (given, ...offMs) => {
-    ms = 1_800_000_000_000;
-    const run = randomUUID();
-    const stores = offMs.map((off) => storeOf(client, off));
-    const model = modelOf(new Map());
-    for (const { verb, host, owner, key, ms: step } of given) {
-      const store = stores[host];
-      if (store === undefined) continue;
-      const id = `${run}-${key}`;
-      const expected = model[verb as "claim"](id, owner, ms + (offMs[host] ?? 0));
-      expect(await store[verb as "claim"](id, owner, TIMES)).toEqual(expected);
-      ms += step;
-    }
-  });
-  await fc.assert(property, { seed: 20_261_122, numRuns: 150 });
-});
 
 /** How many requests the server works on. */
 let underWay = 0;
@@ -184,7 +105,8 @@ it("in every order of requests and answers at most one owner holds a delivery, a
       let crashes = 0;
 
       const live = async (host: (typeof given)[number], index: number): Promise<void> => {
-        const store = storeOf(through, host.offMs);
+        const now = () => ms + host.offMs;
+        const store = dynamoStore({ client: through, table: TABLE, clockSkewMs: SKEW_MS, now });
         for (const [round, end] of host.ends.entries()) {
           const owner = `${index}-${round}`;
           const [calledAt, wasCompletedAt, crashed] = [ms, completedAt, crashes];

@@ -8,7 +8,7 @@ import {
   type DynamoStoreOptions,
 } from "../../../src/stores/dynamodb/index.js";
 import { deferred } from "../../support/deferred.js";
-import { type DynaliteServer, startDynalite } from "../../support/dynamodb/dynalite-server.js";
+import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
 import {
   loadSdk,
   makeTable,
@@ -22,13 +22,15 @@ import {
   type FrontFault,
   startDynamodbFront,
 } from "../../support/dynamodb/dynamodb-front.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 const TAKEN_OVER = { state: "claimed", takeover: true };
 const DAY_S = 86_400;
 
-let server: DynaliteServer;
+const server = startedForAll(() => startDynalite({ inMemory: true }));
+const started = startedForAll(() => startDynamodbFront(server().url));
 let front: DynamodbFront;
 let sdk: Awaited<ReturnType<typeof loadSdk>>;
 let client: SdkClient;
@@ -37,8 +39,7 @@ let ms: number;
 let store: DeliveryStore;
 
 beforeAll(async () => {
-  server = await startDynalite({ inMemory: true });
-  front = await startDynamodbFront(server.url);
+  front = started();
   sdk = await loadSdk();
   client = await openSdkClient(front.url);
 });
@@ -53,11 +54,7 @@ afterEach(() => {
   front.faultOf = () => undefined;
   front.returnsItems = true;
 });
-afterAll(async () => {
-  client.destroy();
-  await front.close();
-  await server.close();
-});
+afterAll(() => client.destroy());
 
 /** Gives the next request a fault, and every later one none. */
 const once = (fault: FrontFault) => {
@@ -235,7 +232,7 @@ it("createDynamoTable makes a table that the store can use at once, with on-dema
 });
 
 it("createDynamoTable makes a table without TTL on a server that has none, such as dynalite", async () => {
-  const direct = await openSdkClient(server.url);
+  const direct = await openSdkClient(server().url);
   const table = `t-${randomUUID()}`;
   await createDynamoTable({ client: direct, table });
   await createDynamoTable({ client: direct, table });

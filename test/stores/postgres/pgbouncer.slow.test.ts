@@ -25,18 +25,6 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     return rows[0]?.pid;
   }
 
-  it("PgBouncer sends a client's statements to any free server connection", async () => {
-    const pool = bouncer().pool();
-    const [client, other] = [await pool.connect(), await pool.connect()];
-    const first = await backendOf(client);
-    await other.query("BEGIN");
-    // The pooler hands out the connection that was used last.
-    expect(await backendOf(other)).toBe(first);
-    expect(await backendOf(client)).not.toBe(first);
-    await other.query("COMMIT");
-    for (const one of [client, other]) one.release();
-  });
-
   describe.each([
     ["postgres", true],
     ["serializable", false],

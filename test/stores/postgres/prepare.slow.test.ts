@@ -1,8 +1,6 @@
 import type pg from "pg";
 import { beforeEach, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
-import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
-import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import {
   databaseOf,
@@ -10,7 +8,6 @@ import {
   mustNotRun,
   type PoolSettings,
 } from "../../support/stores/sql-engine.js";
-import { startedForAll } from "../../support/started-for-all.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -21,7 +18,7 @@ const COMPLETED = { state: "completed" };
 const preparedOn = async (pool: pg.Pool): Promise<number> =>
   (await pool.query("SELECT FROM pg_prepared_statements")).rowCount ?? 0;
 
-describePostgres("the statements of postgresStore", () => {
+postgresEngine.describe("the statements of postgresStore", () => {
   const db = databaseOf(postgresEngine);
 
   /** A pool that counts the texts that its clients send. */
@@ -89,7 +86,7 @@ describePostgres("the statements of postgresStore", () => {
   });
 });
 
-describePostgres("postgresTransactions with prepare", () => {
+postgresEngine.describe("postgresTransactions with prepare", () => {
   const db = databaseOf(postgresEngine);
 
   /** A handler that writes one effect of `key`. */
@@ -143,23 +140,5 @@ describePostgres("postgresTransactions with prepare", () => {
     for (const make of [postgresStore, postgresTransactions]) {
       expect(() => make(options)).toThrow("prepare must be true or false");
     }
-  });
-
-  describePgBouncer("through PgBouncer", () => {
-    const bouncer = startedForAll(() => startPgBouncer(db.server.port, 3));
-
-    it("each of 100 deliveries is handled once, though a transaction meets any server connection", async () => {
-      const stores = [1, 2].map(() =>
-        postgresTransactions({ pool: bouncer().pool({ max: 10 }), prepare: true }),
-      );
-      const keys = Array.from({ length: 100 }, (_, index) => `pooled-${index}`);
-      const states = await Promise.all(
-        keys.flatMap((key) =>
-          stores.map(async (store) => (await store.process(key, writes(key), TIMES)).state),
-        ),
-      );
-      expect(states.filter((state) => state === "processed")).toHaveLength(100);
-      for (const key of keys) expect(await db.effects.of(key)).toBe(1);
-    });
   });
 });

@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import { sampleAlarm } from "../../../kit/index.js";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { readMarkdown } from "../../support/package/markdown.js";
-import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
@@ -14,7 +13,7 @@ import { expectToProcess, expectToWork } from "../../support/stores/store-cases.
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CHECK = "client_connection_check_interval";
 
-describePostgres("a server with synchronous_commit off", () => {
+postgresEngine.describe("a server with synchronous_commit off", () => {
   const started = startedForAll(async () => {
     const server = await startPostgres({ synchronous_commit: "off", wal_writer_delay: "10s" });
     const pool = server.pool();
@@ -84,7 +83,7 @@ function beforePostgres14(pool: pg.Pool): pg.Pool {
   });
 }
 
-describePostgres("PostgreSQL before 14", () => {
+postgresEngine.describe("PostgreSQL before 14", () => {
   const db = databaseOf(postgresEngine);
 
   it("both stores work on a server that cannot notice closed connections", async () => {
@@ -104,7 +103,7 @@ async function documented() {
   };
 }
 
-describePostgres("text that PostgreSQL refuses", () => {
+postgresEngine.describe("text that PostgreSQL refuses", () => {
   const db = databaseOf(postgresEngine);
 
   it.each([

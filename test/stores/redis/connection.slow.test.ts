@@ -173,20 +173,5 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       await store.complete("running", "a", TIMES);
       expect(await store.claim("running", "b", TIMES)).toEqual({ state: "completed" });
     });
-
-    it("a Redis server with appendfsync always has forgotten nothing after it was killed", async () => {
-      const server = await newServer({ appendonly: "yes", appendfsync: "always" });
-      const { client, close } = await open(portsOf(server));
-      onTestFinished(close);
-      const store = redisStore({ client });
-      await store.claim("handled", "a", TIMES);
-      await store.complete("handled", "a", TIMES);
-      await store.claim("running", "a", TIMES);
-      await server.kill();
-      await server.start();
-      expect(await claimWhenBack(store, "handled", "b")).toEqual({ state: "completed" });
-      expect(await store.claim("running", "b", TIMES)).toMatchObject({ state: "in_flight" });
-      expect(await store.renew("running", "a", { leaseMs: 30_000 })).toBe(true);
-    });
   });
 });

@@ -54,10 +54,6 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       }
     }
 
-    it("redisStore does not warn about the policy noeviction", async () => {
-      expect(await warningsOf()).toEqual([]);
-    });
-
     it.each(["allkeys-lru", "allkeys-lfu", "volatile-ttl", "volatile-random"])(
       "redisStore warns once about the policy %s",
       async (policy) => {

@@ -1,40 +1,31 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { ConfigurationError, type DeliveryStore } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
-import { type RedisHttpFront, startRedisHttpFront } from "../../support/redis/http-front.js";
+import { startRedisHttpFront } from "../../support/redis/http-front.js";
 import { openUpstash, type UpstashClient } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
-import { type RedisServer, startRedisServer } from "../../support/redis/redis-server.js";
+import { startRedisServer } from "../../support/redis/redis-server.js";
+import { startedForAll } from "../../support/started-for-all.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 
-let server: RedisServer;
-let front: RedisHttpFront;
-
-const startFront = async (): Promise<void> => {
-  server = await startRedisServer();
-  front = await startRedisHttpFront(server.url);
-};
-const stopFront = async (): Promise<void> => {
-  await front.close();
-  await server.close();
-};
-
 describeRedis("the Redis store over HTTP when requests fail", () => {
+  const server = startedForAll(startRedisServer);
+  const started = startedForAll(() => startRedisHttpFront(server().url));
+  let front: ReturnType<typeof started>;
   let store: DeliveryStore;
   let client: UpstashClient;
 
-  beforeAll(startFront);
   beforeEach(async () => {
+    front = started();
     client = await openUpstash(front, { retry: { retries: 5, backoff: () => 5 } });
     store = redisStore({ client, keyPrefix: `${randomUUID()}:`, logger: false });
   });
   afterEach(() => {
     front.faultOf = () => undefined;
   });
-  afterAll(stopFront);
 
   /** Loses the next answers, which the client sends again up to 5 times. */
   const loseAnswers = (count: number) => {

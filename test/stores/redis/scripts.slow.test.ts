@@ -19,16 +19,11 @@ import { startRedisCluster } from "../../support/redis/redis-cluster.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
-import { expectToWork } from "../../support/stores/store-cases.js";
 
 const SCRIPTS = { CLAIM, COMPLETE, EVICTION_POLICY, RELEASE, RENEW };
 const RETENTION_MS = 259_200_000;
 const TIMES = { leaseMs: 30_000, retentionMs: RETENTION_MS };
-const MAX_LEASE_MS = 2_147_483_647;
-const CENTURY_MS = 3_155_760_000_000;
 const LONG = { ...TIMES, leaseMs: 600_000 };
-/** The key of the delivery "k" with an empty prefix. */
-const KEY = redisKey("", "k");
 
 describeRedis("the scripts of the Redis store", () => {
   const server = startedForAll(startRedisWithAdmin);
@@ -70,22 +65,6 @@ describeRedis("the scripts of the Redis store", () => {
     });
   });
 
-  it("the longest lease and the longest retention that can be configured are kept for a century", async () => {
-    const near = (ms: number, to: number) => {
-      // PTTL rounds the largest ones to what a double can hold.
-      expect(ms).toBeLessThanOrEqual(to + 1);
-      expect(ms).toBeGreaterThan(to - 5_000);
-    };
-    const store = redisStore({ client: admin, keyPrefix: "" });
-    const longest = { leaseMs: MAX_LEASE_MS, retentionMs: Number.MAX_SAFE_INTEGER };
-    await store.claim("k", "a", longest);
-    near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
-    await store.renew("k", "a", longest);
-    near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
-    await store.complete("k", "a", longest);
-    near(await admin.pttl(KEY), CENTURY_MS);
-  });
-
   it("a claim rejects a value that another program wrote, and nothing changes it", async () => {
     const store = redisStore({ client: admin, keyPrefix: "" });
     await admin.set(redisKey("", "text"), "of another program");
@@ -95,19 +74,6 @@ describeRedis("the scripts of the Redis store", () => {
     expect(await store.renew("text", "of", { leaseMs: 1_000 })).toBe(false);
     await store.release("text", "of another program");
     expect(await admin.get(redisKey("", "text"))).toBe("of another program");
-  });
-
-  it("a Redis key is the prefix, the layout version and the id in braces", async () => {
-    await redisStore({ client: admin }).claim("k", "a", TIMES);
-    expect(await admin.keys("*")).toEqual(["gateway-deliveries:1:{k}"]);
-  });
-
-  it("keys of another layout version are neither read nor changed", async () => {
-    const newer = "gateway-deliveries:2:{k}";
-    const value = "completed, in the words of a later release";
-    await admin.set(newer, value);
-    await expectToWork(redisStore({ client: admin }));
-    expect(await admin.get(newer)).toBe(value);
   });
 });
 
@@ -139,18 +105,6 @@ describeRedis("the Redis store on a Cluster", () => {
         expect(await store.claim(id, "b", TIMES)).toEqual({ state: "completed" });
       }
     }
-  });
-
-  it("all keys of one id, whatever their layout version, are on one node of a Cluster", async () => {
-    const admin = new Redis(portsOf(cluster())[0] ?? 0);
-    onTestFinished(() => {
-      admin.disconnect();
-    });
-    const slotOf = (key: string) => admin.cluster("KEYSLOT", key);
-    const id = randomUUID();
-    const slot = await slotOf(id);
-    expect(await slotOf(redisKey("gateway-deliveries:", id))).toBe(slot);
-    expect(await slotOf(`gateway-deliveries:2:{${id}}`)).toBe(slot);
   });
 
   describe.each(CLUSTER_KINDS)("through $name", ({ open }) => {

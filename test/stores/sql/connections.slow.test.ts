@@ -24,14 +24,6 @@ const PROCESSED = { state: "processed" };
 const REFUSAL = { name: "GatewayWebhookError", code: "transaction_misuse" };
 const UNFINISHED = "handed out a client inside a transaction";
 
-/** What both drivers have of an `EventEmitter`. */
-interface Emitter {
-  on(event: string, listener: () => void): unknown;
-  once(event: string, listener: () => void): unknown;
-  off(event: string, listener: () => void): unknown;
-  listenerCount(event: string): number;
-}
-
 describeSql("the connections of transactions", (engine) => {
   const isMysql = engine.name === "MySQL";
   const db = databaseOf(engine);
@@ -42,13 +34,15 @@ describeSql("the connections of transactions", (engine) => {
     const store = engine.makeTransactions(pool);
     const before = await engine.sessionState(pool);
     const counts = { acquire: 0, release: 0 };
-    const emitter = (isMysql ? (pool as unknown as { pool: unknown }).pool : pool) as Emitter;
+    const emitter = (
+      isMysql ? (pool as unknown as { pool: unknown }).pool : pool
+    ) as NodeJS.EventEmitter;
     for (const event of ["acquire", "release"] as const) {
       emitter.on(event, () => (counts[event] += 1));
     }
     const listeners = new Set<number>();
     const noted = (tx: Sql) => {
-      listeners.add((tx as Sql & Emitter).listenerCount("error"));
+      listeners.add((tx as Sql & NodeJS.EventEmitter).listenerCount("error"));
       return Promise.resolve();
     };
     const failing = (tx: Sql) => noted(tx).then(() => Promise.reject(new Error("no")));
@@ -87,7 +81,7 @@ describeSql("the connections of transactions", (engine) => {
     const asked = (tx: Sql) => {
       expect(tx).toBeInstanceOf(native.constructor);
       expect(tx.constructor).toBe(native.constructor);
-      const emitter = tx as Sql & Emitter;
+      const emitter = tx as Sql & NodeJS.EventEmitter;
       expect(emitter.once("drain", ignore)).toBe(tx);
       expect(emitter.off("drain", ignore)).toBe(tx);
       // pg itself answers like this without the store.
@@ -296,14 +290,6 @@ postgresEngine.describe("PostgreSQL: its own clients", () => {
     const refused = store.process("moved", mustNotRun, TIMES);
     await expect(refused).rejects.toMatchObject({ code: "25006" });
     expect(await store.process("moved", () => Promise.resolve(), TIMES)).toEqual(PROCESSED);
-  });
-
-  it("a search_path behind a comment does not reach the next delivery", async () => {
-    const single = db.server.pool({ max: 1 });
-    const tenant = "/* tenant */ SET search_path TO tenant_b";
-    await processWith("of tenant b", (tx) => tx.query(tenant).catch(() => undefined), single);
-    const { rows } = await single.query("SHOW search_path");
-    expect(rows).toEqual([{ search_path: '"$user", public' }]);
   });
 
   it("tx refuses release(), and the next delivery waits for its own client", async () => {

@@ -1,22 +1,18 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import { mysqlSchema } from "../../../src/stores/mysql/index.js";
 import { postgresSchema } from "../../../src/stores/postgres/index.js";
-import type { Sql, SqlEngine, SqlServer } from "../../support/stores/sql-engine.js";
+import type { Sql, SqlEngine } from "../../support/stores/sql-engine.js";
+import { startedForAll } from "../../support/started-for-all.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { expectToProcess, expectToWork } from "../../support/stores/store-cases.js";
 
-/** A table that the stores cannot use. */
-interface RefusedTable {
-  readonly what: string;
-  readonly kind?: "VIEW";
-  readonly columns: string;
-  /** A statement that runs before the table is made. */
-  readonly before?: string;
-  /** What the message says of it, in the words of the database or of the store. */
-  readonly problem: RegExp;
-}
+/**
+ * Tables that the stores cannot use: what each has, what the message says of it in the words of the database or of the
+ * store, and its columns. A view has AS and its query.
+ */
+type RefusedTables = Readonly<Record<string, readonly [problem: RegExp, columns: string]>>;
 
 /** The table of the stores in the words of one engine. */
 interface TableDefinition {
@@ -24,7 +20,9 @@ interface TableDefinition {
   readonly schemaName: string;
   readonly schema: (table?: string) => string;
   readonly quoted: (table: string) => string;
-  readonly refused: readonly RefusedTable[];
+  readonly refused: RefusedTables;
+  /** A statement that runs before these tables are made. */
+  readonly before?: string;
   /** Statements that create the table `extended` with additional columns. */
   readonly extended: readonly string[];
   /** What follows ALTER TABLE. */
@@ -34,8 +32,6 @@ interface TableDefinition {
   readonly layoutOf: (on: Sql, table: string) => Promise<readonly unknown[]>;
   /** Makes a user who may only read and write `table`. */
   readonly grant: (on: Sql, user: string, table: string) => Promise<void>;
-  /** Properties of the error of a user who may not CREATE. */
-  readonly notAllowed: object;
   /** Inserts `count` rows past their retention. */
   readonly expire: (on: Sql, table: string, count: number) => Promise<unknown>;
   /** What a DELETE says of its batch, and what that is for 25 rows in batches of ten. */
@@ -49,39 +45,19 @@ const RIGHTS = "SELECT, INSERT, UPDATE, DELETE";
 function refusedByBoth(
   columns: string,
   { key, text }: Pick<SqlEngine, "key" | "text">,
-): readonly RefusedTable[] {
+): RefusedTables {
   const without = columns
     .replace("PRIMARY KEY", "NOT NULL")
     .replace("NOT NULL NOT NULL", "NOT NULL");
-  return [
-    {
-      what: "a missing column",
-      columns: `(${columns.replace(`owner ${text},`, "")})`,
-      problem: /column \S*owner/i,
-    },
-    {
-      what: "an extra column that must be filled",
-      columns: `(${columns}, tenant int NOT NULL)`,
-      problem: /tenant/,
-    },
-    {
-      what: "an owner that must be filled",
-      columns: `(${columns.replace(`owner ${text}`, `owner ${text} NOT NULL`)})`,
-      problem: /owner/,
-    },
-    { what: "a key that is not unique", columns: `(${without})`, problem: /no unique/ },
-    {
-      what: "a key of two columns",
-      columns: `(${without}, UNIQUE (${key}, owner))`,
-      problem: /no unique/,
-    },
-    {
-      what: "the definition of a view",
-      kind: "VIEW",
-      columns: `AS SELECT 'k' AS ${key}`,
-      problem: /column|not updatable|insert/i,
-    },
-  ];
+  const required = columns.replace(`owner ${text}`, `owner ${text} NOT NULL`);
+  return {
+    "a missing column": [/column \S*owner/i, `(${columns.replace(`owner ${text},`, "")})`],
+    "an extra column that must be filled": [/tenant/, `(${columns}, tenant int NOT NULL)`],
+    "an owner that must be filled": [/owner/, `(${required})`],
+    "a key that is not unique": [/no unique/, `(${without})`],
+    "a key of two columns": [/no unique/, `(${without}, UNIQUE (${key}, owner))`],
+    "the definition of a view": [/column|not updatable|insert/i, `AS SELECT 'k' AS ${key}`],
+  };
 }
 
 const MYSQL_COLUMNS = `\`key\` varbinary(255) NOT NULL PRIMARY KEY, owner varbinary(255), lease_until bigint,
@@ -95,34 +71,26 @@ function mysqlTable(engine: SqlEngine): TableDefinition {
     schemaName: "mysqlSchema",
     schema: mysqlSchema,
     quoted: (table) => `\`${table}\``,
-    refused: [
+    refused: {
       ...refusedByBoth(MYSQL_COLUMNS, engine),
-      {
-        what: "keys that fold case",
-        columns: `(${MYSQL_COLUMNS.replace("varbinary", "varchar")})`,
-        problem: /fold letter case/,
-      },
-      {
-        what: "keys that are too short",
-        columns: `(${MYSQL_COLUMNS.replace("255", "36")})`,
-        problem: /too long for column 'key'/,
-      },
-      {
-        what: "times without a sign",
-        columns: `(${MYSQL_COLUMNS.replaceAll("bigint", "bigint unsigned")})`,
-        problem: /out of range/i,
-      },
-      {
-        what: "a key of which a part is unique",
-        columns: `(${MYSQL_COLUMNS.replace(" PRIMARY KEY", "")}, UNIQUE (\`key\`(8)))`,
-        problem: /only a part of a key is unique/,
-      },
-      {
-        what: "another engine",
-        columns: `(${MYSQL_COLUMNS}) ENGINE = MyISAM`,
-        problem: /needs InnoDB/,
-      },
-    ],
+      "keys that fold case": [
+        /fold letter case/,
+        `(${MYSQL_COLUMNS.replace("varbinary", "varchar")})`,
+      ],
+      "keys that are too short": [
+        /too long for column 'key'/,
+        `(${MYSQL_COLUMNS.replace("255", "36")})`,
+      ],
+      "times without a sign": [
+        /out of range/i,
+        `(${MYSQL_COLUMNS.replaceAll("bigint", "bigint unsigned")})`,
+      ],
+      "a key of which a part is unique": [
+        /only a part of a key is unique/,
+        `(${MYSQL_COLUMNS.replace(" PRIMARY KEY", "")}, UNIQUE (\`key\`(8)))`,
+      ],
+      "another engine": [/needs InnoDB/, `(${MYSQL_COLUMNS}) ENGINE = MyISAM`],
+    },
     extended: [
       `CREATE TABLE extended (id int AUTO_INCREMENT PRIMARY KEY, ${MYSQL_COLUMNS.replace("PRIMARY KEY", "UNIQUE")},
         note text, made_at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -139,7 +107,6 @@ function mysqlTable(engine: SqlEngine): TableDefinition {
       await on.query(`CREATE USER ${user}`);
       await on.query(`GRANT ${RIGHTS} ON test.${table} TO ${user}`);
     },
-    notAllowed: { errno: 1142 },
     expire: (on, table, count) =>
       on.query(
         `INSERT INTO ${table} (\`key\`, expires_at) SELECT CONCAT('expired-', seq), 1 FROM seq_1_to_${count}`,
@@ -155,21 +122,19 @@ function postgresTable(engine: SqlEngine): TableDefinition {
     schemaName: "postgresSchema",
     schema: postgresSchema,
     quoted: (table) => `"${table}"`,
-    refused: [
+    before:
+      "CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+    refused: {
       ...refusedByBoth(POSTGRES_COLUMNS, engine),
-      {
-        what: "keys that fold case",
-        before:
-          "CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
-        columns: `(${POSTGRES_COLUMNS.replace("key text", "key text COLLATE folding")})`,
-        problem: /differ in letter case/,
-      },
-      {
-        what: "a column of another type",
-        columns: `(${POSTGRES_COLUMNS.replaceAll("timestamptz", "timestamp")})`,
-        problem: /lease_until is not timestamp with time zone, expires_at is not/,
-      },
-    ],
+      "keys that fold case": [
+        /differ in letter case/,
+        `(${POSTGRES_COLUMNS.replace("key text", "key text COLLATE folding")})`,
+      ],
+      "a column of another type": [
+        /lease_until is not timestamp with time zone, expires_at is not/,
+        `(${POSTGRES_COLUMNS.replaceAll("timestamptz", "timestamp")})`,
+      ],
+    },
     extended: [
       `CREATE TABLE extended (id int GENERATED ALWAYS AS IDENTITY, ${POSTGRES_COLUMNS.replace(" PRIMARY KEY", "")},
         note text, made_at timestamptz NOT NULL DEFAULT now(), gone int)`,
@@ -188,7 +153,6 @@ function postgresTable(engine: SqlEngine): TableDefinition {
       await on.query(`CREATE ROLE ${user} LOGIN; GRANT ${RIGHTS} ON ${table} TO ${user};
         REVOKE CREATE ON SCHEMA public FROM PUBLIC`);
     },
-    notAllowed: { code: "42501" },
     expire: (on, table, count) =>
       on.query(
         `INSERT INTO ${table} (key, expires_at)
@@ -213,14 +177,13 @@ describeSql("the table of the stores", (engine) => {
   const advice = `name another table, or add what is missing (${definition.schemaName})`;
   const sqlFile = new URL(`../../../sql/${definition.file}`, import.meta.url);
   const makers = [engine.makeStore.bind(engine), engine.makeTransactions.bind(engine)] as const;
-  let server: SqlServer<Sql>;
+  const server = startedForAll(() => engine.start());
   let pool: Sql;
 
   beforeAll(async () => {
-    server = await engine.start();
-    pool = server.pool({ max: 30 });
+    pool = server().pool({ max: 30 });
+    if (definition.before !== undefined) await pool.query(definition.before);
   });
-  afterAll(() => server.close());
 
   /** Runs the statements of a text one by one. */
   async function run(...texts: readonly string[]): Promise<void> {
@@ -258,7 +221,7 @@ describeSql("the table of the stores", (engine) => {
         .filter((text) => text.trim() !== ""),
     );
     await definition.grant(pool, "receiver", "gateway_deliveries");
-    const restricted = server.pool({ user: "receiver" });
+    const restricted = server().pool({ user: "receiver" });
     const store = engine.makeStore(restricted);
     await store.migrate();
     await expectToWork(store);
@@ -268,23 +231,12 @@ describeSql("the table of the stores", (engine) => {
     expect(await store.purge()).toBe(1);
   });
 
-  it(`migrate() needs the right to CREATE in ${engine.name} only if the table is missing`, async () => {
-    await storeOn("granted");
-    await definition.grant(pool, "migrating", "granted");
-    const restricted = server.pool({ user: "migrating" });
-    const store = engine.makeStore(restricted, { table: "granted" });
-    await store.migrate();
-    expect(await store.claim("k", "a", TIMES)).toEqual(FRESH);
-    const missing = engine.makeStore(restricted, { table: "not_granted" });
-    await expect(missing.migrate()).rejects.toMatchObject(definition.notAllowed);
-  });
-
-  it.each(definition.refused)(
-    `migrate() refuses a ${engine.name} table with $what`,
-    async ({ what, kind = "TABLE", columns, before, problem }) => {
+  it.each(Object.entries(definition.refused))(
+    `migrate() refuses a ${engine.name} table with %s`,
+    async (what, [problem, columns]) => {
       const table = what.replaceAll(" ", "_");
-      if (before !== undefined) await pool.query(before);
-      await pool.query(`CREATE ${kind} ${table} ${columns}`);
+      const isView = columns.startsWith("AS ");
+      await pool.query(`CREATE ${isView ? "VIEW" : "TABLE"} ${table} ${columns}`);
       for (const make of makers) {
         const migration = make(pool, { table }).migrate();
         await expect(migration).rejects.toThrow(ConfigurationError);
@@ -293,7 +245,7 @@ describeSql("the table of the stores", (engine) => {
         await expect(migration).rejects.toThrow(start);
         await expect(migration).rejects.toThrow(`): ${advice}`);
       }
-      if (kind === "TABLE") expect(await countOf(table)).toBe(0);
+      if (!isView) expect(await countOf(table)).toBe(0);
     },
   );
 

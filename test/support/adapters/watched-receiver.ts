@@ -56,11 +56,7 @@ export function outcomesOf({ reports }: ListeningReceiver): string[] {
 }
 
 /** Counts the timers of one length: all started, those not cleared, and those that fired, until the test ends. */
-export function watchTimers(delayMs: number): {
-  started: () => number;
-  running: () => number;
-  fired: () => number;
-} {
+export function watchTimers(delayMs: number) {
   let [started, fired] = [0, 0];
   const running = new Set<unknown>();
   const { setTimeout: start, clearTimeout: stop } = globalThis;

@@ -100,14 +100,8 @@ function completed({ workers, onOutput, ...shared }: MiniflareOptions): object {
 }
 
 /** Starts workerd with an empty Worker and the database `DB`. */
-export async function startD1(options: Omit<MiniflareOptions, "workers"> = {}): Promise<{
-  readonly database: TestD1;
-  readonly stop: () => Promise<void>;
-}> {
+export async function startD1() {
   const script = "export default { fetch: () => new Response() };";
-  const running = await startMiniflare({
-    ...options,
-    workers: [{ script, d1Databases: { DB: "db" } }],
-  });
-  return { database: await running.getD1Database("DB"), stop: () => running.dispose() };
+  const running = await startMiniflare({ workers: [{ script, d1Databases: { DB: "db" } }] });
+  return { database: await running.getD1Database("DB"), close: () => running.dispose() };
 }

@@ -25,10 +25,7 @@ export default {
     const post = (path: string, body: object) =>
       env.TESTS.fetch(`http://tests/${path}`, { method: "POST", body: JSON.stringify(body) });
     const runOne = async (one: CloudflareMessage): Promise<void> => {
-      if (batch.queue === "dead") {
-        await post("dead", { body: one.body });
-        return;
-      }
+      if (batch.queue === "dead") return;
       const message = driverOf(env).messageOf(one);
       const settlement = (await (await post("run", message)).json()) as QueueSettlement;
       await post("settled", { id: one.id, isTaken: await message.settle(settlement) });

@@ -2,15 +2,8 @@ import { d1Schema, type D1Store } from "../../../src/inbox/cloudflare/index.js";
 import { bundleWorker } from "./bundle-worker.js";
 import { startMiniflare, type Miniflare } from "./miniflare.js";
 
-/** `d1Store` in two isolates of workerd that share a database. */
-export interface RemoteStores {
-  /** Creates a table, and returns the store of each isolate on it. `grouped`: see store-worker.ts. */
-  readonly onTable: (table: string, grouped?: "grouped") => Promise<readonly [D1Store, D1Store]>;
-  readonly stop: () => Promise<void>;
-}
-
-/** Bundles the store from its source and starts two Workers with it. */
-export async function startRemoteStores(): Promise<RemoteStores> {
+/** Starts two isolates of workerd with `d1Store` from its source, which share a database. */
+export async function startRemoteStores() {
   const script = await bundleWorker(new URL("store-worker.ts", import.meta.url));
   const running = await startMiniflare({
     workers: ["one", "other"].map((name) => ({
@@ -22,13 +15,14 @@ export async function startRemoteStores(): Promise<RemoteStores> {
   });
   const database = await running.getD1Database("DB");
   return {
-    async onTable(table, grouped) {
+    /** Creates a table, and returns the store of each isolate on it. */
+    async onTable(table: string): Promise<[D1Store, D1Store]> {
       await database.prepare(d1Schema(table)).run();
       const storeIn = (worker: string): D1Store =>
-        remoteStore(running, `http://${worker}/${table}${grouped === undefined ? "" : "?grouped"}`);
+        remoteStore(running, `http://${worker}/${table}`);
       return [storeIn("one"), storeIn("other")];
     },
-    stop: () => running.dispose(),
+    close: () => running.dispose(),
   };
 }
 

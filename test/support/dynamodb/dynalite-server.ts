@@ -1,13 +1,9 @@
 import { createRequire } from "node:module";
 import { installPlatform } from "../platform-packages.js";
-import { startServer, type ServerProcess } from "../server-process.js";
+import { startServer } from "../server-process.js";
 
 /** A dynalite in its own process, with its data in a folder of its own. */
-export interface DynaliteServer extends Omit<ServerProcess, "end"> {
-  readonly url: string;
-  /** Kills it with SIGKILL. */
-  readonly kill: () => Promise<void>;
-}
+export type DynaliteServer = Awaited<ReturnType<typeof startDynalite>>;
 
 /** On a busy machine the SDK writes to a connection just when dynalite closes it, idle for the 5 s that Node allows. */
 const NO_IDLE_LIMIT =
@@ -15,7 +11,7 @@ const NO_IDLE_LIMIT =
   "http.createServer = (...given) => Object.assign(createServer(...given), { keepAliveTimeout: 0 });";
 
 /** Starts dynalite. `inMemory`: faster, and without data after a restart. */
-export async function startDynalite({ inMemory = false } = {}): Promise<DynaliteServer> {
+export async function startDynalite({ inMemory = false } = {}) {
   const root = await installPlatform("dynamodb");
   const program = createRequire(new URL("package.json", root)).resolve("dynalite/cli.js");
   const urlAt = (port: number) => `http://127.0.0.1:${port}`;

@@ -7,21 +7,12 @@ export type FrontFault =
   "lose the answer" | "throttle" | "fail after the write" | { hold: Promise<void> };
 
 /** An HTTP server in front of dynalite that adds what dynalite lacks, and faults. */
-export interface DynamodbFront {
-  readonly url: string;
-  /** The operations that have arrived, such as `PutItem`. */
-  readonly operations: string[];
-  /** Called with each operation. Default: no fault. */
-  faultOf: (operation: string) => FrontFault | undefined;
-  /** Whether a failed condition returns the item, as DynamoDB does and dynalite does not. Default true. */
-  returnsItems: boolean;
-  readonly close: () => Promise<void>;
-}
+export type DynamodbFront = Awaited<ReturnType<typeof startDynamodbFront>>;
 
 const JSON_TYPE = { "content-type": "application/x-amz-json-1.0" };
 
 /** Starts the front on a free port. `serverUrl`: that of dynalite. */
-export async function startDynamodbFront(serverUrl: string): Promise<DynamodbFront> {
+export async function startDynamodbFront(serverUrl: string) {
   const ttls = new Map<string, unknown>();
   const server = createServer((request, response) => {
     void answer(request, response).catch(() => response.destroy());
@@ -77,12 +68,15 @@ export async function startDynamodbFront(serverUrl: string): Promise<DynamodbFro
     reply(status, output);
   };
 
-  const front: DynamodbFront = {
+  const front = {
     url: "",
-    operations: [],
-    faultOf: () => undefined,
+    /** The operations that have arrived, such as `PutItem`. */
+    operations: [] as string[],
+    /** Called with each operation. Default: no fault. */
+    faultOf: (() => undefined) as (operation: string) => FrontFault | undefined,
+    /** Whether a failed condition returns the item, as DynamoDB does and dynalite does not. */
     returnsItems: true,
-    async close() {
+    close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -15,19 +15,8 @@ export interface SqsQueuePair {
   readonly deadQueueUrl: string;
 }
 
-/** An SQS of this machine: fauxqs, which the real SDK of AWS talks to. */
-export interface SqsEngine {
-  readonly url: string;
-  readonly client: SqsClient & { destroy(): void };
-  /** Makes two empty queues. */
-  readonly makeQueues: (isFifo?: boolean) => SqsQueuePair;
-  /** Takes the messages of a queue, as a consumer of another kind does. */
-  readonly take: (queueUrl: string) => Promise<readonly SqsMessage[]>;
-  readonly close: () => Promise<void>;
-}
-
-/** Starts it. */
-export async function startSqs(): Promise<SqsEngine> {
+/** Starts an SQS of this machine: fauxqs, which the real SDK of AWS talks to. */
+export async function startSqs() {
   const root = await installPlatform("sqs");
   const program = new URL("node_modules/fauxqs/dist/app.js", root);
   const { startFauxqs } = (await import(program.href)) as {
@@ -35,7 +24,7 @@ export async function startSqs(): Promise<SqsEngine> {
   };
   const server = await startFauxqs({ port: await freePort(), logger: false });
   const { SQS } = loadFrom(root, "@aws-sdk/client-sqs") as {
-    SQS: new (config: object) => SqsEngine["client"];
+    SQS: new (config: object) => SqsClient & { destroy(): void };
   };
   const credentials = { accessKeyId: "test", secretAccessKey: "test" };
   const endpoint = `http://127.0.0.1:${new URL(server.address).port}`;
@@ -43,7 +32,8 @@ export async function startSqs(): Promise<SqsEngine> {
   return {
     url: endpoint,
     client,
-    makeQueues(isFifo = false) {
+    /** Makes two empty queues. */
+    makeQueues: (isFifo = false): SqsQueuePair => {
       const [queueUrl = "", deadQueueUrl = ""] = [randomUUID(), randomUUID()].map((name) =>
         isFifo
           ? server.createQueue(`${name}.fifo`, { attributes: { FifoQueue: "true" } }).queueUrl
@@ -51,7 +41,8 @@ export async function startSqs(): Promise<SqsEngine> {
       );
       return { queueUrl, deadQueueUrl };
     },
-    async take(queueUrl) {
+    /** Takes the messages of a queue, as a consumer of another kind does. */
+    take: async (queueUrl: string): Promise<readonly SqsMessage[]> => {
       const input = {
         QueueUrl: queueUrl,
         MaxNumberOfMessages: 10,
@@ -65,7 +56,7 @@ export async function startSqs(): Promise<SqsEngine> {
       });
       return Messages;
     },
-    async close() {
+    close: async () => {
       client.destroy();
       await server.stop();
     },

@@ -37,20 +37,10 @@ class InvocationError extends Error {
 }
 
 /** A process of the function. It is frozen whenever it waits for an invocation. */
-interface LambdaInstance {
-  /** Thaws it for one event. Rejects with an `InvocationError`. */
-  readonly invoke: (event: object) => Promise<unknown>;
-  /** Resolves when it waits for an invocation, frozen; rejects if it ended before. */
-  readonly untilFrozen: () => Promise<void>;
-  readonly pid: number;
-  /** How often it was frozen. */
-  readonly freezes: () => number;
-  readonly output: () => string;
-  readonly stop: () => Promise<void>;
-}
+type LambdaInstance = Awaited<ReturnType<typeof startInstance>>;
 
 /** Starts a process of the function with a Runtime API of its own. */
-async function startInstance(deployment: Deployment): Promise<LambdaInstance> {
+async function startInstance(deployment: Deployment) {
   let running: (Deferred<unknown> & { readonly id: string }) | undefined;
   let next: http.ServerResponse | undefined;
   let frozen = deferred();
@@ -93,11 +83,13 @@ async function startInstance(deployment: Deployment): Promise<LambdaInstance> {
   };
 
   return {
-    pid: child.pid ?? 0,
+    /** How often it was frozen. */
     freezes: () => freezes,
     output,
+    /** Resolves when it waits for an invocation, frozen; rejects if it ended before. */
     untilFrozen: () => frozen.promise,
-    async invoke(event) {
+    /** Thaws it for one event. Rejects with an `InvocationError`. */
+    async invoke(event: object) {
       await frozen.promise;
       frozen = deferred();
       frozen.promise.catch(() => undefined);
@@ -145,30 +137,18 @@ function startProcess({ bootstrap, file, environment }: Deployment, port: number
 
 const BOOTSTRAP = fileURLToPath(new URL("bootstrap-process.ts", import.meta.url));
 
-/** An invocation without a result. */
-export interface FailedInvocation {
-  readonly event: object;
-  readonly kind: FailureKind;
-}
-
 /** A deployed function. It has at most `instances` processes; further invocations wait for one. */
-export interface LambdaFunction {
-  readonly invoke: (event: object) => Promise<unknown>;
-  readonly failures: readonly FailedInvocation[];
-  /** Every process so far. */
-  readonly instances: readonly LambdaInstance[];
-  readonly stop: () => Promise<void>;
-}
+export type LambdaFunction = Awaited<ReturnType<typeof runFunction>>;
 
 /** How a function runs. */
-export interface FunctionOptions extends Omit<Deployment, "bootstrap"> {
+interface FunctionOptions extends Omit<Deployment, "bootstrap"> {
   readonly instances: number;
   /** How long an instance is not used after a result, in milliseconds. Default: it can be used at once. */
   readonly restAfter?: (result: unknown) => number;
 }
 
 /** How a function is bundled, and runs. */
-export interface SourceOptions extends Omit<FunctionOptions, "file"> {
+interface SourceOptions extends Omit<FunctionOptions, "file"> {
   /** The source of the function, which exports `handler`. */
   readonly source: string;
   /** Added to the options of the bundler. */
@@ -193,16 +173,18 @@ export async function deployFunction(options: SourceOptions): Promise<LambdaFunc
 }
 
 /** Runs a bundled function as Lambda does. */
-export async function runFunction(options: FunctionOptions): Promise<LambdaFunction> {
+export async function runFunction(options: FunctionOptions) {
   const folder = mkdtempSync(join(tmpdir(), "lambda-bootstrap-"));
   const bootstrap = join(folder, "bootstrap.cjs");
   await build({ ...COMMON, entryPoints: [BOOTSTRAP], outfile: bootstrap });
 
   const deployment = { ...options, bootstrap };
+  /** Every process so far. */
   const instances: LambdaInstance[] = [];
   const idle: LambdaInstance[] = [];
   const waiting: ((instance: LambdaInstance) => void)[] = [];
-  const failures: FailedInvocation[] = [];
+  /** The invocations without a result. */
+  const failures: { readonly event: object; readonly kind: FailureKind }[] = [];
   let live = 0;
 
   const handOn = (instance: LambdaInstance): void => {
@@ -239,7 +221,7 @@ export async function runFunction(options: FunctionOptions): Promise<LambdaFunct
   return {
     failures,
     instances,
-    async invoke(event) {
+    invoke: async (event: object) => {
       const instance = await takeInstance();
       let restMs = 0;
       try {
@@ -253,7 +235,7 @@ export async function runFunction(options: FunctionOptions): Promise<LambdaFunct
         void giveBack(instance, restMs);
       }
     },
-    async stop() {
+    stop: async () => {
       await Promise.all(instances.map((instance) => instance.stop()));
       rmSync(folder, { recursive: true });
     },

@@ -6,8 +6,8 @@ import {
 } from "../../../src/stores/mysql/index.js";
 import type { MysqlPromisePool } from "../../../src/stores/mysql/mysql-pool.js";
 import type { PoolSettings, Row, Sql, SqlEngine } from "../stores/sql-engine.js";
-import { describeMysql } from "./mysql-describe.js";
-import { type MysqlServer, startMysql } from "./mysql-server.js";
+import { describeService } from "../describe-service.js";
+import { hasMysql, type MysqlServer, startMysql } from "./mysql-server.js";
 
 /** `pool`, with `before` called and awaited ahead of each statement that the store sends. */
 function watchedPool(
@@ -56,7 +56,10 @@ export const mysqlEngine: SqlEngine<Pool> = {
   lost: { code: "PROTOCOL_CONNECTION_LOST" },
   lostAnswer: { code: "lost_answer" },
   openIn: () => undefined,
-  describe: describeMysql,
+  describe(title, body) {
+    const missing = "mariadbd and mariadb-install-db were not found";
+    describeService(title, hasMysql ? undefined : missing, body);
+  },
   async start(settings) {
     const server = await startMysql(settings);
     return { ...server, pool: (given) => makePool(server, given) };

@@ -72,11 +72,7 @@ export interface NestAppOptions extends ModuleMetadata {
 }
 
 /** An app that listens on a free port of 127.0.0.1. */
-export interface NestApp {
-  readonly app: INestApplication;
-  readonly url: string;
-  readonly close: () => Promise<void>;
-}
+export type NestApp = Awaited<ReturnType<typeof startNest>>;
 
 /** The root module of an app with the receiver. */
 export function appModule({ imports = [], receiver, ...metadata }: NestAppOptions): Type {
@@ -91,8 +87,8 @@ export function appModule({ imports = [], receiver, ...metadata }: NestAppOption
 export async function startNest(
   adapter: AbstractHttpAdapter,
   { app: appOptions, configure, ...options }: NestAppOptions,
-): Promise<NestApp> {
-  const app = await NestFactory.create(appModule(options), adapter, {
+) {
+  const app: INestApplication = await NestFactory.create(appModule(options), adapter, {
     logger: false,
     abortOnError: false,
     forceCloseConnections: true,

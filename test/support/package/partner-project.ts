@@ -1,14 +1,9 @@
 import path from "node:path";
 import { afterAll } from "vitest";
-import { REPOSITORY, installPackage, type InstalledPackage } from "./installed-package.js";
+import { REPOSITORY, installPackage } from "./installed-package.js";
 
 /** A partner's project: the packed tarball, installed, with the tools that the documents use. */
-export interface PartnerProject extends InstalledPackage {
-  /** Type-checks snippets as modules of their own; returns the compiler's complaints, or "". */
-  readonly compile: (snippets: readonly string[]) => string;
-  /** Runs files in vitest; returns what it says. Throws where a test fails. */
-  readonly vitest: (...files: readonly string[]) => string;
-}
+type PartnerProject = ReturnType<typeof installForPartner>;
 
 const TYPED = ["express", "supertest", "better-sqlite3"];
 const TOOLS = [...TYPED, ...TYPED.map((name) => `@types/${name}`), "vitest", "pino", "winston"];
@@ -21,13 +16,14 @@ export function partnerProject(...tools: readonly string[]): () => PartnerProjec
 }
 
 /** Installs the packed package, and links the tools. */
-function installForPartner(more: readonly string[]): PartnerProject {
+function installForPartner(more: readonly string[]) {
   const project = installPackage("module");
   for (const tool of new Set([...TOOLS, ...more])) project.borrow(tool);
   return {
     ...project,
 
-    compile(snippets) {
+    /** Type-checks snippets as modules of their own; returns the compiler's complaints, or "". */
+    compile: (snippets: readonly string[]) => {
       const files = snippets.map((code, index) => {
         const file = `snippet-${String(index)}.ts`;
         project.write(file, `${code}\nexport {};\n`);
@@ -37,7 +33,8 @@ function installForPartner(more: readonly string[]): PartnerProject {
       return project.typeCheck({ ...options, skipLibCheck: true }, files);
     },
 
-    vitest(...files) {
+    /** Runs files in vitest; returns what it says. Throws where a test fails. */
+    vitest: (...files: readonly string[]) => {
       const vitest = path.join(REPOSITORY, "node_modules/vitest/vitest.mjs");
       // Its default is 5 s, which a busy machine may need to load the package.
       const argv = [vitest, "run", "--testTimeout=120000", "--root", project.folder, ...files];

@@ -2,8 +2,8 @@ import type pg from "pg";
 import { expect } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
 import type { PoolSettings, Row, SqlEngine } from "../stores/sql-engine.js";
-import { describePostgres } from "./postgres-describe.js";
-import { startPostgres } from "./postgres-server.js";
+import { describeService } from "../describe-service.js";
+import { hasPostgres, startPostgres } from "./postgres-server.js";
 
 /** PostgreSQL and its stores. */
 export const postgresEngine: SqlEngine<pg.Pool> = {
@@ -33,7 +33,9 @@ export const postgresEngine: SqlEngine<pg.Pool> = {
   lost: { message: "Connection terminated unexpectedly" },
   lostAnswer: { message: expect.stringContaining("the statement took longer than") as string },
   openIn: (pool) => pool.totalCount,
-  describe: describePostgres,
+  describe(title, body) {
+    describeService(title, hasPostgres ? undefined : "initdb and postgres were not found", body);
+  },
   async start(settings) {
     const server = await startPostgres({ max_connections: "400", ...settings });
     return { ...server, pool: (given) => makePool(server, given) };

@@ -3,22 +3,15 @@ import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { startServer, type ServerProcess } from "../server-process.js";
+import { startServer } from "../server-process.js";
 import { freePort } from "../free-port.js";
-
-/** A RabbitMQ that a test started. */
-export interface RabbitmqServer extends Omit<ServerProcess, "end"> {
-  readonly url: string;
-  /** Kills it with SIGKILL. What it has confirmed is there at the next `start`. */
-  readonly kill: () => Promise<void>;
-}
 
 /** Not Debian's wrapper in /usr/sbin, which changes the user. */
 const script = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 export const hasRabbitmq = existsSync(script);
 
 /** Starts a server, and the port mapper that its Erlang needs. */
-export async function startRabbitmq(): Promise<RabbitmqServer> {
+export async function startRabbitmq() {
   const mapper = await startServer({
     name: "epmd",
     command: "epmd",
@@ -56,6 +49,7 @@ export async function startRabbitmq(): Promise<RabbitmqServer> {
   return {
     ...server,
     url: `amqp://guest:guest@127.0.0.1:${server.port}`,
+    /** Kills it with SIGKILL. What it has confirmed is there at the next `start`. */
     kill: () => end("SIGKILL"),
     close: async () => {
       await close();

@@ -4,28 +4,20 @@ import { buffer } from "node:stream/consumers";
 import { createClient } from "redis";
 
 /** What happens to one request. The promise of `hold` is awaited between the command and its answer. */
-export type HttpFault =
+type HttpFault =
   | "lose the answer"
   | { readonly status: number; readonly body: string }
   | { readonly hold: Promise<void> };
 
 /** The REST protocol of Upstash in front of a real Redis. */
-export interface RedisHttpFront {
-  readonly url: string;
-  readonly token: string;
-  /** The paths of the requests, each with its commands. */
-  readonly requests: { path: string; commands: string[][] }[];
-  /** Called with each request. Default: no fault. */
-  faultOf: () => HttpFault | undefined;
-  readonly close: () => Promise<void>;
-}
+export type RedisHttpFront = Awaited<ReturnType<typeof startRedisHttpFront>>;
 
 type Reply = { readonly result: unknown } | { readonly error: string };
 
 const TOKEN = "test-token";
 
 /** Starts the front on a free port. `serverUrl`: that of Redis. */
-export async function startRedisHttpFront(serverUrl: string): Promise<RedisHttpFront> {
+export async function startRedisHttpFront(serverUrl: string) {
   const redis = createClient({ url: serverUrl, RESP: 2 });
   redis.on("error", () => undefined);
   await redis.connect();
@@ -69,12 +61,14 @@ export async function startRedisHttpFront(serverUrl: string): Promise<RedisHttpF
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const front: RedisHttpFront = {
+  const front = {
     url: `http://127.0.0.1:${port}`,
     token: TOKEN,
-    requests: [],
-    faultOf: () => undefined,
-    async close() {
+    /** The paths of the requests, each with its commands. */
+    requests: [] as { path: string; commands: string[][] }[],
+    /** Called with each request. Default: no fault. */
+    faultOf: (): HttpFault | undefined => undefined,
+    close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       redis.destroy();

@@ -2,7 +2,7 @@ import { deliveryStoreContract } from "../../../kit/store-contract/delivery-stor
 import { transactionalStoreContract } from "../../../kit/store-contract/transactional-store-contract.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { onRealClock, storeCases, storeContract, type StoreCase } from "../stores/store-cases.js";
-import { callChecks, randomCallsChecks } from "./call-cases.js";
+import { callChecks } from "./call-cases.js";
 import { rowsOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
 import { sqliteFolder, withSqliteFolder } from "./folder.js";
 import { openingChecks } from "./opening-cases.js";
@@ -68,7 +68,6 @@ const CHECKS = {
   ...openingChecks,
   ...transactionChecks,
   ...callChecks,
-  ...randomCallsChecks,
 };
 
 /** Every case for a SQLite driver. Each runs on a new file, and the contracts on the real clock. */

@@ -4,9 +4,7 @@ declare module "bun:sqlite" {
   interface DatabaseOptions {
     readonly?: boolean;
     create?: boolean;
-    readwrite?: boolean;
     safeIntegers?: boolean;
-    strict?: boolean;
   }
   interface Changes {
     changes: number;
@@ -17,20 +15,14 @@ declare module "bun:sqlite" {
     get(...params: SQLQueryBindings[]): unknown;
     iterate(...params: SQLQueryBindings[]): IterableIterator<unknown>;
     run(...params: SQLQueryBindings[]): Changes;
-    values(...params: SQLQueryBindings[]): unknown[][];
-    finalize(): void;
     [Symbol.iterator](): IterableIterator<unknown>;
   }
   class Database {
     constructor(filename?: string, options?: number | DatabaseOptions);
     close(throwOnError?: boolean): void;
     exec(sql: string, ...bindings: SQLQueryBindings[]): Changes;
-    run(sql: string, ...bindings: SQLQueryBindings[]): Changes;
     prepare(sql: string): Statement;
     query(sql: string): Statement;
-    transaction<Args extends unknown[], Result>(
-      inside: (...args: Args) => Result,
-    ): (...args: Args) => Result;
     readonly inTransaction: boolean;
   }
 }

@@ -7,11 +7,6 @@ declare module "node:sqlite" {
   type SQLOutputValue = null | number | bigint | string | Uint8Array;
   interface DatabaseSyncOptions {
     readOnly?: boolean | undefined;
-    timeout?: number | undefined;
-    readBigInts?: boolean | undefined;
-    returnArrays?: boolean | undefined;
-  }
-  interface PrepareOptions {
     readBigInts?: boolean | undefined;
     returnArrays?: boolean | undefined;
   }
@@ -46,6 +41,6 @@ declare module "node:sqlite" {
     exec(sql: string): void;
     readonly isOpen: boolean;
     readonly isTransaction: boolean;
-    prepare(sql: string, options?: PrepareOptions): StatementSync;
+    prepare(sql: string): StatementSync;
   }
 }

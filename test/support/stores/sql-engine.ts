@@ -3,6 +3,7 @@ import type pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import type { DeliveryStore, TransactionalStore } from "../../../src/index.js";
 import type { TableMaintenance } from "../../../src/stores/table-maintenance.js";
+import type { DatabaseServer } from "../database-server.js";
 
 /** What sends statements: a pool, a connection, or the `tx` of a handler. */
 export interface Sql {
@@ -33,28 +34,13 @@ export interface PoolSettings {
 }
 
 /** A server for one test file. */
-export interface SqlServer<Pool> {
-  readonly port: number;
-  /** A pool of connections to it, ended by `close`. */
-  readonly pool: (settings?: PoolSettings) => Pool;
-  readonly stop: (mode: "crash" | "orderly") => Promise<void>;
-  /** Starts it again, with what it had committed. */
-  readonly start: () => Promise<void>;
-  close(): Promise<void>;
-}
+type SqlServer<Pool> = DatabaseServer<Pool, PoolSettings>;
 
 /** What handlers wrote for a delivery, in a table of their own. */
-export interface Effects {
-  /** Writes one effect of `key`, as a handler does. */
-  readonly write: (tx: Sql, key: string) => Promise<void>;
-  /** How many effects of `key` are committed. */
-  readonly of: (key: string) => Promise<number>;
-  /** How many rows that remember `key` are committed. */
-  readonly remembered: (key: string) => Promise<number>;
-}
+type Effects = Awaited<ReturnType<typeof createEffects>>;
 
 /** The server of the tests in a `describe`, with the stores' table and a table of effects. Filled before the first. */
-export interface Database<Pool extends Sql> {
+interface Database<Pool extends Sql> {
   server: SqlServer<Pool>;
   pool: Pool;
   effects: Effects;
@@ -127,19 +113,19 @@ export interface SqlEngine<Pool extends Sql = Sql> {
 }
 
 /** Makes the effects table of the database that `pool` is connected to. */
-export async function createEffects<Pool extends Sql>(
-  engine: SqlEngine<Pool>,
-  pool: Pool,
-): Promise<Effects> {
+export async function createEffects<Pool extends Sql>(engine: SqlEngine<Pool>, pool: Pool) {
   await pool.query(`CREATE TABLE IF NOT EXISTS effects (name ${engine.text} NOT NULL)`);
   const count = async (from: string, key: string): Promise<number> =>
     (await engine.rows(pool, `SELECT 1 FROM ${from} = ?`, [key])).length;
   return {
-    async write(tx, key) {
+    /** Writes one effect of `key`, as a handler does. */
+    async write(tx: Sql, key: string): Promise<void> {
       await engine.rows(tx, "INSERT INTO effects (name) VALUES (?)", [key]);
     },
-    of: (key) => count("effects WHERE name", key),
-    remembered: (key) => count(`gateway_deliveries WHERE ${engine.handledKey}`, key),
+    /** How many effects of `key` are committed. */
+    of: (key: string) => count("effects WHERE name", key),
+    /** How many rows that remember `key` are committed. */
+    remembered: (key: string) => count(`gateway_deliveries WHERE ${engine.handledKey}`, key),
   };
 }
 

@@ -1,10 +1,7 @@
 import type { ClaimResult, DeliveryStore } from "../../../src/index.js";
 import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
 
-/**
- * What a naive store can be made to do wrong, with a case that must convict it. Each is a mistake that stores are
- * really written with.
- */
+/** What a naive store can be made to do wrong, with a case that must convict it: mistakes of real stores. */
 export const STORE_MISTAKES = {
   "forgets the lease": "claim-exclusive",
   "answers completed for what is in flight": "claim-exclusive",

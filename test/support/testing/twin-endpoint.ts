@@ -1,24 +1,18 @@
 import type { AttemptResult } from "../../../kit/twin/attempt-result.js";
 
 /** A request that arrived at an endpoint. */
-export interface Arrival {
+interface Arrival {
   /** When it arrived, on the endpoint's clock. */
   readonly at: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** An endpoint in this process that answers given statuses and records what arrives. */
-export interface TwinEndpoint {
-  readonly target: (request: Request) => Promise<Response>;
-  readonly arrivals: readonly Arrival[];
-}
-
-/** Makes an endpoint. `statusOf` returns the status for each request, counted from 0. */
+/** Makes an endpoint in this process that records what arrives. `statusOf` returns the status for each request, counted from 0. */
 export function twinEndpoint(
   now: () => number,
   statusOf: (arrival: Arrival, count: number) => number | Promise<number>,
-): TwinEndpoint {
+): { target: (request: Request) => Promise<Response>; arrivals: readonly Arrival[] } {
   const arrivals: Arrival[] = [];
   return {
     arrivals,

@@ -20,22 +20,14 @@ export interface DatabaseFaults {
   rollback?: (() => Promise<void>) | undefined;
 }
 
-/** A database in memory with a transactional store on it. */
-export interface SimulatedDatabase {
-  readonly store: TransactionalStore<SimulatedTx>;
+/** Makes an empty database in memory with a transactional store on it. `faults` is read at each step, so that a test may change it. */
+export function createDatabase(faults: DatabaseFaults = {}) {
   /** What is committed, in order. */
-  readonly effects: readonly string[];
-  /** What is remembered, and for how many milliseconds. */
-  readonly remembered: ReadonlyMap<string, number>;
-  /** The keys of each call of `process`. */
-  readonly calls: readonly string[];
-}
-
-/** Makes an empty database. `faults` is read at each step, so that a test may change it. */
-export function createDatabase(faults: DatabaseFaults = {}): SimulatedDatabase {
   const effects: string[] = [];
+  /** What is remembered, and for how many milliseconds. */
   const remembered = new Map<string, number>();
   const locks = new Set<string>();
+  /** The keys of each call of `process`. */
   const calls: string[] = [];
 
   const store: TransactionalStore<SimulatedTx> = {
