@@ -9,7 +9,7 @@ import type { SkippableTest } from "../run-or-skip.js";
  * @experimental
  */
 export interface ContractResult {
-  /** `not_judged`: the store cannot be judged by this case, because its clock cannot be moved. */
+  /** `not_judged`: the store cannot be judged by this case: its clock cannot be moved, or it remembers no records. */
   readonly result: "passed" | "not_judged";
   /** With `not_judged`: what is missing. */
   readonly reason?: string | undefined;

@@ -14,6 +14,11 @@ export function needsDays(id: string): boolean {
   return id.endsWith("-days");
 }
 
+/** Whether a rule is about the second key of a delivery, which only a store that `remembersRecords` takes. */
+export function needsRecords(id: string): boolean {
+  return id === "record" || id.startsWith("record-");
+}
+
 /** The rules of `DeliveryStore`, by the id of their case. */
 export const STORE_RULES = {
   // Claims, takeovers and renewals.
@@ -90,4 +95,10 @@ export const TRANSACTION_RULES = {
   "open-fails": "a delivery that fails while the same delivery comes again is not remembered",
   race: "of many simultaneous deliveries with one key by two clients one is processed",
   apart: "a delivery that fails rolls back its own writes and no others",
+  // Rules for a store that remembers records.
+  record:
+    "a record that was handled is not handled under another key, which is remembered from then on",
+  "record-fails": "a delivery whose handler fails leaves neither its key nor that of its record",
+  "record-open": "while a record is processed, it is in flight under another key, or waits",
+  "record-race": "of many simultaneous deliveries of one record by two clients one is processed",
 };

@@ -32,6 +32,8 @@ export interface Contract<Id extends string, Under extends Made, Verbs> {
   readonly makeStore: () => MaybePromise<Under>;
   readonly verbsOf: (made: OnClock<Under>, leaseMs: number) => Verbs;
   readonly leaseMs: number;
+  /** Why a rule cannot judge the store; undefined if it can. */
+  readonly lacks?: (id: Id, made: Under) => string | undefined;
 }
 
 /** The rules check a lease that must hold no later than this part of it before its end. */
@@ -87,6 +89,8 @@ async function runRule<Id extends string, Under extends Made, Verbs>(
     if (needsDays(id) && advance === undefined) {
       return { result: "not_judged", reason: NO_CLOCK };
     }
+    const reason = contract.lacks?.(id, made);
+    if (reason !== undefined) return { result: "not_judged", reason };
     const movesClock = advance !== undefined;
     const clock = { advance: advance ?? waitFor, movesClock };
     const verbs = contract.verbsOf({ ...made, ...clock }, leaseMs);

@@ -31,26 +31,7 @@ export const transactionRaceChecks = {
     await store.rows(["copy"]);
   },
   async race(store) {
-    let running = 0;
-    let most = 0;
-    const handler: Handler = {
-      async more() {
-        running += 1;
-        most = Math.max(most, running);
-        await wait(5);
-        running -= 1;
-      },
-    };
-    const calls = Array.from({ length: RACERS }, (_, index) =>
-      orRefused((index % 2 === 0 ? store : store.other).process("k", handler)),
-    );
-    const results = await Promise.all(calls);
-    const processed = results.filter((result) => result?.state === "processed");
-    ensure(processed.length === 1, `one of ${RACERS} calls must be processed`, results);
-    ensure(most === 1, "two handlers of one key must not run at the same time", {
-      running: most,
-    });
-    await store.rows(["k"]);
+    await raced(store, (client, _, handler) => client.process("k", handler));
     await store.completed("k");
   },
   async apart(store) {
@@ -63,6 +44,31 @@ export const transactionRaceChecks = {
   },
 } satisfies TransactionChecks;
 
+/** Makes many calls at once through both clients. Expects that one of them is processed, and writes the row "k". */
+export async function raced(
+  store: TransactionVerbs,
+  call: (client: TransactionVerbs, at: number, handler: Handler) => Promise<ProcessResult>,
+): Promise<void> {
+  let running = 0;
+  let most = 0;
+  const handler: Handler = {
+    async more() {
+      running += 1;
+      most = Math.max(most, running);
+      await wait(5);
+      running -= 1;
+    },
+  };
+  const calls = Array.from({ length: RACERS }, (_, index) =>
+    orRefused(call(index % 2 === 0 ? store : store.other, index, handler)),
+  );
+  const results = await Promise.all(calls);
+  const processed = results.filter((result) => result?.state === "processed");
+  ensure(processed.length === 1, `one of ${RACERS} calls must be processed`, results);
+  ensure(most === 1, "two of the handlers must not run at the same time", { running: most });
+  await store.rows(["k"]);
+}
+
 interface Answers {
   /** What the other call answered while the delivery was open; undefined if it waits or was refused. */
   readonly before: ProcessResult | undefined;
@@ -71,10 +77,11 @@ interface Answers {
 }
 
 /** Makes another call while the handler of a delivery is open. With `failure` that handler fails in the end. */
-async function whileOpen(
+export async function whileOpen(
   store: TransactionVerbs,
   call: () => Promise<ProcessResult>,
   failure?: Error,
+  recordKey?: string,
 ): Promise<Answers> {
   const gate = new EventEmitter();
   const opened = once(gate, "opened");
@@ -84,7 +91,7 @@ async function whileOpen(
     await ended;
     if (failure !== undefined) throw failure;
   };
-  const first = store.process("k", { more }).catch((error: unknown) => ({ error }));
+  const first = store.process("k", { more, recordKey }).catch((error: unknown) => ({ error }));
   await Promise.race([opened, first]);
   const other = orRefused(call());
   const before = await Promise.race([other, wait(PATIENCE_MS, undefined)]);
@@ -113,8 +120,8 @@ function orRefused(call: Promise<ProcessResult>): Promise<ProcessResult | undefi
   });
 }
 
-function ensureInFlight(result: ProcessResult | undefined): void {
+export function ensureInFlight(result: ProcessResult | undefined): void {
   if (result === undefined) return;
   const isInFlight = result.state === "in_flight" && result.retryAfterMs > 0;
-  ensure(isInFlight, "k must be in flight, with a retryAfterMs above 0", result);
+  ensure(isInFlight, "it must be in flight, with a retryAfterMs above 0", result);
 }

@@ -20,6 +20,7 @@ export interface Handler {
   readonly more?: (facts: WorkFacts | undefined) => Promise<void>;
   /** Default: it outlasts the case. */
   readonly retentionMs?: number;
+  readonly recordKey?: string | undefined;
 }
 
 /** A retention that outlasts the case, however slow the store is. */
@@ -39,7 +40,7 @@ export interface TransactionVerbs {
   /** Expects that the key is known and no handler runs. */
   readonly completed: (key: string) => Promise<void>;
   /** Expects that the call rejects with the error of its handler, which writes a row before. */
-  readonly failed: (key: string, error?: unknown) => Promise<void>;
+  readonly failed: (key: string, error?: unknown, recordKey?: string) => Promise<void>;
   /** Expects exactly these rows. */
   readonly rows: (texts: readonly string[]) => Promise<void>;
   /** Moves the clock forward by a number of units. */
@@ -66,12 +67,12 @@ function verbsOf<Tx>(
   other: () => TransactionVerbs,
 ): TransactionVerbs {
   const process: TransactionVerbs["process"] = (key, handler = {}) => {
-    const { row = key, more, retentionMs = LONG_MS } = handler;
+    const { row = key, more, retentionMs = LONG_MS, recordKey } = handler;
     const work = async (tx: Tx, facts?: WorkFacts): Promise<void> => {
       if (row !== null) await write(tx, row);
       await more?.(facts);
     };
-    return settled(key, store.process(key, work, { retentionMs }));
+    return settled(key, store.process(key, work, { retentionMs, recordKey }));
   };
   return {
     unitMs,
@@ -105,9 +106,9 @@ function verbsOf<Tx>(
       ensure(result.state === "completed", `${key} must be completed`, result);
       ensure(!hasRun, `no handler may run for ${key}, which is completed`, result);
     },
-    async failed(key, error = new Error("the handler failed")) {
+    async failed(key, error = new Error("the handler failed"), recordKey) {
       const fail = (): Promise<never> => Promise.reject(error);
-      const outcome = await process(key, { more: fail }).then(
+      const outcome = await process(key, { more: fail, recordKey }).then(
         (result) => ({ result }),
         (reason: unknown) => ({ reason }),
       );

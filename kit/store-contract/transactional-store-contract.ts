@@ -1,13 +1,16 @@
 import type { MaybePromise } from "../../src/common/promises.js";
 import type { ContractCase, TransactionalStoreUnderTest } from "./contract-case.js";
-import { TRANSACTION_RULES } from "./contract-rules.js";
+import { needsRecords, TRANSACTION_RULES } from "./contract-rules.js";
 import { casesOf, checkMakeStore } from "./run-rule.js";
 import { transactionRaceChecks } from "./transaction-race-checks.js";
+import { transactionRecordChecks } from "./transaction-record-checks.js";
 import { transactionChecks } from "./transaction-checks.js";
 import { transactionVerbs } from "./transaction-verbs.js";
 
 /** Unit of the times in the cases. Longer if slow calls come too late. */
 const UNIT_MS = 1_000;
+const NO_RECORDS =
+  "this store does not say that it remembers records: set remembersRecords if it does";
 
 /**
  * Every rule of `TransactionalStore` as cases for any test runner. Each case makes an empty store of its own
@@ -36,7 +39,9 @@ export function transactionalStoreContract<Tx>(
   checkMakeStore(makeStore);
   return casesOf({
     rules: TRANSACTION_RULES,
-    checks: { ...transactionChecks, ...transactionRaceChecks },
+    checks: { ...transactionChecks, ...transactionRaceChecks, ...transactionRecordChecks },
+    lacks: (id, { store }) =>
+      needsRecords(id) && store.remembersRecords !== true ? NO_RECORDS : undefined,
     makeStore,
     verbsOf: transactionVerbs<Tx>,
     leaseMs: UNIT_MS,

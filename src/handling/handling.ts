@@ -40,6 +40,11 @@ export interface HandlingTimes {
   readonly dependencyTimeoutMs: number;
 }
 
+export interface HandlingOptions extends HandlingTimes {
+  /** Undefined if the delivery id alone decides what was handled. */
+  readonly recordKeys?: { keyOf(delivery: Delivery): Promise<string | undefined> } | undefined;
+}
+
 /** Whether a store runs handlers in its own transactions. */
 export function isTransactional(
   store: DeliveryStore | TransactionalStore<unknown>,

@@ -6,9 +6,9 @@ import type { DeliveryStore } from "../stores/delivery-store.js";
 import { StoreCalls, type Tally } from "../telemetry/tally.js";
 import { Claims, type Claim } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
-import type { Delivery, Handling, HandlingTimes } from "./handling.js";
+import type { Delivery, Handling, HandlingOptions } from "./handling.js";
 import { isDone, LeasedRun, settleClaim } from "./leased-run.js";
-import { RecordKeys, TwoKeyStore, type OnceOption } from "./once-per-record.js";
+import { TwoKeyStore } from "./once-per-record.js";
 import { runDelivery } from "./run-handler.js";
 
 /** A claim that was granted. */
@@ -23,20 +23,15 @@ type GrantedClaim = Extract<Claim, { state: "claimed" }>;
  */
 export class LeasedHandling implements Handling {
   readonly #claims: Claims;
-  readonly #times: HandlingTimes;
+  readonly #times: HandlingOptions;
   readonly #log: Log;
   /** Undefined if the delivery id alone decides. */
-  readonly #recordKeys: RecordKeys | undefined;
+  readonly #recordKeys: HandlingOptions["recordKeys"];
 
-  constructor(
-    store: DeliveryStore,
-    times: HandlingTimes & { readonly once?: OnceOption },
-    log: Log,
-    tally: Tally,
-  ) {
-    const { once = "delivery" } = times;
-    this.#recordKeys = once === "delivery" ? undefined : new RecordKeys(once, store.scope, log);
-    const keyed = once === "delivery" ? store : new TwoKeyStore(store);
+  constructor(store: DeliveryStore, times: HandlingOptions, log: Log, tally: Tally) {
+    const { recordKeys } = times;
+    this.#recordKeys = recordKeys;
+    const keyed = recordKeys === undefined ? store : new TwoKeyStore(store);
     this.#claims = new Claims(keyed, times, log, new StoreCalls(tally));
     this.#times = times;
     this.#log = log;
@@ -67,7 +62,10 @@ export class LeasedHandling implements Handling {
     return this.#claims.settlements.isHandled(id);
   }
 
-  async #claimBoth(delivery: Delivery, keys: RecordKeys): Promise<Claim> {
+  async #claimBoth(
+    delivery: Delivery,
+    keys: NonNullable<HandlingOptions["recordKeys"]>,
+  ): Promise<Claim> {
     const recordKey = await keys.keyOf(delivery);
     return this.#claims.claim(delivery.headers.id, delivery.trace.deadline, recordKey);
   }

@@ -15,6 +15,8 @@ import type { HandlerResult } from "./run-handler.js";
 export interface TransactionWork {
   /** The delivery id, which the transaction remembers. */
   readonly id: string;
+  /** The key of its record, which the same transaction remembers. */
+  readonly recordKey: string | undefined;
   /** Neither throws nor rejects. A store may call it again, after a serialization failure. */
   readonly run: (tx: unknown, takeover: boolean) => ValueOrPromise<HandlerResult>;
   /** Aborted if the transaction ends while `run` is at work. */
@@ -59,13 +61,14 @@ class TransactionRun {
   start(store: TransactionalStore<unknown>): void {
     this.#startTimer();
     const { retentionMs } = this.#times;
+    const { id, recordKey } = this.#work;
     const work = (tx: unknown, facts?: WorkFacts): Promise<void> => {
       const done = this.#run(tx, facts);
       // If the store does not wait for its work, a rejection would end the process.
       done.catch(() => undefined);
       return done;
     };
-    void (async () => store.process(this.#work.id, work, { retentionMs }))().then(
+    void (async () => store.process(id, work, { retentionMs, recordKey }))().then(
       (said) => this.#end(readResult(said, this.#result, this.#running !== undefined)),
       (error: unknown) => this.#end(failureOf(this.#result) ?? unavailable(error)),
     );
@@ -137,9 +140,12 @@ function readResult(
   try {
     const answer = isRunning ? undefined : said;
     if (answer?.state === "processed" && result?.outcome === "handled") return result;
-    if (answer?.state === "completed") return { outcome: "duplicate" };
+    if (answer?.state === "completed") {
+      return { outcome: "duplicate", sameRecord: answer.sameRecord };
+    }
     if (answer?.state === "in_flight") {
-      return { outcome: "in_flight", retryAfterMs: answer.retryAfterMs };
+      const { retryAfterMs, sameRecord } = answer;
+      return { outcome: "in_flight", retryAfterMs, sameRecord };
     }
     const cause = failureOf(result)?.error;
     return unavailable(

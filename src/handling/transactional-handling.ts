@@ -8,8 +8,9 @@ import { StoreCalls, type Tally } from "../telemetry/tally.js";
 import { holdOpen } from "../delivery/request.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import { limitsOf, startHandlerTimers } from "./handler-timers.js";
-import type { Delivery, Handling, HandlingTimes } from "./handling.js";
+import type { Delivery, Handling, HandlingOptions } from "./handling.js";
 import { LeaseRenewals } from "./lease-renewals.js";
+import { ownerOfBoth } from "./once-per-record.js";
 import { HANDLED, runDelivery, type HandlerResult } from "./run-handler.js";
 import { runInTransaction, type TransactionWork } from "./transaction-run.js";
 
@@ -19,13 +20,17 @@ import { runInTransaction, type TransactionWork } from "./transaction-run.js";
  */
 export class TransactionalHandling implements Handling {
   readonly #store: TransactionalStore<unknown>;
-  readonly #times: HandlingTimes;
+  readonly #times: HandlingOptions;
   readonly #log: Log;
   readonly #calls: StoreCalls;
   /** What is being processed here. Redeliveries of it are refused without a call of the store. */
   readonly #inProgress: LeaseRenewals;
 
-  constructor(store: TransactionalStore<unknown>, times: HandlingTimes, log: Log, tally: Tally) {
+  /** Undefined if the delivery id alone decides. */
+  readonly #recordKeys: HandlingOptions["recordKeys"];
+
+  constructor(store: TransactionalStore<unknown>, times: HandlingOptions, log: Log, tally: Tally) {
+    this.#recordKeys = times.recordKeys;
     this.#store = store;
     this.#times = times;
     this.#log = log;
@@ -39,10 +44,21 @@ export class TransactionalHandling implements Handling {
   }
 
   handle(delivery: Delivery): ValueOrPromise<Ending> {
-    const { id } = delivery.headers;
-    if (this.isRunning(id)) return { outcome: "in_flight" };
+    if (this.isRunning(delivery.headers.id)) return { outcome: "in_flight" };
+    if (this.#recordKeys === undefined) return this.#answer(delivery, undefined);
+    return this.#recordKeys.keyOf(delivery).then((recordKey) => {
+      // Looked at again: the digest of the key takes a moment.
+      if (this.isRunning(delivery.headers.id)) return { outcome: "in_flight" };
+      if (recordKey === undefined || !this.isRunning(recordKey)) {
+        return this.#answer(delivery, recordKey);
+      }
+      return { outcome: "in_flight", sameRecord: true };
+    });
+  }
+
+  #answer(delivery: Delivery, recordKey: string | undefined): Promise<Ending> {
     return new Promise((answer) => {
-      const settled = this.#process(delivery, (error) => {
+      const settled = this.#process(delivery, recordKey, (error) => {
         // A store may run the work again, so the first run may already have answered.
         if (delivery.trace.deadline === undefined) {
           answer({ outcome: "handler_timeout", error, late: settled });
@@ -74,17 +90,23 @@ export class TransactionalHandling implements Handling {
     return false;
   }
 
-  async #process(delivery: Delivery, onTimeout: (error: DeadlineError) => void): Promise<Ending> {
+  async #process(
+    delivery: Delivery,
+    recordKey: string | undefined,
+    onTimeout: (error: DeadlineError) => void,
+  ): Promise<Ending> {
     const { id } = delivery.headers;
-    const run = this.#inProgress.add(id, "", undefined, () => undefined);
+    const owner = recordKey === undefined ? "" : ownerOfBoth("", recordKey);
+    const run = this.#inProgress.add(id, owner, undefined, () => undefined);
     run.startTimer();
-    const ending = await this.#processOnce(delivery, onTimeout);
+    const ending = await this.#processOnce(delivery, recordKey, onTimeout);
     void run.stop();
     return ending;
   }
 
   async #processOnce(
     delivery: Delivery,
+    recordKey: string | undefined,
     onTimeout: (error: DeadlineError) => void,
   ): Promise<Ending> {
     const { id } = delivery.headers;
@@ -92,6 +114,7 @@ export class TransactionalHandling implements Handling {
     let runs = 0;
     const ending = await this.#transact({
       id,
+      recordKey,
       run: (tx, takeover) => {
         runs += 1;
         const current = runs === 1 ? delivery : decodedAgain(delivery);
@@ -100,7 +123,7 @@ export class TransactionalHandling implements Handling {
       signal,
       handlerUntil: delivery.trace.deadline?.handlerUntil,
     });
-    return ending.outcome === "discarded" ? this.#remember(id, ending) : ending;
+    return ending.outcome === "discarded" ? this.#remember({ id, recordKey }, ending) : ending;
   }
 
   async #transact(work: TransactionWork): Promise<Ending> {
@@ -110,8 +133,11 @@ export class TransactionalHandling implements Handling {
   }
 
   /** A discarded delivery was rolled back with the handler's writes, so it gets its own transaction. */
-  async #remember(id: string, discarded: Ending): Promise<Ending> {
-    const ending = await this.#transact({ id, run: () => HANDLED, signal: new LazySignal() });
+  async #remember(
+    keys: Pick<TransactionWork, "id" | "recordKey">,
+    discarded: Ending,
+  ): Promise<Ending> {
+    const ending = await this.#transact({ ...keys, run: () => HANDLED, signal: new LazySignal() });
     const isRemembered = ending.outcome === "handled" || ending.outcome === "duplicate";
     return isRemembered ? discarded : ending;
   }

@@ -76,7 +76,7 @@ interface BaseOptions<Tx> {
    * more than the `TransactionalStore` names.
    */
   maxConcurrentDeliveries?: number | undefined;
-  /** What is handled once; see `OnceOption`. Other than `"delivery"` it needs a secret and a `DeliveryStore`. */
+  /** What is handled once; see `OnceOption`. Other than `"delivery"` it needs a secret. */
   once?: OnceOption | undefined;
   /**
    * Bounds the secret function and every call of the store. A claim is also bounded by half of `leaseMs`,

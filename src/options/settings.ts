@@ -177,10 +177,10 @@ function checkOnce(
     );
   }
   checkRecordOption(once);
-  if (!("process" in store)) return once;
+  if (!("process" in store) || store.remembersRecords === true) return once;
   throw new ConfigurationError(
     "invalid_store",
-    "once: a TransactionalStore remembers one key in its transaction: use a DeliveryStore, or leave once out",
+    "once: this TransactionalStore does not say that it remembers records (remembersRecords): use another store, or leave once out",
   );
 }
 

@@ -5,9 +5,26 @@ export type ProcessResult =
   /** The work ran. Its writes and the key are committed together. */
   | { readonly state: "processed" }
   /** Another delivery of the same key is being processed; it may take `retryAfterMs` milliseconds more. */
-  | { readonly state: "in_flight"; readonly retryAfterMs: number }
+  | {
+      readonly state: "in_flight";
+      readonly retryAfterMs: number;
+      /** It is the record that is being processed, under another key. */
+      readonly sameRecord?: true | undefined;
+    }
   /** The key was committed before. The work did not run. */
-  | { readonly state: "completed" };
+  | {
+      readonly state: "completed";
+      /** It is the record that was committed before, under another key; this key is committed now. */
+      readonly sameRecord?: true | undefined;
+    };
+
+/** How `TransactionalStore.process` remembers a delivery. A minor version may add members. */
+export interface ProcessOptions {
+  /** How long the keys are remembered, in milliseconds, by the store's own clock. */
+  readonly retentionMs: number;
+  /** A second key for the same transaction: that of the record. Only a store that `remembersRecords` gets one. */
+  readonly recordKey?: string | undefined;
+}
 
 /** What a store may know about the delivery that it runs work for. A minor version may add members. */
 export interface WorkFacts {
@@ -44,10 +61,19 @@ export interface TransactionalStore<Tx> {
    */
   readonly maxConcurrentDeliveries?: number | undefined;
   /**
+   * Whether `process` takes the option `recordKey`. Without it the receiver's option `once` must be `"delivery"`.
+   */
+  readonly remembersRecords?: true | undefined;
+  /**
    * Runs `work` in a transaction that also remembers `key` for `retentionMs` milliseconds, by the store's
    * own clock, and commits both. Does not run it for a remembered key, or while the same key is being
    * processed. `facts` becomes `context.takeover`; leave it out unless a `DeliveryStore` leases keys in
    * the same table.
+   *
+   * With `recordKey` it does the same for both keys in the one transaction, first `key` and then `recordKey`, and
+   * waits for neither. If the record was committed before, it commits `key` alone and answers `completed`. If the
+   * record is being processed, or a deadlock or a serialization failure meets it, nothing is written, and the answer is
+   * `in_flight`. Both have `sameRecord`.
    *
    * Rejects with the error of `work` after both are rolled back, and with the database's error if the
    * database fails. After an error at COMMIT the result is unknown until the next `process` of the key.
@@ -55,7 +81,7 @@ export interface TransactionalStore<Tx> {
   process(
     key: string,
     work: (tx: Tx, facts?: WorkFacts) => Promise<void>,
-    times: { readonly retentionMs: number },
+    options: ProcessOptions,
   ): Promise<ProcessResult>;
   /** As in `DeliveryStore`. */
   connectReceiver?(receiver: StoreConnection): void;

@@ -1,5 +1,10 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { createWebhookReceiver, memoryStore, type DeliveryStore } from "../../src/index.js";
+import {
+  createWebhookReceiver,
+  DiscardDelivery,
+  memoryStore,
+  type DeliveryStore,
+} from "../../src/index.js";
 import {
   answerOf,
   heldReceiver,
@@ -24,6 +29,12 @@ import {
   heldCompletions,
   spiedStore,
 } from "../support/spied-store.js";
+import { deferred } from "../support/deferred.js";
+import {
+  transactionalScene,
+  writesId,
+  type SimulatedContext,
+} from "../support/transactional/transactional-database.js";
 import { moveUrl } from "../support/two-webhooks.js";
 
 const once = "record";
@@ -351,7 +362,54 @@ test("a record is handled once in a runtime that has no global crypto", async ()
   expect(await send("second")).toBe(DUPLICATE);
 });
 
-test("a transactional store is refused, since its transaction remembers one key", () => {
+describe("with a transactional store", () => {
+  const sceneOf = (handler: (context: SimulatedContext) => unknown) =>
+    transactionalScene(handler, {}, { once });
+
+  test("an alarm is handled once under two ids, and each of its ids is remembered", async () => {
+    const { receiver, effects, remembered, reports } = sceneOf(writesId);
+    for (const id of ["first", "second", "second"]) await receiver.receive(await named(id));
+    expect(reports.map(({ outcome, sameRecord }) => [outcome, sameRecord])).toEqual([
+      ["handled", undefined],
+      ["duplicate", true],
+      ["duplicate", undefined],
+    ]);
+    expect(effects).toEqual(["first"]);
+    expect([...remembered.keys()].filter((key) => !key.includes("#"))).toEqual(["first", "second"]);
+  });
+
+  test("an alarm that runs here is in flight under another id, without a call of the store", async () => {
+    const hold = deferred();
+    const { receiver, calls } = sceneOf(() => hold.promise);
+    const first = receiver.receive(await named("first"));
+    await vi.waitFor(() => expect(calls).toEqual(["first"]));
+    expect(await answerOf(receiver.receive(await named("second")))).toBe(IN_FLIGHT);
+    expect(calls).toEqual(["first"]);
+    hold.resolve();
+    expect(await answerOf(first)).toBe(HANDLED);
+  });
+
+  test("an alarm whose handler fails is handled under another id", async () => {
+    let runs = 0;
+    const { receiver, effects } = sceneOf((context) => {
+      runs += 1;
+      if (runs === 1) throw new Error("down");
+      writesId(context);
+    });
+    for (const id of ["first", "second", "first"]) await receiver.receive(await named(id));
+    expect([runs, effects]).toEqual([2, ["second"]]);
+  });
+
+  test("a discarded alarm is a duplicate under another id", async () => {
+    const { receiver, reports } = sceneOf(() => {
+      throw new DiscardDelivery();
+    });
+    for (const id of ["first", "second"]) await receiver.receive(await named(id));
+    expect(reports.map(({ outcome }) => outcome)).toEqual(["discarded", "duplicate"]);
+  });
+});
+
+test("a transactional store that does not say that it remembers records is refused", () => {
   const store = { process: () => Promise.resolve({ state: "completed" as const }) };
   const given = { secret: TEST_SECRET, store, handlers: { new_alarm: () => undefined } };
   const error = configurationErrorOf(() => createWebhookReceiver({ ...given, once } as never));

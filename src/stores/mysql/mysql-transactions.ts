@@ -13,6 +13,7 @@ import { CallLimits } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
 import {
   concurrencyOfPool,
+  type ProcessResult,
   type TransactionalStore,
   type WorkFacts,
 } from "../transactional-store.js";
@@ -20,7 +21,7 @@ import { durabilityCheck } from "./durability-check.js";
 import { isConflict } from "./errors.js";
 import { maintenanceOf } from "./maintenance.js";
 import { Transaction } from "./transaction.js";
-import { TransactionRow, type Refusal } from "./transaction-row.js";
+import { isRefusal, RECORD_IN_FLIGHT, TransactionRow } from "./transaction-row.js";
 
 /** A `TransactionalStore` on a table of MySQL or MariaDB. `Tx` is the type of the pool's connections. */
 export interface MysqlTransactions<Tx> extends TransactionalStore<Tx>, TableMaintenance {}
@@ -70,10 +71,10 @@ export function mysqlTransactions<Pool extends MysqlPool>(
   const limits = new CallLimits();
   const durability = durabilityCheck(pool);
 
-  const begin = (row: TransactionRow) => {
+  const begin = (row: TransactionRow, more: readonly TransactionRow[]) => {
     const deadline = limits.deadline();
     return retryConflicts(
-      () => attempt(() => Transaction.open(pool, limits, deadline), row),
+      () => attempt(() => Transaction.open(pool, limits, deadline), row, more),
       (error) => isConflict(error) && deadline.remainingMs() > 1,
     );
   };
@@ -81,9 +82,13 @@ export function mysqlTransactions<Pool extends MysqlPool>(
   return {
     ...concurrencyOfPool(connectionLimitOf(own.pool)),
 
-    async process(key, work, { retentionMs }) {
+    remembersRecords: true,
+
+    async process(key, work, { retentionMs, recordKey }) {
       const row = new TransactionRow(table, key, retentionMs);
-      const begun = await begin(row);
+      const more =
+        recordKey === undefined ? [] : [new TransactionRow(table, recordKey, retentionMs)];
+      const begun = await begin(row, more);
       durability.check();
       if ("state" in begun) return begun;
       const { transaction, facts } = begun;
@@ -93,7 +98,7 @@ export function mysqlTransactions<Pool extends MysqlPool>(
         await transaction.rollBack();
         throw error;
       }
-      await transaction.commit(row.completion());
+      await transaction.commit(row.completion(more));
       return { state: "processed" };
     },
 
@@ -110,35 +115,60 @@ interface ConnectionPool<Client> {
   getConnection(): Promise<Client & MysqlConnection>;
 }
 
-/** A transaction that has written the row of the key. */
+type Refusal = Exclude<ProcessResult, { state: "processed" }>;
+
+/** A transaction that has written its rows. */
 interface Begun<Client extends MysqlConnection> {
   readonly transaction: Transaction<Client>;
   readonly facts: WorkFacts;
 }
 
 /**
- * A transaction that has written the row of the key, or the reason why it cannot; undefined if another
- * change overtook it. Every failure here may be retried: the handler has not run.
+ * A transaction that has written the row of the key, and then that of the record if there is one, or the reason why it
+ * cannot; undefined if another change overtook it. Every failure here may be retried: the handler has not run.
  */
 async function attempt<Client extends MysqlConnection>(
   open: () => Promise<Transaction<Client>>,
   row: TransactionRow,
+  [record]: readonly TransactionRow[],
 ): Promise<Begun<Client> | Refusal | undefined> {
   const transaction = await open();
+  let result: WorkFacts | Refusal | undefined;
   try {
-    const found = await row.find(transaction);
-    if (found === "absent" || found === "ended") {
-      await transaction.begin();
-      const facts = await row.write(transaction, found);
-      if (facts !== undefined) {
-        await transaction.setSavepoint();
-        return { transaction, facts };
-      }
-    }
-    await transaction.rollBack();
-    return found === "absent" || found === "ended" ? undefined : found;
+    result = await write(transaction, row, record);
+    const isWritten = result !== undefined && ("takeover" in result || "sameRecord" in result);
+    if (isWritten) await transaction.setSavepoint();
   } catch (error) {
     await transaction.abandon(error);
+    throw error;
+  }
+  if (result !== undefined && "takeover" in result) return { transaction, facts: result };
+  // The record was handled under another key: from now on this key is known too.
+  if (result?.state === "completed" && result.sameRecord)
+    await transaction.commit(row.completion([]));
+  else await transaction.rollBack();
+  return result;
+}
+
+async function write<Client extends MysqlConnection>(
+  transaction: Transaction<Client>,
+  row: TransactionRow,
+  record: TransactionRow | undefined,
+): Promise<WorkFacts | Refusal | undefined> {
+  const found = await row.find(transaction);
+  if (isRefusal(found)) return found;
+  const ofRecord = await record?.find(transaction);
+  if (isRefusal(ofRecord) && ofRecord.state === "in_flight")
+    return { ...ofRecord, sameRecord: true };
+  await transaction.begin();
+  const facts = await row.write(transaction, found);
+  if (facts === undefined || record === undefined || ofRecord === undefined) return facts;
+  if (isRefusal(ofRecord)) return { ...ofRecord, sameRecord: true };
+  try {
+    const recordFacts = await record.write(transaction, ofRecord);
+    return recordFacts && { takeover: facts.takeover || recordFacts.takeover };
+  } catch (error) {
+    if (isConflict(error)) return RECORD_IN_FLIGHT;
     throw error;
   }
 }

@@ -11,6 +11,8 @@ const RETRY_AFTER_MS = 10_000;
 const INSERT_WAIT_MS = 200;
 /** The owner of a row whose transaction is open. No one sees it unless the handler commits early. */
 const OWNER = "transaction";
+/** For a record whose row met a deadlock, or waited too long for another transaction. */
+export const RECORD_IN_FLIGHT = { ...inFlight(RETRY_AFTER_MS), sameRecord: true } as const;
 
 /** Why the delivery of a key cannot run. */
 export type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
@@ -113,10 +115,16 @@ export class TransactionRow {
     return { takeover: Number(row?.is_takeover) === 1 };
   }
 
-  /** SQL that completes the row at the end of its transaction. Changes no row if it is gone. */
-  completion(): string {
+  /** SQL that completes the row, and `more` rows, at the end of their transaction. Changes no row if they are gone. */
+  completion(more: readonly TransactionRow[]): string {
+    const keys = [this.#key, ...more.map((row) => row.#key)];
     return `UPDATE ${this.#table}
       SET expires_at = ${fromNow(this.#retentionMs)}, owner = NULL, lease_until = NULL
-      WHERE ${this.#isIt} AND owner = ${literal(OWNER)}`;
+      WHERE \`key\` IN (${keys.map(literal).join()}) AND owner = ${literal(OWNER)}`;
   }
+}
+
+/** Whether the look before the transaction has found a reason against the delivery. */
+export function isRefusal(found: "absent" | "ended" | Refusal | undefined): found is Refusal {
+  return typeof found === "object";
 }

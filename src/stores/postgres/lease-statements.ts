@@ -4,7 +4,7 @@ import { unexpectedResult } from "../../common/errors.js";
 import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight, type ClaimResult } from "../delivery-store.js";
 
 /** When to retry a redelivery while a transaction of unknown length handles the delivery. */
-const RETRY_AFTER_MS = 10_000;
+export const RETRY_AFTER_MS = 10_000;
 
 /** A statement and its parameters. */
 type Statement = readonly [text: string, values: unknown[]];

@@ -2,14 +2,17 @@ import type { PostgresStoreOptions } from "./postgres-store.js";
 import type { TableMaintenance } from "../table-maintenance.js";
 import { booleanOption } from "../../common/option-checks.js";
 import { ErrorListenerCheck } from "../../common/error-listeners.js";
-import type { ClaimResult } from "../delivery-store.js";
+import { inFlight, type ClaimResult } from "../delivery-store.js";
 import { retryConflicts } from "../conflict-retry.js";
 import {
   concurrencyOfPool,
+  type ProcessOptions,
+  type ProcessResult,
   type TransactionalStore,
   type WorkFacts,
 } from "../transactional-store.js";
-import { readClaimRow, readVersion } from "./lease-statements.js";
+import { isSerializationFailure } from "./errors.js";
+import { readClaimRow, readVersion, RETRY_AFTER_MS } from "./lease-statements.js";
 import { maintenanceOf } from "./maintenance.js";
 import {
   poolOptions,
@@ -87,16 +90,49 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
     ? new PreparedStatements()
     : undefined;
 
-  const open = (key: string, retentionMs: number) => {
+  const open = (key: string, { retentionMs, recordKey }: ProcessOptions) => {
     const deadline = limits.deadline();
     const values = [key, retentionMs];
     const opening = { limits, deadline, prepared, statement: beginning, values };
-    const attempt = () =>
-      begin(
-        () => openTransaction(pool, opening),
-        (transaction) => transaction.query(looking, values),
-      );
+    const attempt = async () => {
+      const transaction = await openTransaction(pool, opening);
+      const { rows } = transaction;
+      const look = () => transaction.query(looking, values);
+      const standing = await orRollBack(transaction, () => standingOf(rows, look));
+      if (standing?.state !== "claimed") {
+        await transaction.rollBack();
+        return standing;
+      }
+      const begun = { transaction, versions: [[key, readVersion(rows)]] as const, facts: standing };
+      return recordKey === undefined ? begun : withRecord(begun, [recordKey, retentionMs]);
+    };
     return retryConflicts(attempt, limits.mayRetry);
+  };
+
+  /** The transaction with the row of the record too, or the reason why it cannot have it. */
+  const withRecord = async (
+    { transaction, versions, facts }: Begun<PostgresClientOf<Pool>>,
+    values: [recordKey: string, retentionMs: number],
+  ): Promise<Begun<PostgresClientOf<Pool>> | Refusal | undefined> => {
+    const look = () => transaction.query(looking, values);
+    const tried = await orRollBack(transaction, async () => {
+      const rows = await transaction.query(beginning, values);
+      return { rows, standing: await standingOf(rows, look) };
+    }).catch((error: unknown) => {
+      if (isSerializationFailure(error)) return undefined;
+      throw error;
+    });
+    if (tried === undefined) return { ...inFlight(RETRY_AFTER_MS), sameRecord: true };
+    const { rows, standing } = tried;
+    if (standing?.state === "claimed") {
+      const takeover = facts.takeover || standing.takeover;
+      const version = [values[0], readVersion(rows)] as const;
+      return { transaction, versions: [...versions, version], facts: { takeover } };
+    }
+    // From now on this key is known too.
+    if (standing?.state === "completed") await transaction.commit();
+    else await transaction.rollBack();
+    return standing && { ...standing, sameRecord: true };
   };
 
   const forget = (key: string, version: unknown) => {
@@ -110,17 +146,21 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   return {
     ...concurrencyOfPool(pool.options?.max),
 
-    async process(key, work, { retentionMs }) {
+    remembersRecords: true,
+
+    async process(key, work, options) {
       errorListener.check?.();
-      const begun = await open(key, retentionMs);
+      const begun = await open(key, options);
       if ("state" in begun) return begun;
-      const { transaction, version, facts } = begun;
+      const { transaction, versions, facts } = begun;
       try {
         await complete(transaction, (tx) => work(tx, facts));
       } catch (error) {
         // The key may be committed although the handler did not finish. If the server cannot be reached
         // to delete it, the first error says why.
-        if (transaction.mayBeEndedByHandler) await forget(key, version).catch(() => undefined);
+        if (transaction.mayBeEndedByHandler) {
+          await Promise.allSettled(versions.map(([written, version]) => forget(written, version)));
+        }
         throw error;
       }
       return { state: "processed" };
@@ -139,50 +179,37 @@ interface ClientPool<Client> extends PostgresTransactionPool {
   connect(): Promise<Client & PostgresClient>;
 }
 
-/** A transaction that has written the row of the key; `version` identifies that version of the row. */
+/** A transaction that has written the rows of its keys, each with the version that it wrote. */
 interface Begun<Client> {
   readonly transaction: Transaction<Client>;
-  readonly version: unknown;
+  readonly versions: readonly (readonly [key: string, version: unknown])[];
   readonly facts: WorkFacts;
 }
 
-type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
+type Refusal = Exclude<ProcessResult, { state: "processed" }>;
+/** What became of a key, after `rows` of the statement that writes its row. Undefined if a reason against it has just ended. */
+async function standingOf(
+  rows: readonly unknown[],
+  look: () => Promise<readonly unknown[]>,
+): Promise<ClaimResult | undefined> {
+  return readClaimRow(rows) ?? readClaimRow(await look());
+}
 
-/**
- * A transaction that has written the row of the key, or the reason why it cannot; undefined if that reason
- * has just ended. Every failure here may be retried: the handler has not run.
- */
-async function begin<Client>(
-  open: () => Promise<Transaction<Client>>,
-  look: (transaction: Transaction<Client>) => Promise<readonly unknown[]>,
-): Promise<Begun<Client> | Refusal | undefined> {
-  const transaction = await open();
-  const { rows } = transaction;
-  let standing: ClaimResult | undefined;
+/** Runs statements of the store. After a failure the transaction has ended, and the handler has not run. */
+async function orRollBack<T>(transaction: Transaction<unknown>, run: () => Promise<T>): Promise<T> {
   try {
-    standing = readClaimRow(rows) ?? readClaimRow(await look(transaction));
+    return await run();
   } catch (error) {
     await transaction.rollBack();
     throw error;
   }
-  if (standing?.state === "claimed") {
-    const { takeover } = standing;
-    return { transaction, version: readVersion(rows), facts: { takeover } };
-  }
-  await transaction.rollBack();
-  return standing;
 }
 
 async function complete<Client>(
   transaction: Transaction<Client>,
   work: (tx: Client) => Promise<void>,
 ): Promise<void> {
-  try {
-    await transaction.run(work);
-  } catch (error) {
-    await transaction.rollBack();
-    throw error;
-  }
+  await orRollBack(transaction, () => transaction.run(work));
   await transaction.commit();
 }
 

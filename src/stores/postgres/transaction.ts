@@ -124,8 +124,9 @@ export async function openTransaction<Client extends PostgresClient>(
 
     async query(next, parameters) {
       const ms = deadline.remainingMs();
-      const text = `${limits.settings(ms)};\n${inlineParameters(next, parameters)}`;
-      return lastResult(await query("the statement", clientTimeoutMs(ms), text)).rows;
+      const text = [limits.settings(ms), inlineParameters(next, parameters), RESTORE_LIMIT];
+      return lastResult(await query("the statement", clientTimeoutMs(ms), text.join(";\n")), 1)
+        .rows;
     },
 
     async run(work) {

@@ -11,6 +11,7 @@ import { COMPLETED, inFlight } from "../delivery-store.js";
 const PROCESSED: ProcessResult = Object.freeze({ state: "processed" });
 /** How long a transaction takes is not known beforehand. */
 const IN_FLIGHT: ProcessResult = Object.freeze(inFlight(1_000));
+const RECORD_IN_FLIGHT: ProcessResult = Object.freeze({ ...inFlight(1_000), sameRecord: true });
 
 /**
  * A store that remembers a delivery in the same transaction as the handler's own writes to a SQLite file:
@@ -94,20 +95,31 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
 
   const processIn = async (
     transaction: HeldTransaction,
-    ...[key, work, times]: Parameters<TransactionalStore<Database>["process"]>
+    ...[key, work, options]: Parameters<TransactionalStore<Database>["process"]>
   ): Promise<ProcessResult> => {
     try {
+      const { retentionMs, recordKey } = options;
       const known = table.find(key);
+      const knownRecord = recordKey === undefined ? undefined : table.find(recordKey);
       const result = resultOf(known);
-      if (result !== undefined) {
+      const ofRecord = result === undefined ? resultOf(knownRecord) : undefined;
+      if (ofRecord?.state === "completed") {
+        // From now on this key is known too.
+        table.complete(key, retentionMs);
+        transaction.commit();
+        return { ...ofRecord, sameRecord: true };
+      }
+      if (result !== undefined || ofRecord !== undefined) {
         transaction.rollback();
-        return result;
+        return result ?? RECORD_IN_FLIGHT;
       }
       // A known delivery that is neither completed nor in flight is a lease that has ended.
-      await runWork((tx) => work(tx, { takeover: known !== undefined }));
-      // Not before the work: nothing else runs between these two lines, so no call on this connection can
+      const takeover = known !== undefined || knownRecord !== undefined;
+      await runWork((tx) => work(tx, { takeover }));
+      // Not before the work: nothing else runs between these lines, so no call on this connection can
       // read a key that is not committed.
-      table.complete(key, times.retentionMs);
+      table.complete(key, retentionMs);
+      if (recordKey !== undefined) table.complete(recordKey, retentionMs);
       transaction.commit();
       return PROCESSED;
     } catch (error) {
@@ -127,15 +139,19 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   return {
     // Deliveries wait in the receiver, which knows for how long they may.
     maxConcurrentDeliveries: 1,
-    async process(key, work, times) {
+    remembersRecords: true,
+    async process(key, work, options) {
+      const { recordKey } = options;
       const known = running.has(key) ? IN_FLIGHT : resultOf(find(key));
       if (known !== undefined) return known;
-      running.add(key);
+      if (recordKey !== undefined && running.has(recordKey)) return RECORD_IN_FLIGHT;
+      const keys = recordKey === undefined ? [key] : [key, recordKey];
+      for (const one of keys) running.add(one);
       try {
         const transaction = await writes.hold("new", waitTimeoutMs);
-        return await processIn(transaction, key, work, times);
+        return await processIn(transaction, key, work, options);
       } finally {
-        running.delete(key);
+        for (const one of keys) running.delete(one);
       }
     },
   };

@@ -35,6 +35,12 @@ export const TRANSACTION_MISTAKES = {
   "cuts ids at 127 characters": "keys-late",
   "mixes up letter case": "keys-apart",
   "has clients that do not share their ids": "commit",
+  "forgets records": "record",
+  "does not remember an id of a known record": "record",
+  "does not say that it was the record": "record",
+  "remembers a record whose work failed": "record-fails",
+  "runs a record under two ids at once": "record-race",
+  "answers completed for a record in flight": "record-open",
 } as const;
 
 export type TransactionMistake = keyof typeof TRANSACTION_MISTAKES;
@@ -131,6 +137,32 @@ export function naiveTransactions(
       if (tx.rows !== rows && !is("forgets to commit the writes")) rows.push(...tx.rows.splice(0));
       return { state: "processed" };
     };
+    const processRecord: TransactionalStore<Tx>["process"] = async (key, work, times) => {
+      const { recordKey, retentionMs } = times;
+      if (recordKey === undefined || isCompleted(key) || running.has(key)) {
+        return processNow(key, work, times);
+      }
+      const sameRecord = is("does not say that it was the record") ? undefined : true;
+      if (isCompleted(recordKey)) {
+        if (!is("does not remember an id of a known record")) remember(key, retentionMs);
+        return { state: "completed", sameRecord };
+      }
+      if (running.has(recordKey) && !is("runs a record under two ids at once")) {
+        return is("answers completed for a record in flight")
+          ? { state: "completed", sameRecord }
+          : { state: "in_flight", retryAfterMs: 1_000, sameRecord };
+      }
+      if (is("remembers a record whose work failed")) remember(recordKey, retentionMs);
+      const result = processNow(key, work, times);
+      running.set(recordKey, result);
+      try {
+        const done = await result;
+        if (done.state === "processed" && !is("forgets records")) remember(recordKey, retentionMs);
+        return done;
+      } finally {
+        running.delete(recordKey);
+      }
+    };
     const processNow: TransactionalStore<Tx>["process"] = async (key, work, times) => {
       if (isCompleted(key)) {
         if (is("rejects for a completed id")) throw new Error("duplicate key");
@@ -161,12 +193,13 @@ export function naiveTransactions(
       }
     };
     return {
+      remembersRecords: true,
       process(key, work, times) {
         const stored = storedAs(key);
-        if (!is("has one writer")) return processNow(stored, work, times);
+        if (!is("has one writer")) return processRecord(stored, work, times);
         if (running.has(stored))
           return Promise.resolve({ state: "in_flight", retryAfterMs: 1_000 });
-        const turn = lastWriter.then(() => processNow(stored, work, times));
+        const turn = lastWriter.then(() => processRecord(stored, work, times));
         lastWriter = turn.catch(() => undefined);
         return turn;
       },

@@ -31,12 +31,20 @@ export function createDatabase(faults: DatabaseFaults = {}) {
   const calls: string[] = [];
 
   const store: TransactionalStore<SimulatedTx> = {
-    async process(key, work, { retentionMs }): Promise<ProcessResult> {
+    remembersRecords: true,
+    async process(key, work, { retentionMs, recordKey = key }): Promise<ProcessResult> {
       calls.push(key);
       await faults.connect?.();
       if (remembered.has(key)) return { state: "completed" };
       if (locks.has(key)) return { state: "in_flight", retryAfterMs: 2_000 };
-      locks.add(key);
+      if (remembered.has(recordKey)) {
+        remembered.set(key, retentionMs);
+        return { state: "completed", sameRecord: true };
+      }
+      if (locks.has(recordKey))
+        return { state: "in_flight", retryAfterMs: 2_000, sameRecord: true };
+      const keys = new Set([key, recordKey]);
+      for (const one of keys) locks.add(one);
       const written: string[] = [];
       try {
         await work({ write: (effect) => written.push(effect) });
@@ -45,10 +53,10 @@ export function createDatabase(faults: DatabaseFaults = {}) {
         await faults.rollback?.();
         throw error;
       } finally {
-        locks.delete(key);
+        for (const one of keys) locks.delete(one);
       }
       effects.push(...written);
-      remembered.set(key, retentionMs);
+      for (const one of keys) remembered.set(one, retentionMs);
       await faults.committed?.();
       return { state: "processed" };
     },
