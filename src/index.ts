@@ -28,9 +28,16 @@ export { memoryStore } from "./stores/memory-store.js";
 export type { ClaimResult, DeliveryStore } from "./stores/delivery-store.js";
 export type { ProcessResult, TransactionalStore } from "./stores/transactional-store.js";
 
-export type { Alarm, AlarmEventType, AlarmSeverity } from "./records/alarm.js";
+export {
+  ALARM_CATEGORIES,
+  watchlistItemOf,
+  type Alarm,
+  type AlarmEventType,
+  type AlarmSeverity,
+} from "./records/alarm.js";
 export {
   isKnownOnlineDataEvent,
+  removalStatusOf,
   type DataDeletedEvent,
   type DataReappearedEvent,
   type DeletionRequestSentEvent,

@@ -13,10 +13,15 @@ import { InFlightCount } from "./common/in-flight-count.js";
 import { hasDeliveryMark } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/header-values.js";
 import { isWebhookType, typeLabel } from "./delivery/headers.js";
-import { recoveredRequest } from "./delivery/recovered-delivery.js";
+import {
+  recoveredDelivery,
+  recoveredRecord,
+  type Recovered,
+} from "./delivery/recovered-delivery.js";
 import { readBody, type WebhookRequest, UnreadableBody, holdOpen } from "./delivery/request.js";
 import { isTransactional, type Delivery, type Handling } from "./handling/handling.js";
 import { LeasedHandling } from "./handling/leased-handling.js";
+import { RecordKeys } from "./handling/once-per-record.js";
 import { PlaceQueue } from "./handling/place-queue.js";
 import { Routes } from "./handling/routes.js";
 import { TransactionalHandling } from "./handling/transactional-handling.js";
@@ -48,16 +53,19 @@ export function createWebhookReceiver<Tx = never>(
 ): WebhookReceiver {
   const settings = checkOptions(options);
   const { keyring, store, maxBodyBytes, timestampToleranceMs, now } = settings;
-  const { handlerTimeoutMs, dependencyTimeoutMs, telemetry } = settings;
+  const { handlerTimeoutMs, dependencyTimeoutMs, telemetry, once } = settings;
   const inFlight = new InFlightCount();
   const tally = new Tally(keyring);
   const reporter = new Reporter({ ...settings, tally });
   const { log } = reporter;
   const repeatWatch = new RepeatWatch(log);
   const routes = new Routes(settings.handlers);
+  const scope = isTransactional(store) ? undefined : store.scope;
+  const recordKeys = once === "delivery" ? undefined : new RecordKeys(once, scope, log);
+  const handlingOptions = { ...settings, recordKeys };
   const handling: Handling = isTransactional(store)
-    ? new TransactionalHandling(store, settings, log, tally)
-    : new LeasedHandling(store, settings, log, tally);
+    ? new TransactionalHandling(store, handlingOptions, log, tally)
+    : new LeasedHandling(store, handlingOptions, log, tally);
   const places = new PlaceQueue(settings.maxConcurrentDeliveries, settings);
   let isDraining = false;
   const internal: ReceiverInternals = {
@@ -71,7 +79,11 @@ export function createWebhookReceiver<Tx = never>(
     retentionMs: settings.retentionMs,
     log,
     logLostAnswer: reporter.logLostAnswer.bind(reporter),
-    recover: (delivery) => run(recoveredRequest(delivery, now), true),
+    recover: (delivery) => recover(recoveredDelivery(delivery, now)),
+    recoverRecord:
+      recordKeys &&
+      (async (given) => recover(recoveredRecord(given, await recordKeys.listedIdOf(given), now))),
+    hasDefaultStore: options.store === undefined,
     routes,
   };
   const health = new Health({ ...settings, ...internal }, log);
@@ -89,8 +101,11 @@ export function createWebhookReceiver<Tx = never>(
     log.warn("acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }
 
-  async function run(request: WebhookRequest, recovered: boolean): Promise<WebhookResponse> {
-    const trace = beginTrace(request, recovered, handlerTimeoutMs);
+  const recover = (recovered: Recovered): Promise<WebhookResponse> =>
+    run(recovered.request, recovered);
+
+  async function run(request: WebhookRequest, recovered?: Recovered): Promise<WebhookResponse> {
+    const trace = beginTrace(request, recovered !== undefined, handlerTimeoutMs);
     inFlight.enter();
     try {
       trace.observation = observer.begin();
@@ -116,7 +131,7 @@ export function createWebhookReceiver<Tx = never>(
         return end(trace, unreadable(rawBody, maxBodyBytes));
       }
       trace.bytes = rawBody.length;
-      const headers = readDeliveryHeaders(request.headers);
+      const headers = recovered ? recovered.headers : readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(trace));
 
       const authenticating = authenticate(trace.recovered ? undefined : keyring, headers, rawBody);
@@ -201,7 +216,7 @@ export function createWebhookReceiver<Tx = never>(
   }
 
   return {
-    receive: (request) => run(request, false),
+    receive: (request) => run(request),
     async drain(drainOptions) {
       isDraining = true;
       const timeoutMs = drainTimeoutOf(drainOptions);

@@ -45,7 +45,8 @@ export interface OutcomeReport {
   readonly disconnected?: true;
   /**
    * Milliseconds from `created_at` of the alarm, or `occurred_at` of the event, to X-Webhook-Timestamp: how
-   * long the gateway has been trying. Left out if the dates do not tell, as a local time without a zone.
+   * long the gateway has been trying. Of a recovered one, to its recovery: how late it is handled. Left out if the
+   * dates do not tell, as a local time without a zone, and beyond seven days.
    */
   readonly lagMs?: number;
   /**

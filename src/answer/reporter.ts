@@ -221,7 +221,9 @@ function createReport(
 ): OutcomeReport {
   const { startedAt, bytes, id, type, secretIndex, takeover, record } = trace;
   const eventType = type === "delete_my_data_event" ? eventTypeOf(record) : undefined;
-  const lag = record === undefined ? undefined : lagOf(record, trace.timestampMs);
+  const { recovered, arrivedAtMs, timestampMs } = trace;
+  const lag =
+    record === undefined ? undefined : lagOf(record, recovered ? arrivedAtMs : timestampMs);
   const report: Draft<OutcomeReport> = {
     outcome,
     status,
@@ -234,10 +236,10 @@ function createReport(
   if (secretIndex !== undefined) report.secretIndex = secretIndex;
   if (takeover !== undefined) report.takeover = takeover;
   if (sameRecord !== undefined) report.sameRecord = sameRecord;
-  if (trace.recovered) report.recovered = true;
+  if (recovered) report.recovered = true;
   if (!isLate && hasHungUp(trace)) report.disconnected = true;
   if (lag !== undefined) report.lagMs = lag.lagMs;
-  if (lag?.attempt !== undefined) report.attempt = lag.attempt;
+  if (lag?.attempt !== undefined && !recovered) report.attempt = lag.attempt;
   if (error !== undefined) report.error = error;
   if (isLate) report.late = true;
   return report;

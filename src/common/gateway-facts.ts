@@ -44,7 +44,7 @@ const BUREAUS = [
 ] as const;
 
 /** Section "Alarm": the watchlist item of each event type of the breach database. */
-const BREACHES = {
+export const BREACHES = {
   email_hacked: "Email address",
   phone_hacked: "Phone number",
   ssn_hacked: "National ID / SSN",
@@ -57,7 +57,7 @@ const BREACHES = {
 const BREACH_TYPES = Object.keys(BREACHES) as readonly (keyof typeof BREACHES)[];
 
 /** Section "Alarm": the categories, by `category_id`. */
-const CATEGORIES = {
+export const CATEGORIES = {
   1: "identity",
   2: "financial",
   3: "darkweb",

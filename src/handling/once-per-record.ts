@@ -1,4 +1,5 @@
 import { HEADERS } from "../delivery/headers.js";
+import { listedId, type RecoverableRecord } from "../delivery/recovered-delivery.js";
 import { backend } from "#crypto";
 import type { Log } from "../answer/logger.js";
 import { invalidOption } from "../common/errors.js";
@@ -84,6 +85,19 @@ export class RecordKeys {
     );
   }
 
+  /**
+   * The id under which a record of the gateway's lists is claimed: two records that differ have two. Where numbers may
+   * have differed before their digits were lost, it is another one each time: in doubt a record is handled twice.
+   */
+  async listedIdOf(given: RecoverableRecord): Promise<string> {
+    try {
+      const { type, record } = given;
+      return listedId(await backend.sha256(sortedJson([this.#scope, type, record])));
+    } catch {
+      return listedId((backend.randomUuid() + backend.randomUuid()).replaceAll("-", ""));
+    }
+  }
+
   /** The key; undefined if the delivery id alone decides. Never rejects. */
   async keyOf({ headers, trace }: Delivery): Promise<string | undefined> {
     const { id, type } = headers;
@@ -118,7 +132,12 @@ function textOf({ type, record }: RecordOfDelivery): string {
   if (type === "new_alarm") return String(record.id);
   const ms = gatewayTimeMs(record.occurred_at);
   const occurred_at = Number.isNaN(ms) ? record.occurred_at : Math.floor(ms / 1_000);
-  return JSON.stringify({ ...record, occurred_at }, (_, value: unknown) => {
+  return sortedJson({ ...record, occurred_at });
+}
+
+/** Throws if a number is not exact. */
+function sortedJson(data: unknown): string {
+  return JSON.stringify(data, (_, value: unknown) => {
     // Two numbers whose digits JSON.parse has lost may have differed.
     if (typeof value === "number" && !isExact(value)) throw new RangeError("a number is not exact");
     return typeof value !== "object" || value === null || Array.isArray(value)

@@ -10,12 +10,18 @@ import { ManagementError } from "./management-error.js";
 import type { CallSettings } from "./call-settings.js";
 import type { TokenSource } from "./token-source.js";
 
+export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+/** The methods of the gateway's routes. */
+export type HttpMethod = (typeof HTTP_METHODS)[number];
+
 /** One call of a route. */
 interface GatewayCall {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: HttpMethod;
   /** The path below the base URL, or a full URL of the same origin. */
   readonly path: string;
-  readonly body?: Readonly<Record<string, unknown>>;
+  /** What errors call it. Default its path without the query. */
+  readonly name?: string;
+  readonly body?: object | undefined;
   /** Texts of the body that no error may show in any spelling. */
   readonly secrets?: readonly string[];
   readonly signal?: AbortSignal | undefined;
@@ -76,7 +82,7 @@ export class GatewayCalls {
     const { method, path } = call;
     const { timeoutMs } = this.#settings;
     // Without its query: a page may be named by a token.
-    const what = `${method} ${path.replace(/\?.*$/s, "")}`;
+    const what = `${method} ${call.name ?? path.replace(/\?.*$/s, "")}`;
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), timeoutMs);
     try {

@@ -45,7 +45,10 @@ const PLAIN_WORD = /^[a-z_.,:;/()'"-]+$/;
  */
 export function shownError(
   { code, message, details }: GatewayErrorBody,
-  { secrets = [], body = {} }: { readonly secrets?: readonly string[]; readonly body?: object },
+  {
+    secrets = [],
+    body = {},
+  }: { readonly secrets?: readonly string[]; readonly body?: object | undefined },
   token = "",
 ): GatewayErrorBody {
   const kept = [token, ...secrets].map((text) => text.toUpperCase()).filter((text) => text !== "");

@@ -26,7 +26,8 @@ export {
 
 export { attemptReader, type AttemptReader, type DeliveryAttempt } from "./attempt-reader.js";
 export { recoverDelivery } from "./recover-delivery.js";
-export type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
+export { recoverRecord } from "./recover-record.js";
+export type { RecoverableDelivery, RecoverableRecord } from "../delivery/recovered-delivery.js";
 export { reconcileDeliveries, type ReconcileOptions } from "./reconcile-deliveries.js";
 export {
   reconcileMetrics,

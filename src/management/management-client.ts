@@ -6,7 +6,7 @@ import {
   CONNECTION_OPTION_NAMES,
   type ConnectionOptions,
 } from "./call-settings.js";
-import { GatewayCalls } from "./gateway-calls.js";
+import { GatewayCalls, HTTP_METHODS, type HttpMethod } from "./gateway-calls.js";
 import { listAll, type NextPage } from "./list-pages.js";
 import { ManagementError } from "./management-error.js";
 import { tokenSource, type TokenOption } from "./token-source.js";
@@ -45,7 +45,21 @@ export interface CallOptions {
 }
 
 /**
- * The gateway's webhook routes. Every method rejects with a `ManagementError`.
+ * Options of `client.request`.
+ *
+ * @experimental
+ */
+export interface RequestOptions extends CallOptions {
+  /** Sent as JSON. */
+  readonly body?: object | undefined;
+  /** Added to the path. An undefined value is left out. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+  /** In place of the client's token: the app token of an account, or null for a route that takes none. */
+  readonly token?: TokenOption | null | undefined;
+}
+
+/**
+ * The gateway's webhook routes, and with `request` any other. Every method rejects with a `ManagementError`.
  *
  * @experimental
  */
@@ -76,6 +90,17 @@ export interface ManagementClient {
       options?: CallOptions,
     ): Promise<unknown>;
   };
+  /**
+   * Calls any route of the gateway, such as `GET /api/v1/alarms`, with what every call here has: the token and its
+   * renewal, limits of time and size, another try where that is safe, and no redirect. Resolves to the JSON of the
+   * answer; undefined if it is empty. Errors name neither the path nor a text of the body: both may be personal data.
+   * Rejects with a `ConfigurationError` for a path that is not below `baseUrl`.
+   *
+   * @example
+   * const { token } = await client.request("POST", "/api/v1/sso/token", { body: login, token: null });
+   * const alarms = await client.request("GET", "/api/v1/alarms", { token });
+   */
+  request(method: HttpMethod, path: string, options?: RequestOptions): Promise<unknown>;
 }
 
 /**
@@ -149,7 +174,49 @@ export function createManagementClient(options: ManagementClientOptions): Manage
         return id === undefined ? (data ?? body) : body;
       },
     },
+    async request(method, path, given = {}) {
+      const { body, query, token, signal } = ownOptions("request", given, REQUEST_NAMES);
+      if (!HTTP_METHODS.includes(method)) {
+        throw invalidOption(`method must be one of ${HTTP_METHODS.join(", ")}`);
+      }
+      const { href } = urlBelow(baseUrl, path, query);
+      const ofToken =
+        token === undefined
+          ? calls
+          : new GatewayCalls(settings, token === null ? undefined : tokenSource(token, timeoutMs));
+      const name = "of client.request";
+      return ofToken.call({ method, path: href, name, body, secrets: textsOf(body), signal });
+    },
   };
+}
+
+const REQUEST_NAMES = ["body", "query", "token", "signal"] as const;
+
+/** The token goes with the request, so it must not leave the gateway. */
+function urlBelow(baseUrl: URL, path: string, query: RequestOptions["query"] = {}): URL {
+  const relative = path.replace(/^\//, "");
+  const url = URL.canParse(relative, baseUrl.href) ? new URL(relative, baseUrl) : undefined;
+  if (url?.href.startsWith(baseUrl.href) !== true) {
+    throw invalidOption("path must be a path below baseUrl, such as /api/v1/alarms");
+  }
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.append(name, String(value));
+  }
+  return url;
+}
+
+/** Every text of a body, at any depth. Throws `ConfigurationError` for what is no JSON. */
+function textsOf(body: object | undefined): string[] {
+  const texts: string[] = [];
+  try {
+    JSON.stringify(body, (_, value: unknown) => {
+      if (typeof value === "string") texts.push(value);
+      return value;
+    });
+  } catch {
+    throw invalidOption("body must be JSON");
+  }
+  return texts;
 }
 
 /** `secret: undefined` is refused: an unset variable must not make an unsigned webhook. */

@@ -1,6 +1,6 @@
 import type { WebhookResponse } from "../answer/answer.js";
 import type { Log } from "../answer/logger.js";
-import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
+import type { RecoverableDelivery, RecoverableRecord } from "../delivery/recovered-delivery.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import type { Routes } from "../handling/routes.js";
 import type { HealthOptions, ReceiverHealth } from "../telemetry/health.js";
@@ -54,6 +54,10 @@ export interface ReceiverInternals extends MeasuredReceiver {
   ) => void;
   /** `receive` for a delivery that no signature and no age is asked of. */
   readonly recover: (delivery: RecoverableDelivery) => Promise<WebhookResponse>;
+  /** The same for a record of the gateway's lists. Undefined if only delivery ids tell what was handled. */
+  readonly recoverRecord: ((given: RecoverableRecord) => Promise<WebhookResponse>) | undefined;
+  /** Whether its store is the memory of this process, and no one has asked for that. */
+  readonly hasDefaultStore: boolean;
   /** Its handlers. What has none is answered 200, and the store never holds its id. */
   readonly routes: Routes;
 }

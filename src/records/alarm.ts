@@ -1,3 +1,5 @@
+import { BREACHES, CATEGORIES } from "../common/gateway-facts.js";
+
 /** The documented severities of an alarm. */
 export type AlarmSeverity = "Low" | "Medium" | "High" | "Info";
 
@@ -40,7 +42,10 @@ export interface Alarm {
   readonly account_id: number;
   /** `Low`, `Medium`, `High`, `Info`, or a value added later. */
   readonly severity: AlarmSeverity | (string & {});
-  /** `NEW` when the alarm is created; `CLOSED` after it is closed. */
+  /**
+   * `NEW` when the alarm is created; `CLOSED` after it is closed. The body is built when the request is, so a late
+   * attempt may bring an alarm that is already closed.
+   */
   readonly status: AlarmStatus | (string & {});
   /** `BreachDb`, a bureau, or a value added later. */
   readonly source: AlarmSource | (string & {});
@@ -60,4 +65,27 @@ export interface Alarm {
   readonly created_at: string;
   /** Time of the last change, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime`. */
   readonly updated_at: string;
+}
+
+/** The documented categories of an alarm. */
+export type AlarmCategory = (typeof CATEGORIES)[keyof typeof CATEGORIES];
+
+/**
+ * The category of each `category_id`: `ALARM_CATEGORIES[alarm.category_id]` (the gateway's document, section "Alarm").
+ * Undefined for an id that the gateway adds later.
+ */
+export const ALARM_CATEGORIES: Readonly<Record<number, AlarmCategory | undefined>> =
+  Object.freeze(CATEGORIES);
+
+/** The documented watchlist items, as the gateway names them. */
+export type WatchlistItem = (typeof BREACHES)[keyof typeof BREACHES];
+
+/**
+ * The watchlist item that an alarm of the breach database is about, such as "Email address" for `email_hacked` (the
+ * gateway's document, section "Alarm"). Undefined for an alarm of a bureau, and for a value that the gateway adds later.
+ */
+export function watchlistItemOf(eventType: string): WatchlistItem | undefined {
+  return Object.hasOwn(BREACHES, eventType)
+    ? BREACHES[eventType as keyof typeof BREACHES]
+    : undefined;
 }

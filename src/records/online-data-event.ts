@@ -138,3 +138,16 @@ export function eventTypeOf(record: unknown): OnlineDataEventType | "other" | un
 export function isKnownOnlineDataEvent(event: OnlineDataEvent): event is KnownOnlineDataEvent {
   return isOnlineDataEventType(event.type);
 }
+
+type EventRow = (typeof EVENT_TYPES)[OnlineDataEventType];
+/** The documented statuses of a removal request. */
+export type RemovalStatus = Extract<EventRow, { removal: string }>["removal"];
+
+/**
+ * What the removal request of a site has become when the gateway sends an event of this type (the gateway's document,
+ * section "Removal request status"). Undefined for a type that changes none, and for one that the gateway adds later.
+ */
+export function removalStatusOf(type: string): RemovalStatus | undefined {
+  const row = isOnlineDataEventType(type) ? EVENT_TYPES[type] : undefined;
+  return row !== undefined && "removal" in row ? row.removal : undefined;
+}

@@ -1,18 +1,23 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
+  createWebhookReceiver,
   memoryStore,
   RetryLater,
   type AuthenticDelivery,
+  type DeliveryStore,
   type DeliveryContext,
   type WebhookReceiver,
 } from "../../src/index.js";
-import { alarm, delivery, NOW_MS } from "../support/deliveries.js";
+import type { RecoverableRecord } from "../../src/delivery/recovered-delivery.js";
+import { configurationErrorOf } from "../options/refusal.js";
+import { alarm, delivery, NOW_MS, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
 import { alarmReceiver, answerOf, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { createDatabase } from "../support/transactional/transactional-database.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
+import { recoverRecord } from "../../src/management/recover-record.js";
 
 const body = JSON.stringify({ alarm: alarm() });
 const HANDLED = "200 handled";
@@ -148,5 +153,105 @@ test("recover does not count as a sign of life of the gateway", async () => {
   expect(receiver.health()).toMatchObject({
     lastAuthenticAt: null,
     lastAcknowledgedAt: { new_alarm: null },
+  });
+});
+
+describe("recoverRecord", () => {
+  const listed = { type: "new_alarm", record: alarm() } as const;
+  const recoverListed = (receiver: WebhookReceiver, given: RecoverableRecord = listed) =>
+    answerOf(recoverRecord(receiver, given));
+  const makers = [
+    ["a lease store", () => memoryStore()],
+    ["a transactional store", () => createDatabase().store],
+  ] as const;
+  const byRecord = (makeStore: () => unknown, options: object = {}) =>
+    recordingReceiver({ once: "record", store: makeStore() as DeliveryStore, ...options });
+
+  test.each(makers)(
+    "handles an alarm of a list once with %s, before its delivery",
+    async (_, make) => {
+      const { receiver, handled, reports } = byRecord(make);
+      expect(await recoverListed(receiver)).toBe(HANDLED);
+      expect(await recoverListed(receiver)).toBe(DUPLICATE);
+      expect(await send(receiver, "late")).toBe(DUPLICATE);
+      expect(handled).toEqual([alarm()]);
+      expect(reports[0]).toMatchObject({ recovered: true });
+      expect(reports[0]?.id).toMatch(/^list#[0-9a-f]{64}$/);
+    },
+  );
+
+  test.each(makers)(
+    "finds an alarm that was delivered with %s, also after it was closed",
+    async (_, make) => {
+      const { receiver, handled } = byRecord(make);
+      expect(await send(receiver, "in-time")).toBe(HANDLED);
+      const closed = { ...listed, record: alarm({ status: "CLOSED" }) };
+      for (const given of [listed, closed])
+        expect(await recoverListed(receiver, given)).toBe(DUPLICATE);
+      expect(handled).toHaveLength(1);
+    },
+  );
+
+  test("handles two events that differ in an unknown field, and one event once", async () => {
+    const { receiver, handled } = byRecord(() => memoryStore());
+    const listedEvent = (added: number): RecoverableRecord => ({
+      type: "delete_my_data_event",
+      record: onlineDataEvent("DATA_DELETED", { added }),
+    });
+    for (const added of [1, 2, 1]) await recoverListed(receiver, listedEvent(added));
+    expect(handled).toHaveLength(2);
+  });
+
+  test("handles an event twice whose numbers have lost digits: in doubt none is lost", async () => {
+    const { receiver, handled } = byRecord(() => memoryStore());
+    const record = onlineDataEvent("DATA_DELETED", { added: 2 ** 60 });
+    for (let times = 0; times < 2; times++) {
+      await recoverListed(receiver, { type: "delete_my_data_event", record });
+    }
+    expect(handled).toHaveLength(2);
+  });
+
+  test("two receivers of one store with scopes of their own both handle an alarm", async () => {
+    const store = memoryStore();
+    for (const scope of ["stage", "production"]) {
+      const once = { record: true, scope } as const;
+      const { receiver } = byRecord(() => store, { once });
+      expect(await recoverListed(receiver)).toBe(HANDLED);
+    }
+  });
+
+  test.each([
+    [{ type: "new_alarm", record: { id: 1 } }, "503 unrecognized"],
+    [{ type: "delete_my_data_event", record: alarm() }, "503 unrecognized"],
+    [{ type: "other", record: alarm() }, "409 type_mismatch"],
+    [{ type: "new_alarm", record: 1n }, "409 malformed"],
+    [null, "409 malformed"],
+  ])("answers for %o: %s", async (given, answer) => {
+    const { receiver } = byRecord(() => memoryStore());
+    expect(await recoverListed(receiver, given as never)).toBe(answer);
+  });
+
+  test.each([
+    ['a receiver with once: "record"', { store: memoryStore() }],
+    ["the store of your deliveries", { once: "record" }],
+    ["createWebhookReceiver", undefined],
+  ] as const)("is refused without %s", (need, options) => {
+    const handlers = { new_alarm: () => undefined };
+    const receiver =
+      options &&
+      createWebhookReceiver({ secret: TEST_SECRET, handlers, logger: false, ...options });
+    const error = configurationErrorOf(() => recoverRecord(receiver ?? ({} as never), listed));
+    expect([error.code, error.message]).toEqual([
+      "invalid_receiver",
+      expect.stringContaining(need),
+    ]);
+  });
+
+  test("cannot be reached from the network: no delivery may have such an id", async () => {
+    const { receiver, reports } = byRecord(() => memoryStore());
+    await recoverListed(receiver);
+    const request = await delivery();
+    const headers = { ...request.headers, "x-webhook-id": reports[0]?.id ?? "" };
+    expect(await answerOf(receiver.receive({ ...request, headers }))).toBe("409 malformed");
   });
 });

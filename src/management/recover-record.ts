@@ -1,0 +1,44 @@
+import type { WebhookResponse } from "../answer/answer.js";
+import { ConfigurationError } from "../common/errors.js";
+import type { RecoverableRecord } from "../delivery/recovered-delivery.js";
+import { internalsOf, type WebhookReceiver } from "../options/webhook-receiver.js";
+
+/**
+ * Handles a record of the gateway's lists, `GET /api/v1/alarms` and `GET /api/v1/delete-my-data/events`: the only way to
+ * a record whose delivery was given up while the history of its webhook was off (the gateway's document, sections 4
+ * and 6). It goes the way of a delivery from decoding on. No signature is asked of it, so call it only with what your
+ * own authenticated call of the gateway returned.
+ *
+ * The receiver needs `once: "record"`: then a late attempt of the delivery, under its own X-Webhook-Id, is `duplicate`.
+ * `context.id` is `list#` and a digest. Bounded as `receive` is. Never rejects.
+ *
+ * @throws ConfigurationError (`invalid_receiver`) if `receiver` was not made by `createWebhookReceiver`; if its `once` is
+ * `"delivery"`; and if it has no store of its own, so that it cannot know what another process has handled.
+ * @experimental
+ */
+export function recoverRecord(
+  receiver: WebhookReceiver,
+  given: RecoverableRecord,
+): Promise<WebhookResponse> {
+  const internal = internalsOf(receiver);
+  if (internal === undefined) {
+    throw refused(
+      "a receiver made by createWebhookReceiver, or a wrapper that passes on its member internal",
+    );
+  }
+  if (internal.recoverRecord === undefined) {
+    throw refused(
+      'a receiver with once: "record": by their ids, a record of a list and a late attempt of its delivery are two, and both would be handled',
+    );
+  }
+  if (internal.hasDefaultStore) {
+    throw refused(
+      "a receiver with the store of your deliveries: the memory of this process does not know what others have handled. Pass store: memoryStore() if this process alone receives them",
+    );
+  }
+  return internal.recoverRecord(given);
+}
+
+function refused(need: string): ConfigurationError {
+  return new ConfigurationError("invalid_receiver", `recoverRecord needs ${need}`);
+}
