@@ -3,6 +3,7 @@ import type { InboxJob } from "../../src/inbox/inbox-job.js";
 import {
   ensure,
   FAILURE,
+  madeJob,
   type QueueClient,
   type QueueClients,
   type QueueRule,
@@ -19,10 +20,12 @@ async function buried(clients: QueueClients): Promise<{ job: InboxJob; first: Qu
 }
 
 /** Puts jobs and lets them die, one after the other. Resolves to their ids. */
-async function buryEach(clients: QueueClients, first: QueueClient, count: number) {
+async function buryEach(clients: QueueClients, first: QueueClient, jobs: number | InboxJob[]) {
   const ids: string[] = [];
-  while (ids.length < count) {
-    ids.push((await clients.put()).id);
+  for (const job of typeof jobs === "number"
+    ? Array.from({ length: jobs }, () => madeJob())
+    : jobs) {
+    ids.push((await clients.put(job)).id);
     const message = await first.next("a job that is put must come");
     await first.settle(message, { result: "dead", error: FAILURE });
     // Some engines order dead jobs by a clock.
@@ -139,6 +142,24 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
       ensure(discarded.includes(job.id), "a dead job can be discarded", discarded);
       ensure((await idsOf(clients)).length === 0, "a discarded job is not dead any more");
       await clients.quiet(first, 2, "a discarded job must not come again");
+    },
+  },
+  "dead-account": {
+    title: "all dead jobs of an account can be discarded, and no others",
+    isJudged,
+    async check(clients) {
+      const { driver } = clients.made;
+      const jobs = [1, 2, 1].map((account_id) => {
+        return { ...madeJob(), body: JSON.stringify({ alarm: { account_id } }) };
+      });
+      const [one, other, last] = await buryEach(clients, clients.first(), jobs);
+      const { discarded = [] } = (await driver.discard?.({ accountId: 1 })) ?? {};
+      const isRight = isDeepStrictEqual(new Set(discarded), new Set([one, last]));
+      ensure(isRight, "the jobs of the account are discarded", discarded);
+      ensure(
+        isDeepStrictEqual(await idsOf(clients), [other]),
+        "the job of another account is dead",
+      );
     },
   },
   "dead-live": {

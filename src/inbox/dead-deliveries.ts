@@ -1,5 +1,7 @@
 import { invalidOption } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
+import { accountOfJob } from "./inbox-job.js";
+import { checkOverflow, type InboxOverflow } from "./overflow.js";
 import { queueErrorOf } from "./queue-error.js";
 
 /** A delivery whose job has failed for good. Holds nothing of the body. */
@@ -44,11 +46,22 @@ export interface Replayed {
   readonly notFound: readonly string[];
 }
 
+/** An account of the gateway: that of an alarm or an Online Data event. */
+export interface OfAccount {
+  readonly accountId: number;
+}
+
+/** Options of `DeadDeliveries.discard`. */
+export interface DiscardOptions {
+  /** That of `inbox`: its `delete` removes bodies that are there. */
+  overflow?: InboxOverflow | undefined;
+}
+
 /** What `discard` did with each id. */
 export interface Discarded {
   /** Gone, with its body. Only the store of the receiver still knows the id. */
   readonly discarded: readonly string[];
-  /** Not dead: unknown, handled, replayed, or discarded by another call. */
+  /** Not dead: unknown, handled, replayed, or discarded by another call. Of an account: being replayed meanwhile. */
   readonly notFound: readonly string[];
 }
 
@@ -64,14 +77,23 @@ export interface DeadDeliveries {
    * delivery at the same time, one of them replays it and the other has it in `notFound`.
    */
   replay(ids: readonly string[] | "all", options?: ReplayOptions): Promise<Replayed>;
-  /** Gives up deliveries for good and removes their bodies. */
-  discard(ids: readonly string[]): Promise<Discarded>;
+  /**
+   * Gives up deliveries for good and removes their bodies: those that are named, or all of an account, as when it has
+   * ended. One of the account that is replayed meanwhile is in `notFound`; if its handler fails again, a second call
+   * finds it.
+   */
+  discard(which: readonly string[] | OfAccount, options?: DiscardOptions): Promise<Discarded>;
+}
+
+/** A dead delivery, and the data of its job. */
+export interface DeadJob extends DeadDelivery {
+  readonly data: unknown;
 }
 
 /** The dead jobs of an engine. Arguments are checked; `ids` has no repetitions. */
 export interface DeadLetters {
   /** The oldest first. */
-  list(limit: number, offset: number): Promise<DeadDelivery[]>;
+  list(limit: number, offset: number): Promise<DeadJob[]>;
   /** Takes the jobs of at most `max` of these deliveries away, and puts them again or not. Resolves to their ids. */
   take(
     ids: readonly string[] | "all",
@@ -99,7 +121,8 @@ export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeli
       const own = ownOptions("list", options, ["limit", "offset"]);
       const limit = integerOption("limit", own.limit, LIMIT);
       const offset = integerOption("offset", own.offset, OFFSET);
-      return safely(() => letters.list(limit, offset));
+      const dead = await safely(() => letters.list(limit, offset));
+      return dead.map(withoutData);
     },
     async replay(ids, options = {}) {
       const max = integerOption("max", ownOptions("replay", options, ["max"]).max, MAX);
@@ -108,12 +131,39 @@ export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeli
       const isReached = wanted !== "all" && found.size < max;
       return { replayed: [...found], notFound: isReached ? missingOf(wanted, found) : [] };
     },
-    async discard(ids) {
-      const wanted = checkedIds(ids, "");
+    async discard(which, options = {}) {
+      const { overflow } = ownOptions("discard", options, ["overflow"]);
+      checkOverflow(overflow);
+      const wanted = Array.isArray(which)
+        ? checkedIds(which, "")
+        : await safely(() => idsOfAccount(letters, checkedAccount(which)));
       const found = await safely(() => letters.take(wanted, Infinity, "discard"));
+      for (const id of overflow?.delete === undefined ? [] : found) {
+        await safely(async () => overflow?.delete?.(id));
+      }
       return { discarded: [...found], notFound: missingOf(wanted, found) };
     },
   };
+}
+
+function withoutData({ id, type, attempts, failedAt, error }: DeadJob): DeadDelivery {
+  return { id, type, attempts, failedAt, error };
+}
+
+/** The ids of the dead jobs of an account. */
+async function idsOfAccount(letters: DeadLetters, accountId: string): Promise<readonly string[]> {
+  const ids = new Set<string>();
+  for (let offset = 0; ; offset += LIMIT.max) {
+    const page = await letters.list(LIMIT.max, offset);
+    for (const { id, data } of page) if (accountOfJob(data) === accountId) ids.add(id);
+    if (page.length < LIMIT.max) return [...ids];
+  }
+}
+
+function checkedAccount(which: unknown): string {
+  const { accountId } = ownOptions("discard", Object(which) as OfAccount, ["accountId"]);
+  if (Number.isSafeInteger(accountId)) return String(accountId);
+  throw invalidOption("discard takes an array of delivery ids, or { accountId } with an integer");
 }
 
 /** The dead jobs of an engine that finds a job by its id. `replay` and `discard` resolve to false if it is not dead. */

@@ -1,7 +1,6 @@
-import { isDeliveryId } from "../delivery/headers.js";
-import type { DeadDelivery } from "./dead-deliveries.js";
+import type { DeadJob } from "./dead-deliveries.js";
 import { countOf, timeOf } from "./envelope.js";
-import { jobNameOf } from "./inbox-job.js";
+import { isQueuedId, jobNameOf } from "./inbox-job.js";
 import type { QueueMessage } from "./queue-driver.js";
 import { wordsOfText } from "./queue-error.js";
 
@@ -9,7 +8,7 @@ import { wordsOfText } from "./queue-error.js";
 
 /** A dead job, and the content of the message with which it can run again. */
 interface DeadRecord {
-  readonly delivery: DeadDelivery;
+  readonly delivery: DeadJob;
   readonly content: Uint8Array;
 }
 
@@ -38,7 +37,7 @@ export function readDeadRecord(content: Uint8Array, key: string): DeadRecord {
   // An engine that gave up a job by itself has kept it as it was.
   const record = Object(json) as Record<string, unknown>;
   const { attempts, failedAt, error, data = json } = record;
-  const { id = isDeliveryId(record["id"]) ? record["id"] : key, type } = jobNameOf(data);
+  const { id = isQueuedId(record["id"]) ? record["id"] : key, type } = jobNameOf(data);
   return {
     delivery: {
       id,
@@ -46,6 +45,7 @@ export function readDeadRecord(content: Uint8Array, key: string): DeadRecord {
       attempts: countOf(attempts),
       failedAt: new Date(timeOf(failedAt) ?? 0),
       error: wordsOfText(error),
+      data,
     },
     // As it is, if it is no record: its JSON may be longer than a message may be.
     content: record["data"] === undefined ? content : encoder.encode(JSON.stringify(data)),

@@ -2,6 +2,8 @@ import { GatewayWebhookError } from "../common/errors.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { HEADER_ROWS, headersOf, withOthers } from "../delivery/header-values.js";
 import { HEADERS, isDeliveryId, type DeliveryHeaders } from "../delivery/headers.js";
+import { recordOf } from "../records/decode.js";
+import { isListedId } from "../delivery/recovered-delivery.js";
 import type { TraceCarrier } from "../telemetry/telemetry.js";
 
 /**
@@ -27,6 +29,8 @@ export interface InboxJob {
   readonly encoding: "utf-8" | "base64" | "overflow";
   /** The exact bytes that were signed, in `encoding`; with `overflow` the key of the body there. */
   readonly body: string;
+  /** The account of the record, if `overflow` has the body. */
+  readonly account_id?: unknown;
   /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   readonly recovered?: true;
   /** The place of the delivery in a trace (W3C Trace Context), if its receiver is traced. */
@@ -70,9 +74,28 @@ export function jobNameOf(data: unknown): { id: string | undefined; type: string
   const { version, id, type } = Object(data) as Record<string, unknown>;
   if (!Number.isInteger(version)) return { id: undefined, type: undefined };
   return {
-    id: isDeliveryId(id) ? id : undefined,
+    id: isQueuedId(id) ? id : undefined,
     type: isDeliveryId(type) ? type : undefined,
   };
+}
+
+/** Whether a value can be the id of a job: of a delivery, or of a record that `recoverRecord` took from a list. */
+export function isQueuedId(value: unknown): value is string {
+  return isDeliveryId(value) || isListedId(value);
+}
+
+/** The account of the record in a job, as text; undefined if it cannot be read. */
+export function accountOfJob(data: unknown): string | undefined {
+  try {
+    const { rawBody, overflowKey } = readInboxJob(data);
+    const record = overflowKey === undefined ? recordOf(rawBody) : data;
+    const { account_id } = Object(record) as { readonly account_id?: unknown };
+    // An integer, or its digits: the receiver converts both.
+    const isId = typeof account_id === "number" || typeof account_id === "string";
+    return isId ? String(account_id) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether the delivery of a job was recovered and not sent. */
@@ -104,9 +127,11 @@ export function readInboxJob(data: unknown): QueuedDelivery {
 function readHeaders(data: Record<string, unknown>) {
   const { timestamp } = data;
   const seconds = typeof timestamp === "number" ? String(timestamp) : undefined;
-  const values: Record<string, unknown> = { ...data, timestamp: seconds, signature: undefined };
+  // The grammar of the header has no `#`, which only the id of a listed record has.
+  const id = isListedId(data["id"]) ? "list" : data["id"];
+  const values: Record<string, unknown> = { ...data, id, timestamp: seconds, signature: undefined };
   const headers = headersOf(HEADER_ROWS.map(([key]) => values[key]));
-  if (typeof headers !== "string") return headers;
+  if (typeof headers !== "string") return { ...headers, id: data["id"] as string };
   throw unreadableJob(`${HEADERS[headers].meaning} in ${headers}`);
 }
 

@@ -20,7 +20,7 @@ import {
 import type { JobHandling } from "./job-handling.js";
 import type { EngineResponse, JobReporter } from "./job-report.js";
 import { resultOf, settlementOf, type Retries, type RunResult } from "./job-settlement.js";
-import { withBody, type InboxOverflow } from "./overflow.js";
+import { isInOverflow, withBody, type InboxOverflow } from "./overflow.js";
 import type { QueueMessage, QueueSettlement } from "./queue-driver.js";
 import { queueErrorOf } from "./queue-error.js";
 import { MAX_CRASHES, SETTLE_TIMEOUT_MS } from "./queue-options.js";
@@ -85,8 +85,22 @@ export class JobRuns {
         reporter.report(ending, "dead", undefined, facts);
       }
     });
+    if (settlement.result === "done" && response === "accepted") await this.#removeBody(message);
     if (ending === "skipped" || ending === "postponed") return;
     reporter.report(ending, response, observation, facts);
+  }
+
+  /** The body of a job that has ended leaves its bucket. */
+  async #removeBody({ data, id: messageId }: QueueMessage): Promise<void> {
+    const { overflow, log } = this.#tools;
+    if (overflow?.delete === undefined || !isInOverflow(data)) return;
+    const { id = messageId, type } = jobNameOf(data);
+    try {
+      await within(SETTLE_TIMEOUT_MS, "overflow.delete", overflow.delete(id));
+    } catch (thrown) {
+      const line = "the body of a job that has ended stays in overflow";
+      log.error(line, { id, type, error: queueErrorOf("overflow.delete", thrown) });
+    }
   }
 
   async #settle(
@@ -125,7 +139,16 @@ export class JobRuns {
 
   async #handle(held: HeldMessage, observation: Observation | undefined): Promise<RunResult> {
     const { message } = held;
-    const delivery = await withBody(readInboxJob(message.data), this.#tools.overflow);
+    const { overflow } = this.#tools;
+    const queued = readInboxJob(message.data);
+    let delivery: QueuedDelivery;
+    try {
+      delivery = await withBody(queued, overflow);
+    } catch (error) {
+      // A copy of the job may have been handled, and has taken the body with it.
+      const handler = () => Promise.reject(error);
+      return this.#claim(queued, held, { handler, record: undefined });
+    }
     const { headers, rawBody } = delivery;
     const decoded = decode(rawBody, headers.type);
     // The receiver refuses such a delivery, so the inbox cannot have put it into the queue.

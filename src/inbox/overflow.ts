@@ -2,17 +2,20 @@ import { requireMethods } from "../common/option-checks.js";
 import { isPromise } from "../common/promises.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { within } from "../common/timers.js";
+import { recordOf } from "../records/decode.js";
 import type { InboxJob, QueuedDelivery } from "./inbox-job.js";
 import { QueueError, queueErrorOf } from "./queue-error.js";
 
 /**
- * Keeps bodies that are too large for the queue: two functions over S3, R2 or a table. Bodies are personal
- * data. Nothing removes them again, so give the bucket a rule that deletes them after two weeks.
+ * Keeps bodies that are too large for the queue: three functions over S3, R2 or a table. Bodies are personal
+ * data. Without `delete` nothing removes them, and a crash may leave one behind, so give the bucket a rule that deletes
+ * them after two weeks.
  *
  * @example
  * const overflow: InboxOverflow = {
  *   put: (key, body) => bucket.put(key, body),
  *   get: async (key) => new Uint8Array(await (await bucket.get(key)).arrayBuffer()),
+ *   delete: (key) => bucket.delete(key),
  * };
  */
 export interface InboxOverflow {
@@ -20,6 +23,11 @@ export interface InboxOverflow {
   put(key: string, body: Uint8Array): PromiseLike<unknown>;
   /** Resolves to the stored body. Rejects if there is none. */
   get(key: string): PromiseLike<Uint8Array>;
+  /**
+   * Removes a body whose job has ended, or was discarded. It may be gone already. If this rejects, the body stays: the
+   * job has ended all the same.
+   */
+  delete?(key: string): PromiseLike<unknown>;
 }
 
 /** More than a job has beside its body: id, type, timestamp, trace and names. Bytes of JSON. */
@@ -48,7 +56,8 @@ export async function fitted(
   // As in `put` of a driver: a forgotten `return` would acknowledge a body that is nowhere.
   if (!isPromise(written)) throw new QueueError("overflow.put must return a promise");
   await written;
-  return { ...job, encoding: "overflow", body: job.id };
+  const { account_id } = Object(recordOf(rawBody)) as { readonly account_id?: unknown };
+  return { ...job, encoding: "overflow", body: job.id, account_id };
 }
 
 /** The delivery of a job, with its body from `overflow` if it is there. */
@@ -68,8 +77,14 @@ export async function withBody(
   }
 }
 
+/** Whether the body of a job is in `overflow`. */
+export function isInOverflow(data: unknown): boolean {
+  return (Object(data) as { readonly encoding?: unknown }).encoding === "overflow";
+}
+
 /** Throws `ConfigurationError` for an `overflow` without one of its functions. */
 export function checkOverflow(overflow: InboxOverflow | undefined): void {
   if (overflow === undefined) return;
-  requireMethods(overflow, ["put", "get"], (name) => `overflow must have the function ${name}`);
+  const names = overflow.delete === undefined ? ["put", "get"] : ["put", "get", "delete"];
+  requireMethods(overflow, names, (name) => `overflow must have the function ${name}`);
 }

@@ -21,6 +21,7 @@ import {
 import { inboxJobOf } from "../../src/inbox/inbox-job.js";
 import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import { deferred, never } from "../support/deferred.js";
+import { rejects } from "../support/faults.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { alarmJob, watchedLog } from "../support/inbox/receiver-and-worker.js";
 import { MemoryBroker, MemoryDriver } from "../support/inbox/memory-queue.js";
@@ -628,6 +629,77 @@ describe("a body that may be too large for the queue", () => {
     const message2 = watchedMessage(data, []);
     await without.run(message2);
     expect(message2.settled).toMatchObject([{ result: "retry" }]);
+  });
+
+  describe("in an overflow that can delete", () => {
+    /** A driver with `copies` jobs of one delivery whose body is in the overflow. */
+    async function overflown(copies: number, remove?: () => Promise<unknown>) {
+      const bodies = new Map<string, Uint8Array>();
+      const get = (key: string) => {
+        const body = bodies.get(key);
+        return body === undefined ? Promise.reject(new Error("gone")) : Promise.resolve(body);
+      };
+      const overflow = {
+        put: (key: string, body: Uint8Array) => Promise.resolve(bodies.set(key, body)),
+        get,
+        delete: remove ?? ((key: string) => Promise.resolve(bodies.delete(key))),
+      };
+      const driver = new MemoryDriver();
+      const handlers = inbox({ driver, overflow });
+      const body = JSON.stringify({ alarm: alarm({ text: "x".repeat(200_000) }) });
+      const now = () => NOW_MS;
+      for (let copy = 0; copy < copies; copy++) {
+        // Each receiver has a memory of its own, as after a put whose answer was lost.
+        const options = { secret: TEST_SECRET, logger: false, now, handlers } as const;
+        await createWebhookReceiver(options).receive(await delivery({ id: "large", body }));
+      }
+      const jobs = [...driver.broker.jobs.values()];
+      return {
+        driver,
+        bodies,
+        overflow,
+        jobs: jobs.map(({ data }) => JSON.parse(data) as unknown),
+      };
+    }
+
+    it("a body leaves it when its job completes, and a copy of the job is skipped", async () => {
+      const { bodies, overflow, jobs } = await overflown(2);
+      let runs = 0;
+      const handlers: WebhookHandlers = { new_alarm: () => void (runs += 1) };
+      const { run } = worker({ store: memoryStore(), handlers, overflow });
+      for (const data of jobs) {
+        const message = watchedMessage(data, []);
+        await run(message);
+        expect(message.settled).toEqual([{ result: "done" }]);
+      }
+      expect([runs, bodies.size]).toEqual([1, 0]);
+    });
+
+    it("a body stays while its job is to run again", async () => {
+      const { bodies, overflow, jobs } = await overflown(1);
+      const handlers: WebhookHandlers = { new_alarm: rejects };
+      await worker({ store: memoryStore(), handlers, overflow }).run(watchedMessage(jobs[0], []));
+      expect(bodies.size).toBe(1);
+    });
+
+    it("a job completes although its body cannot be deleted", async () => {
+      const { overflow, jobs } = await overflown(1, rejects);
+      const message = watchedMessage(jobs[0], []);
+      const handlers: WebhookHandlers = { new_alarm: () => undefined };
+      await worker({ store: memoryStore(), handlers, overflow }).run(message);
+      expect(message.settled).toEqual([{ result: "done" }]);
+    });
+
+    it("a body leaves it when the dead jobs of its account are discarded", async () => {
+      const { driver, bodies, overflow } = await overflown(1);
+      const [stored] = driver.take(1, 1_000);
+      if (stored !== undefined) driver.bury(stored, new Error("dead"));
+      const others = await driver.discard({ accountId: 7 }, { overflow });
+      expect([others, bodies.size]).toEqual([{ discarded: [], notFound: [] }, 1]);
+      const accountId = alarm().account_id;
+      const { discarded } = await driver.discard({ accountId }, { overflow });
+      expect([discarded, bodies.size]).toEqual([["large"], 0]);
+    });
   });
 
   it("is refused if put of the overflow returns no promise: no one would know whether it is stored", async () => {

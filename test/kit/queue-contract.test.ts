@@ -211,6 +211,12 @@ const WRONG = [
       },
     };
   }),
+  wrong("takes all accounts for the first", "dead-account", (right) => ({
+    listDead() {
+      const dead = right.listDead();
+      return dead.map((one) => ({ ...one, data: dead[0]?.data }));
+    },
+  })),
   wrong("discards nothing", "dead-discard", () => ({ discardDead: (ids) => new Set(ids) })),
   wrong("replays a job that runs", "dead-live", (right) => ({
     replayDead(ids) {

@@ -2,7 +2,7 @@ import {
   deadDeliveriesOf,
   deadLettersById,
   type DeadDeliveries,
-  type DeadDelivery,
+  type DeadJob,
 } from "../dead-deliveries.js";
 import { countOf, timeOf } from "../envelope.js";
 import { jobNameOf } from "../inbox-job.js";
@@ -52,7 +52,7 @@ async function isDone(
   }
 }
 
-function deadDeliveryOf(job: BullmqStoredJob): DeadDelivery {
+function deadDeliveryOf(job: BullmqStoredJob): DeadJob {
   const { id, type } = jobNameOf(job.data);
   const jobId = job.id ?? "";
   return {
@@ -62,5 +62,6 @@ function deadDeliveryOf(job: BullmqStoredJob): DeadDelivery {
     attempts: countOf(job.attemptsMade),
     failedAt: new Date(timeOf(job.finishedOn) ?? 0),
     error: wordsOfText(job.failedReason),
+    data: job.data,
   };
 }

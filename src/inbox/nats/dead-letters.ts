@@ -1,4 +1,4 @@
-import { deadLettersById, type DeadDelivery, type DeadLetters } from "../dead-deliveries.js";
+import { deadLettersById, type DeadJob, type DeadLetters } from "../dead-deliveries.js";
 import { readDeadRecord } from "../dead-record.js";
 import { attemptOf, countOf, delayOf } from "../envelope.js";
 import type { NatsManager, NatsStoredMessage } from "./client.js";
@@ -59,7 +59,7 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
 
   return deadLettersById({
     async list(limit, offset) {
-      const listed: DeadDelivery[] = [];
+      const listed: DeadJob[] = [];
       for await (const { subject, data } of messages(await streams.open())) {
         const token = subject.slice(deadName.length + 1);
         const { delivery } = readDeadRecord(data, token);

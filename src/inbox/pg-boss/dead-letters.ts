@@ -1,4 +1,4 @@
-import { deadLettersById, type DeadDelivery, type DeadLetters } from "../dead-deliveries.js";
+import { deadLettersById, type DeadJob, type DeadLetters } from "../dead-deliveries.js";
 import { countOf } from "../envelope.js";
 import { jobNameOf } from "../inbox-job.js";
 import { wordsOfText } from "../queue-error.js";
@@ -22,7 +22,7 @@ export function deadLettersOf(queues: PgBossQueues): DeadLetters {
   return deadLettersById({
     async list(limit, offset) {
       await queues.open();
-      const listed: DeadDelivery[] = [];
+      const listed: DeadJob[] = [];
       let after: string | undefined;
       for (let read = 0; read < offset + limit; read += PAGE_SIZE) {
         const page = await find(after === undefined ? {} : { after });
@@ -46,7 +46,7 @@ export function deadLettersOf(queues: PgBossQueues): DeadLetters {
   });
 }
 
-function deadDeliveryOf(letter: PgBossJob): DeadDelivery {
+function deadDeliveryOf(letter: PgBossJob): DeadJob {
   const output = Object(letter.output ?? letter.sourceOutput) as Record<string, unknown>;
   // pg-boss's own words are in a `value`.
   const { message } = Object(output["value"] ?? output) as Record<string, unknown>;
@@ -56,5 +56,6 @@ function deadDeliveryOf(letter: PgBossJob): DeadDelivery {
     attempts: countOf(output["attempts"]),
     failedAt: letter.createdOn,
     error: wordsOfText(message),
+    data: letter.data,
   };
 }

@@ -1,5 +1,4 @@
-import { isDeliveryId } from "../../delivery/headers.js";
-import { jobNameOf } from "../inbox-job.js";
+import { isQueuedId, jobNameOf } from "../inbox-job.js";
 import type { QueueMessage, QueueSettlement } from "../queue-driver.js";
 import { isTaken, type PgBossClient, type PgBossJob } from "./client.js";
 
@@ -38,7 +37,7 @@ function runOf({ retryCount, retryLimit }: PgBossJob) {
 
 /** The id of the delivery, or of a job that the inbox did not make. */
 export function idOf({ id, singletonKey }: PgBossJob): string {
-  return isDeliveryId(singletonKey) ? singletonKey : id;
+  return isQueuedId(singletonKey) ? singletonKey : id;
 }
 
 /** The message of a job. Every call names its run, so a worker that has lost it cannot change the run of another. */

@@ -1,5 +1,5 @@
 import { pause } from "../../common/timers.js";
-import type { DeadDelivery, DeadLetters } from "../dead-deliveries.js";
+import type { DeadJob, DeadLetters } from "../dead-deliveries.js";
 import { readDeadRecord } from "../dead-record.js";
 import { QueueError } from "../queue-error.js";
 import { contentNameOf, type AmqpChannel } from "./client.js";
@@ -34,7 +34,7 @@ export function deadLettersOf(newLink: () => RabbitLink): DeadLetters {
 
   return {
     async list(limit, offset) {
-      const listed: DeadDelivery[] = [];
+      const listed: DeadJob[] = [];
       await reading(async (link, channel) => {
         for (let read = 0; read < offset + limit; read += 1) {
           const dead = await nextOf(link, channel);

@@ -176,8 +176,9 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
 
   listDead() {
     return [...this.broker.dead].map(([id, { job, error, failedAt }]) => {
-      const { type } = jobNameOf(JSON.parse(job.data));
-      return { id, type, attempts: job.attempt, failedAt, error };
+      const data: unknown = JSON.parse(job.data);
+      const { type } = jobNameOf(data);
+      return { id, type, attempts: job.attempt, failedAt, error, data };
     });
   }
 
@@ -211,7 +212,7 @@ export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
 
   list: DeadDeliveries["list"] = (options) => this.#dead.list(options);
   replay: DeadDeliveries["replay"] = (...given) => this.replayThese(...given);
-  discard: DeadDeliveries["discard"] = (ids) => this.#dead.discard(ids);
+  discard: DeadDeliveries["discard"] = (...given) => this.#dead.discard(...given);
 }
 
 function idOf({ data, key }: StoredJob): string {
