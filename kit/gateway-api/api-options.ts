@@ -54,6 +54,8 @@ export interface GatewayApiOptions extends CommonTwinOptions {
   readonly lists?: "data" | "bare" | undefined;
   /** Makes the record of an attempt, whose fields the document does not show. Default: fields of our own. */
   readonly attemptRecord?: ((attempt: StoredAttempt) => unknown) | undefined;
+  /** Makes the alarm or event of a list, whose fields the document does not show. Default: the fields of the delivery. */
+  readonly listedRecord?: ((record: unknown) => unknown) | undefined;
 }
 
 /** The options that are true or false, with their defaults. */
@@ -79,9 +81,15 @@ const CHOICES = {
  * @throws ConfigurationError for an unknown or invalid option.
  */
 export function checkApiOptions(given: GatewayApiOptions) {
-  const own = ["login", "attemptRecord", ...Object.keys(SWITCHES), ...Object.keys(CHOICES)];
+  const own = [
+    "login",
+    "attemptRecord",
+    "listedRecord",
+    ...Object.keys(SWITCHES),
+    ...Object.keys(CHOICES),
+  ];
   const options = ownOptions("createGatewayApi", given, [...COMMON_TWIN_OPTIONS, ...own]);
-  const { login = () => true, attemptRecord } = options;
+  const { login = () => true, attemptRecord, listedRecord } = options;
   const { urlCheck = "GET", lists = "data" } = options;
   const { takenUrlStatus = 422, legacyBooleans = "numbers" } = options;
   const choices = { urlCheck, lists, takenUrlStatus, legacyBooleans };
@@ -106,6 +114,7 @@ export function checkApiOptions(given: GatewayApiOptions) {
     ...choices,
     login,
     attemptRecord,
+    listedRecord,
     twin: checkTwinOptions({ ...(twin as CommonTwinOptions), webhooks: [] }),
   };
 }

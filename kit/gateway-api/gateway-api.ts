@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { startTwin, type GatewayTwin } from "../twin/gateway-twin.js";
 import type { TwinDelivery } from "../twin/twin-delivery.js";
+import type { TwinEvent } from "../twin/twin-event.js";
 import type { ActiveWebhook } from "../twin/twin-webhook.js";
 import { ApiError, errorAnswer, formatOf, jsonAnswer, type ApiFormat } from "./api-format.js";
 import {
@@ -10,10 +11,11 @@ import {
   type StoredAttempt,
 } from "./api-options.js";
 import { serveApi, type ApiAddress, type ListeningApi } from "./api-server.js";
+import { RecordTable } from "./record-table.js";
 import { WebhookTable } from "./webhook-table.js";
 
 /**
- * The gateway's webhook routes and its CRM login, wired to a twin that delivers to the webhooks created there.
+ * The gateway's webhook routes, its logins and the lists of its records, wired to a twin that delivers to the webhooks created there.
  *
  * @experimental
  */
@@ -36,8 +38,9 @@ export interface GatewayApi {
 const HOUR_MS = 3_600_000;
 
 /**
- * The gateway on your desk: its seven webhook routes and the CRM login as its document describes them, in both formats,
- * and a twin that delivers to the webhooks. Where the document is silent, a switch chooses. Unlike the gateway it also
+ * The gateway on your desk: its seven webhook routes, the CRM login, the app token, the lists of alarms and Online Data
+ * events and the closing of an alarm as its document describes them, in both formats, and a twin that delivers to the
+ * webhooks. Its records are those that the twin has delivered. Where the document is silent, a switch chooses. Unlike the gateway it also
  * takes http URLs.
  *
  * @example
@@ -53,7 +56,8 @@ export function createGatewayApi(options: GatewayApiOptions = {}): GatewayApi {
   const active: ActiveWebhook[] = [];
   const table = new WebhookTable(settings, active);
   const twin = startTwin({ ...settings.twin, isSingle: false, webhooks: active });
-  const routes = new ApiRoutes(settings, table);
+  const records = new RecordTable();
+  const routes = new ApiRoutes(settings, table, records);
   const servers = new Set<ListeningApi>();
   const fetch: GatewayApi["fetch"] = async (input, init) => routes.answer(new Request(input, init));
   return {
@@ -63,7 +67,14 @@ export function createGatewayApi(options: GatewayApiOptions = {}): GatewayApi {
       servers.add(server);
       return server;
     },
-    twin: twin as GatewayTwin<readonly TwinDelivery[]>,
+    twin: {
+      ...(twin as GatewayTwin<readonly TwinDelivery[]>),
+      async deliver(event, own) {
+        if (own?.overtakenBy !== undefined) records.keep(own.overtakenBy);
+        return twin.deliver(records.keep(event), own) as Promise<readonly TwinDelivery[]>;
+      },
+      deliverMany: (events, own) => twin.deliverMany(kept(records, events), own),
+    },
     throttle: (requests) => {
       routes.throttled = requests;
     },
@@ -76,17 +87,29 @@ export function createGatewayApi(options: GatewayApiOptions = {}): GatewayApi {
   };
 }
 
+function* kept(records: RecordTable, events: Iterable<TwinEvent>): Iterable<TwinEvent> {
+  for (const event of events) yield records.keep(event);
+}
+
+/** Whose token it is, and when it ends, in Unix milliseconds. */
+interface Session {
+  /** Of an app token. Undefined for a CRM token. */
+  readonly accountId: string | undefined;
+  readonly endsAt: number;
+}
+
 /** Answers each route. */
 class ApiRoutes {
-  /** When each token ends, in Unix milliseconds. */
-  readonly sessions = new Map<string, number>();
+  readonly sessions = new Map<string, Session>();
   throttled = 0;
   readonly #settings: ApiSettings;
   readonly #table: WebhookTable;
+  readonly #records: RecordTable;
 
-  constructor(settings: ApiSettings, table: WebhookTable) {
+  constructor(settings: ApiSettings, table: WebhookTable, records: RecordTable) {
     this.#settings = settings;
     this.#table = table;
+    this.#records = records;
   }
 
   async answer(request: Request): Promise<Response> {
@@ -102,7 +125,7 @@ class ApiRoutes {
 
   async #route(request: Request, format: ApiFormat): Promise<Response> {
     const { pathname } = new URL(request.url);
-    const [, path = ""] = /\/api\/v1\/(.+)$/.exec(pathname) ?? [];
+    const [, path = ""] = /\/api\/(?:v1\/|v2\/(?=alarms$))(.+)$/.exec(pathname) ?? [];
     const route = `${request.method} ${path}`;
     if (this.throttled > 0) {
       this.throttled -= 1;
@@ -113,7 +136,13 @@ class ApiRoutes {
       throw new ApiError(status, code, "Too many attempts.", [], headers);
     }
     if (route === "POST crm/auth/login") return this.#login(await bodyOf(request));
-    this.#authenticate(request);
+    if (route === "POST sso/token") return this.#signIn(await bodyOf(request));
+    const { accountId } = this.#authenticate(request);
+    if (accountId !== undefined) return this.#ofAccount(route, accountId);
+    const [root, ofAccount = "", ...rest] = path.split("/");
+    if (root === "account" && rest.at(-1) === "close") {
+      return this.#ofAccount(`${request.method} ${rest.join("/")}`, ofAccount);
+    }
     if (!this.#settings.webhooksEnabled) {
       throw new ApiError(403, "FORBIDDEN", "Webhooks are not enabled for this client.");
     }
@@ -139,17 +168,46 @@ class ApiRoutes {
   #login(body: Readonly<Record<string, unknown>>): Response {
     if (!this.#settings.login(body)) throw unauthenticated();
     const hours = body["keep_logged"] === true ? 24 : 1;
-    const token = randomBytes(20).toString("hex");
-    const endsAt = this.#settings.twin.clock.now() + hours * HOUR_MS;
-    this.sessions.set(token, endsAt);
+    const { token, endsAt } = this.#startSession(hours, undefined);
     const expires_at = new Date(endsAt).toISOString().replace(/\.\d+Z$/, "+00:00");
     return jsonAnswer(200, { token, expires_at, expires_in: hours * 3_600 });
   }
 
-  #authenticate(request: Request): void {
+  /** An app token. The account is the number in the email, since the kit has no accounts: `1007@example.com`. */
+  #signIn(body: Readonly<Record<string, unknown>>): Response {
+    const { client_id, client_secret, email } = body;
+    const [accountId] = /\d+/.exec(typeof email === "string" ? email : "") ?? [];
+    const isGood = typeof client_id === "string" && typeof client_secret === "string";
+    if (!isGood || accountId === undefined || !this.#settings.login(body)) throw unauthenticated();
+    return jsonAnswer(200, { token: this.#startSession(1, accountId).token });
+  }
+
+  #startSession(hours: number, accountId: string | undefined) {
+    const token = randomBytes(20).toString("hex");
+    const endsAt = this.#settings.twin.clock.now() + hours * HOUR_MS;
+    this.sessions.set(token, { endsAt, accountId });
+    return { token, endsAt };
+  }
+
+  #authenticate(request: Request): Session {
     const [, token = ""] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
-    const endsAt = this.sessions.get(token) ?? 0;
-    if (endsAt <= this.#settings.twin.clock.now()) throw unauthenticated();
+    const session = this.sessions.get(token);
+    if (session === undefined || session.endsAt <= this.#settings.twin.clock.now()) {
+      throw unauthenticated();
+    }
+    return session;
+  }
+
+  /** The routes of an app token. */
+  #ofAccount(route: string, accountId: string): Response {
+    const { listedRecord = (record: unknown) => record } = this.#settings;
+    const items = (records: readonly unknown[]) =>
+      this.#list(records.map((one) => listedRecord(one)));
+    if (route === "GET alarms") return items(this.#records.alarms(accountId));
+    if (route === "GET delete-my-data/events") return items(this.#records.events(accountId));
+    const [list, id = "", verb] = route.split("/");
+    if (list !== "GET alarms" || verb !== "close") throw notFound();
+    return jsonAnswer(200, { data: listedRecord(this.#records.close(accountId, id)) });
   }
 
   #history(id: string, attemptId: string | undefined, format: ApiFormat): Response {

@@ -22,6 +22,8 @@ export interface PlannedDelivery extends EventBody {
   readonly times: number;
   /** Whether these requests are sent at the same time or one after another. */
   readonly concurrent: boolean;
+  /** Whether its requests are lost for now, whatever the rates of faults say. */
+  readonly isHeldBack: () => boolean;
 }
 
 /** Builds the request of a delivery at `now`. */
@@ -66,7 +68,8 @@ export async function makeAttempt(
   { clock, sendOnce, faults, isStopped, onAttempt, requestAt }: AttemptTools,
 ): Promise<readonly TwinAttempt[]> {
   const { id, webhook, random, times, concurrent } = delivery;
-  const { fault, isDuplicated, isDoubled } = drawFaults(faults, random);
+  const { fault: drawn, isDuplicated, isDoubled } = drawFaults(faults, random);
+  const fault = delivery.isHeldBack() ? "request_lost" : drawn;
   const at = clock.now();
   const build = (): Promise<WireRequest> => requestAt(at);
   const request = await (clock.hold === undefined ? build() : clock.hold(build));

@@ -116,6 +116,7 @@ export function startTwin(
     event: TwinEvent,
     { id, times, concurrent = false }: DeliverOptions,
     room?: Semaphore,
+    isHeldBack = (): boolean => false,
   ): readonly Promise<TwinDelivery>[] => {
     const { type, body } = bodyOf(event);
     const called = webhooks.filter(
@@ -132,6 +133,7 @@ export function startTwin(
         concurrent,
         times: requests,
         random: createRandom(random.below(4_294_967_296)),
+        isHeldBack,
       };
       return shutdown.track(run(planned, room));
     });
@@ -139,8 +141,16 @@ export function startTwin(
 
   return {
     async deliver(event, deliverOptions = {}) {
-      const own = ownOptions("deliver", deliverOptions, ["id", "times", "concurrent"]);
-      const deliveries = await Promise.all(start(event, own));
+      const names = ["id", "times", "concurrent", "overtakenBy"];
+      const own = ownOptions("deliver", deliverOptions, names);
+      const { overtakenBy } = own;
+      // Before the first attempt: this one would wait in vain for a newer event that is none.
+      if (overtakenBy !== undefined) bodyOf(overtakenBy);
+      let isOvertaken = overtakenBy === undefined;
+      const running = start(event, own, undefined, () => !isOvertaken);
+      if (overtakenBy !== undefined) await Promise.all(start(overtakenBy, {}));
+      isOvertaken = true;
+      const deliveries = await Promise.all(running);
       const [only] = deliveries;
       return isSingle && only !== undefined ? only : deliveries;
     },

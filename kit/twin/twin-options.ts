@@ -3,6 +3,7 @@ import type { FaultOptions } from "./faults.js";
 import type { RetryOptions } from "./retry-schedule.js";
 import type { TwinClock } from "./twin-clock.js";
 import type { TwinAttempt, TwinDelivery } from "./twin-delivery.js";
+import type { TwinEvent } from "./twin-event.js";
 import type { TwinWebhook } from "./twin-webhook.js";
 import type { UnlistedStatusRule } from "./attempt-result.js";
 
@@ -91,6 +92,11 @@ export interface DeliverOptions {
   readonly times?: number | undefined;
   /** Whether they are sent at the same time. Default false: one after another. */
   readonly concurrent?: boolean | undefined;
+  /**
+   * A newer event that overtakes this one: the requests of this one are lost until the deliveries of the newer one have
+   * ended. So it arrives in a later attempt, when the newer one is handled.
+   */
+  readonly overtakenBy?: TwinEvent | undefined;
 }
 
 /**

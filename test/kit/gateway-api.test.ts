@@ -1,9 +1,10 @@
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createManagementClient, crmLogin } from "../../src/management/index.js";
 import {
   createGatewayApi,
   createVirtualClock,
   sampleAlarm,
+  sampleOnlineDataEvent,
   type GatewayApi,
   type GatewayApiOptions,
 } from "../../kit/index.js";
@@ -299,4 +300,80 @@ test("the gateway stores why no answer arrived, and a moved webhook is delivered
     status: null,
     error: expect.stringContaining("ECONNREFUSED") as string,
   });
+});
+
+describe("the records that the twin has delivered", () => {
+  const login = { client_id: "partner", client_secret: "secret", email: "1007@example.com" };
+  const own = sampleAlarm({ id: 1, account_id: 1007 });
+  const other = sampleAlarm({ id: 2, account_id: 1008 });
+
+  /** A client with the app token of account 1007, after alarms of two accounts and an event. */
+  async function signedIn(options: GatewayApiOptions = {}) {
+    const api = apiOf(options);
+    await api.twin.deliverMany([
+      { alarm: own },
+      { alarm: other },
+      { event: sampleOnlineDataEvent("DATA_DELETED", { account_id: 1007 }) },
+      { type: "new_alarm", body: "no record" },
+    ]);
+    const client = await clientOf(api);
+    const answer = await client.request("POST", "/api/v1/sso/token", { body: login, token: null });
+    const { token } = answer as { token: string };
+    return { api, client, app: { token } };
+  }
+
+  test("are in the lists of their account", async () => {
+    const { client, app } = await signedIn();
+    for (const version of ["v1", "v2"]) {
+      const alarms = await client.request("GET", `/api/${version}/alarms`, app);
+      expect(alarms).toEqual({ data: [own] });
+    }
+    const events = await client.request("GET", "/api/v1/delete-my-data/events", app);
+    expect(events).toMatchObject({ data: [{ type: "DATA_DELETED", account_id: 1007 }] });
+  });
+
+  test("may have fields of their own in a list", async () => {
+    const { client, app } = await signedIn({ listedRecord: (record) => ({ listed: record }) });
+    const alarms = await client.request("GET", "/api/v1/alarms", app);
+    expect(alarms).toEqual({ data: [{ listed: own }] });
+  });
+
+  test("an alarm is closed by its account, and by the partner, but not by another account", async () => {
+    const { client, app } = await signedIn();
+    const closed = { data: { id: 1, status: "CLOSED" } };
+    expect(await client.request("GET", "/api/v1/alarms/1/close", app)).toMatchObject(closed);
+    expect(await client.request("GET", "/api/v1/account/1008/alarms/2/close")).toMatchObject({
+      data: { id: 2, status: "CLOSED" },
+    });
+    for (const [path, options] of [
+      ["/api/v1/alarms/2/close", app],
+      ["/api/v1/account/1007/alarms/2/close", {}],
+    ] as const) {
+      await expect(client.request("GET", path, options)).rejects.toMatchObject({
+        code: "not_found",
+      });
+    }
+  });
+
+  test("an app token opens no webhook route, and a CRM token no list of an account", async () => {
+    const { client, app } = await signedIn();
+    for (const [path, options] of [
+      ["/api/v1/webhooks", app],
+      ["/api/v1/alarms", {}],
+    ] as const) {
+      await expect(client.request("GET", path, options)).rejects.toMatchObject({
+        code: "not_found",
+      });
+    }
+  });
+
+  test.each([{ email: "nobody@example.com" }, { client_secret: undefined }])(
+    "a login with %j is refused",
+    async (change) => {
+      const { client } = await signedIn();
+      const body = { ...login, ...change };
+      const call = client.request("POST", "/api/v1/sso/token", { body, token: null });
+      await expect(call).rejects.toMatchObject({ code: "unauthorized" });
+    },
+  );
 });

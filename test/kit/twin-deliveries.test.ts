@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { sampleOnlineDataEvent } from "../../kit/index.js";
 import { createRandom } from "../../kit/random.js";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import { createScaledClock } from "../../kit/twin/scaled-clock.js";
@@ -13,6 +14,7 @@ import type {
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
 import {
   ConfigurationError,
+  createWebhookReceiver,
   verifySignature,
   type Alarm,
   type OnlineDataEvent,
@@ -405,4 +407,54 @@ test("a twin refuses an invalid event and invalid options of deliver", async () 
   await reject(event, { parallel: true }, "parallel is no option");
   await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow("concurrency must");
   expect(twin.history()).toEqual([]);
+});
+
+describe("an event that a newer one overtakes", () => {
+  const at = (type: "DATA_DELETED" | "DATA_REAPPEARED", occurred_at: string) => ({
+    event: sampleOnlineDataEvent(type, { site_id: 7, occurred_at }),
+  });
+  const deleted = at("DATA_DELETED", "2026-07-08T10:00:00Z");
+  const back = at("DATA_REAPPEARED", "2026-07-09T10:00:00Z");
+
+  /** The state that a handler keeps of the two events. */
+  async function stateAfter(
+    keep: (event: OnlineDataEvent, held?: OnlineDataEvent) => OnlineDataEvent,
+  ) {
+    let held: OnlineDataEvent | undefined;
+    const clock = createVirtualClock();
+    const target = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { delete_my_data_event: (event) => void (held = keep(event, held)) },
+      now: clock.now,
+      logger: false,
+    });
+    const twin = createGatewayTwin({ target, secret: TEST_SECRET, clock });
+    onTestFinished(() => twin.close());
+    const delivery = await twin.deliver(deleted, { overtakenBy: back });
+    return { delivery, type: held?.type };
+  }
+
+  test("arrives after it, in an attempt of its own", async () => {
+    const { delivery } = await stateAfter((event) => event);
+    expect(delivery.end).toBe("acknowledged");
+    expect(delivery.attempts.map(({ fault, status }) => fault ?? status)).toEqual([
+      "request_lost",
+      200,
+    ]);
+  });
+
+  test("convicts a handler that keeps what came last, and no handler that compares times", async () => {
+    expect((await stateAfter((event) => event)).type).toBe("DATA_DELETED");
+    const newer = await stateAfter((event, held) =>
+      held === undefined || event.occurred_at > held.occurred_at ? event : held,
+    );
+    expect(newer.type).toBe("DATA_REAPPEARED");
+  });
+
+  test("is not sent at all if the newer one is no event", async () => {
+    const twin = createGatewayTwin({ target: "http://127.0.0.1:1", secret: TEST_SECRET });
+    onTestFinished(() => twin.close());
+    await expect(twin.deliver(deleted, { overtakenBy: {} as never })).rejects.toThrow("the event");
+    expect(twin.history()).toEqual([]);
+  });
 });
