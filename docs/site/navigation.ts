@@ -47,7 +47,7 @@ const PARTS: readonly Part[] = [
   },
   {
     title: "Use",
-    pages: docs("handlers", "options", "rotation", "management", "logging"),
+    pages: docs("handlers", "options", "rotation", "management", "after-an-outage", "logging"),
   },
   {
     title: "Stores and queues",

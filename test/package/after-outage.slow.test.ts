@@ -1,0 +1,83 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import Database from "better-sqlite3";
+import { expect, it, onTestFinished } from "vitest";
+import {
+  createGatewayApi,
+  sampleAlarm,
+  sampleOnlineDataEvent,
+  signedDelivery,
+} from "../../kit/index.js";
+import { createWebhookReceiver } from "../../src/index.js";
+import { sqliteTransactions } from "../../src/stores/sqlite/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
+
+const ACCOUNTS = [1001, 1002];
+const run = promisify(execFile);
+
+it("examples/after-outage.ts handles what was given up, each record once, also in a second run", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "after-outage-"));
+  const file = path.join(folder, "alarms.db");
+  const database = new Database(file);
+  const gateway = createGatewayApi({ urlCheck: false, retry: { attempts: 1 } });
+  onTestFinished(async () => {
+    await gateway.close();
+    database.close();
+    rmSync(folder, { recursive: true });
+  });
+  const handled: number[] = [];
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    store: sqliteTransactions({ database }),
+    once: { record: true, scope: "production" },
+    handlers: { new_alarm: ({ id }) => void handled.push(id) },
+    logger: false,
+  });
+  const alarms = ACCOUNTS.flatMap((account_id) =>
+    [1, 2, 3].map((n) => sampleAlarm({ id: account_id * 10 + n, account_id })),
+  );
+  // No webhook is registered: the gateway has the records, and delivers none of them.
+  await gateway.twin.deliverMany(alarms.map((alarm) => ({ alarm })));
+  const event = sampleOnlineDataEvent("DATA_REAPPEARED", { account_id: ACCOUNTS[1] ?? 0 });
+  await gateway.twin.deliver({ event });
+  const delivered = alarms.slice(0, 2);
+  for (const alarm of delivered) {
+    await receiver.receive(await signedDelivery({ alarm, secret: TEST_SECRET }));
+  }
+  expect(handled).toEqual(delivered.map(({ id }) => id));
+
+  const addresses = path.join(folder, "addresses.txt");
+  writeFileSync(addresses, ACCOUNTS.map((id) => `${String(id)}@example.com\n`).join(""));
+  const { url } = await gateway.listen();
+  const start = async () => {
+    const env = {
+      ...process.env,
+      DATABASE_FILE: file,
+      GATEWAY_URL: url,
+      GATEWAY_CLIENT_ID: "partner",
+      GATEWAY_CLIENT_SECRET: "secret",
+      GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
+    };
+    const argv = ["--import", "tsx", "examples/after-outage.ts", addresses];
+    const { stdout } = await run(process.execPath, argv, { cwd: REPOSITORY, env });
+    return stdout.trim().split("\n");
+  };
+  const first = await start();
+  expect(JSON.parse(first.pop() ?? "")).toEqual({ handled: 5, duplicate: 2 });
+  expect(first).toHaveLength(5);
+  expect(
+    first.filter((line) => /^account 100[12]: \w+_hacked, \d+\.\d h late$/.test(line)),
+  ).toHaveLength(4);
+  expect(first).toContain("account 1002: DATA_REAPPEARED");
+  expect(await start()).toEqual([JSON.stringify({ duplicate: 7 })]);
+  // An attempt of the gateway that comes later still.
+  for (const alarm of alarms) {
+    const late = await receiver.receive(await signedDelivery({ alarm, secret: TEST_SECRET }));
+    expect(late.outcome).toBe("duplicate");
+  }
+  expect(database.prepare("SELECT count(*) AS rows FROM alarms").get()).toEqual({ rows: 4 });
+});
