@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, vi } from "vitest";
 import { endHanging } from "./support/deferred.js";
 
@@ -9,7 +10,6 @@ afterEach(() => {
   // Last, because mocks and stubs may stand for fake timers.
   vi.useRealTimers();
 });
-afterAll(endHanging);
 
 /** The real timers that this file has started and that are still pending. */
 const pending = new Set<NodeJS.Timeout>();
@@ -29,7 +29,10 @@ globalThis.clearTimeout = (timer) => {
   stop(timer);
 };
 // A receiver whose store fails repeats its calls in the background. In the next file they would count as fake timers.
-afterAll(() => {
+afterAll(async () => {
+  endHanging();
+  // What hung goes on now, and may start a timer too.
+  await turn();
   for (const timer of pending) if (!timer.hasRef()) stop(timer);
   globalThis.setTimeout = start;
   globalThis.clearTimeout = stop;
