@@ -39,7 +39,7 @@ function checkPlug({ name, engine }: Entry, { kind, page, make = "", ...plug }: 
   const folder = kind === "inbox" ? `test/inbox/${name}-` : `test/stores/${name}/`;
   const { contract = `${folder}contract.slow.test.ts` } = plug;
   need(
-    read(contract).includes("Contract("),
+    /Contract\(|testStoreInTime\(/.test(read(contract)),
     contract,
     `run the contract of /${name} on its engine`,
   );

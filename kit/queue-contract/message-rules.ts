@@ -204,14 +204,17 @@ export const messageRules: Readonly<Record<string, QueueRule>> = {
       const first = clients.first();
       await first.settle(await first.next("a job must come"), { result: "done" });
       const count = (await putStrange?.()) ?? 0;
-      for (let n = 0; n < count; n += 1) {
+      const settling: Promise<boolean>[] = [];
+      while (settling.length < count) {
         const message = await first.next("a strange message must come");
         const { attempt, enqueuedAt } = message;
         ensure(isCount(attempt - 1), "attempt must be a number from 1", attempt);
         ensure(!Number.isNaN(enqueuedAt?.getTime()), "enqueuedAt must be a time", enqueuedAt);
-        const retry = { result: "retry", afterMs: 1, error: FAILURE } as const;
-        ensure(await first.settle(message, retry), "a strange message can be retried");
+        // At once: they may have come together, and one that waits for others would outlast its hold.
+        settling.push(first.settle(message, { result: "retry", afterMs: 1, error: FAILURE }));
       }
+      const isTaken = (await Promise.all(settling)).every(Boolean);
+      ensure(isTaken, "a strange message can be retried");
       const names = new Set<string>();
       for (let n = 0; n < count; n += 1) {
         const message = await first.next("a strange message that is to run again must come");

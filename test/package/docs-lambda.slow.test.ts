@@ -159,7 +159,8 @@ test("the bundle of a function with the memory store holds nothing of another pl
   const code = outputFiles[0]?.text ?? "";
   expect(code).toContain("no_http_event");
   const dist = path.join(partner().folder, "node_modules/identity-gateway-webhooks/dist");
-  const files = readdirSync(dist).filter((file) => file.endsWith(".js"));
+  const names = readdirSync(dist, { recursive: true, encoding: "utf8" });
+  const files = names.filter((file) => file.endsWith(".js"));
   const all = files.map((file) => readFileSync(path.join(dist, file), "utf8")).join("\n");
   for (const [platform, text] of Object.entries(FOREIGN)) {
     expect(all, platform).toContain(text);
