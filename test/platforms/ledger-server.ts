@@ -2,7 +2,10 @@ import http from "node:http";
 import { createLedger } from "../support/ledger.js";
 import { listen } from "../support/servers.js";
 
-/** A ledger that the handlers of other processes write into: `POST /<id>` writes into it, and is answered 503 while handlers are to fail, and late while they are to be slow. */
+/**
+ * A ledger that the handlers of other processes write into, by `POST /<id>`. The answer is 503 while handlers are to
+ * fail, and late while they are to be slow.
+ */
 export async function startLedgerServer() {
   const ledger = createLedger();
   const record = async (id: string): Promise<number> => {
