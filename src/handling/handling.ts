@@ -40,6 +40,7 @@ export interface HandlingTimes {
   readonly dependencyTimeoutMs: number;
 }
 
+/** How deliveries are handled: the times, and what counts as handled before. */
 export interface HandlingOptions extends HandlingTimes {
   /** Undefined if the delivery id alone decides what was handled. */
   readonly recordKeys?: { keyOf(delivery: Delivery): Promise<string | undefined> } | undefined;

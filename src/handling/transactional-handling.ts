@@ -25,7 +25,6 @@ export class TransactionalHandling implements Handling {
   readonly #calls: StoreCalls;
   /** What is being processed here. Redeliveries of it are refused without a call of the store. */
   readonly #inProgress: LeaseRenewals;
-
   /** Undefined if the delivery id alone decides. */
   readonly #recordKeys: HandlingOptions["recordKeys"];
 

@@ -21,14 +21,17 @@ export function recoverDelivery(
   receiver: WebhookReceiver,
   delivery: RecoverableDelivery,
 ): Promise<WebhookResponse> {
+  return ownInternalsOf("recoverDelivery", receiver).recover(delivery);
+}
+
+/** The internals of a receiver. Throws `ConfigurationError` for an object that a user wrote. */
+export function ownInternalsOf(caller: string, receiver: WebhookReceiver): ReceiverInternals {
   const internal = internalsOf(receiver);
-  if (internal === undefined) {
-    throw new ConfigurationError(
-      "invalid_receiver",
-      "recoverDelivery needs a receiver made by createWebhookReceiver, or a wrapper that passes on its member internal",
-    );
-  }
-  return internal.recover(delivery);
+  if (internal !== undefined) return internal;
+  throw new ConfigurationError(
+    "invalid_receiver",
+    `${caller} needs a receiver made by createWebhookReceiver, or a wrapper that passes on its member internal`,
+  );
 }
 
 /** Whether the receiver has no handler for a delivery. */

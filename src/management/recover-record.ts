@@ -1,7 +1,8 @@
 import type { WebhookResponse } from "../answer/answer.js";
 import { ConfigurationError } from "../common/errors.js";
 import type { RecoverableRecord } from "../delivery/recovered-delivery.js";
-import { internalsOf, type WebhookReceiver } from "../options/webhook-receiver.js";
+import type { WebhookReceiver } from "../options/webhook-receiver.js";
+import { ownInternalsOf } from "./recover-delivery.js";
 
 /**
  * Handles a record of the gateway's lists, `GET /api/v1/alarms` and `GET /api/v1/delete-my-data/events`: the only way to
@@ -20,12 +21,7 @@ export function recoverRecord(
   receiver: WebhookReceiver,
   given: RecoverableRecord,
 ): Promise<WebhookResponse> {
-  const internal = internalsOf(receiver);
-  if (internal === undefined) {
-    throw refused(
-      "a receiver made by createWebhookReceiver, or a wrapper that passes on its member internal",
-    );
-  }
+  const internal = ownInternalsOf("recoverRecord", receiver);
   if (internal.recoverRecord === undefined) {
     throw refused(
       'a receiver with once: "record": by their ids, a record of a list and a late attempt of its delivery are two, and both would be handled',
