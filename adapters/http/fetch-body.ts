@@ -23,6 +23,9 @@ interface FetchBody {
 }
 
 const EMPTY = new Uint8Array(0);
+const WHAT = "the body";
+/** Enough for what waits in the socket: the loop of events turns at least once. */
+const READING_MS = 1;
 const HOST_LIMIT = "Raise the host's limit (BODY_SIZE_LIMIT).";
 const NO_WEB_STREAM = "The body is no ReadableStream: pass a Request of the Fetch API.";
 
@@ -69,7 +72,11 @@ async function readBody(
   try {
     while (!isDeclaredTooLarge) {
       const waitMs = Math.min(bodyTimeoutMs, Math.max(endsAt - performance.now(), 0));
-      const { done, value } = await within(waitMs, "the body", reader.read());
+      const chunk = reader.read();
+      // A process that stood still runs its timers before it reads what has arrived meanwhile.
+      const { done, value } = await within(waitMs, WHAT, chunk).catch(() =>
+        within(READING_MS, WHAT, chunk),
+      );
       if (done) return { body: received.bytes() };
       bytes += value.length;
       if (bytes > maxBodyBytes) break;

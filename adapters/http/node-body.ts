@@ -138,7 +138,9 @@ function watchUpload(
   onBroken: () => void,
 ): Watch {
   const socket = socketOf(req);
-  const silence = setTimeout(onTimeout, bodyTimeoutMs);
+  let reading: ReturnType<typeof setImmediate> | undefined;
+  // A process that stood still runs its timers before it reads what has arrived meanwhile.
+  const silence = setTimeout(() => (reading = setImmediate(onTimeout)), bodyTimeoutMs);
   const whole = setTimeout(onTimeout, uploadTimeoutMs);
   // Node answers 400 to an upload that ends early, and on 400 the gateway gives up for good.
   const onEarlyEnd = (): void => {
@@ -148,10 +150,12 @@ function watchUpload(
   socket?.prependListener("end", onEarlyEnd);
   return {
     refresh() {
+      clearImmediate(reading);
       silence.refresh();
     },
     stop() {
       clearTimeout(silence);
+      clearImmediate(reading);
       clearTimeout(whole);
       req.off("error", onBroken).off("close", onBroken);
       socket?.off("end", onEarlyEnd);

@@ -7,7 +7,8 @@ import { REPOSITORY } from "../support/package/installed-package.js";
 /** A quadratic expression needs a second for this many repetitions, and a linear one about a millisecond. */
 const REPETITIONS = 8_000;
 const MIN_LENGTH = 40_000;
-const MAX_MS = 250;
+const ENOUGH_MS = 100;
+const QUADRATIC = [/x+$/, `${"x".repeat(MIN_LENGTH)}y`] as const;
 
 /** The list of all regular expressions of the package: those that meet foreign text are among them. */
 const expressions = ["src", "adapters", "kit", "cli"]
@@ -50,7 +51,7 @@ function attacks(source: string): readonly string[] {
 /** The least of three times, of which the first is usually enough: another process may take the processor. */
 function fastestMs(expression: RegExp, text: string): number {
   let least = Infinity;
-  for (let run = 0; run < 3 && least > MAX_MS; run++) {
+  for (let run = 0; run < 3 && least > ENOUGH_MS; run++) {
     const startedAt = performance.now();
     text.match(expression);
     least = Math.min(least, performance.now() - startedAt);
@@ -64,6 +65,8 @@ test.each(expressions)("%s: the time of %s grows no faster than its text", (_fil
   const expression = new RegExp(source, flags.includes("g") ? flags : `${flags}g`);
   for (const text of attacks(source)) {
     const ms = fastestMs(expression, text);
-    expect(ms, JSON.stringify(text.slice(0, 80))).toBeLessThan(MAX_MS);
+    // Beside it in time, and so on the same machine with the same load.
+    const limitMs = ms < ENOUGH_MS ? ENOUGH_MS : fastestMs(...QUADRATIC) / 4;
+    expect(ms, JSON.stringify(text.slice(0, 80))).toBeLessThan(limitMs);
   }
 });
