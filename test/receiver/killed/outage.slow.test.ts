@@ -1,11 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import http from "node:http";
-import { createInterface } from "node:readline";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import Database from "better-sqlite3";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createGatewayApi,
   createVirtualClock,
@@ -16,24 +12,13 @@ import { HEADERS } from "../../../src/delivery/headers.js";
 import type { Alarm, OnlineDataEvent } from "../../../src/index.js";
 import { createManagementClient, crmLogin } from "../../../src/management/index.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../../src/records/online-data-event.js";
-import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { deferred } from "../../support/deferred.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
 import { describeService } from "../../support/describe-service.js";
-import { REPOSITORY } from "../../support/package/installed-package.js";
-import { hasPostgres, startPostgres } from "../../support/postgres/postgres-server.js";
-import { hasRedisServer, startRedisWithAdmin } from "../../support/redis/redis-server.js";
 import { listen } from "../../support/servers.js";
-import { temporaryFolder } from "../../support/temporary-folder.js";
-import {
-  ACCOUNTS,
-  keyOf,
-  LEASE_MS,
-  LEDGER,
-  LISTS,
-  TEST_TIME,
-  type OutageRole,
-} from "./outage-facts.js";
+import { ENGINES, runsOf } from "./engines.js";
+import { startProcess, startReceiver } from "./killed-process.js";
+import { ACCOUNTS, keyOf, LEASE_MS, LISTS, TEST_TIME, type Role } from "./run-facts.js";
 
 const HOUR_MS = 3_600_000;
 const OUTAGE_MS = 36 * HOUR_MS;
@@ -42,42 +27,15 @@ const RECORDS = { alarms: 1_000, events: 300, givenUp: 60 };
 const TOGETHER = 20;
 const KILL_EVERY = 200;
 
-const folder = temporaryFolder();
-
-function startProcess(role: OutageRole) {
-  const program = "test/management/outage/receiver-process.ts";
-  const argv = ["--import", "tsx", program, JSON.stringify(role)];
-  const child = spawn(process.execPath, argv, {
-    cwd: REPOSITORY,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = once(child, "exit");
-  return { child, ended, lines: createInterface({ input: child.stdout }) };
-}
-
 /** Delivers, is down for 36 hours, and reads the lists twice while late attempts come. Kills both kinds of processes. */
-async function runOutage(role: Omit<OutageRole, "secret">) {
+async function runOutage(role: Role) {
   const clock = createVirtualClock({ startMs: Date.now() });
   const upAt = clock.now() + OUTAGE_MS;
-  const killed = new Set<number>();
-  const firstLate = deferred<void>();
-  const halfLate = deferred<void>();
-  const reading = deferred<void>();
+  const firstLate = deferred();
+  const halfLate = deferred();
+  const reading = deferred();
 
-  /** Kept alive: the next process starts when one was killed. */
-  const startReceiver = () => {
-    const { child, ended, lines } = startProcess({ ...role, secret: TEST_SECRET });
-    const port = once(lines, "line").then(([line]) => Number(line));
-    return { child, ended, port };
-  };
-  let receiver = startReceiver();
-  const killReceiver = (): void => {
-    const { child } = receiver;
-    killed.add(child.pid ?? 0);
-    child.kill("SIGKILL");
-    receiver = startReceiver();
-  };
-
+  const receiver = startReceiver(role);
   let late = 0;
   const pass = async (req: http.IncomingMessage, res: http.ServerResponse): Promise<void> => {
     const body = await buffer(req);
@@ -85,13 +43,13 @@ async function runOutage(role: Omit<OutageRole, "secret">) {
     firstLate.resolve();
     await reading.promise;
     if (late === RECORDS.alarms / 2) halfLate.resolve();
-    const url = `http://127.0.0.1:${await receiver.port}/`;
+    const url = await receiver.url();
     const headers = new Headers({ [TEST_TIME]: String(clock.now()) });
     for (const { name } of Object.values(HEADERS)) {
       headers.set(name, String(req.headers[name.toLowerCase()]));
     }
     const answer = fetch(url, { method: "POST", headers, body });
-    if (late % KILL_EVERY === 0) killReceiver();
+    if (late % KILL_EVERY === 0) receiver.kill();
     const { status } = await answer;
     // On Redis the lease of a killed process ends in real time, whatever the gateway's clock does.
     if (status !== 200) await wait(LEASE_MS / 2);
@@ -119,7 +77,7 @@ async function runOutage(role: Omit<OutageRole, "secret">) {
   });
   onTestFinished(async () => {
     await gateway.close();
-    receiver.child.kill("SIGKILL");
+    receiver.close();
     front.closeAllConnections();
     front.close();
   });
@@ -135,7 +93,7 @@ async function runOutage(role: Omit<OutageRole, "secret">) {
   const recover = async (kills: readonly number[] = []): Promise<ReadonlySet<string>> => {
     let outcomes = new Set<string>();
     for (const records of [...kills, Infinity]) {
-      const { child, ended, lines } = startProcess({ ...role, recoverFrom, secret: TEST_SECRET });
+      const { child, ended, lines } = startProcess({ ...role, recoverFrom });
       let given = 0;
       outcomes = new Set();
       lines.on("line", (outcome) => {
@@ -144,7 +102,7 @@ async function runOutage(role: Omit<OutageRole, "secret">) {
         given += 1;
         reading.resolve();
         if (given !== records) return;
-        killed.add(child.pid ?? 0);
+        receiver.killed.add(child.pid ?? 0);
         child.kill("SIGKILL");
       });
       const [code, signal] = (await ended) as [number | null, string | null];
@@ -171,7 +129,7 @@ async function runOutage(role: Omit<OutageRole, "secret">) {
   await Promise.all([...deliveries, reads]);
   // More may have been given up since, and a killed process may hold a lease: as the page says, read once more.
   while ((await recover()).has("in_flight")) await wait(LEASE_MS / 2);
-  return { records, killed, ends };
+  return { records, killed: receiver.killed, ends };
 }
 
 /** The records of the run, mixed: a field of its own tells each from all others. */
@@ -192,63 +150,28 @@ function madeUpRecords(): readonly (
   });
 }
 
-/** Every alarm was handled once, every event at least once, and once where its fields agree. `ledger`: what the handlers wrote. */
-async function expectRepaired(
-  role: Omit<OutageRole, "secret">,
-  ledger: () => Promise<readonly string[]>,
-): Promise<void> {
-  const { records, killed, ends } = await runOutage(role);
-  expect(ends["exhausted"]).toBeGreaterThanOrEqual(RECORDS.givenUp);
-  expect(killed.size).toBeGreaterThanOrEqual(8);
-  const runs = new Map<string, number[]>();
-  for (const line of await ledger()) {
-    const { key, by } = JSON.parse(line) as { readonly key: string; readonly by: number };
-    runs.set(key, [...(runs.get(key) ?? []), by]);
-  }
-  expect(runs.size).toBe(records.length);
-  for (const record of records) {
-    const one = "alarm" in record ? record.alarm : record.event;
-    const by = runs.get(keyOf(one)) ?? [];
-    // Without a transaction, a kill between the effect and its mark lets the next process handle it again.
-    const excused =
-      role.engine === "redis" ? by.slice(0, -1).filter((pid) => killed.has(pid)).length : 0;
-    // Its fields in the list are not those of the delivery, so it is two records.
-    const isListedDifferently = "event" in record && one.account_id % 2 === 1;
-    const most = (isListedDifferently ? 2 : 1) + excused;
-    expect(by.length, keyOf(one)).toBeGreaterThanOrEqual(1);
-    expect(by.length, keyOf(one)).toBeLessThanOrEqual(most);
-  }
-}
-
-describeService("Redis", hasRedisServer ? undefined : "redis-server was not found", () => {
-  it("handles what an outage of 36 hours has left, each record once, but for a kill before its mark", async () => {
-    const { url, admin, close } = await startRedisWithAdmin();
-    onTestFinished(close);
-    await expectRepaired({ engine: "redis", at: url }, () => admin.lrange(LEDGER, 0, -1));
-  });
-});
-
-describeService("PostgreSQL", hasPostgres ? undefined : "postgres was not found", () => {
-  it("handles what an outage of 36 hours has left, each record once", async () => {
-    const server = await startPostgres();
-    onTestFinished(server.close);
-    const pool = server.pool();
-    await pool.query(`CREATE TABLE ${LEDGER} (line TEXT NOT NULL)`);
-    await postgresTransactions({ pool }).migrate();
-    const at = `postgres://postgres@127.0.0.1:${String(server.port)}/postgres`;
-    await expectRepaired({ engine: "postgres", at }, async () => {
-      const { rows } = await pool.query<{ line: string }>(`SELECT line FROM ${LEDGER}`);
-      return rows.map(({ line }) => line);
+describe.each(["redis", "postgres", "sqlite"] as const)("%s", (name) => {
+  const { missing, start } = ENGINES[name];
+  describeService("an outage of 36 hours", missing, () => {
+    it("is repaired from the lists: each record is handled once, on Redis but for a kill before its mark", async () => {
+      const { at, ledger, close } = await start();
+      onTestFinished(close);
+      const { records, killed, ends } = await runOutage({ engine: name, at });
+      expect(ends["exhausted"]).toBeGreaterThanOrEqual(RECORDS.givenUp);
+      expect(killed.size).toBeGreaterThanOrEqual(8);
+      const runs = runsOf(await ledger());
+      expect(runs.size).toBe(records.length);
+      for (const record of records) {
+        const one = "alarm" in record ? record.alarm : record.event;
+        const by = runs.get(keyOf(one)) ?? [];
+        // Without a transaction, the next process handles it again if a kill fell between the effect and its mark.
+        const excused = name === "redis" ? by.slice(0, -1).filter((pid) => killed.has(pid)) : [];
+        // With other fields in the list than in the delivery it is two records.
+        const isListedDifferently = "event" in record && one.account_id % 2 === 1;
+        expect(by.length, keyOf(one)).toBeGreaterThanOrEqual(1);
+        const most = (isListedDifferently ? 2 : 1) + excused.length;
+        expect(by.length, keyOf(one)).toBeLessThanOrEqual(most);
+      }
     });
   });
-});
-
-it("SQLite: handles what an outage of 36 hours has left, each record once", async () => {
-  const at = folder.at("deliveries.db");
-  const database = new Database(at);
-  onTestFinished(() => void database.close());
-  database.exec(`CREATE TABLE ${LEDGER} (line TEXT NOT NULL)`);
-  await expectRepaired({ engine: "sqlite", at }, () =>
-    Promise.resolve(database.prepare(`SELECT line FROM ${LEDGER}`).pluck().all() as string[]),
-  );
 });

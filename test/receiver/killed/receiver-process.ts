@@ -1,10 +1,11 @@
-// A receiver of the outage run, in a process of its own: `serve` prints its port and receives, `recover` gives each
+// A receiver that is killed, in a process of its own: `serve` prints its port and receives, `recover` gives each
 // record of the gateway's lists to `recoverRecord` and prints the outcome.
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { Redis } from "ioredis";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import { nodeHandler } from "../../../adapters/node.js";
 import {
@@ -15,20 +16,14 @@ import {
   type WebhookReceiver,
 } from "../../../src/index.js";
 import { createManagementClient, recoverRecord } from "../../../src/management/index.js";
+import { mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import {
-  ACCOUNTS,
-  LEASE_MS,
-  LEDGER,
-  LISTS,
-  TEST_TIME,
-  keyOf,
-  type OutageRole,
-} from "./outage-facts.js";
+import { TEST_SECRET } from "../../support/deliveries.js";
+import { ACCOUNTS, LEASE_MS, LEDGER, LISTS, TEST_TIME, keyOf, type Role } from "./run-facts.js";
 
-const { engine, at, secret, recoverFrom } = JSON.parse(process.argv[2] ?? "") as OutageRole;
+const { engine, at, recoverFrom } = JSON.parse(process.argv[2] ?? "") as Role;
 let now = Date.now();
 
 /** A receiver whose handler writes what it handles, then takes a moment in which a kill finds it. */
@@ -41,7 +36,7 @@ function receiverOn<Tx>(
     await wait(2);
   };
   return createWebhookReceiver<Tx>({
-    secret,
+    secret: TEST_SECRET,
     // Both kinds of stores in one function: the handlers get what theirs passes.
     store: store as TransactionalStore<Tx>,
     once: "record",
@@ -65,6 +60,12 @@ function openReceiver(): WebhookReceiver {
       tx.query(`INSERT INTO ${LEDGER} VALUES ($1)`, [line]),
     );
   }
+  if (engine === "mysql") {
+    const pool = mysql.createPool({ uri: at, connectionLimit: 8 });
+    return receiverOn(mysqlTransactions({ pool }), (line, { tx }) =>
+      tx.query(`INSERT INTO ${LEDGER} VALUES (?)`, [line]),
+    );
+  }
   const client = new Redis(at);
   return receiverOn(redisStore({ client }), (line) => client.rpush(LEDGER, line));
 }
@@ -74,10 +75,12 @@ const receiver = openReceiver();
 if (recoverFrom === undefined) {
   const handle = nodeHandler(receiver);
   const server = http.createServer((req, res) => {
-    now = Number(req.headers[TEST_TIME]);
+    now = Number(req.headers[TEST_TIME] ?? Date.now());
     handle(req, res);
   });
-  server.listen(0, "127.0.0.1", () => console.log((server.address() as AddressInfo).port));
+  server.listen(0, "127.0.0.1", () => {
+    process.stdout.write(`${String((server.address() as AddressInfo).port)}\n`);
+  });
 } else {
   const client = createManagementClient({ baseUrl: recoverFrom, token: "unused" });
   const login = { client_id: "partner", client_secret: "secret" };
@@ -88,7 +91,7 @@ if (recoverFrom === undefined) {
     for (const [type, path] of LISTS) {
       const { data } = (await client.request("GET", path, { token })) as { data: unknown[] };
       for (const record of data) {
-        console.log((await recoverRecord(receiver, { type, record })).outcome);
+        process.stdout.write(`${(await recoverRecord(receiver, { type, record })).outcome}\n`);
       }
     }
   }

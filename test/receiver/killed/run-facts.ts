@@ -1,14 +1,13 @@
 import type { WebhookType } from "../../../src/index.js";
 
-/** The engines of the outage run. */
-export type OutageEngine = "postgres" | "redis" | "sqlite";
+/** The engines whose receivers are killed. */
+export type EngineName = "mysql" | "postgres" | "redis" | "sqlite";
 
-/** What a process of the run is told. */
-export interface OutageRole {
-  readonly engine: OutageEngine;
+/** What a process is told. */
+export interface Role {
+  readonly engine: EngineName;
   /** Where its store is: an address, or the path of a file. */
   readonly at: string;
-  readonly secret: string;
   /** The gateway whose lists it reads. Without one it receives. */
   readonly recoverFrom?: string | undefined;
 }
@@ -25,8 +24,10 @@ export const TEST_TIME = "x-test-time";
 
 /** Which record it is, by a field that the run gives a value of its own in each. */
 export function keyOf(record: object): string {
-  const { id, occurred_at, account_id } = record as Readonly<Record<string, unknown>>;
-  return id === undefined ? `event ${account_id} ${occurred_at}` : `alarm ${id}`;
+  const { id, occurred_at, account_id } = record as Readonly<Record<string, number | string>>;
+  return id === undefined
+    ? `event ${String(account_id)} ${String(occurred_at)}`
+    : `alarm ${String(id)}`;
 }
 
 /** How long a killed process keeps a record, on Redis. */
