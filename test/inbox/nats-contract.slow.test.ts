@@ -38,12 +38,23 @@ describeNats("NATS", () => {
           await client.publish(`${queueName}.large`, `[${"1e20,".repeat(most / 5 - 1)}1]`);
           return places.length + 2;
         },
+        async dump() {
+          const { streams } = await other.client.jetstreamManager();
+          const found: Uint8Array[] = [];
+          for await (const { config, state } of streams.list()) {
+            for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+              const message = await streams.getMessage(config.name, { seq });
+              if (message !== null) found.push(message.data);
+            }
+          }
+          return Buffer.concat(found);
+        },
         async close() {
           await Promise.all([one.kill(), other.kill()]);
         },
       };
     },
-    ["lists dead jobs"],
+    ["lists dead jobs", "shows its messages"],
   );
 
   it("a NATS worker that was busy when its message came does not bury what another worker runs", async () => {

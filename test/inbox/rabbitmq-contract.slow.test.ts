@@ -57,12 +57,25 @@ describeRabbitmq("RabbitMQ", () => {
           await connection.close();
           return strange.length;
         },
+        async dump() {
+          const connection = await amqplib.connect(server().url);
+          const channel = await connection.createChannel();
+          const found: Buffer[] = [];
+          for (const queue of [queueName, `${queueName}.dead`]) {
+            let message = await channel.get(queue);
+            for (; message !== false; message = await channel.get(queue))
+              found.push(message.content);
+          }
+          // They go back into their queues.
+          await connection.close();
+          return Buffer.concat(found);
+        },
         async close() {
           await Promise.all([driver.close(), other.close()]);
         },
       };
     },
-    ["lists dead jobs"],
+    ["lists dead jobs", "shows its messages"],
   );
 
   /** A driver whose messages RabbitMQ refuses into the queues that `isRefused` names. */

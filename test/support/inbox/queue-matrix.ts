@@ -23,12 +23,12 @@ import {
 /** An empty queue on its real engine, made for one case. */
 interface EngineQueue extends QueueUnderTest {
   readonly driver: QueueDriver<unknown> & Partial<DeadDeliveries>;
-  /** Everything that the engine has stored. */
+  /** Everything that the engine has stored, or its messages alone. */
   readonly dump?: () => Promise<Buffer>;
 }
 
 /** What a queue can do that not every one can. */
-type Ability = "lists dead jobs" | "shows what it has stored";
+type Ability = "lists dead jobs" | "shows its messages" | "shows what it has stored";
 
 /** A queue with all abilities. A case that needs none of them does not use them. */
 interface AbleQueue {
@@ -154,6 +154,37 @@ const DEAD_CASES: Readonly<Record<string, Case>> = {
   },
 };
 
+const MESSAGE_CASES: Readonly<Record<string, Case>> = {
+  async "an engine keeps nothing of a forgotten account, and the dead jobs of others are replayed"({
+    driver,
+    dump,
+  }) {
+    const [forgotten, other] = [7, 8];
+    const receiver = inboxReceiver(driver);
+    for (const n of [forgotten, other, forgotten]) {
+      await receiver.receive(await personalAlarm(n, valuesOf(n)));
+    }
+    const failing = watchWorker(driver, () => Promise.reject(new Error("away")), { retryLimit: 0 });
+    await settlesAt(() => failing.reports.filter(({ outcome }) => outcome === "dead").length, 3);
+    await failing.stop();
+    await settlesAt(async () => (await driver.waiting?.())?.dead, 3);
+    const values = [...valuesOf(forgotten), ...valuesOf(other)];
+    const kept = async () => {
+      const stored = await dump();
+      return values.filter((value) => stored.includes(value));
+    };
+    expect(await kept()).toEqual(values);
+    expect((await driver.discard({ accountId: forgotten })).discarded).toHaveLength(2);
+    await settlesAt(kept, valuesOf(other));
+    await driver.replay("all");
+    const handled: number[] = [];
+    const { stop } = watchWorker(driver, ({ account_id }) => handled.push(account_id));
+    await settlesAt(() => handled, [other]);
+    await settlesAt(kept, []);
+    await stop();
+  },
+};
+
 const STORED_CASES: Readonly<Record<string, Case>> = {
   async "an engine keeps no personal data of handled, discarded and replayed alarms"({
     driver,
@@ -219,6 +250,7 @@ export function keepsContract(
   const own = Object.entries({
     ...CASES,
     ...(abilities.includes("lists dead jobs") ? DEAD_CASES : {}),
+    ...(abilities.some((ability) => ability.startsWith("shows")) ? MESSAGE_CASES : {}),
     ...(abilities.includes("shows what it has stored") ? STORED_CASES : {}),
   });
   it.each(own)(`inbox and worker on ${name}: %s`, async (_, check) => {
