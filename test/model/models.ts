@@ -8,6 +8,7 @@ import {
 import { Replay, STORE_LEASE_MS, type ReplayedStore, type Subject } from "./replay.js";
 import { verify, type ModelName, type Step } from "./spin.js";
 import {
+  bothKeys,
   isRecordKey,
   receivers,
   recordReceivers,
@@ -81,13 +82,14 @@ export function inSteps<Tx>(store: TransactionalStore<Tx>): ReplayedStore {
   const rollBack = (owner?: string) => end(owner, new Error("rolled back"));
   return {
     store: {
-      async claim(key, owner, times) {
+      async claim(keys, owner, times) {
+        const [key, recordKey] = bothKeys.split(keys);
         const [begun, ended] = [deferred(), deferred()];
         const work = (): Promise<void> => {
           begun.resolve();
           return ended.promise;
         };
-        const processed = store.process(key, work, times);
+        const processed = store.process(key, work, { ...times, recordKey });
         const result = await Promise.race([begun.promise, processed]);
         if (result !== undefined && result.state !== "processed") return result;
         open.set(owner, { end: ended, done: processed.catch(() => undefined) });
@@ -157,14 +159,15 @@ export const MODELS: Readonly<Record<ModelName, Model>> = {
   transaction: {
     right: () => [naiveSteps(), transactionalReceivers()],
     flaws: [
-      transactionFlaw(1, "committed_once", "forgets committed ids"),
+      transactionFlaw(1, "committed_once", "forgets records"),
       transactionFlaw(2, "acknowledged_was_committed", "answers completed for what is in flight"),
-      transactionFlaw(3, "one_at_a_time", "runs two at once"),
+      transactionFlaw(3, "one_at_a_time", "runs a record under two ids at once"),
       transactionFlaw(4, "acknowledged_was_committed", "remembers an id whose work failed"),
       flaw(5, "acknowledged_was_committed", "acknowledges a failed commit", () => [
         naiveSteps(),
         transactionalReceivers("acknowledges a failed commit"),
       ]),
+      transactionFlaw(6, "acknowledged_was_committed", "answers completed for a record in flight"),
     ],
   },
   record: {

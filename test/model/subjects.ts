@@ -29,6 +29,9 @@ async function answerOf(receiver: WebhookReceiver, id: string): Promise<string> 
   return OUTCOMES[outcome] ?? outcome;
 }
 
+/** Requests 0 and 2 have one id, request 1 has another. */
+const idOf = (key: string, request: number): string => `${key}.${request === 1 ? "1" : "0"}`;
+
 /** Receivers with a `DeliveryStore`, and what they can be made to do wrong. */
 export const receivers = (flaw?: "acknowledges" | "forgets its runs"): Subject => ({
   start({ key, store, handlers }) {
@@ -44,29 +47,45 @@ export const receivers = (flaw?: "acknowledges" | "forgets its runs"): Subject =
 
 let transactions = 0;
 
-/** Receivers with a `TransactionalStore`: `claim` begins a transaction, `complete` commits it, `release` rolls it back. */
+/** Both keys of a transaction as the key of one call. */
+export const bothKeys = {
+  join: (key: string, recordKey = ""): string => `${key} ${recordKey}`,
+  split: (joined: string) => joined.split(" ") as [key: string, recordKey: string],
+};
+
+/**
+ * Receivers with a `TransactionalStore` and `once: "record"`: `claim` begins a transaction, `complete` commits it,
+ * `release` rolls it back.
+ */
 export const transactionalReceivers = (flaw?: "acknowledges a failed commit"): Subject => ({
   start({ key, store, handlers }) {
-    const process: TransactionalStore<unknown>["process"] = async (_key, work, { retentionMs }) => {
+    const process: TransactionalStore<unknown>["process"] = async (id, work, options) => {
       const owner = `transaction ${String((transactions += 1))}`;
-      const times = { leaseMs: REPLAYED_TIMES.leaseMs, retentionMs };
+      const times = { leaseMs: REPLAYED_TIMES.leaseMs, retentionMs: options.retentionMs };
+      const keys = bothKeys.join(id, options.recordKey);
       let hasRun = false;
       try {
-        const claim = await store.claim(key, owner, times);
+        const claim = await store.claim(keys, owner, times);
         if (claim.state !== "claimed") return claim;
         await work(undefined);
         hasRun = true;
-        const committed = await Promise.resolve<unknown>(store.complete(key, owner, times));
+        const committed = await Promise.resolve<unknown>(store.complete(keys, owner, times));
         if (committed === false) throw new Error("the transaction has ended");
       } catch (error) {
         if (hasRun && flaw !== undefined) return { state: "processed" };
-        await store.release(key, owner);
+        await store.release(keys, owner);
         throw error;
       }
       return { state: "processed" };
     };
-    const receiver = createWebhookReceiver({ ...RECEIVER_OPTIONS, store: { process }, handlers });
-    return () => answerOf(receiver, key);
+    const receiver = createWebhookReceiver({
+      ...RECEIVER_OPTIONS,
+      store: { process, remembersRecords: true },
+      handlers,
+      // Walks share a database, and the record of one is not that of another.
+      once: () => key,
+    });
+    return (request) => answerOf(receiver, idOf(key, request));
   },
 });
 
@@ -80,7 +99,7 @@ export type RecordFlaw =
   | "has no lease on the record"
   | "knows its runs by the delivery id alone";
 
-/** Receivers with `once: "record"`. Requests 0 and 2 have one id, request 1 has another. */
+/** Receivers with `once: "record"`. */
 export const recordReceivers = (flaw?: RecordFlaw): Subject => ({
   start({ key, store, handlers }) {
     const isBlind = flaw === "knows its runs by the delivery id alone";
@@ -90,7 +109,7 @@ export const recordReceivers = (flaw?: RecordFlaw): Subject => ({
       handlers,
       once: isBlind ? "delivery" : "record",
     });
-    return (request) => answerOf(receiver, `${key}.${request === 1 ? "1" : "0"}`);
+    return (request) => answerOf(receiver, idOf(key, request));
   },
 });
 
