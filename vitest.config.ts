@@ -32,7 +32,7 @@ const SLOW_ALONE = [
   "test/handling/transactional-model.slow.test.ts",
   "test/stores/sql/{connections,network}.slow.test.ts",
 ];
-/** What depends on the crypto backend. The other rooms get a promise or a value of it, whichever it is. */
+/** What depends on the crypto backend, for Web Crypto: the other rooms get a promise or a value of it, whichever it is. */
 const ON_EACH_BACKEND = ["test/signature/*.test.ts", "test/receiver/*.test.ts"];
 
 const backend = (name: "node" | "web") => ({
@@ -68,16 +68,6 @@ const quick = [
     resolve: { alias: [backend("node")] },
     test: { ...settings, name: "quick-alone", include: ALONE },
   },
-  {
-    resolve: { alias: [backend("web")] },
-    test: {
-      ...settings,
-      name: "quick-web",
-      include: ON_EACH_BACKEND,
-      exclude: [SLOW, PACKAGES],
-      isolate: false,
-    },
-  },
 ];
 
 const nestFolders = ["nest-10", "nest-11", "nest-12"]
@@ -106,7 +96,7 @@ const slow = [
     test: {
       ...settings,
       name: "slow-web",
-      include: ["test/{signature,receiver}/*.slow.test.ts"],
+      include: ON_EACH_BACKEND,
       // It computes no signature.
       exclude: ["test/signature/generated-secrets.slow.test.ts"],
     },
