@@ -35,7 +35,7 @@ test.each<[string, SecretOption, string]>([
   },
 );
 
-test.each<[string, string]>([
+const SHAPED: readonly (readonly [shape: string, secret: string])[] = [
   ["a reference with a scheme", "op://vault/gateway/webhook-secret"],
   ["a reference with a scheme", "aws:secretsmanager:gateway/webhook-secret"],
   ["an encrypted value", "ENC[AES256_GCM,data:c2VjcmV0,iv:aXY=,tag:dGFn,type:str]"],
@@ -87,7 +87,24 @@ test.each<[string, string]>([
   ["a placeholder of a template", "REPLACE_ME_BEFORE_THE_START"],
   ["a placeholder of a template", "changeme-in-production"],
   ["a placeholder of a template", "put-your-secret-here-please"],
-])(
+  ["JSON", '[ { "secret" : "0123456789abcdef" } ]'],
+  ["JSON", '{ "secret" : "0123456789abcdef" }'],
+  ["a template expression", "<% secret %>"],
+  ["a template expression", "<WEBHOOK SECRET>"],
+  ["a template expression", "#{GATEWAY_WEBHOOK_SECRET}"],
+  ["a shell expression", "$(gateway.webhook_secret)"],
+  ["a shell expression", "$(GATEWAY_WEBHOOK_SECRET)"],
+  ["a shell expression", "${gateway.webhook.secret}"],
+  ["a path", "~/gateway/secret.value"],
+  ["a PEM block", "-----BEGIN PRIVATE KEY-----"],
+];
+/** Shapes that are found anywhere in a text. */
+const ANYWHERE = ["text with a line break", "an expression of code", "a placeholder of a template"];
+const WHOLE = SHAPED.filter(
+  ([shape, secret]) => !ANYWHERE.includes(shape) && !secret.includes("\n"),
+);
+
+test.each(SHAPED)(
   "a secret that is %s causes a warning that names the shape and not the value: %j",
   (shape, secret) => {
     const { messages } = watched(secret);
@@ -97,6 +114,23 @@ test.each<[string, string]>([
   },
 );
 
+/** No part of any shape, and at either end of it no secret that something should have put there. */
+const RANDOM = "*Zq7*xK2*";
+
+test.each(WHOLE)("a random secret that goes on like %s is none: %j", (_shape, secret) => {
+  expect(watched(RANDOM + secret).messages()).toEqual([]);
+});
+
+test.each(
+  WHOLE.filter(
+    ([shape, secret]) =>
+      /^(?:JSON|an encrypted|a template|a shell|an object|a signature)/.test(shape) ||
+      /^(?:op:|https:|[.~]|secrets\/|C:)/.test(secret),
+  ),
+)("a random secret that begins like %s is none: %j", (_shape, secret) => {
+  expect(watched(secret + RANDOM).messages()).toEqual([]);
+});
+
 test("a function that returns a reference in place of the secret causes the warning at its first use", async () => {
   const reference = "vault:secret/data/gateway#webhook";
   const { receive, messages } = watched(() => reference);
@@ -105,6 +139,15 @@ test("a function that returns a reference in place of the secret causes the warn
   expect(answer.outcome).toBe("handled");
   expect(messages()).toEqual([expect.stringContaining("is a reference with a scheme")]);
 });
+
+test.each(["abc-def_ghi-012_345", "ABC-DEF_GHI-012_345", "Ab+/=.Ab+/=.Ab+/=.Ab+/=."])(
+  "a secret of any alphabet in quotation marks causes the warning: %s",
+  (secret) => {
+    expect(watched(`"${secret}"`).messages()).toEqual([
+      expect.stringContaining("is in quotation marks"),
+    ]);
+  },
+);
 
 test.each(['"', "'", "`"])(
   "a secret in quotation marks (%s), as an env file leaves it, causes a warning that says to remove them",
