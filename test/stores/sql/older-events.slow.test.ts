@@ -5,11 +5,11 @@ import { parseGatewayTime, type OnlineDataEvent } from "../../../src/index.js";
 import { EVENT_TYPES } from "../../records/documented-values.js";
 import { onlineDataEvent } from "../../support/deliveries.js";
 import { readMarkdown, sectionOf } from "../../support/package/markdown.js";
-import { databaseOf } from "../../support/stores/sql-engine.js";
+import { databaseOf, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 
 const page = sectionOf(readMarkdown("docs/handlers.md"), "## An older event may come later");
-const [table = "", statement = "", mysqlStatement = ""] = page.snippets("sql");
+const [table = "", statement = "", mysqlInsert = "", mysqlUpdate = ""] = page.snippets("sql");
 const [stateCode = ""] = page.snippets("ts");
 
 type Row = readonly [kind: string, type: string];
@@ -115,21 +115,64 @@ describeSql("the statement of handlers.md takes only what is newer", (engine) =>
   beforeAll(async () => {
     await db.pool.query(table);
   });
-  testTable(() => ({
-    async take(values) {
-      if (engine.name === "PostgreSQL") {
-        const { rowCount } = (await db.pool.query(statement, values)) as { rowCount: number };
-        return rowCount > 0;
-      }
-      const result = (await db.pool.query(mysqlStatement, values)) as [{ affectedRows: number }];
-      return result[0].affectedRows > 0;
+  /** Takes an event in a transaction, or on a pool. */
+  const takeOn = async (on: Sql, values: (string | number)[]): Promise<boolean> => {
+    if (engine.name === "PostgreSQL") {
+      return ((await on.query(statement, values)) as { rowCount: number }).rowCount > 0;
+    }
+    const [account = 0, site = 0, kind = "", type = "", time = 0, rank = 0] = values;
+    await on.query(mysqlInsert, [account, site, kind]);
+    const given = [type, time, rank, account, site, kind, time, rank];
+    const [{ affectedRows }] = (await on.query(mysqlUpdate, given)) as [{ affectedRows: number }];
+    return affectedRows > 0;
+  };
+  const rows = async (accountId: number): Promise<readonly Row[]> => {
+    const sql = "SELECT kind, type FROM online_data_state WHERE account_id = ? ORDER BY kind";
+    const found = await engine.rows(db.pool, sql, [accountId]);
+    return found.map(({ kind, type }) => [String(kind), String(type)]);
+  };
+  testTable(() => ({ take: (values) => takeOn(db.pool, values), rows }));
+
+  it.each(
+    engine.isolations.flatMap((isolation) => [
+      [isolation, "no row", []] as const,
+      [isolation, "an older row", [["DATA_DELETED", 1]]] as const,
+    ]),
+  )(
+    "at %s with %s, an event that waits for a newer one is not taken",
+    async (isolation, _, held) => {
+      const accountId = engine.isolations.indexOf(isolation) * 2 + held.length + 30_000;
+      const values = (type: string, time: number) => [
+        accountId,
+        7,
+        "removal",
+        type,
+        time,
+        REMOVAL.indexOf(type),
+      ];
+      for (const [type, time] of held) await takeOn(db.pool, values(type, time));
+      const pool = db.server.pool({ isolation });
+      const [newer, older] = [await engine.connect(pool), await engine.connect(pool)];
+      for (const one of [newer, older]) await one.query("BEGIN");
+      expect(await takeOn(newer, values("DATA_REAPPEARED", 9))).toBe(true);
+      const late = takeOn(older, values("DATA_DELETED", 8)).then(
+        async (isTaken) => {
+          await older.query("COMMIT");
+          return isTaken;
+        },
+        // A serialization failure: the gateway is answered 503, and the next attempt finds the newer row.
+        async () => {
+          await older.query("ROLLBACK");
+          return false;
+        },
+      );
+      await expect.poll(() => engine.waitingForRows(db.pool)).toBeGreaterThan(0);
+      await newer.query("COMMIT");
+      expect(await late).toBe(false);
+      for (const one of [newer, older]) one.release();
+      expect(await rows(accountId)).toEqual([["removal", "DATA_REAPPEARED"]]);
     },
-    async rows(accountId) {
-      const sql = "SELECT kind, type FROM online_data_state WHERE account_id = ? ORDER BY kind";
-      const found = await engine.rows(db.pool, sql, [accountId]);
-      return found.map(({ kind, type }) => [String(kind), String(type)]);
-    },
-  }));
+  );
 });
 
 describe("SQLite: the statement of handlers.md takes only what is newer", () => {
