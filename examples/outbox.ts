@@ -1,6 +1,6 @@
 // GATEWAY_WEBHOOK_SECRET=… DATABASE_URL=postgres://… MAIL_URL=https://… npx tsx examples/outbox.ts
-// A mail is a row of the transaction that keeps its alarm, and a loop beside the receiver sends it. So a mail is never
-// lost, and is sent twice only if the process dies between the mail and its mark.
+// A mail is a row of the transaction that keeps its alarm, and a loop beside the receiver sends it. So no crash loses a
+// mail, and one is sent twice only if the process dies between the mail and its mark.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -45,6 +45,7 @@ const receiver = createWebhookReceiver({
 });
 
 interface Mail {
+  readonly attempts: number;
   readonly id: string;
   readonly account_id: string;
   readonly text: string;
@@ -61,14 +62,15 @@ async function sendMail({ id, account_id, text }: Mail): Promise<void> {
   if (!response.ok) throw new Error(`the mail service answered ${response.status}`);
 }
 
-const MAX_ATTEMPTS = 10;
+/** Four days of failures. */
+const MAX_ATTEMPTS = 100;
 // SKIP LOCKED: several processes send side by side, and none of them waits for another one.
-const NEXT = `SELECT id, account_id, text FROM mails
+const NEXT = `SELECT id, account_id, text, attempts FROM mails
   WHERE sent_at IS NULL AND attempts < ${MAX_ATTEMPTS} AND due_at <= now()
   ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`;
 const SENT = "UPDATE mails SET sent_at = now() WHERE id = $1";
 const FAILED = `UPDATE mails SET attempts = attempts + 1,
-  due_at = now() + interval '10 seconds' * power(2, attempts) WHERE id = $1`;
+  due_at = now() + least(interval '1 hour', interval '10 seconds' * power(2, least(attempts, 9))) WHERE id = $1`;
 
 /** Sends the next mail that is due. Resolves to whether there was one. */
 async function sendNext(): Promise<boolean> {
@@ -81,7 +83,10 @@ async function sendNext(): Promise<boolean> {
       const isSent = await sendMail(mail).then(
         () => true,
         (error: unknown) => {
-          console.error(`mail ${mail.id} failed, at most ${MAX_ATTEMPTS} times: ${String(error)}`);
+          const isLast = mail.attempts + 1 === MAX_ATTEMPTS;
+          // Alert on this line: the person was not warned, and nothing will try again.
+          const what = isLast ? "is given up" : "failed and is sent again";
+          console.error(`mail ${mail.id} ${what}: ${String(error)}`);
           return false;
         },
       );

@@ -37,12 +37,16 @@ it("examples/after-outage.ts handles what was given up, each record once, also i
     handlers: { new_alarm: ({ id }) => void handled.push(id) },
     logger: false,
   });
+  const created_at = "2026-07-08T10:00:00Z";
   const alarms = ACCOUNTS.flatMap((account_id) =>
-    [1, 2, 3].map((n) => sampleAlarm({ id: account_id * 10 + n, account_id })),
+    [1, 2, 3].map((n) => sampleAlarm({ id: account_id * 10 + n, account_id, created_at })),
   );
+  // Handled long ago, and forgotten by the store.
+  const old = sampleAlarm({ id: 9, account_id: 1001, created_at: "2026-06-01T10:00:00Z" });
   // No webhook is registered: the gateway has the records, and delivers none of them.
-  await gateway.twin.deliverMany(alarms.map((alarm) => ({ alarm })));
-  const event = sampleOnlineDataEvent("DATA_REAPPEARED", { account_id: ACCOUNTS[1] ?? 0 });
+  await gateway.twin.deliverMany([old, ...alarms].map((alarm) => ({ alarm })));
+  const own = { account_id: ACCOUNTS[1] ?? 0, occurred_at: created_at };
+  const event = sampleOnlineDataEvent("DATA_REAPPEARED", own);
   await gateway.twin.deliver({ event });
   const delivered = alarms.slice(0, 2);
   for (const alarm of delivered) {
@@ -51,7 +55,9 @@ it("examples/after-outage.ts handles what was given up, each record once, also i
   expect(handled).toEqual(delivered.map(({ id }) => id));
 
   const addresses = path.join(folder, "addresses.txt");
-  writeFileSync(addresses, ACCOUNTS.map((id) => `${String(id)}@example.com\n`).join(""));
+  const write = (...names: string[]): void =>
+    writeFileSync(addresses, names.map((name) => `${name}@example.com\n`).join(""));
+  write(...ACCOUNTS.map(String));
   const { url } = await gateway.listen();
   const start = async () => {
     const env = {
@@ -62,7 +68,7 @@ it("examples/after-outage.ts handles what was given up, each record once, also i
       GATEWAY_CLIENT_SECRET: "secret",
       GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
     };
-    const argv = ["--import", "tsx", "examples/after-outage.ts", addresses];
+    const argv = ["--import", "tsx", "examples/after-outage.ts", addresses, "2026-07-08T12:00:00Z"];
     const { stdout } = await run(process.execPath, argv, { cwd: REPOSITORY, env });
     return stdout.trim().split("\n");
   };
@@ -74,6 +80,13 @@ it("examples/after-outage.ts handles what was given up, each record once, also i
   ).toHaveLength(4);
   expect(first).toContain("account 1002: DATA_REAPPEARED");
   expect(await start()).toEqual([JSON.stringify({ duplicate: 7 })]);
+  // An address that the gateway does not know holds up no one.
+  write("unknown", "1001");
+  await expect(start()).rejects.toMatchObject({
+    code: 1,
+    stdout: `${JSON.stringify({ duplicate: 3 })}\n`,
+    stderr: expect.stringMatching(/^line 1: ManagementError: /) as string,
+  });
   // An attempt of the gateway that comes later still.
   for (const alarm of alarms) {
     const late = await receiver.receive(await signedDelivery({ alarm, secret: TEST_SECRET }));
