@@ -1,14 +1,40 @@
 import http from "node:http";
 import { buffer } from "node:stream/consumers";
+import Database from "better-sqlite3";
 import { afterAll, expect, it, vi } from "vitest";
 import { createRandom } from "../../kit/random.js";
 import { listen } from "../support/servers.js";
 import { freshAlarm, post, startExample } from "../support/package/example-process.js";
 import { postgresEngine } from "../support/postgres/postgres-engine.js";
+import { readMarkdown, sectionOf } from "../support/package/markdown.js";
 import { startedForAll } from "../support/started-for-all.js";
 
 const ALARMS = 40;
 const KILLS = 5;
+
+it("the statement for SQLite takes a mail after longer and longer delays, a hundred times", () => {
+  const page = sectionOf(readMarkdown("docs/handlers.md"), "## A mail is sent once");
+  const database = new Database(":memory:");
+  database.exec(
+    `CREATE TABLE mails (id INTEGER PRIMARY KEY, account_id, text, attempts DEFAULT 0, due_at DEFAULT 0, sent_at);
+     INSERT INTO mails (account_id, text) VALUES (7, 'A new alarm')`,
+  );
+  const next = database.prepare(page.snippets("sql")[0] ?? "");
+  const delay = database.prepare("SELECT due_at - unixepoch() FROM mails").pluck();
+  const delays: unknown[] = [];
+  for (let mail = next.get(); mail !== undefined; mail = next.get()) {
+    const attempts = delays.length + 1;
+    expect(mail).toEqual({ id: 1, account_id: 7, text: "A new alarm", attempts });
+    delays.push(delay.get());
+    expect(next.get()).toBeUndefined();
+    database.exec("UPDATE mails SET due_at = 0");
+  }
+  expect(delays).toHaveLength(100);
+  // A second may begin between two statements.
+  expect(Math.abs(Number(delays[0]) - 10)).toBeLessThanOrEqual(1);
+  expect(Math.abs(Number(delays[99]) - 3_600)).toBeLessThanOrEqual(1);
+  database.close();
+});
 
 postgresEngine.describe("examples/outbox.ts", () => {
   const database = startedForAll(() => postgresEngine.start());
