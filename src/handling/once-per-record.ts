@@ -31,7 +31,8 @@ export type RecordOfDelivery =
  * event has no id, so two events count as one if all their fields are equal, documented or not; `occurred_at` to the
  * second.
  *
- * A function returns the text by which a record is known instead. Only a digest of it gets into the store.
+ * A function returns the text by which a record is known instead, an alarm or an event. Only a digest of it gets into
+ * the store.
  *
  * All receivers with the same store share these records: alarm 1000 of stage counts as alarm 1000 of production.
  * `{ record, scope }` keeps them apart. `record` is true, or the function; `scope` is a text that only the
