@@ -7,6 +7,7 @@ import {
   type ConnectionOptions,
 } from "./call-settings.js";
 import { GatewayCalls } from "./gateway-calls.js";
+import { textsOf } from "./gateway-errors.js";
 import { ManagementError } from "./management-error.js";
 
 /**
@@ -59,7 +60,7 @@ export async function crmLogin(options: CrmLoginOptions): Promise<CrmSession> {
     method: "POST",
     path: "api/v1/crm/auth/login",
     body: { ...credentials, ...(keepLogged ? { keep_logged: true } : {}) },
-    secrets: textsIn(credentials),
+    secrets: textsOf("credentials", credentials),
   });
   const { data } = Object(answer) as Record<string, unknown>;
   const { token, expires_at, expires_in } = Object(data ?? answer) as Record<string, unknown>;
@@ -71,13 +72,6 @@ export async function crmLogin(options: CrmLoginOptions): Promise<CrmSession> {
     expiresAt: timeOf(expires_at),
     expiresInSeconds: typeof expires_in === "number" ? expires_in : undefined,
   };
-}
-
-/** Every text and number in the credentials, at any depth. */
-function textsIn(value: unknown): readonly string[] {
-  if (typeof value === "string" || typeof value === "number") return [String(value)];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap(textsIn);
 }
 
 function timeOf(value: unknown): Date | undefined {

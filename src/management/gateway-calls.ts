@@ -22,8 +22,8 @@ interface GatewayCall {
   /** What errors call it. Default its path without the query. */
   readonly name?: string;
   readonly body?: object | undefined;
-  /** Texts of the body that no error may show in any spelling. */
-  readonly secrets?: readonly string[];
+  /** What no error may show in any spelling. If given, errors show no text of the answer, also if it is empty. */
+  readonly secrets?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

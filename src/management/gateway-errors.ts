@@ -1,3 +1,4 @@
+import { invalidOption } from "../common/errors.js";
 import { isObject } from "../common/option-checks.js";
 import type { ErrorDetail, ManagementErrorCode } from "./management-error.js";
 
@@ -40,21 +41,21 @@ const LONG_WORD = /[^\s]{16,}/g;
 const PLAIN_WORD = /^[a-z_.,:;/()'"-]+$/;
 
 /**
- * The part of an error that may be shown: a gateway may quote what it refuses, in any spelling. After a call with a
- * secret that is the code and the names of fields that were sent, after any other all but long words.
+ * The part of an error that may be shown: a gateway may quote what it refuses, in any spelling. After a call with
+ * `secrets` that is the code and the names of fields that were sent, after any other all but long words.
  */
 export function shownError(
   { code, message, details }: GatewayErrorBody,
   {
-    secrets = [],
+    secrets,
     body = {},
-  }: { readonly secrets?: readonly string[]; readonly body?: object | undefined },
+  }: { readonly secrets?: readonly string[] | undefined; readonly body?: object | undefined },
   token = "",
 ): GatewayErrorBody {
-  const kept = [token, ...secrets].map((text) => text.toUpperCase()).filter((text) => text !== "");
-  const isQuote = (text: string) => kept.some((one) => one.includes(text) || text.includes(one));
-  const shownCode = code !== undefined && CODE.test(code) && !isQuote(code) ? code : undefined;
-  if (secrets.length === 0) {
+  const isShown =
+    CODE.test(code ?? "") && ![token, ...(secrets ?? [])].some((one) => repeats(code, one));
+  const shownCode = isShown ? code : undefined;
+  if (secrets === undefined) {
     const hide = (text: string) =>
       text.replaceAll(LONG_WORD, (word) => (PLAIN_WORD.test(word) ? word : "[hidden]"));
     return {
@@ -72,6 +73,29 @@ export function shownError(
     message: undefined,
     details: names.map((field) => ({ field, issue: "was refused" })),
   };
+}
+
+/** Whether a code repeats a value, in any spelling. A short value must be a word of it: "SE" is a part of many codes. */
+function repeats(code = "", value: string): boolean {
+  const [own = "", given = ""] = [code, value].map((text) =>
+    text.toUpperCase().replaceAll(/%[0-9A-F]{2}|[^\p{L}\p{N}]/gu, ""),
+  );
+  if (given.length < 4) return code.split("_").includes(given);
+  return given.includes(own) || own.includes(given);
+}
+
+/** Every text and number that goes out as JSON, at any depth. Throws `ConfigurationError` for what is no JSON. */
+export function textsOf(name: string, json: object | undefined): readonly string[] {
+  const texts: string[] = [];
+  try {
+    JSON.stringify(json, (_, value: unknown) => {
+      if (typeof value === "string" || typeof value === "number") texts.push(String(value));
+      return value;
+    });
+  } catch {
+    throw invalidOption(`${name} must be JSON`);
+  }
+  return texts;
 }
 
 /** The code of our error for an answer of the gateway. */

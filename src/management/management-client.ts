@@ -7,6 +7,7 @@ import {
   type ConnectionOptions,
 } from "./call-settings.js";
 import { GatewayCalls, HTTP_METHODS, type HttpMethod } from "./gateway-calls.js";
+import { textsOf } from "./gateway-errors.js";
 import { listAll, type NextPage } from "./list-pages.js";
 import { ManagementError } from "./management-error.js";
 import { tokenSource, type TokenOption } from "./token-source.js";
@@ -93,8 +94,10 @@ export interface ManagementClient {
   /**
    * Calls any route of the gateway, such as `GET /api/v1/alarms`, with what every call here has: the token and its
    * renewal, limits of time and size, another try where that is safe, and no redirect. Resolves to the JSON of the
-   * answer; undefined if it is empty. Errors name neither the path nor a text of the body: both may be personal data.
-   * Rejects with a `ConfigurationError` for a path that is not below `baseUrl`.
+   * answer; undefined if it is empty. Rejects with a `ConfigurationError` for a path that is not below `baseUrl`.
+   *
+   * An error has the gateway's code and the names of the refused fields of the body. It names neither the path nor a
+   * value of the query or the body, and has no text of the answer: all may be personal data.
    *
    * @example
    * const { token } = await client.request("POST", "/api/v1/sso/token", { body: login, token: null });
@@ -142,7 +145,7 @@ export function createManagementClient(options: ManagementClientOptions): Manage
           method: "POST",
           path,
           body,
-          secrets: secret === undefined ? [] : [secret],
+          secrets: secret === undefined ? undefined : [secret],
           signal,
         });
         return readWebhook(made, `POST ${path}`);
@@ -179,13 +182,14 @@ export function createManagementClient(options: ManagementClientOptions): Manage
       if (!HTTP_METHODS.includes(method)) {
         throw invalidOption(`method must be one of ${HTTP_METHODS.join(", ")}`);
       }
-      const { href } = urlBelow(baseUrl, path, query);
+      const url = urlBelow(baseUrl, path, query);
+      const secrets = [...textsOfUrl(url), ...textsOf("body", body)];
       const ofToken =
         token === undefined
           ? calls
           : new GatewayCalls(settings, token === null ? undefined : tokenSource(token, timeoutMs));
       const name = "of client.request";
-      return ofToken.call({ method, path: href, name, body, secrets: textsOf(body), signal });
+      return ofToken.call({ method, path: url.href, name, body, secrets, signal });
     },
   };
 }
@@ -205,18 +209,10 @@ function urlBelow(baseUrl: URL, path: string, query: RequestOptions["query"] = {
   return url;
 }
 
-/** Every text of a body, at any depth. Throws `ConfigurationError` for what is no JSON. */
-function textsOf(body: object | undefined): string[] {
-  const texts: string[] = [];
-  try {
-    JSON.stringify(body, (_, value: unknown) => {
-      if (typeof value === "string") texts.push(value);
-      return value;
-    });
-  } catch {
-    throw invalidOption("body must be JSON");
-  }
-  return texts;
+/** What may be personal data in a URL: the values of its query, and the segments of its path that are no route's words. */
+function textsOfUrl({ pathname, searchParams }: URL): readonly string[] {
+  const segments = pathname.split("/").filter((one) => !/^(?:[a-z-]*|v\d)$/.test(one));
+  return [...segments, ...searchParams.values()];
 }
 
 /** `secret: undefined` is refused: an unset variable must not make an unsigned webhook. */

@@ -71,8 +71,8 @@ export function advised(error: ManagementError, advice: string): ManagementError
 }
 
 /**
- * A call of the gateway's management routes failed. It holds no token and no secret: after a call with a secret only
- * the gateway's code and the names of the fields are shown. It has no `cause`: an error of `fetch` may hold the headers
+ * A call of the gateway's management routes failed. It holds no token and no secret: after a call with a secret, and
+ * after `client.request`, only the gateway's code and the names of the fields are shown. It has no `cause`: an error of `fetch` may hold the headers
  * of its request.
  *
  * @experimental

@@ -64,7 +64,7 @@ export async function updateWebhook(
   }
   const wanted = { ...fieldsOf(before), ...definedOf(own) };
   const body = { ...writableOf(before.raw), ...wanted };
-  const secrets = own.secret === undefined ? [] : [own.secret];
+  const secrets = own.secret === undefined ? undefined : [own.secret];
   let after: Webhook;
   let isSent = false;
   try {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createManagementClient } from "../../src/management/index.js";
-import { CANARIES, canariesIn } from "../support/canaries.js";
+import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
 import { failure, scriptedClient, TOKEN } from "../support/management/scripted-gateway.js";
 
 const baseUrl = "https://gateway.example/base";
@@ -55,13 +55,48 @@ describe("client.request", () => {
     expect(seen).toHaveLength(1);
   });
 
-  test("names neither the path nor a text of the body in an error", async () => {
-    const echo = { error: { code: "BAD", message: CANARIES.email, details: [] } };
-    const { client } = scriptedClient([{ status: 422, json: echo }]);
-    const path = `/api/v1/account/external-id/${CANARIES.email}`;
-    const error = await failure(client.request("PUT", path, { body: { email: CANARIES.email } }));
-    expect(error.code).toBe("validation_failed");
-    expect(canariesIn(error.message)).toEqual([]);
+  test.each([
+    ["the path", "/900101-1234", {}, "No account 900101-1234"],
+    ["the path, in percent codes", "/bob%40x.se", {}, "No account bob@x.se, bob%40x.se"],
+    ["the query", "", { query: { email: "bob@x.se" } }, "bob@x.se is taken"],
+    ["the query in the path", "?email=bob@x.se", {}, "bob@x.se is taken"],
+    ["a text of the body", "", { body: { email: CANARIES.email } }, CANARIES.email],
+    ["a number of the body", "", { body: { ssn: 9_001_011_234 } }, "9001011234 is taken"],
+    ["what was not sent", "/7", {}, "Account 7 belongs to bob@x.se"],
+  ])("shows nothing that an answer quotes of %s", async (_, end, options, message) => {
+    const details = [
+      { field: "email", issue: message },
+      { field: message, issue: message },
+    ];
+    const json = { error: { code: "BAD", message, details } };
+    const { client } = scriptedClient([{ status: 422, json }]);
+    const path = `/api/v1/account/external-id${end}`;
+    const error = await failure(client.request("PUT", path, options));
+    expect(error).toMatchObject({ code: "validation_failed", status: 422, gatewayCode: "BAD" });
+    expect(shownOf(error.message, error.details)).not.toMatch(/900101|bob|x\.se|external-id/);
+    expect(canariesIn(shownOf(error.message, error.details))).toEqual([]);
+  });
+
+  test("an error names the fields of the body that were refused", async () => {
+    const details = [{ field: "email", issue: "bob@x.se is taken" }];
+    const json = { error: { code: "VALIDATION_ERROR", message: "bob@x.se", details } };
+    const { client } = scriptedClient([{ status: 422, json }]);
+    const error = await failure(client.request("POST", "/api", { body: { email: "bob@x.se" } }));
+    expect(error.message).toBe(
+      "POST of client.request was answered 422 VALIDATION_ERROR: email: was refused",
+    );
+  });
+
+  test.each([
+    ["/api/v1/account/900101-1234", {}, "NO_9001011234", undefined],
+    ["/api/v1/account/bob%40x.se", {}, "BOB_X_SE", undefined],
+    ["/api/v1/account", { query: { name: "Bo" } }, "NO_BO", undefined],
+    ["/api/v1/account", { body: { ssn: 9_001_011_234 } }, "NO_9001011234", undefined],
+    ["/api/v1/account/7", { body: { country_code: "SE" } }, "USER_EXISTS", "USER_EXISTS"],
+    ["/api/v1/account/7", {}, "ACCOUNT_NOT_FOUND", "ACCOUNT_NOT_FOUND"],
+  ])("after %s with %j, the code %s is shown as %s", async (path, options, code, shown) => {
+    const { client } = scriptedClient([{ status: 422, json: { error: { code } } }]);
+    expect((await failure(client.request("PUT", path, options))).gatewayCode).toBe(shown);
   });
 
   test.each([
