@@ -1,5 +1,5 @@
 import { ConfigurationError, invalidOption } from "../common/errors.js";
-import { ownOptions } from "../common/option-checks.js";
+import { isObject, ownOptions } from "../common/option-checks.js";
 import { secretFault } from "../signature/secrets.js";
 import {
   checkConnection,
@@ -94,7 +94,8 @@ export interface ManagementClient {
   /**
    * Calls any route of the gateway, such as `GET /api/v1/alarms`, with what every call here has: the token and its
    * renewal, limits of time and size, another try where that is safe, and no redirect. Resolves to the JSON of the
-   * answer; undefined if it is empty. Rejects with a `ConfigurationError` for a path that is not below `baseUrl`.
+   * answer; undefined if it is empty. Rejects with a `ConfigurationError` for a path that is not below `baseUrl` or
+   * may reach another route (a dot segment, a backslash, a `#`), and for a GET with a body.
    *
    * An error has the gateway's code and the names of the refused fields of the body. It names neither the path nor a
    * value of the query or the body, and has no text of the answer: all may be personal data.
@@ -182,6 +183,12 @@ export function createManagementClient(options: ManagementClientOptions): Manage
       if (!HTTP_METHODS.includes(method)) {
         throw invalidOption(`method must be one of ${HTTP_METHODS.join(", ")}`);
       }
+      if (body !== undefined) {
+        if (method === "GET") throw invalidOption("a GET has no body: use query");
+        if (!isObject(body) && !Array.isArray(body)) {
+          throw invalidOption("body must be a JSON object or array");
+        }
+      }
       const url = urlBelow(baseUrl, path, query);
       const secrets = [...textsOfUrl(url), ...textsOf("body", body)];
       const ofToken =
@@ -196,13 +203,20 @@ export function createManagementClient(options: ManagementClientOptions): Manage
 
 const REQUEST_NAMES = ["body", "query", "token", "signal"] as const;
 
+/** What a URL or a server behind it may resolve to another route. A URL leaves out tabs, newlines and blanks at its end. */
+const OTHER_ROUTE = /[\\#\p{Cc}]|(?:^|\/|%2f|%5c)\s*(?:\.|%2e){1,2}\s*(?:$|\/|%2f|%5c)/iu;
+
 /** The token goes with the request, so it must not leave the gateway. */
 function urlBelow(baseUrl: URL, path: string, query: RequestOptions["query"] = {}): URL {
-  const relative = path.replace(/^\//, "");
-  const url = URL.canParse(relative, baseUrl.href) ? new URL(relative, baseUrl) : undefined;
-  if (url?.href.startsWith(baseUrl.href) !== true) {
-    throw invalidOption("path must be a path below baseUrl, such as /api/v1/alarms");
+  const relative = typeof path === "string" ? path.replace(/^\//, "") : undefined;
+  const isPath = relative !== undefined && !OTHER_ROUTE.test(relative.replace(/\?.*/s, ""));
+  const url = isPath && URL.canParse(relative, baseUrl.href) && new URL(relative, baseUrl);
+  if (url === false || !url.href.startsWith(baseUrl.href)) {
+    throw invalidOption(
+      "path must be a path below baseUrl, such as /api/v1/alarms, without a dot segment, backslash or #",
+    );
   }
+  if (!isObject(query)) throw invalidOption("query must be an object");
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.append(name, String(value));
   }

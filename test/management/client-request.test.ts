@@ -41,10 +41,27 @@ describe("client.request", () => {
     ["a route above baseUrl", "/../api/v1/alarms"],
     ["a route above baseUrl, in percent codes", "/%2e%2e/api/v1/alarms"],
     ["another scheme", "data:text/plain,x"],
+    ["another route, by dot segments", "/api/v1/alarms/5/../../account/7"],
+    ["another route, by a last dot segment", "/api/v1/alarms/5/.. "],
+    ["another route, by one dot", "/api/v1/./alarms"],
+    ["another route, by half a percent code", "/api/v1/alarms/.%2E/account"],
+    ["another route, by percent codes of slashes", "/api/v1/alarms/5%2f..%2F..%2faccount"],
+    ["another route, by a tab that a URL leaves out", "/api/v1/alarms/.\t./account"],
+    ["another route, by a backslash", "/api/v1/alarms/5\\..\\account"],
+    ["another route, by a fragment", "/api/v1/account/5#/deactivate"],
   ])("sends no token to %s", async (_, path) => {
     const { client, seen } = scriptedClient([], { baseUrl });
-    await expect(client.request("GET", path)).rejects.toThrow("below baseUrl");
+    const refused = expect(client.request("GET", path)).rejects;
+    await refused.toMatchObject({ name: "ConfigurationError", code: "invalid_option" });
+    await refused.toThrow("below baseUrl");
     expect(seen).toEqual([]);
+  });
+
+  test("takes dots in a name, and in a query", async () => {
+    const { client, seen } = scriptedClient([{ json: {} }]);
+    const path = "/api/v1/account/external-id/a..b.?from=/../x";
+    await client.request("GET", path);
+    expect(seen[0]?.path).toBe(path);
   });
 
   test("follows no redirect", async () => {
@@ -102,11 +119,22 @@ describe("client.request", () => {
   test.each([
     ["a method that no route has", "TRACE", "/api", {}],
     ["a body that is no JSON", "POST", "/api", { body: { id: 1n } }],
+    ["a body that is null", "POST", "/api", { body: null }],
+    ["a body that is a function", "POST", "/api", { body: () => undefined }],
+    ["a path that is undefined", "GET", undefined, {}],
+    ["a query that is null", "GET", "/api", { query: null }],
     ["an option that does not exist", "GET", "/api", { headers: {} }],
     ["a token with a blank", "GET", "/api", { token: "a b" }],
   ])("refuses %s", async (_, method, path, options: object) => {
     const client = createManagementClient({ baseUrl, token: TOKEN });
-    const call = client.request(method as "GET", path, options);
+    const call = client.request(method as "GET", path as never, options);
     await expect(call).rejects.toMatchObject({ name: "ConfigurationError" });
+  });
+
+  test("refuses a GET with a body, and says so", async () => {
+    const { client, seen } = scriptedClient([{ json: {} }]);
+    const call = client.request("GET", "/api/v1/alarms", { body: { status: "NEW" } });
+    await expect(call).rejects.toThrow("a GET has no body: use query");
+    expect(seen).toEqual([]);
   });
 });
