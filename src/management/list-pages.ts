@@ -33,7 +33,7 @@ export async function listAll(
     for (const item of found) items.push(item);
     const next = nextPage?.(body, headers) ?? "";
     if (next === "") {
-      if (nextPage === undefined && (linksNextPage(headers) || isCut(body, found.length))) {
+      if (nextPage === undefined && isOnePage(body, headers)) {
         throw incomplete(`GET ${path} returned one page of several: pass nextPage`);
       }
       return items;
@@ -47,10 +47,32 @@ export async function listAll(
   }
 }
 
-function itemsOf(body: unknown, path: string): readonly unknown[] {
+/** Whether an answer is a list that another page follows. `nextPage` says so, or else the usual names of pages. */
+export function isOnePage(body: unknown, headers: Headers, nextPage?: NextPage): boolean {
+  const items = listOf(body);
+  if (items === undefined) return false;
+  if (nextPage !== undefined) return (nextPage(body, headers) ?? "") !== "";
+  return linksNextPage(headers) || isCut(body, items.length);
+}
+
+/** Names of a query that ask for a page. One that asks for its size alone expects the whole. */
+const PAGE_NAMES = /^(?:page(?!.?size).*|(?:next_?)?cursor|offset|skip|after)$/i;
+
+/** Whether a query asks for one page. */
+export function asksForPage(query: URLSearchParams): boolean {
+  return [...query.keys()].some((name) => PAGE_NAMES.test(name));
+}
+
+/** A list, bare or under `data`. Undefined for anything else. */
+function listOf(body: unknown): readonly unknown[] | undefined {
   const { data } = Object(body) as Record<string, unknown>;
-  if (Array.isArray(body)) return body as unknown[];
-  if (Array.isArray(data)) return data as unknown[];
+  const list: unknown = Array.isArray(body) ? body : data;
+  return Array.isArray(list) ? (list as unknown[]) : undefined;
+}
+
+function itemsOf(body: unknown, path: string): readonly unknown[] {
+  const items = listOf(body);
+  if (items !== undefined) return items;
   throw new ManagementError(
     "unexpected_answer",
     `GET ${path} returned no list: expected a list, bare or under data`,
@@ -111,6 +133,6 @@ function numberOf(value: unknown): number {
   return isGiven(value) ? Number(value) : Number.NaN;
 }
 
-function incomplete(message: string): ManagementError {
+export function incomplete(message: string): ManagementError {
   return new ManagementError("incomplete_list", message);
 }

@@ -8,7 +8,7 @@ import {
 } from "./call-settings.js";
 import { GatewayCalls, HTTP_METHODS, type HttpMethod } from "./gateway-calls.js";
 import { textsOf } from "./gateway-errors.js";
-import { listAll, type NextPage } from "./list-pages.js";
+import { asksForPage, incomplete, isOnePage, listAll, type NextPage } from "./list-pages.js";
 import { ManagementError } from "./management-error.js";
 import { tokenSource, type TokenOption } from "./token-source.js";
 import { definedOf, getWebhook, updateWebhook, type UpdateOptions } from "./update-webhook.js";
@@ -97,11 +97,16 @@ export interface ManagementClient {
    * answer; undefined if it is empty. Rejects with a `ConfigurationError` for a path that is not below `baseUrl` or
    * may reach another route (a dot segment, a backslash, a `#`), and for a GET with a body.
    *
+   * A GET that is answered with one page of a list rejects with `incomplete_list`, as the lists of the client do, unless
+   * its query asks for a page (`page`, `page_token`, `cursor`, `offset`, `skip`, `after`): then you read the pages.
+   *
    * An error has the gateway's code and the names of the refused fields of the body. It names neither the path nor a
    * value of the query or the body, and has no text of the answer: all may be personal data.
    *
    * @example
-   * const { token } = await client.request("POST", "/api/v1/sso/token", { body: login, token: null });
+   * // The answer is unknown: check it, or say what it is.
+   * const answer = await client.request("POST", "/api/v1/sso/token", { body: login, token: null });
+   * const { token } = answer as { token: string };
    * const alarms = await client.request("GET", "/api/v1/alarms", { token });
    */
   request(method: HttpMethod, path: string, options?: RequestOptions): Promise<unknown>;
@@ -196,7 +201,15 @@ export function createManagementClient(options: ManagementClientOptions): Manage
           ? calls
           : new GatewayCalls(settings, token === null ? undefined : tokenSource(token, timeoutMs));
       const name = "of client.request";
-      return ofToken.call({ method, path: url.href, name, body, secrets, signal });
+      const sent = { method, path: url.href, name, body, secrets, signal };
+      const { value, headers } = await ofToken.answer(sent);
+      const expectsAll = method === "GET" && !asksForPage(url.searchParams);
+      if (expectsAll && isOnePage(value, headers, own.nextPage)) {
+        throw incomplete(
+          `GET ${name} returned one page of several: ask for each, such as with query: { page: 1 }`,
+        );
+      }
+      return value;
     },
   };
 }

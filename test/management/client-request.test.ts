@@ -138,3 +138,49 @@ describe("client.request", () => {
     expect(seen).toEqual([]);
   });
 });
+
+describe("a list of client.request", () => {
+  const cut = { data: [1], meta: { current_page: 1, last_page: 2 } };
+  const link = { link: '</api/v1/alarms?page=2>; rel="next"' };
+
+  test.each([
+    ["/api/v1/alarms", {}, { json: cut }],
+    ["/api/v1/alarms", {}, { json: { data: [], links: { next: "/api/v1/alarms?page=2" } } }],
+    ["/api/v1/alarms", {}, { json: [1], headers: link }],
+    ["/api/v1/alarms", { query: { status: "NEW", per_page: 50 } }, { json: cut }],
+    ["/api/v1/alarms?page_size=50", {}, { json: cut }],
+  ])("at %s with %j is an error if it names another page: %j", async (path, options, answer) => {
+    const { client } = scriptedClient([answer]);
+    const error = await failure(client.request("GET", path, options));
+    expect(error.code).toBe("incomplete_list");
+    expect(error.message).toContain("query: { page: 1 }");
+  });
+
+  test.each([
+    ["/api/v1/alarms", { query: { page: 1 } }],
+    ["/api/v1/alarms?page=1", {}],
+    ["/api/v1/alarms?page[number]=1", {}],
+    ["/api/v1/alarms", { query: { cursor: "" } }],
+  ])("at %s with %j is one page, as asked for", async (path, options) => {
+    const { client } = scriptedClient([{ json: cut }]);
+    expect(await client.request("GET", path, options)).toEqual(cut);
+  });
+
+  test.each([
+    ["GET", { data: [1], meta: { last_page: 1, total: 1 } }],
+    ["GET", { data: { pages: 2 }, pages: 2 }],
+    ["POST", cut],
+  ] as const)("is whole, or none: %s of %j", async (method, json) => {
+    const { client } = scriptedClient([{ json }]);
+    expect(await client.request(method, "/api/v1/alarms")).toEqual(json);
+  });
+
+  test("has another page if the client's nextPage finds one, and none if not", async () => {
+    const nextPage = (body: unknown) => (body as { more?: string }).more;
+    const more = scriptedClient([{ json: { data: [], more: "?page=2" } }], { nextPage });
+    const error = await failure(more.client.request("GET", "/api/v1/alarms"));
+    expect(error.code).toBe("incomplete_list");
+    const last = scriptedClient([{ json: cut }], { nextPage });
+    expect(await last.client.request("GET", "/api/v1/alarms")).toEqual(cut);
+  });
+});
