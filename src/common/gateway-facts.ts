@@ -52,7 +52,8 @@ export const BREACHES = {
   credit_card_hacked: "Credit card",
   passport_hacked: "Passport",
   drivers_license_hacked: "Driver's license",
-  domain_hacked: "Domain (legacy clients only)",
+  // For legacy clients only.
+  domain_hacked: "Domain",
 } as const;
 const BREACH_TYPES = Object.keys(BREACHES) as readonly (keyof typeof BREACHES)[];
 
