@@ -140,6 +140,7 @@ class ApiRoutes {
     const { accountId } = this.#authenticate(request);
     if (accountId !== undefined) return this.#ofAccount(route, accountId);
     const [root, ofAccount = "", ...rest] = path.split("/");
+    if (root === "alarms" && rest[0] === "close") return this.#ofAccount(route, undefined);
     if (root === "account" && rest.at(-1) === "close") {
       return this.#ofAccount(`${request.method} ${rest.join("/")}`, ofAccount);
     }
@@ -198,8 +199,8 @@ class ApiRoutes {
     return session;
   }
 
-  /** The routes of an app token. */
-  #ofAccount(route: string, accountId: string): Response {
+  /** The routes of an app token, and those of the partner that close an alarm: of any account if none is named. */
+  #ofAccount(route: string, accountId: string | undefined): Response {
     const { listedRecord = (record: unknown) => record } = this.#settings;
     const items = (records: readonly unknown[]) =>
       this.#list(records.map((one) => listedRecord(one)));

@@ -17,23 +17,27 @@ export class RecordTable {
     return event;
   }
 
-  /** The alarms of an account, the newest last. */
-  alarms(accountId: string): readonly GatewayRecord[] {
-    return [...this.#alarms.values()].filter((one) => String(one["account_id"]) === accountId);
+  /** The alarms of an account, or of all, the newest last. */
+  alarms(accountId: string | undefined): readonly GatewayRecord[] {
+    return [...this.#alarms.values()].filter((one) => isOf(accountId, one));
   }
 
-  events(accountId: string): readonly GatewayRecord[] {
-    return this.#events.filter((one) => String(one["account_id"]) === accountId);
+  events(accountId: string | undefined): readonly GatewayRecord[] {
+    return this.#events.filter((one) => isOf(accountId, one));
   }
 
-  /** Closes an alarm of the account. No webhook is called: they are called for new alarms only. */
-  close(accountId: string, id: string): GatewayRecord {
+  /** Closes an alarm of the account, or of any. No webhook is called: they are called for new alarms only. */
+  close(accountId: string | undefined, id: string): GatewayRecord {
     const alarm = this.alarms(accountId).find((one) => String(one["id"]) === id);
     if (alarm === undefined) throw new ApiError(404, "NOT_FOUND", "Not found.");
     const closed = { ...alarm, status: "CLOSED" };
     this.#alarms.set(id, closed);
     return closed;
   }
+}
+
+function isOf(accountId: string | undefined, record: GatewayRecord): boolean {
+  return accountId === undefined || String(record["account_id"]) === accountId;
 }
 
 function readBody(body: Uint8Array): Readonly<Record<string, GatewayRecord | undefined>> {

@@ -355,6 +355,17 @@ describe("the records that the twin has delivered", () => {
     }
   });
 
+  test("the partner closes an alarm of any account without naming the account", async () => {
+    const { client, app } = await signedIn();
+    expect(await client.request("GET", "/api/v1/alarms/1/close")).toMatchObject({
+      data: { id: 1, status: "CLOSED" },
+    });
+    const alarms = await client.request("GET", "/api/v1/alarms", app);
+    expect(alarms).toEqual({ data: [{ ...own, status: "CLOSED" }] });
+    const unknown = client.request("GET", "/api/v1/alarms/9/close");
+    await expect(unknown).rejects.toMatchObject({ code: "not_found" });
+  });
+
   test("an app token opens no webhook route, and a CRM token no list of an account", async () => {
     const { client, app } = await signedIn();
     for (const [path, options] of [
