@@ -111,6 +111,9 @@ export function startTwin(
     return delivery;
   };
 
+  const webhooksOf = (type: string) =>
+    webhooks.filter((webhook) => webhook.type === undefined || webhook.type === type);
+
   /** Starts one delivery for each active webhook of the event's type. */
   const start = (
     event: TwinEvent,
@@ -119,9 +122,7 @@ export function startTwin(
     isHeldBack = (): boolean => false,
   ): readonly Promise<TwinDelivery>[] => {
     const { type, body } = bodyOf(event);
-    const called = webhooks.filter(
-      (webhook) => webhook.type === undefined || webhook.type === type,
-    );
+    const called = webhooksOf(type);
     checkId(id, called.length);
     const requests = integerOption("times", times, { fallback: 1, min: 1, max: 1000 });
     return called.map((webhook) => {
@@ -144,8 +145,11 @@ export function startTwin(
       const names = ["id", "times", "concurrent", "overtakenBy"];
       const own = ownOptions("deliver", deliverOptions, names);
       const { overtakenBy } = own;
-      // Before the first attempt: this one would wait in vain for a newer event that is none.
-      if (overtakenBy !== undefined) bodyOf(overtakenBy);
+      // Before the first attempt: this one would wait in vain for a newer event that is none or goes nowhere.
+      checkOption(
+        overtakenBy === undefined || webhooksOf(bodyOf(overtakenBy).type).length > 0,
+        "overtakenBy must be an event that an active webhook receives: this one overtakes nothing",
+      );
       let isOvertaken = overtakenBy === undefined;
       const running = start(event, own, undefined, () => !isOvertaken);
       if (overtakenBy !== undefined) await Promise.all(start(overtakenBy, {}));

@@ -94,7 +94,7 @@ export interface DeliverOptions {
   readonly concurrent?: boolean | undefined;
   /**
    * A newer event that overtakes this one: the requests of this one are lost until the deliveries of the newer one have
-   * ended. So it arrives in a later attempt, when the newer one is handled.
+   * ended. So it arrives in a later attempt, when the newer one is handled. An active webhook must receive the newer one.
    */
   readonly overtakenBy?: TwinEvent | undefined;
 }

@@ -457,4 +457,17 @@ describe("an event that a newer one overtakes", () => {
     await expect(twin.deliver(deleted, { overtakenBy: {} as never })).rejects.toThrow("the event");
     expect(twin.history()).toEqual([]);
   });
+
+  test("is not sent at all if no webhook has the type of the newer one", async () => {
+    const url = "http://127.0.0.1:1";
+    const hook = { target: url, secret: TEST_SECRET, type: "delete_my_data_event" } as const;
+    const twin = createGatewayTwin({ webhooks: [hook] });
+    onTestFinished(() => twin.close());
+    const call = twin.deliver(deleted, { overtakenBy: { alarm: alarm() as unknown as Alarm } });
+    await expect(call).rejects.toMatchObject({
+      name: "ConfigurationError",
+      message: expect.stringContaining("overtakenBy") as string,
+    });
+    expect(twin.history()).toEqual([]);
+  });
 });
