@@ -1,20 +1,24 @@
 import type { WebhookResponse } from "../answer/answer.js";
-import { ConfigurationError } from "../common/errors.js";
+import { ConfigurationError, invalidOption } from "../common/errors.js";
+import { isObject } from "../common/option-checks.js";
+import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
 import type { RecoverableRecord } from "../delivery/recovered-delivery.js";
 import type { WebhookReceiver } from "../options/webhook-receiver.js";
 import { ownInternalsOf } from "./recover-delivery.js";
 
 /**
  * Handles a record of the gateway's lists, `GET /api/v1/alarms` and `GET /api/v1/delete-my-data/events`: the only way to
- * a record whose delivery was given up while the history of its webhook was off (the gateway's document, sections 4
- * and 6). It goes the way of a delivery from decoding on. No signature is asked of it, so call it only with what your
+ * a record whose delivery was given up while the history of its webhook was off (the gateway's document, sections
+ * "Endpoints" and "Events"). It goes the way of a delivery from decoding on. No signature is asked of it, so call it only with what your
  * own authenticated call of the gateway returned.
  *
  * The receiver needs `once: "record"`: then a late attempt of the delivery, under its own X-Webhook-Id, is `duplicate`.
- * `context.id` is `list#` and a digest. Bounded as `receive` is. Never rejects.
+ * The store knows a record for `retentionMs` only: give it no older ones, or they are handled again. `context.id` is
+ * `list#` and a digest. Bounded as `receive` is. Never rejects.
  *
  * @throws ConfigurationError (`invalid_receiver`) if `receiver` was not made by `createWebhookReceiver`; if its `once` is
- * `"delivery"`; and if it has no store of its own, so that it cannot know what another process has handled.
+ * `"delivery"`; and if it has no store of its own, so that it cannot know what another process has handled. With `invalid_option` if `given` is no object, or `given.type` no
+ * documented type.
  * @experimental
  */
 export function recoverRecord(
@@ -31,6 +35,10 @@ export function recoverRecord(
     throw refused(
       "a receiver with the store of your deliveries: the memory of this process does not know what others have handled. Pass store: memoryStore() if this process alone receives them",
     );
+  }
+  if (!isObject(given)) throw invalidOption("recoverRecord takes { type, record }");
+  if (!(WEBHOOK_TYPES as readonly unknown[]).includes(given.type)) {
+    throw invalidOption(`type must be one of ${WEBHOOK_TYPES.join(", ")}`);
   }
   return internal.recoverRecord(given);
 }

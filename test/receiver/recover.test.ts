@@ -223,12 +223,25 @@ describe("recoverRecord", () => {
   test.each([
     [{ type: "new_alarm", record: { id: 1 } }, "503 unrecognized"],
     [{ type: "delete_my_data_event", record: alarm() }, "503 unrecognized"],
-    [{ type: "other", record: alarm() }, "409 type_mismatch"],
     [{ type: "new_alarm", record: 1n }, "409 malformed"],
-    [null, "409 malformed"],
   ])("answers for %o: %s", async (given, answer) => {
     const { receiver } = byRecord(() => memoryStore());
     expect(await recoverListed(receiver, given as never)).toBe(answer);
+  });
+
+  test.each([
+    [{ type: "alarm", record: alarm() }, "type must be one of new_alarm, delete_my_data_event"],
+    [{ record: alarm() }, "type must be one of"],
+    [null, "takes { type, record }"],
+    ["new_alarm", "takes { type, record }"],
+  ])("throws for %o, before anything is handled or logged", (given, message) => {
+    const { receiver, reports } = byRecord(() => memoryStore());
+    const error = configurationErrorOf(() => recoverRecord(receiver, given as never));
+    expect([error.code, error.message]).toEqual([
+      "invalid_option",
+      expect.stringContaining(message),
+    ]);
+    expect(reports).toEqual([]);
   });
 
   test.each([
