@@ -1,5 +1,5 @@
 import { invalidOption } from "../common/errors.js";
-import { integerOption, ownOptions } from "../common/option-checks.js";
+import { integerOption, isObject, ownOptions } from "../common/option-checks.js";
 import { accountOfJob } from "./inbox-job.js";
 import { checkOverflow, type InboxOverflow } from "./overflow.js";
 import { queueErrorOf } from "./queue-error.js";
@@ -134,9 +134,9 @@ export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeli
     async discard(which, options = {}) {
       const { overflow } = ownOptions("discard", options, ["overflow"]);
       checkOverflow(overflow);
-      const wanted = Array.isArray(which)
-        ? checkedIds(which, "")
-        : await safely(() => idsOfAccount(letters, checkedAccount(which)));
+      const asked = Array.isArray(which) ? checkedIds(which, "") : checkedAccount(which);
+      const wanted =
+        typeof asked === "string" ? await safely(() => idsOfAccount(letters, asked)) : asked;
       const found = await safely(() => letters.take(wanted, Infinity, "discard"));
       for (const id of overflow?.delete === undefined ? [] : found) {
         await safely(async () => overflow?.delete?.(id));
@@ -161,7 +161,7 @@ async function idsOfAccount(letters: DeadLetters, accountId: string): Promise<re
 }
 
 function checkedAccount(which: unknown): string {
-  const { accountId } = ownOptions("discard", Object(which) as OfAccount, ["accountId"]);
+  const { accountId } = isObject(which) ? ownOptions("discard", which, ["accountId"]) : {};
   if (Number.isSafeInteger(accountId)) return String(accountId);
   throw invalidOption("discard takes an array of delivery ids, or { accountId } with an integer");
 }
@@ -204,6 +204,8 @@ function missingOf(ids: readonly string[], found: ReadonlySet<string>): string[]
 }
 
 function checkedIds(ids: unknown, alternative: string): readonly string[] {
-  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return [...new Set(ids)];
+  // A gap in the array is an undefined here.
+  const given = Array.isArray(ids) ? [...new Set<unknown>(ids)] : [undefined];
+  if (given.every((id) => typeof id === "string")) return given;
   throw invalidOption(`ids must be an array of delivery ids${alternative}`);
 }
