@@ -136,7 +136,7 @@ export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeli
       checkOverflow(overflow);
       const asked = Array.isArray(which) ? checkedIds(which, "") : checkedAccount(which);
       const wanted =
-        typeof asked === "string" ? await safely(() => idsOfAccount(letters, asked)) : asked;
+        typeof asked === "number" ? await safely(() => idsOfAccount(letters, asked)) : asked;
       const found = await safely(() => letters.take(wanted, Infinity, "discard"));
       for (const id of overflow?.delete === undefined ? [] : found) {
         await safely(async () => overflow?.delete?.(id));
@@ -151,7 +151,7 @@ function withoutData({ id, type, attempts, failedAt, error }: DeadJob): DeadDeli
 }
 
 /** The ids of the dead jobs of an account. */
-async function idsOfAccount(letters: DeadLetters, accountId: string): Promise<readonly string[]> {
+async function idsOfAccount(letters: DeadLetters, accountId: number): Promise<readonly string[]> {
   const ids = new Set<string>();
   for (let offset = 0; ; offset += LIMIT.max) {
     const page = await letters.list(LIMIT.max, offset);
@@ -160,9 +160,9 @@ async function idsOfAccount(letters: DeadLetters, accountId: string): Promise<re
   }
 }
 
-function checkedAccount(which: unknown): string {
+function checkedAccount(which: unknown): number {
   const { accountId } = isObject(which) ? ownOptions("discard", which, ["accountId"]) : {};
-  if (Number.isSafeInteger(accountId)) return String(accountId);
+  if (typeof accountId === "number" && Number.isSafeInteger(accountId)) return accountId;
   throw invalidOption("discard takes an array of delivery ids, or { accountId } with an integer");
 }
 

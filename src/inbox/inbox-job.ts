@@ -3,6 +3,7 @@ import type { DeliveryContext } from "../handling/delivery-context.js";
 import { HEADER_ROWS, headersOf, withOthers } from "../delivery/header-values.js";
 import { HEADERS, isDeliveryId, type DeliveryHeaders } from "../delivery/headers.js";
 import { recordOf } from "../records/decode.js";
+import { digitsToNumber } from "../records/record-fields.js";
 import { isListedId } from "../delivery/recovered-delivery.js";
 import type { TraceCarrier } from "../telemetry/telemetry.js";
 
@@ -84,15 +85,14 @@ export function isQueuedId(value: unknown): value is string {
   return isDeliveryId(value) || isListedId(value);
 }
 
-/** The account of the record in a job, as text; undefined if it cannot be read. */
-export function accountOfJob(data: unknown): string | undefined {
+/** The account of the record in a job, as the receiver reads it; undefined if it cannot be read. */
+export function accountOfJob(data: unknown): number | undefined {
   try {
     const { rawBody, overflowKey } = readInboxJob(data);
     const record = overflowKey === undefined ? recordOf(rawBody) : data;
     const { account_id } = Object(record) as { readonly account_id?: unknown };
-    // An integer, or its digits: the receiver converts both.
-    const isId = typeof account_id === "number" || typeof account_id === "string";
-    return isId ? String(account_id) : undefined;
+    const account = digitsToNumber(account_id);
+    return typeof account === "number" ? account : undefined;
   } catch {
     return undefined;
   }
