@@ -106,6 +106,7 @@ const LIMIT = { fallback: 100, min: 1, max: 1_000 };
 const OFFSET = { fallback: 0, min: 0, max: 1_000_000_000 };
 const MAX = { fallback: Number.MAX_SAFE_INTEGER, min: 1, max: Number.MAX_SAFE_INTEGER };
 const PAGE_SIZE = 100;
+const MOST_PASSES = 10;
 
 /** Checks the arguments of the public methods, and replaces the errors of `engine`, which may quote a body. */
 export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeliveries {
@@ -153,10 +154,35 @@ function withoutData({ id, type, attempts, failedAt, error }: DeadJob): DeadDeli
 /** The ids of the dead jobs of an account. */
 async function idsOfAccount(letters: DeadLetters, accountId: number): Promise<readonly string[]> {
   const ids = new Set<string>();
-  for (let offset = 0; ; offset += LIMIT.max) {
-    const page = await letters.list(LIMIT.max, offset);
-    for (const { id, data } of page) if (accountOfJob(data) === accountId) ids.add(id);
-    if (page.length < LIMIT.max) return [...ids];
+  for await (const { id, data } of listed(letters.list, LIMIT.max)) {
+    if (accountOfJob(data) === accountId) ids.add(id);
+  }
+  return [...ids];
+}
+
+/**
+ * The jobs of a list, in pages that may lack jobs which have left it. Those that other calls take away shift the pages,
+ * so it is read again until a pass shows no new one. `taken`: those that the caller takes away as it gets them.
+ */
+async function* listed(
+  list: DeadLetters["list"],
+  pageSize: number,
+  taken: ReadonlySet<string> = new Set(),
+): AsyncGenerator<DeadJob> {
+  const seen = new Set<string>();
+  let known = -1;
+  for (let pass = 0; pass < MOST_PASSES && seen.size > known; pass += 1) {
+    known = seen.size;
+    for (let offset = 0; ;) {
+      const before = taken.size;
+      const page = await list(pageSize, offset);
+      if (page.length === 0) break;
+      for (const job of page) {
+        seen.add(job.id);
+        yield job;
+      }
+      offset += pageSize - (taken.size - before);
+    }
   }
 }
 
@@ -172,18 +198,13 @@ export function deadLettersById(engine: {
   replay(id: string): Promise<boolean>;
   discard(id: string): Promise<boolean>;
 }): DeadLetters {
-  /** Those that are dead now: a job that dies again meanwhile comes last, and is known. */
+  /** Those that are dead now, each once: one that dies again meanwhile is not taken again. */
   async function* allIds(found: ReadonlySet<string>): AsyncGenerator<string> {
     const seen = new Set<string>();
-    for (;;) {
-      // Those that were not found may still be listed.
-      const page = await engine.list(PAGE_SIZE, seen.size - found.size);
-      const fresh = page.map(({ id }) => id).filter((id) => !seen.has(id));
-      if (fresh.length === 0) return;
-      for (const id of fresh) {
-        seen.add(id);
-        yield id;
-      }
+    for await (const { id } of listed(engine.list, PAGE_SIZE, found)) {
+      if (seen.has(id)) continue;
+      seen.add(id);
+      yield id;
     }
   }
   return {
