@@ -1,6 +1,6 @@
 import { invalidOption } from "../common/errors.js";
 import { integerOption, isObject, ownOptions } from "../common/option-checks.js";
-import { accountOfJob } from "./inbox-job.js";
+import { accountOfJob, overflowKeyOf } from "./inbox-job.js";
 import { checkOverflow, type InboxOverflow } from "./overflow.js";
 import { queueErrorOf } from "./queue-error.js";
 
@@ -140,7 +140,7 @@ export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeli
         typeof asked === "number" ? await safely(() => idsOfAccount(letters, asked)) : asked;
       const found = await safely(() => letters.take(wanted, Infinity, "discard"));
       for (const id of overflow?.delete === undefined ? [] : found) {
-        await safely(async () => overflow?.delete?.(id));
+        await safely(async () => overflow?.delete?.(overflowKeyOf(id)));
       }
       return { discarded: [...found], notFound: missingOf(wanted, found) };
     },

@@ -85,6 +85,11 @@ export function isQueuedId(value: unknown): value is string {
   return isDeliveryId(value) || isListedId(value);
 }
 
+/** The key of the body of a job in `overflow`: its id without `#`, with which the fragment of a URL begins. */
+export function overflowKeyOf(id: string): string {
+  return id.replaceAll("#", ".");
+}
+
 /** The account of the record in a job, as the receiver reads it; undefined if it cannot be read. */
 export function accountOfJob(data: unknown): number | undefined {
   try {
@@ -110,9 +115,9 @@ export function readInboxJob(data: unknown): QueuedDelivery {
   if (version !== VERSION) throw unreadableJob(`version ${String(VERSION)}`);
   const headers = readHeaders(data as Record<string, unknown>);
   if (typeof body !== "string") throw unreadableJob("a string in body");
-  // Its key is the id. With another one the job would read the body of another delivery, or any file of the bucket.
-  if (encoding === "overflow" && body !== headers.id) {
-    throw unreadableJob("its own id as the key in body");
+  // With another key the job would read the body of another delivery, or any file of the bucket.
+  if (encoding === "overflow" && body !== overflowKeyOf(headers.id)) {
+    throw unreadableJob("the key of its own id in body");
   }
   return {
     headers,

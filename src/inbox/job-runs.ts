@@ -13,6 +13,7 @@ import type { HeldMessage } from "./held-message.js";
 import {
   isRecoveredJob,
   jobNameOf,
+  overflowKeyOf,
   readInboxJob,
   unreadableJob,
   type QueuedDelivery,
@@ -96,7 +97,7 @@ export class JobRuns {
     if (overflow?.delete === undefined || !isInOverflow(data)) return;
     const { id = messageId, type } = jobNameOf(data);
     try {
-      await within(SETTLE_TIMEOUT_MS, "overflow.delete", overflow.delete(id));
+      await within(SETTLE_TIMEOUT_MS, "overflow.delete", overflow.delete(overflowKeyOf(id)));
     } catch (thrown) {
       const line = "the body of a job that has ended stays in overflow";
       log.error(line, { id, type, error: queueErrorOf("overflow.delete", thrown) });

@@ -3,7 +3,7 @@ import { isPromise } from "../common/promises.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { within } from "../common/timers.js";
 import { recordOf } from "../records/decode.js";
-import type { InboxJob, QueuedDelivery } from "./inbox-job.js";
+import { overflowKeyOf, type InboxJob, type QueuedDelivery } from "./inbox-job.js";
 import { QueueError, queueErrorOf } from "./queue-error.js";
 
 /**
@@ -19,7 +19,7 @@ import { QueueError, queueErrorOf } from "./queue-error.js";
  * };
  */
 export interface InboxOverflow {
-  /** Stores `body`. Resolves when a crash of this process would not lose it. `key` is the delivery id. */
+  /** Stores `body`. Resolves when a crash of this process would not lose it. */
   put(key: string, body: Uint8Array): PromiseLike<unknown>;
   /** Resolves to the stored body. Rejects if there is none. */
   get(key: string): PromiseLike<Uint8Array>;
@@ -52,12 +52,13 @@ export async function fitted(
   if (overflow === undefined) {
     throw new QueueError("the job is larger than maxJobBytes of the driver: give inbox overflow");
   }
-  const written: unknown = overflow.put(job.id, rawBody);
+  const key = overflowKeyOf(job.id);
+  const written: unknown = overflow.put(key, rawBody);
   // As in `put` of a driver: a forgotten `return` would acknowledge a body that is nowhere.
   if (!isPromise(written)) throw new QueueError("overflow.put must return a promise");
   await written;
   const { account_id } = Object(recordOf(rawBody)) as { readonly account_id?: unknown };
-  return { ...job, encoding: "overflow", body: job.id, account_id };
+  return { ...job, encoding: "overflow", body: key, account_id };
 }
 
 /** The delivery of a job, with its body from `overflow` if it is there. */

@@ -18,8 +18,9 @@ import {
   type QueueMessage,
   type QueueSettlement,
 } from "../../src/inbox/index.js";
-import { inboxJobOf } from "../../src/inbox/inbox-job.js";
+import { inboxJobOf, jobNameOf } from "../../src/inbox/inbox-job.js";
 import { jobKeyOf } from "../../src/inbox/job-handling.js";
+import { recoverRecord } from "../../src/management/recover-record.js";
 import { deferred, never } from "../support/deferred.js";
 import { rejects } from "../support/faults.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
@@ -688,6 +689,32 @@ describe("a body that may be too large for the queue", () => {
       const handlers: WebhookHandlers = { new_alarm: () => undefined };
       await worker({ store: memoryStore(), handlers, overflow }).run(message);
       expect(message.settled).toEqual([{ result: "done" }]);
+    });
+
+    it("the body of a record of a list has a key that is safe in a URL", async () => {
+      const { driver, bodies, overflow } = await overflown(0);
+      const receiver = createWebhookReceiver({
+        secret: TEST_SECRET,
+        logger: false,
+        now: () => NOW_MS,
+        store: memoryStore(),
+        once: "record",
+        handlers: inbox({ driver, overflow }),
+      });
+      const record = alarm({ text: "x".repeat(200_000) });
+      await recoverRecord(receiver, { type: "new_alarm", record });
+      const [key = ""] = bodies.keys();
+      expect(key).toMatch(/^[0-9A-Za-z._-]{1,128}$/);
+      const [job] = driver.take(1, 1_000);
+      if (job !== undefined) driver.bury(job, new Error("dead"));
+      const data = JSON.parse(job?.data ?? "") as unknown;
+      const texts: string[] = [];
+      const handlers: WebhookHandlers = { new_alarm: ({ text }) => void texts.push(text) };
+      await worker({ store: memoryStore(), handlers, overflow }).run(watchedMessage(data, []));
+      expect([texts, bodies.size]).toEqual([[record.text], 0]);
+      bodies.set(key, new Uint8Array());
+      const { discarded } = await driver.discard([jobNameOf(data).id ?? ""], { overflow });
+      expect([discarded.length, bodies.size]).toEqual([1, 0]);
     });
 
     it("a body leaves it when the dead jobs of its account are discarded", async () => {

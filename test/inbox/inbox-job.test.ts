@@ -69,6 +69,8 @@ describe("the data of a job", () => {
   });
 });
 
+const LISTED_ID = `list#${"0a".repeat(32)}`;
+
 describe("reading a job", () => {
   const job = inboxJobOf(context(bytes("{}")));
 
@@ -97,7 +99,12 @@ describe("reading a job", () => {
     [
       "the key of another body",
       { ...job, encoding: "overflow", body: "../../etc/hostname" },
-      "expected its own id as the key in body",
+      "expected the key of its own id in body",
+    ],
+    [
+      "a key with a #",
+      { ...job, id: LISTED_ID, encoding: "overflow", body: LISTED_ID },
+      "expected the key of its own id in body",
     ],
     ["broken base64", { ...job, encoding: "base64", body: "%" }, "expected base64 in body"],
   ])("a job is refused with %s", (_, data, message) => {
