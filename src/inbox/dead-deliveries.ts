@@ -1,7 +1,7 @@
 import { invalidOption } from "../common/errors.js";
 import { integerOption, isObject, ownOptions } from "../common/option-checks.js";
-import { accountOfJob, overflowKeyOf } from "./inbox-job.js";
-import { checkOverflow, type InboxOverflow } from "./overflow.js";
+import { accountOfJob } from "./inbox-job.js";
+import { checkOverflow, isInOverflow, removeBodies, type InboxOverflow } from "./overflow.js";
 import { queueErrorOf } from "./queue-error.js";
 
 /** A delivery whose job has failed for good. Holds nothing of the body. */
@@ -53,13 +53,16 @@ export interface OfAccount {
 
 /** Options of `DeadDeliveries.discard`. */
 export interface DiscardOptions {
-  /** That of `inbox`: its `delete` removes bodies that are there. */
+  /**
+   * That of `inbox`: its `delete` removes bodies that are there. Default: none. Then an account with a body there is
+   * refused. Ids are not checked for it, and the bodies of their jobs stay there.
+   */
   overflow?: InboxOverflow | undefined;
 }
 
 /** What `discard` did with each id. */
 export interface Discarded {
-  /** Gone, with its body. Only the store of the receiver still knows the id. */
+  /** Gone, with its body; from `overflow` only if that was given. Only the store of the receiver still knows the id. */
   readonly discarded: readonly string[];
   /** Not dead: unknown, handled, replayed, or discarded by another call. Of an account: being replayed meanwhile. */
   readonly notFound: readonly string[];
@@ -80,7 +83,8 @@ export interface DeadDeliveries {
   /**
    * Gives up deliveries for good and removes their bodies: those that are named, or all of an account, as when it has
    * ended. One of the account that is replayed meanwhile is in `notFound`; if its handler fails again, a second call
-   * finds it.
+   * finds it. If bodies cannot be removed from `overflow`, it tries all, then rejects with an error (`queue_failed`)
+   * whose message has the keys of those that remain: remove them yourself, since no second call finds them.
    */
   discard(which: readonly string[] | OfAccount, options?: DiscardOptions): Promise<Discarded>;
 }
@@ -94,12 +98,13 @@ export interface DeadJob extends DeadDelivery {
 export interface DeadLetters {
   /** The oldest first. */
   list(limit: number, offset: number): Promise<DeadJob[]>;
-  /** Takes the jobs of at most `max` of these deliveries away, and puts them again or not. Resolves to their ids. */
+  /** Takes the jobs of at most `max` of these deliveries away, and puts them again or not. Adds their ids to `found`. */
   take(
     ids: readonly string[] | "all",
     max: number,
     then: "replay" | "discard",
-  ): Promise<ReadonlySet<string>>;
+    found: Set<string>,
+  ): Promise<void>;
 }
 
 const LIMIT = { fallback: 100, min: 1, max: 1_000 };
@@ -117,30 +122,34 @@ export function deadDeliveriesOf(engine: string, letters: DeadLetters): DeadDeli
       throw queueErrorOf(engine, error);
     }
   };
+  const list: DeadLetters["list"] = (...page) => safely(() => letters.list(...page));
   return {
     async list(options = {}) {
       const own = ownOptions("list", options, ["limit", "offset"]);
       const limit = integerOption("limit", own.limit, LIMIT);
       const offset = integerOption("offset", own.offset, OFFSET);
-      const dead = await safely(() => letters.list(limit, offset));
-      return dead.map(withoutData);
+      return (await list(limit, offset)).map(withoutData);
     },
     async replay(ids, options = {}) {
       const max = integerOption("max", ownOptions("replay", options, ["max"]).max, MAX);
       const wanted = ids === "all" ? ids : checkedIds(ids, ', or "all"');
-      const found = await safely(() => letters.take(wanted, max, "replay"));
+      const found = new Set<string>();
+      await safely(() => letters.take(wanted, max, "replay", found));
       const isReached = wanted !== "all" && found.size < max;
       return { replayed: [...found], notFound: isReached ? missingOf(wanted, found) : [] };
     },
     async discard(which, options = {}) {
       const { overflow } = ownOptions("discard", options, ["overflow"]);
       checkOverflow(overflow);
-      const asked = Array.isArray(which) ? checkedIds(which, "") : checkedAccount(which);
-      const wanted =
-        typeof asked === "number" ? await safely(() => idsOfAccount(letters, asked)) : asked;
-      const found = await safely(() => letters.take(wanted, Infinity, "discard"));
-      for (const id of overflow?.delete === undefined ? [] : found) {
-        await safely(async () => overflow?.delete?.(overflowKeyOf(id)));
+      const wanted = Array.isArray(which)
+        ? checkedIds(which, "")
+        : await idsOfAccount(list, checkedAccount(which), overflow);
+      const found = new Set<string>();
+      try {
+        await safely(() => letters.take(wanted, Infinity, "discard", found));
+      } finally {
+        // Also if the engine failed in between: no later call finds them.
+        if (overflow !== undefined) await removeBodies(overflow, found);
       }
       return { discarded: [...found], notFound: missingOf(wanted, found) };
     },
@@ -151,11 +160,21 @@ function withoutData({ id, type, attempts, failedAt, error }: DeadJob): DeadDeli
   return { id, type, attempts, failedAt, error };
 }
 
-/** The ids of the dead jobs of an account. */
-async function idsOfAccount(letters: DeadLetters, accountId: number): Promise<readonly string[]> {
+/** The ids of the dead jobs of an account. Throws `ConfigurationError` if `overflow` could not delete a body there. */
+async function idsOfAccount(
+  list: DeadLetters["list"],
+  accountId: number,
+  overflow: InboxOverflow | undefined,
+): Promise<readonly string[]> {
   const ids = new Set<string>();
-  for await (const { id, data } of listed(letters.list, LIMIT.max)) {
-    if (accountOfJob(data) === accountId) ids.add(id);
+  for await (const { id, data } of listed(list, LIMIT.max)) {
+    if (accountOfJob(data) !== accountId) continue;
+    if (isInOverflow(data) && overflow?.delete === undefined) {
+      throw invalidOption(
+        "the account has bodies in overflow: give discard { overflow } with delete",
+      );
+    }
+    ids.add(id);
   }
   return [...ids];
 }
@@ -170,8 +189,7 @@ async function* listed(
   taken: ReadonlySet<string> = new Set(),
 ): AsyncGenerator<DeadJob> {
   const seen = new Set<string>();
-  let known = -1;
-  for (let pass = 0; pass < MOST_PASSES && seen.size > known; pass += 1) {
+  for (let pass = 0, known = -1; pass < MOST_PASSES && seen.size > known; pass += 1) {
     known = seen.size;
     for (let offset = 0; ;) {
       const before = taken.size;
@@ -198,24 +216,19 @@ export function deadLettersById(engine: {
   replay(id: string): Promise<boolean>;
   discard(id: string): Promise<boolean>;
 }): DeadLetters {
-  /** Those that are dead now, each once: one that dies again meanwhile is not taken again. */
-  async function* allIds(found: ReadonlySet<string>): AsyncGenerator<string> {
-    const seen = new Set<string>();
-    for await (const { id } of listed(engine.list, PAGE_SIZE, found)) {
-      if (seen.has(id)) continue;
-      seen.add(id);
-      yield id;
-    }
-  }
   return {
     list: engine.list,
-    async take(ids, max, then) {
-      const found = new Set<string>();
-      for await (const id of ids === "all" ? allIds(found) : ids) {
+    async take(ids, max, then, found) {
+      const tried = new Set<string>();
+      const isAll = ids === "all";
+      const jobs = isAll ? listed(engine.list, PAGE_SIZE, found) : ids.map((id) => ({ id }));
+      for await (const { id } of jobs) {
         if (found.size >= max) break;
+        // One that dies again meanwhile is not taken again.
+        if (tried.has(id)) continue;
+        tried.add(id);
         if (await engine[then](id)) found.add(id);
       }
-      return found;
     },
   };
 }

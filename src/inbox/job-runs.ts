@@ -13,7 +13,6 @@ import type { HeldMessage } from "./held-message.js";
 import {
   isRecoveredJob,
   jobNameOf,
-  overflowKeyOf,
   readInboxJob,
   unreadableJob,
   type QueuedDelivery,
@@ -21,7 +20,7 @@ import {
 import type { JobHandling } from "./job-handling.js";
 import type { EngineResponse, JobReporter } from "./job-report.js";
 import { resultOf, settlementOf, type Retries, type RunResult } from "./job-settlement.js";
-import { isInOverflow, withBody, type InboxOverflow } from "./overflow.js";
+import { isInOverflow, removeBody, withBody, type InboxOverflow } from "./overflow.js";
 import type { QueueMessage, QueueSettlement } from "./queue-driver.js";
 import { queueErrorOf } from "./queue-error.js";
 import { MAX_CRASHES, SETTLE_TIMEOUT_MS } from "./queue-options.js";
@@ -97,7 +96,7 @@ export class JobRuns {
     if (overflow?.delete === undefined || !isInOverflow(data)) return;
     const { id = messageId, type } = jobNameOf(data);
     try {
-      await within(SETTLE_TIMEOUT_MS, "overflow.delete", overflow.delete(overflowKeyOf(id)));
+      await removeBody(overflow, id);
     } catch (thrown) {
       const line = "the body of a job that has ended stays in overflow";
       log.error(line, { id, type, error: queueErrorOf("overflow.delete", thrown) });

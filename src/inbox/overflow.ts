@@ -3,8 +3,9 @@ import { isPromise } from "../common/promises.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { within } from "../common/timers.js";
 import { recordOf } from "../records/decode.js";
-import { overflowKeyOf, type InboxJob, type QueuedDelivery } from "./inbox-job.js";
+import { isQueuedId, overflowKeyOf, type InboxJob, type QueuedDelivery } from "./inbox-job.js";
 import { QueueError, queueErrorOf } from "./queue-error.js";
+import { SETTLE_TIMEOUT_MS } from "./queue-options.js";
 
 /**
  * Keeps bodies that are too large for the queue: three functions over S3, R2 or a table. Bodies are personal
@@ -24,8 +25,8 @@ export interface InboxOverflow {
   /** Resolves to the stored body. Rejects if there is none. */
   get(key: string): PromiseLike<Uint8Array>;
   /**
-   * Removes a body whose job has ended, or was discarded. It may be gone already. If this rejects, the body stays: the
-   * job has ended all the same.
+   * Removes a body whose job has ended, or was discarded. It may be gone already. If this rejects or takes longer than
+   * 10 seconds, the body may stay: the job has ended all the same.
    */
   delete?(key: string): PromiseLike<unknown>;
 }
@@ -33,6 +34,8 @@ export interface InboxOverflow {
 /** More than a job has beside its body: id, type, timestamp, trace and names. Bytes of JSON. */
 const HEAD_BYTES = 2_048;
 const GET_TIMEOUT_MS = 30_000;
+/** How many bodies are removed at once. */
+const LOT_SIZE = 20;
 const encoder = new TextEncoder();
 
 /** The largest body whose job surely fits into `maxJobBytes`: no encoding of a body takes more than base64. */
@@ -76,6 +79,30 @@ export async function withBody(
   } catch (error) {
     throw queueErrorOf("the body of the job could not be read from overflow", error);
   }
+}
+
+/** Removes the body of a job. Waits no longer for it than for the queue. */
+export async function removeBody(overflow: InboxOverflow, id: string): Promise<void> {
+  const removing = overflow.delete?.(overflowKeyOf(id));
+  if (removing !== undefined) await within(SETTLE_TIMEOUT_MS, "overflow.delete", removing);
+}
+
+/** Tries to remove the bodies of jobs that are gone. Then throws an error with the keys of those that remain. */
+export async function removeBodies(overflow: InboxOverflow, ids: Iterable<string>): Promise<void> {
+  // Any other id is the engine's own, of a job that has no body there.
+  const keyed = [...ids].filter(isQueuedId);
+  const left = new Map<string, unknown>();
+  for (let at = 0; at < keyed.length; at += LOT_SIZE) {
+    const removing = keyed.slice(at, at + LOT_SIZE).map(async (id) => {
+      await removeBody(overflow, id).catch((error: unknown) => left.set(overflowKeyOf(id), error));
+    });
+    await Promise.all(removing);
+  }
+  if (left.size === 0) return;
+  const [error] = left.values();
+  const { message } = queueErrorOf("overflow.delete", error);
+  const keys = [...left.keys()].join(", ");
+  throw new QueueError(`${message}; these bodies stay in overflow without a job: ${keys}`);
 }
 
 /** Whether the body of a job is in `overflow`. */

@@ -44,8 +44,7 @@ export function deadLettersOf(newLink: () => RabbitLink): DeadLetters {
       });
       return listed;
     },
-    async take(ids, max, then) {
-      const found = new Set<string>();
+    async take(ids, max, then, found) {
       const isWanted = (id: string) => ids === "all" || ids.includes(id);
       await reading(async (link, channel) => {
         const { messageCount } = await channel.checkQueue(link.deadName);
@@ -70,7 +69,6 @@ export function deadLettersOf(newLink: () => RabbitLink): DeadLetters {
         }
         await Promise.all(taking);
       });
-      return found;
     },
   };
 }
