@@ -16,6 +16,7 @@ import {
 import { linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { throws } from "../support/faults.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { failingStore, spiedStore } from "../support/spied-store.js";
@@ -25,8 +26,6 @@ beforeEach(() => vi.useFakeTimers());
 /** The time-out of the function, whose margin is one second. */
 const TIMEOUT_MS = 10_000;
 const LEASE_MS = 3_000;
-/** Lets time pass. */
-const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 async function eventOf(): Promise<LambdaEvent> {

@@ -10,6 +10,7 @@ import { observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -63,16 +64,16 @@ it("fetchHandler answers an endless upload at once, and gives it up two seconds 
     cancel,
   });
   const answering = fetchHandler(receiver)(request);
-  await vi.advanceTimersByTimeAsync(100);
+  await pass(100);
   const reader = (await answering).body?.getReader();
   const first = await reader?.read();
   expect(new TextDecoder().decode(first?.value as Uint8Array)).toContain("BODY_TOO_LARGE");
   const pulledBefore = pulled;
   const end = reader?.read();
-  await vi.advanceTimersByTimeAsync(1_800);
+  await pass(1_800);
   expect(pulled).toBeGreaterThan(pulledBefore);
   expect(cancel).not.toHaveBeenCalled();
-  await vi.advanceTimersByTimeAsync(200);
+  await pass(200);
   expect(cancel).toHaveBeenCalledOnce();
   expect(await end).toMatchObject({ done: true });
 });
@@ -88,9 +89,9 @@ it("fetchHandler gives up an endless upload whose request was cloned before", as
   });
   request.clone();
   const answering = fetchHandler(receiver)(request);
-  await vi.advanceTimersByTimeAsync(100);
+  await pass(100);
   const text = (await answering).text();
-  await vi.advanceTimersByTimeAsync(2_000);
+  await pass(2_000);
   expect(await text).toContain("BODY_TOO_LARGE");
 });
 
@@ -114,7 +115,7 @@ async function lateOnWorkers(contextOf: () => unknown) {
       body,
     });
     const answer = handler(request, {}, contextOf());
-    await vi.advanceTimersByTimeAsync(1_100);
+    await pass(1_100);
     expect((await answer).status).toBe(503);
   }
   return lines;

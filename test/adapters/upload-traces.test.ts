@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { writeAnswerAndClose } from "../../adapters/http/node-answer.js";
 import { discardNodeBody, readNodeBody } from "../../adapters/http/node-body.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
+import { pass } from "../support/fake-time.js";
 
 // Requests that are made by hand, so that each chunk comes when the test says.
 
@@ -34,7 +35,7 @@ function listeners(): readonly number[] {
 
 /** Lets the streams run. */
 async function turn(): Promise<void> {
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
 }
 
 /** Expects that nothing of a reading is left. */
@@ -68,7 +69,7 @@ it("an upload that stalls leaves no timer and no listener behind", async () => {
   const reading = readNodeBody(req, LIMITS);
   req.push("one");
   await turn();
-  await vi.advanceTimersByTimeAsync(10_000);
+  await pass(10_000);
   expect(await reading).toBeInstanceOf(UnreadableBody);
   expectNoTraces();
 });
@@ -87,7 +88,7 @@ it("an upload is taken whose pieces each come in time, although all of them take
   const reading = readNodeBody(req, LIMITS);
   for (let piece = 0; piece < 5; piece++) {
     req.push("x");
-    await vi.advanceTimersByTimeAsync(9_000);
+    await pass(9_000);
   }
   req.push(null);
   await turn();

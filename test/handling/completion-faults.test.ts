@@ -5,6 +5,7 @@ import { trustingReceiver } from "../support/recording-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { DOWN, rejects, throws } from "../support/faults.js";
 import {
   claimedElsewhere,
@@ -54,13 +55,13 @@ it.each<[string, () => Promise<never>]>([
   // Longer than the lease, which is no longer renewed.
   for (let minute = 0; minute < 10; minute++) {
     expect(await send()).toBe(DUPLICATE);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
   }
   expect(count("claim")).toBe(1);
   comeBack();
-  await vi.advanceTimersByTimeAsync(30_000);
+  await pass(30_000);
   const completions = count("complete");
-  await vi.advanceTimersByTimeAsync(600_000);
+  await pass(600_000);
   expect(count("complete")).toBe(completions);
   expect(vi.getTimerCount()).toBe(0);
   expect(await send()).toBe(DUPLICATE);
@@ -71,13 +72,13 @@ it.each<[string, () => Promise<never>]>([
 it("a completion that hangs still answers 200 after dependencyTimeoutMs", async () => {
   const { store, count, comeBack, receiver, reports, runs, send } = failing(never);
   const { answer } = await receiveUntil(store, "complete", receiver);
-  await vi.advanceTimersByTimeAsync(4_999);
+  await pass(4_999);
   expect(reports).toEqual([]);
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   expect(await answerOf(answer)).toBe(HANDLED);
   expect(await send()).toBe(DUPLICATE);
   comeBack();
-  await vi.advanceTimersByTimeAsync(60_000);
+  await pass(60_000);
   expect(vi.getTimerCount()).toBe(0);
   expect(await send()).toBe(DUPLICATE);
   expect(count("claim")).toBe(2);
@@ -88,11 +89,11 @@ it("a completion that hangs beyond the lease lets no redelivery run the handler"
   const times = { leaseMs: 1_000, dependencyTimeoutMs: 60_000 };
   const { store, receiver, runs, send } = failing(never, times);
   const { answer } = await receiveUntil(store, "complete", receiver);
-  await vi.advanceTimersByTimeAsync(2_000);
+  await pass(2_000);
   const claiming = firstCall(store, "claim");
   const second = send();
   await Promise.race([claiming, second]);
-  await vi.advanceTimersByTimeAsync(60_000);
+  await pass(60_000);
   expect(await answerOf(answer)).toBe(HANDLED);
   expect([IN_FLIGHT, DUPLICATE]).toContain(await second);
   expect(runs).toHaveLength(1);
@@ -116,7 +117,7 @@ it.each<[string, () => unknown]>([
     const another = observedAlarmReceiver(handler, { store: inner, ...settings });
     const { answer } = await receiveUntil(store, "complete", one.receiver);
     for (let ms = 0; ms < 30_000; ms += 500) {
-      await vi.advanceTimersByTimeAsync(500);
+      await pass(500);
       // This process knows that it was handled. Other processes see it as in flight.
       expect(await one.send()).toBe(DUPLICATE);
       expect(await another.send()).toBe(IN_FLIGHT);
@@ -137,13 +138,13 @@ it("the completion is retried for a discarded delivery and for a late success as
   expect(await answerOf(discard)).toBe("200 discarded");
 
   const run = await start(await delivery({ id: "late" }));
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(await answerOf(run.answer)).toBe("503 handler_timeout");
   run.resolve();
-  await vi.advanceTimersByTimeAsync(60_000);
+  await pass(60_000);
   for (const id of ["discarded", "late"]) expect(await send(id)).toBe(DUPLICATE);
   comeBack();
-  await vi.advanceTimersByTimeAsync(30_000);
+  await pass(30_000);
   const states = await claimedElsewhere(store, ["discarded", "late"]);
   expect(states).toEqual(["completed", "completed"]);
   expect(runs).toHaveLength(2);
@@ -156,7 +157,7 @@ it("completions are retried one at a time, at least every two seconds", async ()
   calls.length = 0;
   const at: number[] = [];
   for (let second = 1; second <= 13; second++) {
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     if (calls.length > 0) at.push(second);
     // One key is tried; if it fails, the others are not.
     const expected = at.at(-1) === second ? [turns[(at.length - 1) % 3]] : [];
@@ -164,7 +165,7 @@ it("completions are retried one at a time, at least every two seconds", async ()
   }
   expect(at).toEqual([1, 3, 5, 7, 9, 11, 13]);
   comeBack();
-  await vi.advanceTimersByTimeAsync(2_000);
+  await pass(2_000);
   expect(calls.map(({ key }) => key)).toEqual(["two", "three", "one"]);
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -173,20 +174,20 @@ it("a completion that fails for one id only does not delay the others", async ()
   const { inner, comeBack, send } = failing();
   for (const id of ["poison", "one", "two"]) await send(id);
   comeBack();
-  await vi.advanceTimersByTimeAsync(3_000);
+  await pass(3_000);
   expect(await claimedElsewhere(inner, ["one", "two"])).toEqual(["completed", "completed"]);
 });
 
 it("the retry delay of completions starts again after the store has recovered", async () => {
   const { count, comeBack, goDown, send } = failing();
   await send("one");
-  await vi.advanceTimersByTimeAsync(120_000);
+  await pass(120_000);
   comeBack();
-  await vi.advanceTimersByTimeAsync(30_000);
+  await pass(30_000);
   goDown();
   await send("two");
   const before = count("complete");
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(count("complete")).toBe(before + 1);
 });
 
@@ -197,7 +198,7 @@ it("a completion that is on its way makes no other delivery a duplicate", async 
   const completingNext = firstCall(store, "complete");
   const second = send("two");
   await Promise.race([completingNext, second]);
-  await vi.advanceTimersByTimeAsync(5_000);
+  await pass(5_000);
   expect([await answerOf(answer), await second]).toEqual([HANDLED, HANDLED]);
   expect(runs.map(({ id }) => id)).toEqual(["one", "two"]);
 });
@@ -207,9 +208,9 @@ it("a retry that the runtime has ended counts as lost a minute after it was due"
   await send("one");
   // The request has ended, and its timers with it. That sets the clock of the test back to 0.
   vi.clearAllTimers();
-  await vi.advanceTimersByTimeAsync(60_900);
+  await pass(60_900);
   await send("two");
-  await vi.advanceTimersByTimeAsync(5_000);
+  await pass(5_000);
   expect(count("complete")).toBe(2);
 });
 
@@ -217,10 +218,10 @@ it("the first completion that fails after a lost retry starts the retries again"
   const { store, count, comeBack, send } = failing();
   await send("one");
   vi.clearAllTimers();
-  await vi.advanceTimersByTimeAsync(61_100);
+  await pass(61_100);
   await send("two");
   comeBack();
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(count("complete")).toBe(4);
   expect(await claimedElsewhere(store, ["one", "two"])).toEqual(["completed", "completed"]);
   expect(vi.getTimerCount()).toBe(0);
@@ -232,7 +233,7 @@ it("a retry that counts as lost and comes after all makes no second call beside 
   const now = performance.now.bind(performance);
   vi.spyOn(performance, "now").mockImplementation(() => now() + 61_100);
   await send("two");
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(count("complete")).toBe(3);
 });
 
@@ -243,9 +244,9 @@ async function twoRuns(store: DeliveryStore) {
   const request = { ...(await delivery()), waitUntil };
   const first = await start(request);
   vi.clearAllTimers();
-  await vi.advanceTimersByTimeAsync(9_000);
+  await pass(9_000);
   const starting = start(request);
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   const expectOpen = (count: number) => {
     expect(open.size).toBe(count);
     if (count === 0) expect(receiver.health().completionsPending).toBe(0);
@@ -258,13 +259,13 @@ it("two runs of a delivery whose completions fail both end when the store takes 
   const { first, second, expectOpen } = await twoRuns(store);
   first.resolve();
   second.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   for (const end of ends) end.reject(DOWN);
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(ends).toHaveLength(3);
   expectOpen(1);
   ends[2]?.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expectOpen(0);
 });
 
@@ -272,18 +273,18 @@ it("a retried completion that succeeds also ends that of a run which failed to c
   const { store, ends } = heldCompletions();
   const { first, second, expectOpen } = await twoRuns(store);
   second.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   ends[0]?.reject(DOWN);
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   // The retry for the second run is on its way.
   expect(ends).toHaveLength(2);
   first.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   ends[2]?.reject(DOWN);
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expectOpen(1);
   ends[1]?.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expectOpen(0);
 });
 
@@ -291,21 +292,21 @@ it("drain waits for a store that hangs no longer than its own limit", async () =
   const { receiver, failFirst } = held({ dependencyTimeoutMs: 20_000 });
   await failFirst("one");
   const { state } = watched(receiver.drain({ timeoutMs: 2_000 }));
-  await vi.advanceTimersByTimeAsync(2_000);
+  await pass(2_000);
   expect(state.isResolved).toBe(true);
 });
 
 it("a retry that fails after drain has completed the delivery does not wait for another retry", async () => {
   const { receiver, ends, failFirst } = held();
   await failFirst("one");
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   const drained = receiver.drain();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(ends).toHaveLength(3);
   ends[2]?.resolve();
   await drained;
   ends[1]?.reject(DOWN);
-  await vi.advanceTimersByTimeAsync(60_000);
+  await pass(60_000);
   expect(receiver.health().completionsPending).toBe(0);
   expect(ends).toHaveLength(3);
 });
@@ -313,13 +314,13 @@ it("a retry that fails after drain has completed the delivery does not wait for 
 it("a retry that ends after it counted as lost begins no further retry beside its successor", async () => {
   const { ends, failFirst } = held({ dependencyTimeoutMs: 600_000 });
   await failFirst("one");
-  await vi.advanceTimersByTimeAsync(62_000);
+  await pass(62_000);
   await failFirst("two");
-  await vi.advanceTimersByTimeAsync(2_000);
+  await pass(2_000);
   // The lost retry of "one" and its successor are both on their way.
   expect(ends).toHaveLength(4);
   ends[1]?.reject(DOWN);
-  await vi.advanceTimersByTimeAsync(10_000);
+  await pass(10_000);
   expect(ends).toHaveLength(4);
 });
 
@@ -342,6 +343,6 @@ it("at most 10 000 completions wait for a retry, and the log names the oldest wh
   expect(await receive(10_000)).toBe(DUPLICATE);
   comeBack();
   await receiver.drain();
-  await vi.advanceTimersByTimeAsync(60_000);
+  await pass(60_000);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -3,6 +3,7 @@ import { memoryStore, type DeliveryContext, type DeliveryStore } from "../../src
 import { answerOf, heldRun, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -46,7 +47,7 @@ it("the signal keeps its first reason if the handler times out and then loses it
   vi.useFakeTimers();
   const store: DeliveryStore = { ...memoryStore(), renew: () => false };
   const { receiver, run } = await heldRun({ handlerTimeoutMs: 1_000, store });
-  await vi.advanceTimersByTimeAsync(21_000);
+  await pass(21_000);
   expect(run.context.signal.reason).toMatchObject({ name: "DeadlineError" });
   run.resolve();
   await receiver.drain();
@@ -72,7 +73,7 @@ it.each<[string, (context: DeliveryContext, key: PropertyKey) => void]>([
   const store: DeliveryStore = { ...memoryStore(), complete: (key) => void completed.push(key) };
   const { receiver, run, repeated, send } = await heldRun({ handlerTimeoutMs: 50, store });
   for (const key of Reflect.ownKeys(run.context)) tamper(run.context, key);
-  await vi.advanceTimersByTimeAsync(60);
+  await pass(60);
   expect(await answerOf(run.answer)).toBe("503 handler_timeout");
   expect(await send()).toBe("409 in_flight");
   run.resolve();
@@ -164,10 +165,10 @@ describe.each([
     const { memoryStore } = await import("../../src/index.js");
     const store = { ...memoryStore(), renew: () => false };
     const { answer, given, end } = await started(undefined, { leaseMs: 1_000, store });
-    await vi.advanceTimersByTimeAsync(50);
+    await pass(50);
     expect((await answer).outcome).toBe("handler_timeout");
     // The lease is lost at its first renewal.
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(given.signal.aborted).toBe(true);
     expect(given.signal.reason).toMatchObject({ name: "DeadlineError" });
     expect(given.signal).toBe(given.signal);
@@ -181,9 +182,9 @@ describe.each([
   ])("a context that %s has the signal that aborts", async (_what, wrap) => {
     let signal: AbortSignal | undefined;
     const { answer, end } = await started((context) => ({ signal } = wrap(context)));
-    await vi.advanceTimersByTimeAsync(49);
+    await pass(49);
     expect(signal?.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     await answer;
     expect(signal?.aborted).toBe(true);
     await end();

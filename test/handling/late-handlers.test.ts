@@ -14,6 +14,7 @@ import {
 } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
+import { pass } from "../support/fake-time.js";
 import { rejects, throws } from "../support/faults.js";
 import { spiedStore } from "../support/spied-store.js";
 import {
@@ -36,9 +37,9 @@ async function timedOut(store: DeliveryStore) {
   const scene = await heldRun({ store, handlerTimeoutMs: 2_000, handlerMaxMs: 86_400_000 });
   const { run, send } = scene;
   const { signal } = run.context;
-  await vi.advanceTimersByTimeAsync(1_999);
+  await pass(1_999);
   expect(signal.aborted).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   expect(await answerOf(run.answer)).toBe("503 handler_timeout");
   expect((await run.answer).headers["retry-after"]).toBe("30");
   expect(signal.aborted).toBe(true);
@@ -47,7 +48,7 @@ async function timedOut(store: DeliveryStore) {
   const end = async (error?: Error) => {
     if (error === undefined) run.resolve();
     else run.reject(error);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
   };
   return { ...scene, end };
 }
@@ -65,7 +66,7 @@ describe.each([
     "a late handler that is %s has a second report and a line, and its redelivery is %s",
     async (outcome, redelivery, level, error) => {
       const { repeated, reports, lines, end, runs, start, send } = await timedOut(makeStore());
-      await vi.advanceTimersByTimeAsync(3_000);
+      await pass(3_000);
       await end(error);
       const facts = { id: repeated.headers["x-webhook-id"], type: "new_alarm" };
       expect(reports.filter((report) => report.outcome !== "in_flight")).toMatchObject([
@@ -91,7 +92,7 @@ describe.each([
   it("a handler that is late by hours keeps redeliveries out, and none runs it again", async () => {
     const { runs, end, send } = await timedOut(makeStore());
     for (let minute = 0; minute < 180; minute++) {
-      await vi.advanceTimersByTimeAsync(60_000);
+      await pass(60_000);
       expect(await send()).toBe(IN_FLIGHT);
     }
     await end();
@@ -102,7 +103,7 @@ describe.each([
 
   it("a handler that settles in the last millisecond is in time", async () => {
     const { run } = await heldRun({ handlerTimeoutMs: 2_000, store: makeStore() });
-    await vi.advanceTimersByTimeAsync(1_999);
+    await pass(1_999);
     expect(await answerOf(run.succeed())).toBe(HANDLED);
     expect(run.context.signal.aborted).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
@@ -125,13 +126,13 @@ const TIMES = { handlerTimeoutMs: 1_000, handlerMaxMs: 10_000, leaseMs: 3_000 };
 describe("handlers that never settle", () => {
   it("a handler is given up after handlerMaxMs, and the next attempt after the lease takes over", async () => {
     const { run: first, runs, start, reports, send } = await heldRun(TIMES);
-    await vi.advanceTimersByTimeAsync(9_999);
+    await pass(9_999);
     expect(await answerOf(first.answer)).toBe("503 handler_timeout");
     expect(await send()).toBe(IN_FLIGHT);
     // Not released: the lease of the last renewal still holds.
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(await send()).toBe(IN_FLIGHT);
-    await vi.advanceTimersByTimeAsync(3_000);
+    await pass(3_000);
     const second = await start();
     expect(second.context.takeover).toBe(true);
     expect(await answerOf(second.succeed())).toBe(HANDLED);
@@ -144,10 +145,10 @@ describe("handlers that never settle", () => {
 
   it("drain waits for a hanging handler until handlerMaxMs and leaves no timer", async () => {
     const { receiver, run } = await heldRun(TIMES);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(await answerOf(run.answer)).toBe("503 handler_timeout");
     const drained = receiver.drain();
-    await vi.advanceTimersByTimeAsync(9_000);
+    await pass(9_000);
     expect(await drained).toEqual({ idle: true, running: 0 });
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -155,9 +156,9 @@ describe("handlers that never settle", () => {
   it("a handler that succeeds after it was given up is completed, and a log line says it may have run twice", async () => {
     const { store, count } = spiedStore();
     const { run, lines, reports, send } = await heldRun({ ...TIMES, store });
-    await vi.advanceTimersByTimeAsync(20_000);
+    await pass(20_000);
     run.resolve();
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(count("complete")).toBe(1);
     expect(await send()).toBe(DUPLICATE);
     const { id, type } = run.context;
@@ -169,10 +170,10 @@ describe("handlers that never settle", () => {
 
   it("a handler that rejects as soon as it is given up releases its lease, and the line says that it has stopped", async () => {
     const { run: first, lines, start, send } = await heldRun(TIMES);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     await first.answer;
     first.reject(first.context.signal.reason);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(linesWith(lines, "it may have run twice")).toEqual([]);
     const line = "handler_failed, but after it was given up: it has stopped";
     expect(linesWith(lines, line)).toHaveLength(1);
@@ -184,12 +185,12 @@ describe("handlers that never settle", () => {
 
   it("where a lease is taken over while the first run is at work, the lines of both say that it may have run twice", async () => {
     const { run: first, lines, start } = await heldRun(TIMES);
-    await vi.advanceTimersByTimeAsync(13_000);
+    await pass(13_000);
     const second = await start();
     const { id, type } = first.context;
     expect(linesWith(lines, "taken over: ")).toMatchObject([{ details: { id, type } }]);
     first.resolve();
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     await second.succeed();
     expect(linesWith(lines, "it may have run twice")).toMatchObject([
       { message: expect.stringContaining("taken over") as string },
@@ -200,7 +201,7 @@ describe("handlers that never settle", () => {
   it("a handler whose lease another process took before its end is said to have run twice", async () => {
     const { store } = spiedStore({ renew: () => Promise.resolve(false) });
     const { run, lines } = await heldRun({ leaseMs: 3_000, store });
-    await vi.advanceTimersByTimeAsync(1_500);
+    await pass(1_500);
     expect(run.context.signal.reason).toMatchObject({ code: "lease_lost" });
     await run.succeed();
     expect(linesWith(lines, "handled: it may have run twice")).toHaveLength(1);
@@ -208,10 +209,10 @@ describe("handlers that never settle", () => {
 
   it("a handler that fails after it was given up releases only its own lease", async () => {
     const { run: first, runs, start, send } = await heldRun(TIMES);
-    await vi.advanceTimersByTimeAsync(13_000);
+    await pass(13_000);
     const second = await start();
     first.reject(new Error("too late"));
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(await send()).toBe(IN_FLIGHT);
     expect(await answerOf(second.succeed())).toBe(HANDLED);
     expect(runs).toHaveLength(2);
@@ -228,19 +229,19 @@ describe("handlers that never settle", () => {
     };
     const store = { process } as object as DeliveryStore;
     const { receiver, run, lines, reports } = await heldRun({ ...TIMES, store });
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(await answerOf(run.answer)).toBe("503 handler_timeout");
-    await vi.advanceTimersByTimeAsync(8_999);
+    await pass(8_999);
     expect(rolledBack).toEqual([]);
     const drained = receiver.drain();
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(rolledBack).toMatchObject([{ name: "DeadlineError" }]);
     expect(await drained).toEqual({ idle: true, running: 0 });
     expect(reports.filter(({ late }) => late)).toMatchObject([{ outcome: "handler_failed" }]);
     expect(vi.getTimerCount()).toBe(0);
     const late = new Error("too late");
     run.reject(late);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     const message = "handler_failed, but after it was given up: its transaction";
     expect(lines.at(-1)?.message).toContain(message);
     expect(lines.at(-1)).toMatchObject({ details: { type: "new_alarm", err: late } });
@@ -258,13 +259,13 @@ describe("handlers that never settle", () => {
     const options = { ...TIMES, dependencyTimeoutMs: 100_000, store };
     const { send } = observedAlarmReceiver(undefined, options);
     void send();
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     expect(await send()).toBe(IN_FLIGHT);
     vi.clearAllTimers();
     // clearAllTimers has also set the clock back to 0.
-    await vi.advanceTimersByTimeAsync(67_000);
+    await pass(67_000);
     expect(await send()).toBe(IN_FLIGHT);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(await send()).toBe(HANDLED);
   });
 });
@@ -274,7 +275,7 @@ it("handlerMaxMs below handlerTimeoutMs is refused, and its default is never bel
     new ConfigurationError("invalid_option", "handlerMaxMs must be at least handlerTimeoutMs"),
   );
   const { run } = await heldRun({ handlerTimeoutMs: 1_000_000 });
-  await vi.advanceTimersByTimeAsync(999_999);
+  await pass(999_999);
   expect(await answerOf(run.succeed())).toBe(HANDLED);
 });
 

@@ -11,6 +11,7 @@ import {
 import { linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { rejects, throws } from "../support/faults.js";
 import { failingStore, firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
@@ -32,15 +33,15 @@ describe("renewals", () => {
   it("the lease is renewed three times within its length, and no longer after the handler has ended", async () => {
     const { store, count, calls } = spiedStore();
     const { receiver, run } = await heldRun({ store, ...LONG_HANDLER });
-    await vi.advanceTimersByTimeAsync(9_999);
+    await pass(9_999);
     expect(count("renew")).toBe(0);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(count("renew")).toBe(1);
-    await vi.advanceTimersByTimeAsync(590_000);
+    await pass(590_000);
     expect(count("renew")).toBe(60);
     expect(await send(receiver)).toBe(IN_FLIGHT);
     expect(await answerOf(run.succeed())).toBe(HANDLED);
-    await vi.advanceTimersByTimeAsync(600_000);
+    await pass(600_000);
     expect(count("renew")).toBe(60);
     expect(new Set(calls.map(({ owner }) => owner)).size).toBe(1);
   });
@@ -50,7 +51,7 @@ describe("renewals", () => {
     vi.stubGlobal("setTimeout", (run: () => void, ms: number) => Number(start(run, ms)));
     const { store, count } = spiedStore();
     const { run } = await heldRun({ store });
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     expect(count("renew")).toBe(1);
     expect(await answerOf(run.succeed())).toBe(HANDLED);
     expect(vi.getTimerCount()).toBe(0);
@@ -70,7 +71,7 @@ describe("renewals", () => {
     );
     const { receiver, run, runs, lines } = await heldRun({ store, ...LONG_HANDLER });
     for (let seconds = 0; seconds < 120; seconds += 5) {
-      await vi.advanceTimersByTimeAsync(5_000);
+      await pass(5_000);
       expect(await send(receiver)).toBe(IN_FLIGHT);
     }
     expect(run.context.signal.aborted).toBe(false);
@@ -83,9 +84,9 @@ describe("renewals", () => {
   it("a failed renewal is tried again each second, which saves a lease that is about to end", async () => {
     const { store, comeBack } = failingStore("renew");
     const { run } = await heldRun({ store, ...LONG_HANDLER });
-    await vi.advanceTimersByTimeAsync(28_500);
+    await pass(28_500);
     comeBack();
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     const other = alarmReceiver(() => expect.fail("run twice"), { store });
     expect(await send(other)).toBe(IN_FLIGHT);
     expect(await answerOf(run.succeed())).toBe(HANDLED);
@@ -95,13 +96,13 @@ describe("renewals", () => {
     const { store, comeBack } = failingStore("renew");
     const held = await heldRun({ store, ...LONG_HANDLER });
     const { receiver, repeated, run: loser } = held;
-    await vi.advanceTimersByTimeAsync(29_999);
+    await pass(29_999);
     expect(await send(receiver)).toBe(IN_FLIGHT);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     const winner = await held.start(repeated, alarmReceiver(held.handler, { store }));
     expect(winner.context.takeover).toBe(true);
     comeBack();
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     expect(loser.context.signal.aborted).toBe(true);
     expect(winner.context.signal.aborted).toBe(false);
   });
@@ -113,12 +114,12 @@ describe("renewals", () => {
     const { store, count } = spiedStore({ renew });
     const { run } = await heldRun({ store, ...LONG_HANDLER });
     const { signal } = run.context;
-    await vi.advanceTimersByTimeAsync(29_999);
+    await pass(29_999);
     expect(signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(20_001);
+    await pass(20_001);
     expect(signal.aborted).toBe(true);
     const renewals = count("renew");
-    await vi.advanceTimersByTimeAsync(600_000);
+    await pass(600_000);
     expect(count("renew")).toBe(renewals);
     expect(await answerOf(run.succeed())).toBe(HANDLED);
     expect(vi.getTimerCount()).toBe(0);
@@ -127,10 +128,10 @@ describe("renewals", () => {
   it("a renewal that is answered after the handler has ended aborts nothing", async () => {
     const renewal = deferred<boolean>();
     const { run } = await heldRun({ store: renewing(() => renewal.promise) });
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     expect(await answerOf(run.succeed())).toBe(HANDLED);
     renewal.resolve(false);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     expect(run.context.signal.aborted).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -139,11 +140,11 @@ describe("renewals", () => {
     const [renewal, completion] = [deferred<boolean>(), deferred()];
     const complete = () => completion.promise;
     const { run } = await heldRun({ store: { ...renewing(() => renewal.promise), complete } });
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     run.resolve();
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     renewal.resolve(false);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     completion.resolve();
     expect(await answerOf(run.answer)).toBe(HANDLED);
     expect(run.context.signal.aborted).toBe(false);
@@ -156,7 +157,7 @@ describe("renewals", () => {
     const { run } = await heldRun({ store: { ...renewing(renew), complete }, ...SLOW_STORE });
     const { signal } = run.context;
     run.resolve();
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(renew).toHaveBeenCalledTimes(1);
     expect(signal.aborted).toBe(false);
     completed.resolve();
@@ -169,7 +170,7 @@ describe("renewals", () => {
     const release = () => released.promise;
     const { run } = await heldRun({ store: { ...renewing(renew), release }, ...SLOW_STORE });
     run.reject(new Error("database is away"));
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     expect(renew).not.toHaveBeenCalled();
     released.resolve();
     expect(await answerOf(run.answer)).toBe("500 handler_failed");
@@ -201,7 +202,7 @@ describe("a lost lease", () => {
   it("a lost lease aborts the loser's signal at its next renewal, and not the winner's", async () => {
     const { loser, winner } = await lostLease();
     expect(loser.context.signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     expect(loser.context.signal.aborted).toBe(true);
     expect(loser.context.signal.reason).toMatchObject({
       name: "GatewayWebhookError",
@@ -240,19 +241,19 @@ describe("a lease known in this process", () => {
     comeBack();
     const held = await heldRun({ store, ...LONG_HANDLER });
     const { signal } = held.run.context;
-    await vi.advanceTimersByTimeAsync(11_000);
+    await pass(11_000);
     expect(await secondsLeft(held)).toBe("29");
     goDown();
-    await vi.advanceTimersByTimeAsync(28_999);
+    await pass(28_999);
     expect(signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(signal.aborted).toBe(true);
     await held.run.succeed();
   });
 
   it("a refused renewal does not extend the lease that this process knows", async () => {
     const held = await heldRun({ store: renewing(() => false) });
-    await vi.advanceTimersByTimeAsync(11_000);
+    await pass(11_000);
     expect(await secondsLeft(held)).toBe("19");
     await held.run.succeed();
   });
@@ -260,9 +261,9 @@ describe("a lease known in this process", () => {
   it("a lease counts from the time at which the store was asked, however late its answer comes", async () => {
     const renewed = deferred<boolean>();
     const held = await heldRun({ store: renewing(() => renewed.promise) });
-    await vi.advanceTimersByTimeAsync(14_000);
+    await pass(14_000);
     renewed.resolve(true);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     // Asked 10 s after the claim, and answered 4 s later.
     expect(await secondsLeft(held)).toBe("26");
     await held.run.succeed();
@@ -271,10 +272,10 @@ describe("a lease known in this process", () => {
   it("the lease ends with the handler, even if a renewal is still pending", async () => {
     const renewal = deferred<boolean>();
     const { run, start } = await heldRun({ store: renewing(() => renewal.promise) });
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     expect(await answerOf(run.fail(new Error("failed")))).toBe("500 handler_failed");
     renewal.resolve(true);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(vi.getTimerCount()).toBe(0);
     expect(await answerOf((await start()).succeed())).toBe(HANDLED);
     expect(vi.getTimerCount()).toBe(0);
@@ -310,7 +311,7 @@ describe("a lease known in this process", () => {
     const run = await start();
     slow.resolve({ state: "claimed", takeover: true });
     await released;
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(isAnswered).toBe(false);
     releasing.resolve();
     expect(await answerOf(answer)).toBe(IN_FLIGHT);
@@ -327,7 +328,7 @@ async function untilSettled<T>(promise: Promise<T>): Promise<T> {
   void promise.finally(() => (state.isSettled = true));
   while (!state.isSettled) {
     await new Promise((resolve) => realImmediate(resolve));
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
   }
   return promise;
 }
@@ -336,9 +337,9 @@ describe("runs that the runtime has ended, so that none of their timers fires an
   it("a run without renewals is in flight for two leases, then the next granted attempt handles it", async () => {
     const { receiver, runs, start } = await heldRun({ leaseMs: LEASE_MS });
     vi.clearAllTimers();
-    await vi.advanceTimersByTimeAsync(LEASE_MS / 3 + 2 * LEASE_MS);
+    await pass(LEASE_MS / 3 + 2 * LEASE_MS);
     expect(await send(receiver)).toBe(IN_FLIGHT);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     const second = await untilSettled(start());
     expect(runs).toHaveLength(2);
     expect(second.context.takeover).toBe(true);
@@ -351,7 +352,7 @@ describe("runs that the runtime has ended, so that none of their timers fires an
     const { receiver, runs } = await heldRun({ leaseMs: LEASE_MS, store }, request);
     vi.clearAllTimers();
     void store.complete("shared", "another process", { retentionMs: 86_400_000 });
-    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    await pass(3 * LEASE_MS);
     expect(await untilSettled(send(receiver, request))).toBe(DUPLICATE);
     expect(runs).toHaveLength(1);
   });
@@ -365,10 +366,10 @@ describe("runs that the runtime has ended, so that none of their timers fires an
   ])("a run that settles after a takeover %s", async (_what, storeOf) => {
     const { receiver, run, runs, start } = await heldRun({ leaseMs: LEASE_MS, store: storeOf() });
     vi.clearAllTimers();
-    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    await pass(3 * LEASE_MS);
     const second = await untilSettled(start());
     run.reject(new Error("thawed, and too late"));
-    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    await pass(3 * LEASE_MS);
     expect(await send(receiver)).toBe(IN_FLIGHT);
     expect(runs).toHaveLength(2);
     expect(await answerOf(second.succeed())).toBe(HANDLED);
@@ -378,11 +379,11 @@ describe("runs that the runtime has ended, so that none of their timers fires an
 it("a run stays in flight however long the store is unavailable, even after its lease is lost", async () => {
   const { receiver, run, runs } = await heldRun({ leaseMs: LEASE_MS, store: renewing(rejects) });
   for (let leases = 0; leases < 20; leases++) {
-    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    await pass(LEASE_MS);
     expect(await send(receiver)).toBe(IN_FLIGHT);
   }
   run.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(runs).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -30,6 +30,7 @@ import {
   spiedStore,
 } from "../support/spied-store.js";
 import { deferred } from "../support/deferred.js";
+import { pass } from "../support/fake-time.js";
 import {
   transactionalScene,
   writesId,
@@ -185,7 +186,7 @@ describe("two keys in the store", () => {
     async (lost) => {
       const { store, calls, count } = spiedStore({ renew: (key) => key !== calls[lost]?.key });
       const { run } = await heldRun({ once, store }, await named("first"));
-      await vi.advanceTimersByTimeAsync(10_000);
+      await pass(10_000);
       expect(count("renew")).toBe(2);
       expect(run.context.signal.aborted).toBe(true);
       await run.succeed();
@@ -214,7 +215,7 @@ describe("two keys in the store", () => {
     async (call) => {
       const { store, inner } = failingAt("complete", call);
       expect(await recordReceiver({ store }).send("first")).toBe(HANDLED);
-      await vi.advanceTimersByTimeAsync(1_000);
+      await pass(1_000);
       expect(await claimedElsewhere(inner, ["first"])).toEqual(["completed"]);
       expect(await recordReceiver({ store: inner }).send("second")).toBe(DUPLICATE);
     },
@@ -224,7 +225,7 @@ describe("two keys in the store", () => {
     const { store } = failingAt("claim", 2);
     const { send, reports } = recordReceiver({ store });
     expect(await send("first")).toBe("503 store_unavailable");
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(await send("first")).toBe(HANDLED);
     expect(reports.at(-1)).not.toHaveProperty("takeover");
   });
@@ -423,7 +424,7 @@ describe("a record that runs in this process, under another of its ids,", () => 
     const store: DeliveryStore = { ...memoryStore(), renew: rejects };
     const options = { once, store, leaseMs: LEASE_MS } as const;
     const { send, reports, run, runs } = await heldRun(options, await named("first"));
-    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    await pass(3 * LEASE_MS);
     expect(await send("second")).toBe(IN_FLIGHT);
     expect(reports.at(-1)).toMatchObject({ id: "second", sameRecord: true });
     expect(runs).toHaveLength(1);
@@ -446,9 +447,9 @@ describe("a record that runs in this process, under another of its ids,", () => 
     const options = { once, leaseMs: LEASE_MS } as const;
     const { send, runs, start } = await heldRun(options, await named("first"));
     vi.clearAllTimers();
-    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    await pass(3 * LEASE_MS);
     const starting = start(await named("second"));
-    await vi.advanceTimersByTimeAsync(2);
+    await pass(2);
     const second = await starting;
     expect(second.context.takeover).toBe(true);
     expect(await send("third")).toBe(IN_FLIGHT);
@@ -464,11 +465,11 @@ describe("a record that was handled in this process, under another of its ids,",
     const { store, inner, comeBack } = failingStore("complete");
     const { send, reports, runs } = observedAlarmReceiver(undefined, { once, store });
     expect(await send("first")).toBe(HANDLED);
-    await vi.advanceTimersByTimeAsync(600_000);
+    await pass(600_000);
     expect(await send("second")).toBe(DUPLICATE);
     expect(reports.at(-1)?.sameRecord).toBe(true);
     comeBack();
-    await vi.advanceTimersByTimeAsync(30_000);
+    await pass(30_000);
     expect(await claimedElsewhere(inner, ["first"])).toEqual(["completed"]);
     expect(await send("third")).toBe(DUPLICATE);
     expect(runs).toHaveLength(1);

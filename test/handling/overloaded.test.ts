@@ -22,6 +22,7 @@ import {
 import { linesWith } from "../support/collector.js";
 import { deferred, never, type Deferred } from "../support/deferred.js";
 import { alarm, delivery, NO_TIME_TO_WAIT, TEST_SECRET } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { rejects, throwing } from "../support/faults.js";
 import { failingStore, spiedStore } from "../support/spied-store.js";
 import {
@@ -52,7 +53,7 @@ const transactional: MakeStore = (faults) => {
 };
 
 /** Lets everything happen that waits for no timer. */
-const settle = () => vi.advanceTimersByTimeAsync(0);
+const settle = () => pass(0);
 
 /** A receiver with so many places, whose handler runs until the test ends it by its id. */
 function scene(makeStore: MakeStore, places: number, options?: Options, faults?: DatabaseFaults) {
@@ -133,9 +134,9 @@ describe.each([
     const on = scene(makeStore, 1, { handlerMaxMs: 60_000 });
     await on.begin("a");
     const answer = on.send("b");
-    await vi.advanceTimersByTimeAsync(1_999);
+    await pass(1_999);
     expect(on.outcomeOf("b")).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     const { status, outcome, headers } = await answer;
     expect([status, outcome]).toEqual([503, "overloaded"]);
     expect(Number(headers["retry-after"])).toBeGreaterThanOrEqual(10);
@@ -153,14 +154,14 @@ describe.each([
     const waitAfter = async (...handlersMs: readonly number[]) => {
       for (const ms of handlersMs) {
         await on.begin("before");
-        await vi.advanceTimersByTimeAsync(ms);
+        await pass(ms);
         on.run("before").reject(new Error("again"));
         await settle();
       }
       await on.begin("a");
       const startedAt = performance.now();
       const waited = on.send("b").then(() => performance.now() - startedAt);
-      await vi.advanceTimersByTimeAsync(2_000);
+      await pass(2_000);
       on.run("a").reject(new Error("again"));
       await settle();
       return waited;
@@ -173,18 +174,18 @@ describe.each([
   it("the answer is due handlerTimeoutMs after the arrival, and the signal aborts handlerTimeoutMs after the start", async () => {
     const on = scene(makeStore, 1);
     await on.begin("a", "b");
-    await vi.advanceTimersByTimeAsync(400);
+    await pass(400);
     await on.end("a");
     const { signal } = on.run("b").context;
-    await vi.advanceTimersByTimeAsync(1_599);
+    await pass(1_599);
     expect(on.outcomeOf("b")).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect([on.outcomeOf("b"), signal.aborted]).toEqual(["handler_timeout", false]);
     const message = "the delivery, from its arrival on, took longer than 2000 ms";
     expect(on.reports.find(({ id }) => id === "b")?.error).toMatchObject({ message });
-    await vi.advanceTimersByTimeAsync(399);
+    await pass(399);
     expect(signal.aborted).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(signal.aborted).toBe(true);
     await on.end("b");
     expect(on.reports.at(-1)).toMatchObject({ id: "b", outcome: "handled", late: true });
@@ -197,9 +198,9 @@ describe.each([
       handlerTimeoutMs: 500,
     });
     void on.send("a");
-    await vi.advanceTimersByTimeAsync(600);
+    await pass(600);
     secret.resolve(TEST_SECRET);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect([on.began, on.outcomeOf("a")]).toEqual([["a"], "handler_timeout"]);
     await on.end("a");
     expect(on.reports.at(-1)).toMatchObject({ id: "a", outcome: "handled", late: true });
@@ -211,7 +212,7 @@ describe.each([
     await on.begin("a");
     const hostDeadline = { handlerUntil: Infinity, handlerMs: () => 20, storeMs: () => 20 };
     const answer = on.send("b", { hostDeadline });
-    await vi.advanceTimersByTimeAsync(20);
+    await pass(20);
     expect((await answer).outcome).toBe("overloaded");
     await on.end("a");
   });
@@ -318,10 +319,10 @@ describe.each([
   it("a late handler keeps its place until it has settled", async () => {
     const on = scene(makeStore, 1);
     await on.begin("a");
-    await vi.advanceTimersByTimeAsync(2_000);
+    await pass(2_000);
     expect(on.outcomeOf("a")).toBe("handler_timeout");
     await on.begin("b");
-    await vi.advanceTimersByTimeAsync(300);
+    await pass(300);
     expect([on.calls(), on.outcomeOf("b")]).toEqual([["a"], undefined]);
     await on.end("a");
     await on.end("b");
@@ -333,7 +334,7 @@ describe.each([
     await on.begin("a", "b");
     // None of the timers of its request is called any more.
     vi.clearAllTimers();
-    await vi.advanceTimersByTimeAsync(2_000);
+    await pass(2_000);
     await on.begin("c");
     await on.end("a");
     expect(on.calls()).toEqual(["a", "c"]);
@@ -345,10 +346,10 @@ describe.each([
     const on = scene(makeStore, 1);
     await on.begin("a");
     vi.clearAllTimers();
-    await vi.advanceTimersByTimeAsync(13_999);
+    await pass(13_999);
     void on.send("b");
     await settle();
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     await on.begin("c");
     expect(on.calls()).toEqual(["a", "b"]);
     await on.end("b");
@@ -373,11 +374,11 @@ describe.each([
       const on = scene(makeStore, 1, {}, faults);
       await on.begin("a");
       setTimeout(() => end(on.run("a")), endsAtMs);
-      await vi.advanceTimersByTimeAsync(leavesAtMs - 100);
+      await pass(leavesAtMs - 100);
       await on.begin("b");
-      await vi.advanceTimersByTimeAsync(99);
+      await pass(99);
       expect(on.calls()).not.toContain("b");
-      await vi.advanceTimersByTimeAsync(1);
+      await pass(1);
       expect([on.outcomeOf("a"), on.began]).toEqual([outcome, ["a", "b"]]);
       delete faults.commit;
       await on.end("b");

@@ -9,6 +9,7 @@ import {
 } from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { DOWN, rejects, throwing, throws } from "../support/faults.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
 import {
@@ -45,7 +46,7 @@ describe("a claim whose answer is lost", () => {
   it("a claim whose answer is lost is released in the background, so that the next attempt runs without takeover", async () => {
     const { send, reports } = observedAlarmReceiver(undefined, { store: lostClaim().store });
     expect(await send()).toBe(UNAVAILABLE);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(await send()).toBe(HANDLED);
     expect(reports.at(-1)).not.toHaveProperty("takeover");
   });
@@ -54,16 +55,16 @@ describe("a claim whose answer is lost", () => {
     const { store, inner, calls, count } = lostClaim({ granted: false });
     const { send, reports } = observedAlarmReceiver(undefined, { store });
     expect(await send()).toBe(UNAVAILABLE);
-    await vi.advanceTimersByTimeAsync(10_500);
+    await pass(10_500);
     expect(count("release")).toBeGreaterThan(0);
     // The command of the broken connection arrives now.
     const { key, owner } = calls[0] ?? expect.fail("nothing was claimed");
     await inner.claim(key, owner, { leaseMs: 30_000, retentionMs: 300_000 });
     expect(await send()).toBe(IN_FLIGHT);
-    await vi.advanceTimersByTimeAsync(2_000);
+    await pass(2_000);
     expect(await send()).toBe(HANDLED);
     expect(reports.at(-1)).not.toHaveProperty("takeover");
-    await vi.advanceTimersByTimeAsync(20_000);
+    await pass(20_000);
     expect(vi.getTimerCount()).toBe(0);
     const released = calls.filter(({ method }) => method === "release");
     expect(new Set(released.map((call) => call.owner))).toEqual(new Set([owner]));
@@ -74,12 +75,12 @@ describe("a claim whose answer is lost", () => {
     const { send, runs, start } = heldReceiver({ store, handlerTimeoutMs: 60_000 });
     expect(await send()).toBe(UNAVAILABLE);
     const run = await start();
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(count("release")).toBeGreaterThan(0);
     expect(await claimedElsewhere(inner, [calls[0]?.key ?? ""])).toEqual(["in_flight"]);
     expect(run.context.signal.aborted).toBe(false);
     expect(await answerOf(run.succeed())).toBe(HANDLED);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     expect(await send()).toBe("200 duplicate");
     expect(runs).toHaveLength(1);
   });
@@ -89,12 +90,12 @@ describe("a claim whose answer is lost", () => {
     const { store, calls, count } = spiedStore({ claim: () => failure.promise });
     const receiver = alarmReceiver(() => undefined, { store });
     const { answer } = await receiveUntil(store, "claim", receiver);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(await answerOf(answer)).toBe(UNAVAILABLE);
     failure.reject(DOWN);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(count("release")).toBe(0);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(calls.map(({ method }) => method)).toEqual(["claim", "release"]);
     expect(calls[1]?.owner).toBe(calls[0]?.owner);
   });
@@ -109,10 +110,10 @@ describe("a claim whose answer is lost", () => {
     };
     const { send, reports } = observedAlarmReceiver(undefined, { store: { ...store, claim } });
     await send();
-    await vi.advanceTimersByTimeAsync(120_000);
+    await pass(120_000);
     comeBack();
     isLost = false;
-    await vi.advanceTimersByTimeAsync(2_000);
+    await pass(2_000);
     expect(await send()).toBe(HANDLED);
     expect(reports.at(-1)).not.toHaveProperty("takeover");
     expect(vi.getTimerCount()).toBe(0);
@@ -131,11 +132,11 @@ describe("a release that fails", () => {
       const ends = [throwing(new Error("the handler's own"))];
       const { receiver, send, reports } = observedAlarmReceiver(() => ends.shift()?.(), { store });
       const { answer } = await receiveUntil(store, "release", receiver);
-      await vi.advanceTimersByTimeAsync(5_000);
+      await pass(5_000);
       expect(await answerOf(answer)).toBe("500 handler_failed");
       expect(await send()).toBe(IN_FLIGHT);
       comeBack();
-      await vi.advanceTimersByTimeAsync(8_000);
+      await pass(8_000);
       expect(await send()).toBe(HANDLED);
       expect(reports.at(-1)).not.toHaveProperty("takeover");
       expect(vi.getTimerCount()).toBe(0);
@@ -152,7 +153,7 @@ describe("a release that fails", () => {
     expect(await send(receiver, "fails")).toBe("500 handler_failed");
     expect(await send(receiver, "handled")).toBe(HANDLED);
     isDown = false;
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(await claimedElsewhere(inner, ["handled"])).toEqual(["completed"]);
   });
 });
@@ -167,10 +168,10 @@ describe("releases that wait for the store", () => {
       await receiver.receive({ ...(await delivery()), waitUntil });
     }
     expect(state).toEqual({ given: 2, settled: 0 });
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     expect(state.settled).toBe(1);
     failed.comeBack();
-    await vi.advanceTimersByTimeAsync(2_000);
+    await pass(2_000);
     expect(state).toEqual({ given: 2, settled: 2 });
   });
 

@@ -4,6 +4,7 @@ import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { throws } from "../support/faults.js";
 import { failingStore, spiedStore } from "../support/spied-store.js";
 import { createDatabase } from "../support/transactional/transactional-database.js";
@@ -30,21 +31,21 @@ describe("the timers of a running handler", () => {
       };
       const { run } = await heldRun({ store, leaseMs, handlerTimeoutMs });
       const answered = run.answer.then(({ outcome }) => ({ outcome, at: sinceStart() }));
-      await vi.advanceTimersByTimeAsync(60_000);
+      await pass(60_000);
       expect(await answered).toEqual({ outcome: "handler_timeout", at: handlerTimeoutMs });
       const count = (60_000 * 3) / leaseMs;
       expect(renewedAt).toEqual(Array.from({ length: count }, (_, at) => ((at + 1) * leaseMs) / 3));
       run.resolve();
-      await vi.advanceTimersByTimeAsync(0);
+      await pass(0);
       expect(vi.getTimerCount()).toBe(0);
     },
   );
 
   it("a handler that is neither late nor due for a renewal has one timer", async () => {
     const { run } = await heldRun({ leaseMs: 30_000, handlerTimeoutMs: 20_000 });
-    await vi.advanceTimersByTimeAsync(9_999);
+    await pass(9_999);
     expect(vi.getTimerCount()).toBe(1);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(vi.getTimerCount()).toBe(2);
     expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     expect(vi.getTimerCount()).toBe(0);
@@ -57,12 +58,12 @@ describe("the timers of a running handler", () => {
       const spy = spiedStore({ complete: () => taken.promise });
       const times = { leaseMs: 30_000, dependencyTimeoutMs: 60_000 };
       const { run } = await heldRun({ store: spy.store, ...times });
-      await vi.advanceTimersByTimeAsync(settledMs);
+      await pass(settledMs);
       run.resolve();
-      await vi.advanceTimersByTimeAsync(39_999 - settledMs);
+      await pass(39_999 - settledMs);
       expect(spy.count("complete")).toBe(1);
       expect(spy.count("renew")).toBe(3);
-      await vi.advanceTimersByTimeAsync(1);
+      await pass(1);
       expect(spy.count("renew")).toBe(4);
       taken.resolve();
       expect(await run.answer).toMatchObject({ outcome: "handled" });

@@ -10,6 +10,7 @@ import {
 import { linesWith } from "../support/collector.js";
 import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { rejects, throws } from "../support/faults.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
 import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
@@ -61,9 +62,9 @@ describe("failed claims", () => {
     const store = { ...memoryStore(), claim: () => never<ClaimResult>() };
     const { receiver, reports, runs } = observedAlarmReceiver(undefined, { store });
     const { answer } = await receiveUntil(store, "claim", receiver);
-    await vi.advanceTimersByTimeAsync(4_999);
+    await pass(4_999);
     expect(reports).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(await answerOf(answer)).toBe(UNAVAILABLE);
     const message = "store.claim took longer than 5000 ms";
     expect(reports[0]).toMatchObject({ error: { name: "DeadlineError", message } });
@@ -104,10 +105,10 @@ describe("late claims", () => {
     );
     const observed = observedAlarmReceiver(undefined, { store: spy.store });
     const { answer } = await receiveUntil(spy.store, "claim", observed.receiver);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(await answerOf(answer)).toBe(UNAVAILABLE);
     answered.resolve();
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     return { spy, ...observed };
   }
 
@@ -130,7 +131,7 @@ describe("late claims", () => {
 
   it("a late claim that cannot be read has no effect", async () => {
     await lateClaim({}, unreadable("state") as ClaimResult);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -143,7 +144,7 @@ describe("late claims", () => {
       const { send, lines, runs } = await lateClaim({ release });
       expect(linesWith(lines, "release failed")).toHaveLength(1);
       expect(await send()).toBe(IN_FLIGHT);
-      await vi.advanceTimersByTimeAsync(30_000);
+      await pass(30_000);
       expect(await send()).toBe(HANDLED);
       expect(runs).toHaveLength(1);
     },
@@ -171,10 +172,10 @@ describe("late claims", () => {
     const times = { leaseMs: 1_000, dependencyTimeoutMs: 5_000 };
     const { receiver, runs } = observedAlarmReceiver(undefined, { store, ...times });
     const { answer } = await receiveUntil(store, "claim", receiver);
-    await vi.advanceTimersByTimeAsync(500);
+    await pass(500);
     expect(await answerOf(answer)).toBe(UNAVAILABLE);
     slow.resolve(CLAIMED);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(count("release")).toBe(1);
     expect(runs).toEqual([]);
   });
@@ -212,12 +213,12 @@ describe("failed releases", () => {
       );
       const { receiver, lines, reports, send } = observed;
       const { answer } = await receiveUntil(store, "release", receiver);
-      if (how === "hangs") await vi.advanceTimersByTimeAsync(5_000);
+      if (how === "hangs") await pass(5_000);
       expect(await answerOf(answer)).toBe("500 handler_failed");
       expect(reports).toMatchObject([{ outcome: "handler_failed", error }]);
       expect(linesWith(lines, "release failed")).toHaveLength(1);
       expect(await send()).toBe(IN_FLIGHT);
-      await vi.advanceTimersByTimeAsync(30_000);
+      await pass(30_000);
       expect(await send()).toBe(HANDLED);
       expect(reports.at(-1)).toMatchObject({ takeover: true });
     },
@@ -231,7 +232,7 @@ describe("failed releases", () => {
     const { state } = watched(run.answer);
     run.reject(new Error("fails"));
     await releasing;
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(state.isResolved).toBe(false);
     released.resolve();
     expect(await answerOf(run.answer)).toBe("500 handler_failed");
@@ -244,12 +245,12 @@ describe("failed releases", () => {
     const { run, start } = await heldRun({ store: spy.store, ...times });
     run.reject(new Error("failed"));
     await releasing;
-    await vi.advanceTimersByTimeAsync(3_000);
+    await pass(3_000);
     expect(spy.count("renew")).toBe(0);
     const next = await start();
     expect(next.context.takeover).toBe(true);
     expect(await answerOf(next.succeed())).toBe(HANDLED);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     expect(await answerOf(run.answer)).toBe("500 handler_failed");
   });
 });
@@ -259,7 +260,7 @@ it("a process that was frozen for longer than the lease does not run the deliver
   const store = memoryStore({ now: () => performance.now() + skewMs });
   const { receiver, run, runs, start } = await heldRun({ store });
   skewMs = 3_600_000;
-  await vi.advanceTimersByTimeAsync(10_000);
+  await pass(10_000);
   expect(run.context.signal.aborted).toBe(true);
   expect(await send(receiver)).toBe(IN_FLIGHT);
   expect(await answerOf(run.fail(new Error("stopped by the signal")))).toBe("500 handler_failed");
@@ -285,11 +286,11 @@ it.each<["complete" | "release" | "renew", string]>([
   const store: DeliveryStore = { ...memoryStore(), [method]: () => never() };
   const called = firstCall(store, method);
   const { run, lines, repeated } = await heldRun({ store, handlerTimeoutMs: 60_000 });
-  if (method === "renew") await vi.advanceTimersByTimeAsync(10_000);
+  if (method === "renew") await pass(10_000);
   else if (method === "complete") run.resolve();
   else run.reject(new Error("failed"));
   await called;
-  await vi.advanceTimersByTimeAsync(5_000);
+  await pass(5_000);
   const id = repeated.headers["x-webhook-id"];
   expect(linesWith(lines, text)).toMatchObject([
     {
@@ -299,6 +300,6 @@ it.each<["complete" | "release" | "renew", string]>([
     },
   ]);
   run.resolve();
-  await vi.advanceTimersByTimeAsync(10_000);
+  await pass(10_000);
   await run.answer;
 });

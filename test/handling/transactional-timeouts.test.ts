@@ -3,6 +3,7 @@ import type { DeliveryStore } from "../../src/index.js";
 import { answerOf, heldHandler, heldReceiver, heldRun, send } from "../support/alarm-receiver.js";
 import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { DOWN } from "../support/faults.js";
 import {
   transactionalScene,
@@ -54,15 +55,15 @@ describe("transactions that do not begin", () => {
     const connection = deferred();
     const scene = await connecting(connection.promise);
     const { receiver, runs, reports, effects, remembered, repeated } = scene;
-    await vi.advanceTimersByTimeAsync(499);
+    await pass(499);
     expect(reports).toEqual([]);
     expect(await send(receiver, repeated)).toBe(IN_FLIGHT);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(await answerOf(scene.answer)).toBe(UNAVAILABLE);
     const message = "store.process took longer than 500 ms";
     expect(reports.at(-1)?.error).toMatchObject({ name: "DeadlineError", message });
     connection.resolve();
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect([runs, effects, remembered.size]).toEqual([[], [], 0]);
     scene.faults.connect = undefined;
     expect(await answerOf((await scene.start(receiver, repeated)).succeed())).toBe(HANDLED);
@@ -70,7 +71,7 @@ describe("transactions that do not begin", () => {
 
   it("a transaction that does not begin keeps out no redelivery, and drain does not wait for it", async () => {
     const { receiver, start, faults, repeated, answer } = await connecting(never());
-    await vi.advanceTimersByTimeAsync(500);
+    await pass(500);
     expect(await answerOf(answer)).toBe(UNAVAILABLE);
     faults.connect = undefined;
     expect(await answerOf((await start(receiver, repeated)).succeed())).toBe(HANDLED);
@@ -84,18 +85,18 @@ describe("transactions that do not end", () => {
     const { receiver, start, reports, effects } = heldScene({ commit: () => commit.promise });
     const repeated = await delivery({ id: "one" });
     const run = await start(receiver, repeated);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     run.resolve();
-    await vi.advanceTimersByTimeAsync(499);
+    await pass(499);
     expect(reports).toEqual([]);
     expect(await send(receiver, repeated)).toBe(IN_FLIGHT);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(await answerOf(run.answer)).toBe(UNAVAILABLE);
     expect(run.context.signal.aborted).toBe(false);
     // From now on the store decides: it has the row locked.
     expect(await send(receiver, repeated)).toBe(IN_FLIGHT);
     commit.resolve();
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     expect(await send(receiver, repeated)).toBe(DUPLICATE);
     expect(effects).toEqual(["one"]);
   });
@@ -103,9 +104,9 @@ describe("transactions that do not end", () => {
   it("the time limit of COMMIT begins when the handler ends and does not include the handler's time", async () => {
     const { receiver, start } = heldScene({ commit: () => new Promise((r) => setTimeout(r, 499)) });
     const run = await start(receiver, await delivery());
-    await vi.advanceTimersByTimeAsync(1_999);
+    await pass(1_999);
     run.resolve();
-    await vi.advanceTimersByTimeAsync(499);
+    await pass(499);
     expect(await answerOf(run.answer)).toBe(HANDLED);
   });
 });
@@ -136,11 +137,11 @@ it("a lost transaction keeps redeliveries out and drain waiting until the handle
     store: { process } as object as DeliveryStore,
   });
   cut.reject(DOWN);
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(run.context.signal.aborted).toBe(true);
   expect(await send()).toBe(IN_FLIGHT);
   const { state, done } = watched(receiver.drain());
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state.isResolved).toBe(false);
   expect(await answerOf(run.succeed())).toBe(UNAVAILABLE);
   await done;
@@ -151,13 +152,13 @@ it("drain waits for transactions, also for those that were already answered 503"
   const commit = deferred();
   const { receiver, start, effects } = heldScene({ commit: () => commit.promise });
   const run = await start(receiver, await delivery({ id: "one" }));
-  await vi.advanceTimersByTimeAsync(2_000);
+  await pass(2_000);
   expect(await answerOf(run.answer)).toBe("503 handler_timeout");
   const { state, done } = watched(receiver.drain());
-  await vi.advanceTimersByTimeAsync(60_000);
+  await pass(60_000);
   expect(state.isResolved).toBe(false);
   run.resolve();
-  await vi.advanceTimersByTimeAsync(499);
+  await pass(499);
   expect(state.isResolved).toBe(false);
   commit.resolve();
   await done;
@@ -169,7 +170,7 @@ it("drain does not wait for a COMMIT that hangs", async () => {
   const run = await start(receiver, await delivery());
   run.resolve();
   const draining = receiver.drain();
-  await vi.advanceTimersByTimeAsync(500);
+  await pass(500);
   await draining;
   expect(await answerOf(run.answer)).toBe(UNAVAILABLE);
 });
@@ -195,10 +196,10 @@ describe("transactional runs on a store that locks nothing: it runs whatever rea
     await start();
     // As a runtime that ends a request with its answer: none of its timers fires any more.
     vi.clearAllTimers();
-    await vi.advanceTimersByTimeAsync(OVERDUE_MS);
+    await pass(OVERDUE_MS);
     expect(await send()).toBe(IN_FLIGHT);
     expect(calls).toHaveLength(1);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     const second = await start();
     expect(calls).toHaveLength(2);
     expect(await answerOf(second.succeed())).toBe(HANDLED);
@@ -208,7 +209,7 @@ describe("transactional runs on a store that locks nothing: it runs whatever rea
     const { calls, start, send } = scene();
     const first = await start();
     vi.clearAllTimers();
-    await vi.advanceTimersByTimeAsync(OVERDUE_MS + 1);
+    await pass(OVERDUE_MS + 1);
     const second = await start();
     await first.fail(new Error("thawed, and too late"));
     expect(await send()).toBe(IN_FLIGHT);
@@ -220,11 +221,11 @@ describe("transactional runs on a store that locks nothing: it runs whatever rea
     const { calls, start, send } = scene();
     const run = await start();
     for (let leases = 0; leases < 10; leases++) {
-      await vi.advanceTimersByTimeAsync(LEASE_MS);
+      await pass(LEASE_MS);
       expect(await send()).toBe(IN_FLIGHT);
     }
     expect(calls).toHaveLength(1);
     run.resolve();
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
   });
 });

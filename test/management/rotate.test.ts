@@ -9,6 +9,7 @@ import {
   rotateSecret,
   watchOldSecret,
 } from "../../src/management/index.js";
+import { pass } from "../support/fake-time.js";
 import { desk, startLoad } from "../support/management/desk.js";
 
 const REPLICAS = 4;
@@ -75,11 +76,11 @@ describe("a proof", () => {
         return Promise.resolve(refusal("STALE"));
       },
     });
-    await vi.advanceTimersByTimeAsync(999);
+    await pass(999);
     expect(probes).toBe(3);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(probes).toBe(6);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await pass(1_000);
     // The last row ends at its first probe, as the time is over.
     expect(await proving).toMatchObject({ result: "not_accepted", probes: 7 });
   });

@@ -3,6 +3,7 @@ import { createWebhookReceiver, type DeliveryStore } from "../../src/index.js";
 import { NOW_MS, alarm, delivery } from "../support/deliveries.js";
 import { optionsWith } from "./refusal.js";
 import { deferred, never, watched } from "../support/deferred.js";
+import { pass } from "../support/fake-time.js";
 
 beforeEach(() => vi.useFakeTimers({ now: NOW_MS }));
 test.each([
@@ -39,9 +40,9 @@ test("handlerTimeoutMs defaults to 20 seconds", async () => {
   const answer = receiver.receive(await delivery());
   const { state } = watched(answer);
   await begun.promise;
-  await vi.advanceTimersByTimeAsync(19_999);
+  await pass(19_999);
   expect(state.isResolved).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   expect((await answer).outcome).toBe("handler_timeout");
 });
 
@@ -49,9 +50,9 @@ test("dependencyTimeoutMs defaults to 5 seconds", async () => {
   const receiver = createWebhookReceiver(optionsWith({ secret: never }));
   const answer = receiver.receive(await delivery());
   const { state } = watched(answer);
-  await vi.advanceTimersByTimeAsync(4_999);
+  await pass(4_999);
   expect(state.isResolved).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   expect((await answer).outcome).toBe("secret_unavailable");
 });
 

@@ -9,6 +9,7 @@ import {
 } from "../support/alarm-receiver.js";
 import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { rejects, throws } from "../support/faults.js";
 import {
   claimedElsewhere,
@@ -61,7 +62,7 @@ it("drain refuses deliveries at once and resolves when the running handler has e
   const drained = watched(receiver.drain());
   const again = watched(receiver.drain());
   expect(await send(receiver, repeated)).toBe(DRAINING);
-  await vi.advanceTimersByTimeAsync(10_000);
+  await pass(10_000);
   expect([drained.state.isResolved, again.state.isResolved]).toEqual([false, false]);
   run.resolve();
   await Promise.all([drained.done, again.done]);
@@ -79,7 +80,7 @@ it("drain waits for a request that arrived before it, at any step", async () => 
   const { receiver } = observedAlarmReceiver(undefined, { store });
   const { answer: first } = await receiveUntil(store, "claim", receiver);
   const { state, done } = watched(receiver.drain());
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(state.isResolved).toBe(false);
   claimed.resolve();
   await done;
@@ -90,10 +91,10 @@ it.each(["succeeds", "fails"])("drain waits for a late handler that %s", async (
   const spy = spiedStore();
   const limits = { handlerTimeoutMs: 1_000, handlerMaxMs: 7_200_000 };
   const { receiver, run } = await heldRun({ store: spy.store, ...limits });
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(await answerOf(run.answer)).toBe("503 handler_timeout");
   const { state, done } = watched(receiver.drain());
-  await vi.advanceTimersByTimeAsync(3_600_000);
+  await pass(3_600_000);
   expect(state.isResolved).toBe(false);
   if (how === "succeeds") run.resolve();
   else run.reject(new Error("late failure"));
@@ -117,7 +118,7 @@ it.each([
     expect(await claimedElsewhere(inner, ["one", "two"])).toEqual(["completed", "completed"]);
     if (completions === undefined) return;
     // The timer of the retry finds nothing left to do.
-    await vi.advanceTimersByTimeAsync(600_000);
+    await pass(600_000);
     expect(count("complete")).toBe(completions);
     expect(vi.getTimerCount()).toBe(0);
   },
@@ -131,7 +132,7 @@ it.each<[string, () => Promise<void>]>([
   const { receiver, run } = await heldRun({ store: { ...memoryStore(), complete } });
   run.resolve();
   const { state, done } = watched(receiver.drain());
-  await vi.advanceTimersByTimeAsync(10_000);
+  await pass(10_000);
   expect(state.isResolved).toBe(true);
   await done;
 });
@@ -141,12 +142,12 @@ it("drain waits at most dependencyTimeoutMs for a store that does not answer", a
   const { receiver, send } = observedAlarmReceiver(undefined, { store, dependencyTimeoutMs: 100 });
   const answers = ["one", "two", "three"].map(send);
   await vi.waitUntil(() => count("complete") === 3);
-  await vi.advanceTimersByTimeAsync(100);
+  await pass(100);
   await Promise.all(answers);
   const { state, done } = watched(receiver.drain());
-  await vi.advanceTimersByTimeAsync(99);
+  await pass(99);
   expect(state.isResolved).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   await done;
 });
 
@@ -155,9 +156,9 @@ it("drain({ timeoutMs }) resolves after its time with the number of running deli
   const one = await start(await delivery({ id: "one" }));
   const two = await start(await delivery({ id: "two" }));
   const drained = receiver.drain({ timeoutMs: 5_000 });
-  await vi.advanceTimersByTimeAsync(4_999);
+  await pass(4_999);
   one.resolve();
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   expect(await drained).toEqual({ idle: false, running: 1 });
   const again = receiver.drain({ timeoutMs: 60_000 });
   two.resolve();
@@ -169,12 +170,12 @@ it("drain({ timeoutMs }) stays within its time if the store does not answer comp
   const store = { ...memoryStore(), complete: () => never<undefined>() };
   const { receiver } = observedAlarmReceiver(undefined, { store, dependencyTimeoutMs: 1_000 });
   const { answer } = await receiveUntil(store, "complete", receiver);
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(await answerOf(answer)).toBe(HANDLED);
   const { state } = watched(receiver.drain({ timeoutMs: 300 }));
-  await vi.advanceTimersByTimeAsync(299);
+  await pass(299);
   expect(state.isResolved).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   expect(state.isResolved).toBe(true);
 });
 
@@ -193,7 +194,7 @@ it("drain({ timeoutMs }) completes handled deliveries even if one handler hangs 
   await start(await delivery({ id: "hangs" }));
   isDown = false;
   const drained = receiver.drain({ timeoutMs: 500 });
-  await vi.advanceTimersByTimeAsync(500);
+  await pass(500);
   expect(await drained).toEqual({ idle: false, running: 1 });
   const states = new Set(await claimedElsewhere(inner, ["one", "two", "three"]));
   expect(states).toEqual(new Set(["completed"]));
@@ -208,17 +209,17 @@ it.each<[string, unknown]>([
 ])("drain waits for all deliveries if timeoutMs is %s", async (_what, options) => {
   const { receiver, run } = await heldRun();
   const { state } = watched(receiver.drain(options as object));
-  await vi.advanceTimersByTimeAsync(19_000);
+  await pass(19_000);
   expect(state.isResolved).toBe(false);
   run.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state.isResolved).toBe(true);
 });
 
 it.each([0, -1])("drain does not wait if timeoutMs is %s", async (timeoutMs) => {
   const { receiver, run } = await heldRun();
   const drained = receiver.drain({ timeoutMs });
-  await vi.advanceTimersByTimeAsync(1);
+  await pass(1);
   expect(await drained).toEqual({ idle: false, running: 1 });
   await run.succeed();
 });

@@ -3,6 +3,7 @@ import { type ClaimResult, type WebhookRequest } from "../../src/index.js";
 import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { throwing } from "../support/faults.js";
 import {
   failingStore,
@@ -35,13 +36,13 @@ it("waitUntil receives a late handler before the answer, until its success is st
   const { request, state } = await heldOpen();
   const { run } = await heldRun({ store: spy.store, handlerTimeoutMs: 1_000 }, request);
   void run.answer.then(() => expect(state.given).toBe(1));
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
   run.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state).toEqual({ given: 1, settled: 0 });
   completed.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state).toEqual({ given: 1, settled: 1 });
 });
 
@@ -51,10 +52,10 @@ it("waitUntil receives a completion that failed, until the store accepts it", as
   const { request, state } = await heldOpen();
   expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
   expect(state).toEqual({ given: 1, settled: 0 });
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(state.settled).toBe(0);
   comeBack();
-  await vi.advanceTimersByTimeAsync(2_000);
+  await pass(2_000);
   expect(state.settled).toBe(1);
 });
 
@@ -64,11 +65,11 @@ it("waitUntil receives a late claim, until it is released", async () => {
   const receiver = alarmReceiver(() => undefined, { store: spy.store, dependencyTimeoutMs: 100 });
   const { request, state } = await heldOpen();
   const { answer } = await receiveUntil(spy.store, "claim", receiver, request);
-  await vi.advanceTimersByTimeAsync(100);
+  await pass(100);
   expect(await answer).toMatchObject({ outcome: "store_unavailable" });
   expect(state).toEqual({ given: 1, settled: 0 });
   slow.resolve({ state: "claimed", takeover: false });
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state.settled).toBe(1);
   expect(spy.count("release")).toBe(1);
 });
@@ -77,15 +78,15 @@ it("waitUntil receives a late success whose completion failed, until the store a
   const { store, ends } = heldCompletions();
   const { request, state } = await heldOpen();
   const { run } = await heldRun({ store, handlerTimeoutMs: 1_000 }, request);
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
   run.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   ends[0]?.reject(new Error("down"));
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(state.settled).toBe(0);
   ends[1]?.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state).toEqual({ given: 1, settled: 1 });
 });
 
@@ -99,13 +100,13 @@ it("waitUntil receives a late handler until onOutcome has taken its report", asy
     },
     request,
   );
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   await run.answer;
   run.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state).toEqual({ given: 1, settled: 0 });
   counted.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state).toEqual({ given: 1, settled: 1 });
 });
 
@@ -123,12 +124,12 @@ it.each([
   const receiver = alarmReceiver(handler, { store, ...times });
   const { request, state } = await heldOpen();
   const { answer } = await receiveUntil(store, "claim", receiver, request);
-  await vi.advanceTimersByTimeAsync(10_000);
+  await pass(10_000);
   ended.resolve();
   expect(await answer).toMatchObject({ outcome: "handled" });
   expect(state).toEqual({ given: 1, settled: 0 });
   renewed.resolve(true);
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state.settled).toBe(1);
 });
 
@@ -136,7 +137,7 @@ it("waitUntil is not called for a handler that ends between two renewals", async
   const spy = spiedStore();
   const { request, state } = await heldOpen();
   const { run } = await heldRun({ store: spy.store, leaseMs: 30_000 }, request);
-  await vi.advanceTimersByTimeAsync(15_000);
+  await pass(15_000);
   expect(spy.count("renew")).toBe(1);
   expect(await run.succeed()).toMatchObject({ outcome: "handled" });
   expect(state.given).toBe(0);
@@ -154,7 +155,7 @@ it("waitUntil receives the promises of onOutcome and onAuthenticDelivery", async
   expect(state).toEqual({ given: 2, settled: 0 });
   counted.reject(new Error("metrics are down"));
   audited.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(state.settled).toBe(2);
 });
 
@@ -165,10 +166,10 @@ it.each<[string, unknown]>([
 ])("a waitUntil that %s changes nothing", async (_how, waitUntil) => {
   const request = { ...(await delivery()), waitUntil: waitUntil as WebhookRequest["waitUntil"] };
   const { receiver, run } = await heldRun({ handlerTimeoutMs: 1_000 }, request);
-  await vi.advanceTimersByTimeAsync(1_000);
+  await pass(1_000);
   expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
   run.resolve();
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   expect(await receiver.receive(request)).toMatchObject({ outcome: "duplicate" });
 });
 

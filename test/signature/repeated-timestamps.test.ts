@@ -15,6 +15,7 @@ import {
   delivery,
   eventDelivery,
 } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
@@ -33,7 +34,7 @@ function scene(handler: AlarmHandler, given: Partial<CommonReceiverOptions> = {}
     notices: () => linesWith(lines, NOTICE),
     /** Sends one attempt, `afterMs` later. */
     send: async (id: string, timestamp: number, afterMs = 0) => {
-      await vi.advanceTimersByTimeAsync(afterMs);
+      await pass(afterMs);
       return (await receiver.receive(await delivery({ id, timestamp }))).outcome;
     },
   };
@@ -84,7 +85,7 @@ describe("an id that is sent again with the same timestamp", () => {
     const { receiver, send, notices } = scene(handler, { handlerTimeoutMs: 60_000 });
     const first = await start(receiver, await delivery({ id: "one" }));
     expect(await send("one", NOW_SECONDS, 100)).toBe("in_flight");
-    await vi.advanceTimersByTimeAsync(20_000);
+    await pass(20_000);
     expect((await first.fail(new Error("late"))).outcome).toBe("handler_failed");
     expect(notices()).toEqual([]);
     const second = await start(receiver, await delivery({ id: "one" }));
@@ -106,7 +107,7 @@ test("a delivery that is not authentic causes no warning", async () => {
   const { receiver, notices } = scene(failing);
   const forged = { ...(await delivery()), body: "forged" };
   await receiver.receive(forged);
-  await vi.advanceTimersByTimeAsync(10_000);
+  await pass(10_000);
   await receiver.receive(forged);
   expect(notices()).toEqual([]);
 });
@@ -137,9 +138,9 @@ test("two copies that came together and waited for a place one after the other c
   const answers = copies.map((copy) => receiver.receive(copy));
   // Web Crypto verifies on threads of its own, which no fake clock moves.
   while (receiver.health().waiting < 2) await nextTurn();
-  await vi.advanceTimersByTimeAsync(9_000);
+  await pass(9_000);
   await first.fail(new Error("database is away"));
-  await vi.advanceTimersByTimeAsync(60_000);
+  await pass(60_000);
   const outcomes = (await Promise.all(answers)).map(({ outcome }) => outcome);
   expect(outcomes.toSorted()).toEqual(["handler_timeout", "overloaded"]);
   expect(notices()).toEqual([]);

@@ -3,6 +3,7 @@ import type { SecretFunction, WebhookResponse } from "../../src/index.js";
 import type { SecretList } from "../../src/signature/secrets.js";
 import { deferred, type Deferred } from "../support/deferred.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -159,11 +160,11 @@ describe("the calls of a secret function", () => {
     const { calls, secret } = vault();
     const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
     const first = receive(request);
-    await vi.advanceTimersByTimeAsync(600);
+    await pass(600);
     const others = later.map(receive);
-    await vi.advanceTimersByTimeAsync(400);
+    await pass(400);
     expect(await first).toMatchObject(UNAVAILABLE);
-    await vi.advanceTimersByTimeAsync(200);
+    await pass(200);
     expect(calls).toHaveLength(1);
     calls[0]?.resolve(TEST_SECRET);
     expect(await outcomesOf(others)).toEqual(["handled"]);
@@ -178,7 +179,7 @@ describe("the calls of a secret function", () => {
     const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
     const sent = async (): Promise<void> => {
       const answers = [receive(request), receive(forged)];
-      await vi.advanceTimersByTimeAsync(1_000);
+      await pass(1_000);
       expect(await outcomesOf(answers)).toEqual(["secret_unavailable"]);
     };
     for (let second = 0; second < 60; second++) await sent();
@@ -188,7 +189,7 @@ describe("the calls of a secret function", () => {
     await sent();
     expect(calls).toHaveLength(4);
     calls[2]?.resolve(TEST_SECRET);
-    await vi.advanceTimersByTimeAsync(0);
+    await pass(0);
     const next = receive(request);
     calls[4]?.resolve(TEST_SECRET);
     expect(await next).toMatchObject({ outcome: "handled" });
@@ -209,7 +210,7 @@ describe("the calls of a secret function", () => {
     const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
     void receive(await delivery({ id: "ended" }));
     vi.clearAllTimers();
-    await vi.advanceTimersByTimeAsync(2_000);
+    await pass(2_000);
     const next = receive(await delivery({ id: "next" }));
     calls[1]?.resolve(TEST_SECRET);
     expect(await next).toMatchObject({ outcome: "handled" });
@@ -227,7 +228,7 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
     const scene = vault();
     const { receive } = recordingReceiver({ secret: scene.secret, dependencyTimeoutMs });
     const answers = (await numbered(count)).map(receive);
-    await vi.advanceTimersByTimeAsync(50);
+    await pass(50);
     return { ...scene, answers };
   }
 
@@ -236,7 +237,7 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
     expect(calls).toHaveLength(100);
     for (const ended of [100, 200, 250]) {
       for (const call of calls) call.resolve(TEST_SECRET);
-      await vi.advanceTimersByTimeAsync(50);
+      await pass(50);
       expect(calls).toHaveLength(Math.min(250, ended + 100));
     }
     expect(await outcomesOf(answers)).toEqual(["handled"]);
@@ -245,9 +246,9 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
 
   test("on Cloudflare Workers a call keeps its place until it settles or its own time is over, and one that waited too long is not made", async () => {
     const { calls, answers } = await flood(101, 1_000);
-    await vi.advanceTimersByTimeAsync(900);
+    await pass(900);
     expect(calls).toHaveLength(100);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(await outcomesOf(answers)).toEqual(["secret_unavailable"]);
     expect(calls.length).toBeLessThanOrEqual(101);
     expect(vi.getTimerCount()).toBe(0);
