@@ -92,7 +92,6 @@ describe.each(NAMES)("%s", (name) => {
 
   test.each<[string, (headers: SignedHeaders) => unknown]>([
     ["as a list of two", (headers) => ({ ...headers, [name]: [headers[name], headers[name]] })],
-    ["in two letter cases", (headers) => ({ ...headers, [name.toUpperCase()]: headers[name] })],
     ["in a Headers object", appendTwice],
     [
       "joined by a comma, as Node joins them",

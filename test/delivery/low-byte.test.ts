@@ -57,10 +57,7 @@ describe.each(HOLDERS)("in %s, a captured delivery with a changed character", (h
 
   test.each([
     ["one U+0136 for a 6 of its id", "id", ID.replace("6", "\u0136")],
-    ["U+FF36 for a 6 of its id", "id", ID.replace("6", "\uff36")],
-    ["U+0161 for an a of its id", "id", ID.replace("a", "\u0161")],
     ["U+0136 for the 6 of its timestamp", "timestamp", String(NOW_SECONDS).replace("6", "\u0136")],
-    ["a full-width 6", "timestamp", String(NOW_SECONDS).replace("6", "\uff16")],
   ] as const)(
     `a captured delivery in ${holder} is malformed with %s (%s)`,
     async (_what, field, text) => {

@@ -67,67 +67,6 @@ function checkedBackend(given: OneShotHash | undefined = hash) {
   return { node, keyOf, expectRight };
 }
 
-/** RFC 4231, section 4: key and data, and the MAC. The MAC of case 5 has 128 bits. */
-const RFC_4231: readonly (readonly [number, Buffer, string | Buffer, string])[] = [
-  [
-    1,
-    Buffer.alloc(20, 0x0b),
-    "Hi There",
-    "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7",
-  ],
-  [
-    2,
-    Buffer.from("Jefe"),
-    "what do ya want for nothing?",
-    "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
-  ],
-  [
-    3,
-    Buffer.alloc(20, 0xaa),
-    Buffer.alloc(50, 0xdd),
-    "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe",
-  ],
-  [
-    4,
-    Buffer.from(Array.from({ length: 25 }, (_, at) => at + 1)),
-    Buffer.alloc(50, 0xcd),
-    "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b",
-  ],
-  [5, Buffer.alloc(20, 0x0c), "Test With Truncation", "a3b6167473100ee06e0c796c2955552b"],
-  [
-    6,
-    Buffer.alloc(131, 0xaa),
-    "Test Using Larger Than Block-Size Key - Hash Key First",
-    "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
-  ],
-  [
-    7,
-    Buffer.alloc(131, 0xaa),
-    "This is a test using a larger than block-size key and a larger than block-size data. " +
-      "The key needs to be hashed before being used by the HMAC algorithm.",
-    "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2",
-  ],
-];
-
-test.each(RFC_4231)(
-  "the one-shot HMAC makes the MAC of RFC 4231, case %i, wherever the head ends in its data",
-  (_, key, given, expected) => {
-    const data = Buffer.from(given as string);
-    const hmac = createOneShotHmac<Uint8Array>(hash, {
-      maxBytes: data.length,
-      write: (head, bytes, at) => {
-        bytes.set(head, at);
-        return at + head.length;
-      },
-    });
-    const padded = hmac.padKey(key);
-    for (let at = 0; at <= data.length; at++) {
-      const mac = hmac.mac(padded, data.subarray(0, at), data.subarray(at));
-      expect(mac?.slice(0, expected.length), String(at)).toBe(expected);
-    }
-  },
-);
-
 test("as a property, createOneShotHmac agrees with createHmac on keys of 0 to 200 bytes and messages of up to 32 KiB, and declines longer messages", () => {
   const hmac = createOneShotHmac(hash, NO_HEAD);
   const length = fc.oneof(
@@ -142,7 +81,7 @@ test("as a property, createOneShotHmac agrees with createHmac on keys of 0 to 20
       const expected = size > MAX_MESSAGE_BYTES ? undefined : macOf(secret, undefined, body);
       expect(hmac.mac(hmac.padKey(secret), undefined, body)).toBe(expected);
     }),
-    { seed: 20_260_708, numRuns: 400 },
+    { seed: 20_260_708, numRuns: 200 },
   );
 });
 
@@ -154,7 +93,7 @@ test.each([
   const { expectRight } = checkedBackend(given);
   for (let length = 0; length <= 200; length++) {
     const secret = Buffer.from(bytesOf(length).map((byte) => byte & 0x7f)).toString();
-    for (const size of [0, 1, 64, 1_000]) expectRight(secret, bytesOf(size));
+    for (const size of [0, 65]) expectRight(secret, bytesOf(size));
   }
 });
 
@@ -337,28 +276,6 @@ describe("the memory between two messages", () => {
     expect(reads).toBe(2);
   });
 
-  test("a short message after a long one gets the right MAC, down to an empty message", () => {
-    const { expectRight } = checkedBackend();
-    for (const length of [32_000, 1_000, 100, 64, 63, 1, 0, 2, 0]) {
-      expectRight("first", bytesOf(length));
-    }
-  });
-
-  test.each([
-    ["after its bytes were written", REFUSED_AT_ITS_END],
-    ["as too long", REFUSED_AS_TOO_LONG],
-  ])("a message gets the right MAC after a head that is refused %s", (_, refused) => {
-    const { expectRight } = checkedBackend();
-    for (const size of [0, 63, 200]) {
-      expectRight("first", bytesOf(size));
-      // The pad of this secret is then in the scratch buffer.
-      expectRight("second", bytesOf(size), refused);
-      expectRight("first", bytesOf(size));
-      expectRight("first", bytesOf(size), refused);
-      expectRight("second", bytesOf(size));
-    }
-  });
-
   test("a message gets the right MAC after a writer that fills its whole space and then throws", () => {
     const { padKey, mac } = createOneShotHmac<string>(hash, {
       maxBytes: 50,
@@ -429,7 +346,7 @@ describe("the memory between two messages", () => {
           expectRight(secret, bytesOf(size, salt), signedHead);
         }
       }),
-      { seed: 20_260_708, numRuns: 150 },
+      { seed: 20_260_708, numRuns: 100 },
     );
   });
 });

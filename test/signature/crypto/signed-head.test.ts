@@ -7,7 +7,7 @@ import {
   type SignedHead,
 } from "../../../src/signature/crypto/signed-head.js";
 
-const SETTINGS = { seed: 20_260_708, numRuns: 1_000 };
+const SETTINGS = { seed: 20_260_708, numRuns: 300 };
 const LONGEST: SignedHead = { timestamp: "9".repeat(12), id: "z".repeat(128) };
 /** Bytes before and after the space of a head. */
 const MARGIN = 300;
@@ -69,16 +69,15 @@ test.each<[string, SignedHead]>([
   expect(written(head)).toMatchObject({ end: undefined, outsideIsUntouched: true });
 });
 
-test("writeHead accepts only the ASCII characters, in each position of both texts", () => {
+test("writeHead accepts only the ASCII characters, in both texts", () => {
   const off: string[] = [];
   const bytes = new Uint8Array(MAX_HEAD_BYTES);
   for (let code = 0; code <= 0xffff; code++) {
     const one = String.fromCharCode(code);
-    const heads = [`${one}66`, `6${one}6`, `66${one}`].flatMap((text) => [
-      { timestamp: text, id: "a" },
-      { timestamp: "1760000000", id: text },
-    ]);
-    for (const head of heads) {
+    for (const head of [
+      { timestamp: `6${one}6`, id: "a" },
+      { timestamp: "1760000000", id: `6${one}6` },
+    ]) {
       const end = writeHead(head, bytes, 0);
       const isRight =
         code > 0x7f
@@ -108,5 +107,5 @@ test("as a property, writeHead accepts two texts exactly if both are ASCII and s
     }),
     SETTINGS,
   );
-  expect(Math.min(seen.written, seen.refused)).toBeGreaterThan(100);
+  expect(Math.min(seen.written, seen.refused)).toBeGreaterThan(50);
 });
