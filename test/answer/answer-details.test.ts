@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { RetryLater, memoryStore, type ClaimResult } from "../../src/index.js";
+import { memoryStore, type ClaimResult } from "../../src/index.js";
 import { delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
@@ -10,22 +10,6 @@ describe("Retry-After", () => {
     const { headers, status } = await receive(await delivery());
     return `${String(status)} ${String(headers["retry-after"])}`;
   }
-
-  test.each<[number | undefined, string]>([
-    [undefined, "60"],
-    [1_000, "1"],
-    [1_001, "2"],
-    [0.25, "1"],
-    [0, "1"],
-    [-5_000, "1"],
-    [86_400_000, "86400"],
-    [86_400_001, "86400"],
-    [Number.NaN, "60"],
-    [Number.POSITIVE_INFINITY, "60"],
-  ])("Retry-After of RetryLater({ afterMs: %s }) is %s", async (afterMs, seconds) => {
-    const new_alarm = throwing(new RetryLater({ afterMs }));
-    expect(await retryAfterOf({ handlers: { new_alarm } })).toBe(`503 ${seconds}`);
-  });
 
   test.each([
     [12_345, "13"],

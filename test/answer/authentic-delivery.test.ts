@@ -139,8 +139,3 @@ test.each([
   expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
   await receiver.drain();
 });
-
-test.each([null, "log", {}])("onAuthenticDelivery may not be %j", (value) => {
-  const onAuthenticDelivery = value as unknown as () => void;
-  expect(() => observedReceiver({ onAuthenticDelivery })).toThrow(/onAuthenticDelivery/);
-});

@@ -66,17 +66,13 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
 
   it.each<[unknown, string]>([
     [undefined, "60"],
-    [60_000, "60"],
     [1_000, "1"],
     [1_001, "2"],
-    [1, "1"],
     [0.5, "1"],
     [0, "1"],
     [-1, "1"],
-    [-86_400_000, "1"],
     [86_400_000, "86400"],
     [86_400_001, "86400"],
-    [1e15, "86400"],
     [Number.MAX_VALUE, "86400"],
     [Number.POSITIVE_INFINITY, "60"],
     [Number.NEGATIVE_INFINITY, "60"],

@@ -22,7 +22,7 @@ import {
 } from "../support/deliveries.js";
 import { DOWN, rejects } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-import { configurationErrorOf, optionsWith, refusalOf } from "../options/refusal.js";
+import { configurationErrorOf, expectRefused, optionsWith } from "../options/refusal.js";
 import {
   claimedElsewhere,
   failingStore,
@@ -297,9 +297,7 @@ describe("what a sender must not be able to do", () => {
     "without signatures, once other than delivery is refused, since anyone could have an alarm skipped by its number",
     (value) => {
       const unsigned = { secret: undefined, acceptUnsignedDeliveries: true };
-      const error = refusalOf(optionsWith({ ...unsigned, once: value }));
-      expect(error.code).toBe("invalid_option");
-      expect(error.message).toContain("once");
+      expectRefused({ ...unsigned, once: value }, "invalid_option", "once");
       const allowed = optionsWith({ ...unsigned, once: "delivery" });
       expect(() => createWebhookReceiver(allowed)).not.toThrow();
     },
@@ -350,9 +348,7 @@ describe("two receivers on one store", () => {
     [{ record: false, scope: "stage" }, "invalid_option", "once.record must be"],
     [{ record: true, scoop: "stage" }, "unknown_option", "scoop is no option of once"],
   ])("once may not be %j: %s, and the error says %s", (value, code, text) => {
-    const error = refusalOf(optionsWith({ once: value }));
-    expect(error.code).toBe(code);
-    expect(error.message).toContain(text);
+    expectRefused({ once: value }, code, text);
   });
 });
 

@@ -537,12 +537,6 @@ it.each([
   },
 );
 
-it.each([0, -1, 1.5, 1_000_001, "10"])("concurrency %j is refused", (maxConcurrentDeliveries) => {
-  expect(() => alarmReceiver(() => undefined, { maxConcurrentDeliveries } as object)).toThrow(
-    "maxConcurrentDeliveries must be a whole number from 1 to 1000000",
-  );
-});
-
 it("a slot that was freed for its age frees no other one when its call ends after all", () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   const limit = new ConcurrencyLimit(2, 1_000);

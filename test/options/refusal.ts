@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import {
   ConfigurationError,
   createWebhookReceiver,
@@ -19,6 +20,18 @@ export function optionsWith(overrides: Record<string, unknown> = {}): WebhookRec
 /** The error with which a receiver refuses these options. */
 export function refusalOf(options: unknown): ConfigurationError {
   return configurationErrorOf(() => createWebhookReceiver(options as WebhookReceiverOptions));
+}
+
+/** Expects that a receiver refuses these changes of valid options, with this code and each text in its message. */
+export function expectRefused(
+  changes: Record<string, unknown>,
+  code: string,
+  ...texts: readonly (string | RegExp)[]
+): void {
+  const error = refusalOf(optionsWith(changes));
+  expect(error.code).toBe(code);
+  for (const text of texts) expect(error.message).toMatch(text);
+  expect(error.message).not.toContain(TEST_SECRET);
 }
 
 /** The `ConfigurationError` that `make` throws. Any other result fails the test. */

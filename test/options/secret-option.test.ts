@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createWebhookReceiver } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { optionsWith, refusalOf } from "./refusal.js";
+import { expectRefused, optionsWith } from "./refusal.js";
 
 const accepts = (secret: unknown, more: Record<string, unknown> = {}) => {
   expect(() => createWebhookReceiver(optionsWith({ secret, ...more }))).not.toThrow();
@@ -44,11 +44,7 @@ describe("refused secrets", () => {
       ],
     ];
     for (const [given, place] of places) {
-      const { code, message } = refusalOf(optionsWith({ secret: given }));
-      expect(code).toBe("unusable_secret");
-      expect(message).toMatch(advice);
-      expect(message).toContain(place);
-      expect(message).not.toContain(TEST_SECRET);
+      expectRefused({ secret: given }, "unusable_secret", advice, place);
     }
   });
 
@@ -57,42 +53,30 @@ describe("refused secrets", () => {
     ["null", null],
     ["an empty list", []],
   ])("secret may not be missing: %s", (_, secret) => {
-    const { code, message } = refusalOf(optionsWith({ secret }));
-    expect(code).toBe("missing_secret");
-    expect(message).toContain("secret");
+    expectRefused({ secret }, "missing_secret", "secret");
   });
 
-  test.each<[string, unknown]>([["a number", 12_345_678]])(
-    "secret may not be of another type: %s",
-    (_, secret) => {
-      expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
-    },
-  );
-
   test.each<[string, unknown]>([
-    ["undefined", [TEST_SECRET, undefined]],
-    ["a number", [5]],
-  ])("secret may not be a list with %s", (_, secret) => {
-    expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
+    ["a number", 12_345_678],
+    ["a list with undefined", [TEST_SECRET, undefined]],
+    ["a list with a number", [5]],
+  ])("secret may not be of another type: %s", (_, secret) => {
+    expectRefused({ secret }, "unusable_secret");
   });
 
   test("secret may not be a list with a hole, after which no secret would ever be tried", () => {
     const holed: string[] = [];
     holed[1] = TEST_SECRET;
-    expect(refusalOf(optionsWith({ secret: holed })).code).toBe("unusable_secret");
-    expect(refusalOf(optionsWith({ secret: new Array(2) })).code).toBe("unusable_secret");
+    expectRefused({ secret: holed }, "unusable_secret");
+    expectRefused({ secret: new Array(2) }, "unusable_secret");
   });
 
   test.each<[string, unknown]>([
-    ["bytes", Buffer.from(TEST_SECRET)],
     ["a promise", Promise.resolve(TEST_SECRET)],
     ["a Map", new Map([["new_alarm", TEST_SECRET]])],
     ["an empty object", {}],
   ])("secret may not be an object without texts: %s", (_, secret) => {
-    const { code, message } = refusalOf(optionsWith({ secret }));
-    expect(["missing_secret", "unusable_secret"]).toContain(code);
-    expect(message).toContain("secret");
-    expect(message).not.toContain(TEST_SECRET);
+    expectRefused({ secret }, "missing_secret", "secret");
   });
 });
 
@@ -101,18 +85,16 @@ describe("secrets per webhook type", () => {
 
   test.each(["new_alarm", "delete_my_data_event"])("secrets per type may not lack %s", (type) => {
     for (const value of [undefined, null, []]) {
-      const { code, message } = refusalOf(optionsWith({ secret: { ...both, [type]: value } }));
-      expect(code).toBe("missing_secret");
-      expect(message).toContain(`secret.${type}`);
-      const advice = "where only one type is registered, pass its secret as a string";
-      if (value === undefined) expect(message).toContain(advice);
+      const advice =
+        value === undefined ? "where only one type is registered, pass its secret as a string" : "";
+      const secret = { ...both, [type]: value };
+      expectRefused({ secret }, "missing_secret", `secret.${type}`, advice);
     }
   });
 
   test.each(["added_later", "New_Alarm"])("secret.%s is refused", (type) => {
-    const { code, message } = refusalOf(optionsWith({ secret: { ...both, [type]: "whsec_c" } }));
-    expect(code).toBe("unusable_secret");
-    expect(message).toContain("new_alarm and delete_my_data_event");
+    const secret = { ...both, [type]: "whsec_c" };
+    expectRefused({ secret }, "unusable_secret", "new_alarm and delete_my_data_event");
   });
 
   test("secrets per webhook type are not read from a prototype", () => {
@@ -125,10 +107,7 @@ describe("secrets per webhook type", () => {
 
   test("secrets per webhook type with key and value swapped are not printed", () => {
     const secret = { [TEST_SECRET]: "new_alarm", whsec_b: "delete_my_data_event" };
-    const { code, message } = refusalOf(optionsWith({ secret }));
-    expect(code).toBe("unusable_secret");
-    expect(message).toContain("new_alarm and delete_my_data_event");
-    expect(message).not.toContain(TEST_SECRET);
+    expectRefused({ secret }, "unusable_secret", "new_alarm and delete_my_data_event");
   });
 });
 
@@ -136,8 +115,7 @@ describe("acceptUnsignedDeliveries", () => {
   test("acceptUnsignedDeliveries is the only way to omit the secret", () => {
     accepts(undefined, { acceptUnsignedDeliveries: true });
     for (const acceptUnsignedDeliveries of [false, undefined]) {
-      const options = optionsWith({ secret: undefined, acceptUnsignedDeliveries });
-      expect(refusalOf(options).code).toBe("missing_secret");
+      expectRefused({ secret: undefined, acceptUnsignedDeliveries }, "missing_secret");
       accepts(TEST_SECRET, { acceptUnsignedDeliveries });
     }
   });
@@ -147,19 +125,16 @@ describe("acceptUnsignedDeliveries", () => {
     ["null", null],
     ["a function", () => TEST_SECRET],
   ])("acceptUnsignedDeliveries refuses a secret: %s", (_, secret) => {
-    const { code, message } = refusalOf(optionsWith({ secret, acceptUnsignedDeliveries: true }));
-    expect(code).toBe("conflicting_secret");
-    expect(message).toMatch(/secret.*acceptUnsignedDeliveries/);
-    expect(message).not.toContain(TEST_SECRET);
+    const named = /secret.*acceptUnsignedDeliveries/;
+    expectRefused({ secret, acceptUnsignedDeliveries: true }, "conflicting_secret", named);
   });
 
   test.each(["true", 1, 0, ""])(
     "acceptUnsignedDeliveries may not be %j",
     (acceptUnsignedDeliveries) => {
       for (const secret of [undefined, TEST_SECRET]) {
-        const { code, message } = refusalOf(optionsWith({ secret, acceptUnsignedDeliveries }));
-        expect(code).toBe("invalid_option");
-        expect(message).toContain("acceptUnsignedDeliveries");
+        const changes = { secret, acceptUnsignedDeliveries };
+        expectRefused(changes, "invalid_option", "acceptUnsignedDeliveries");
       }
     },
   );
@@ -167,7 +142,5 @@ describe("acceptUnsignedDeliveries", () => {
 
 test("a secret given as bytes is refused, and the error says to pass text", () => {
   const secret = new TextEncoder().encode(TEST_SECRET);
-  const { code, message } = refusalOf(optionsWith({ secret }));
-  expect(code).toBe("unusable_secret");
-  expect(message).toContain("not the bytes of a file");
+  expectRefused({ secret }, "unusable_secret", "not the bytes of a file");
 });
