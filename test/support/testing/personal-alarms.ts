@@ -88,35 +88,3 @@ export function writtenAlarm(random: Random, record: Record<string, unknown>): s
   }
   return random.chance(8) ? `\uFEFF${json}` : json;
 }
-
-/** The ways in which a datum may hide in a file. */
-export function disguisesOf(datum: string): readonly string[] {
-  const json = JSON.stringify(datum).slice(1, -1);
-  const escaped = inAscii(json);
-  const swapped = datum.replace(/\p{L}/gu, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  );
-  const base64 = [0, 1, 2].map((shift) =>
-    // Without the ends, whose characters depend on what stands beside.
-    Buffer.from(" ".repeat(shift) + datum)
-      .toString("base64")
-      .slice(shift + 1)
-      .replace(/.?.?=*$/, ""),
-  );
-  const twice = JSON.stringify(json).slice(1, -1);
-  const digits = datum.replace(/[^0-9]/g, "");
-  return [
-    datum,
-    json,
-    twice,
-    escaped,
-    JSON.stringify(escaped).slice(1, -1),
-    swapped,
-    datum.normalize("NFD"),
-    encodeURIComponent(datum),
-    Buffer.from(datum).toString("hex"),
-    ...base64,
-    ...(digits.length >= 9 ? [digits] : []),
-    ...datum.split(/[ @,]/).filter((word) => word.length >= 6),
-  ];
-}
