@@ -28,6 +28,14 @@ function signatureOf(secret: string, head: SignedHead, body: Uint8Array): string
   return `v1=${macOf(secret, head, body)}`;
 }
 
+/** U+0136, whose low byte is a 6; U+00E9, one byte in latin1; and U+1F536, whose halves end in 3D and 36. */
+const NOT_ASCII = ["\u0136", "\u00e9", "\u{1f536}"].flatMap((letter): SignedHead[] => [
+  { timestamp: "1760000000", id: `a${letter}` },
+  { timestamp: `17${letter}0000000`, id: "a" },
+]);
+const BRACES = Uint8Array.of(0x7b, 0x7d);
+const FLIP = { at: 0, bit: 0 };
+
 const grammaticalHead: fc.Arbitrary<SignedHead> = fc.record({
   timestamp: fc.stringMatching(/^[0-9]{1,12}$/),
   id: fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/),
@@ -90,7 +98,7 @@ describe("all backends", () => {
           expect(await backend.verify(key, signedHead, bytes, wrong), name).toBe(false);
         }
       }),
-      SETTINGS,
+      { ...SETTINGS, examples: NOT_ASCII.map((given) => [SECRET, given, BRACES, FLIP]) },
     );
   });
 
@@ -134,25 +142,6 @@ describe.each(BACKENDS)("the bytes of a head that %s signs", (name, backend) => 
     ["id", (text: string): SignedHead => ({ timestamp: "1760000000", id: `a${text}` })],
     ["timestamp", (text: string): SignedHead => ({ timestamp: `17${text}0000000`, id: "a" })],
   ] as const)("in the %s", (field, headOf) => {
-    test.each([
-      ["U+0136, whose low byte is a 6", "\u0136", "6"],
-      ["U+00E9, which is one byte in latin1", "\u00e9", "\u0129"],
-      ["U+1F536, whose halves end in 3D and 36", "\u{1f536}", "=6"],
-    ])(
-      `${name} signs the UTF-8 of the ${field}, never its low bytes: %s`,
-      async (_, letter, other) => {
-        const [given, plain] = [headOf(letter), headOf(other)];
-        const signed = await backend.sign(key, given, bytes);
-        expect(signed).toBe(macOf(SECRET, given, bytes));
-        expect(signed).not.toBe(macOf(SECRET, plain, bytes));
-        expect(await backend.verify(key, given, bytes, signatureOf(SECRET, plain, bytes))).toBe(
-          false,
-        );
-        expect(await backend.verify(key, plain, bytes, `v1=${signed}`)).toBe(false);
-        expect(await backend.verify(key, given, bytes, `v1=${signed}`)).toBe(true);
-      },
-    );
-
     test(`${name} signs half a surrogate pair in the ${field} as the replacement character`, async () => {
       const expected = macOf(SECRET, headOf("\ufffd"), bytes);
       expect(await backend.sign(key, headOf("\ud83d"), bytes)).toBe(expected);
