@@ -99,7 +99,6 @@ test.each([
   [`replay x --to user:${SECRET}@example.com`, "the endpoint must be an http or https URL"],
   [`send http://127.0.0.1/ --secret-file ${SECRET}`, "--secret-file: no such file"],
   [`send http://127.0.0.1/ --secret-file ${SECRET.repeat(20)}`, "--secret-file: ENAMETOOLONG"],
-  [`--secret=${SECRET} send`, "the command comes first, then --secret\n"],
   ["send", "missing argument: <url>"],
   [`send http://127.0.0.1/ ${SECRET}`, "too many arguments: 2 given, expected <url>"],
   [`send --secert=${SECRET}`, "unknown option --secert, did you mean --secret?"],
@@ -111,7 +110,6 @@ test.each([
   ["send --secret --json", "--secret needs a value; write a value that begins with a dash"],
   ["send --id a --id b", "--id was given twice"],
   ["send --times 0", "--times must be a whole number from 1 to 1000"],
-  ["send --times 1.5", "--times must be a whole number from 1 to 1000"],
 
   ["listen --port 65536", "--port must be a whole number from 0 to 65535"],
   ["send --type alarm", "--type must be one of new_alarm, delete_my_data_event"],

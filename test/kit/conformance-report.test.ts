@@ -102,7 +102,6 @@ it.each<[string, object]>([
   ["the target", { target: "ftp://127.0.0.1" }],
   ["secret", { secret: "" }],
   ["types must be", { types: [] }],
-  ["types must be", { types: ["new_alarms"] }],
   ["types must be", { types: ["new_alarm", "new_alarms"] }],
   ["types must be", { types: "new_alarm" }],
   ["handled must be a function", { handled: 3 }],

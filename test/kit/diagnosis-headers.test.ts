@@ -49,7 +49,7 @@ test.each(["X-Webhook-Id", "X-Webhook-Timestamp", "X-Webhook-Type", "X-Webhook-S
   "diagnoseSignature names the missing header %s",
   async (header) => {
     const { findings } = await diagnose({}, { change: { [header]: undefined } });
-    expect(findings).toMatchObject([{ code: "header_missing", header }]);
+    expect(findings).toMatchObject([{ code: "header_missing", header, certainty: "seen" }]);
   },
 );
 

@@ -372,7 +372,7 @@ describe.each([
 
   test("a fixture folder shared by several writers keeps every text once and shows only complete files", async () => {
     const text = (writer: number, index: number) =>
-      JSON.stringify({ writer, index, filling: "x".repeat(200_000) });
+      JSON.stringify({ writer, index, filling: "x".repeat(50_000) });
     let isWriting = true;
     let looks = 0;
     const watch = async (): Promise<void> => {

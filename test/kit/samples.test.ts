@@ -14,6 +14,7 @@ import { ALARM_EVENT_TYPES, sampleAlarm } from "../../kit/samples/sample-alarm.j
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import type { DateFormat } from "../../kit/samples/sample-options.js";
 import { signedDelivery, TEST_SECRET } from "../../kit/signed-delivery.js";
+import { DOCUMENTED_EVENTS, EVENT_TYPES } from "../records/documented-values.js";
 import { parsed } from "../records/validated.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -213,19 +214,8 @@ it.each<[string, object]>([
   expect(() => sampleAlarm({}, options)).toThrow(ConfigurationError);
 });
 
-/** The table of the gateway's document, with the severity of each type. */
-const DOCUMENTED_EVENTS = [
-  ["DELETION_REQUEST_SENT", "SUCCESS"],
-  ["USER_MANUAL_INSTRUCTIONS_SENT", "INFO"],
-  ["DATA_DELETED", "SUCCESS"],
-  ["DATA_REAPPEARED", "WARNING"],
-  ["PERSONAL_DATA_FOUND", "WARNING"],
-  ["PERSONAL_DATA_NOT_FOUND", "SUCCESS"],
-  ["POWER_OF_ATTORNEY_SIGNED", "SUCCESS"],
-] as const;
-
 it("sampleOnlineDataEvent supports every documented type", () => {
-  expect(ONLINE_DATA_EVENT_TYPES).toEqual(DOCUMENTED_EVENTS.map(([type]) => type));
+  expect(ONLINE_DATA_EVENT_TYPES).toEqual(EVENT_TYPES);
 });
 
 it.each(DOCUMENTED_EVENTS)("a sample %s of severity %s is handled", async (type, severity) => {

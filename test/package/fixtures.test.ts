@@ -18,6 +18,8 @@ import type { MountedAdapter } from "../support/adapters/adapter-exchange.js";
 import { adapterTargets } from "../support/adapters/adapter-targets.js";
 import { directTarget } from "../support/adapters/target-kinds.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { BUREAUS, DOCUMENTED_EVENTS, HACKED_ITEMS } from "../records/documented-values.js";
+import { GOLDEN } from "../signature/golden-vector.js";
 import { fixtureNamed, fixtures, fixturesFolder, type Fixture } from "../support/fixtures.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
@@ -132,18 +134,6 @@ it("the delivery ids of the fixtures say that they are made up", () => {
   expect(others).toEqual(["3f2504e0-4f89-41d3-9a0c-0305e82c3301"]);
 });
 
-const BREACHES = "credit_card domain drivers_license email iban passport phone ssn".split(" ");
-const BUREAUS = ["CreditA", "CreditAConnect", "CreditAEnquiry", "CreditB", "Identity"];
-const EVENTS = {
-  DATA_DELETED: "SUCCESS",
-  DATA_REAPPEARED: "WARNING",
-  DELETION_REQUEST_SENT: "SUCCESS",
-  PERSONAL_DATA_FOUND: "WARNING",
-  PERSONAL_DATA_NOT_FOUND: "SUCCESS",
-  POWER_OF_ATTORNEY_SIGNED: "SUCCESS",
-  USER_MANUAL_INSTRUCTIONS_SENT: "INFO",
-};
-
 /** The records of the fixtures whose name matches. */
 function handledRecords<T extends Alarm | OnlineDataEvent>(pattern: RegExp): Promise<T[]> {
   const names = fixtures.map(({ name }) => name).filter((name) => pattern.test(name));
@@ -153,8 +143,8 @@ function handledRecords<T extends Alarm | OnlineDataEvent>(pattern: RegExp): Pro
 it("there is one fixture for each breach event type and each bureau source", async () => {
   const alarms = await handledRecords<Alarm>(/^alarm-(.*-hacked|bureau-.*)$/);
   expect(alarms.map(({ source, event_type }) => `${source} ${event_type}`).sort()).toEqual([
-    ...BREACHES.map((kind) => `BreachDb ${kind}_hacked`),
-    ...BUREAUS.map((bureau) => `Bureau${bureau} Bureau${bureau}`),
+    ...HACKED_ITEMS.map((item) => `BreachDb ${item}_hacked`).sort(),
+    ...BUREAUS.map((bureau) => `${bureau} ${bureau}`).sort(),
   ]);
   for (const alarm of alarms) expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
 });
@@ -162,8 +152,8 @@ it("there is one fixture for each breach event type and each bureau source", asy
 it("there is one fixture for each type of Online Data event, with its severity", async () => {
   const pattern = /^event-(data|deletion|personal|power|user)-/;
   const events = await handledRecords<OnlineDataEvent>(pattern);
-  expect(events).toHaveLength(Object.keys(EVENTS).length);
-  expect(Object.fromEntries(events.map(({ type, severity }) => [type, severity]))).toEqual(EVENTS);
+  const rows = events.map(({ type, severity }) => [type, severity]);
+  expect(rows.sort()).toEqual([...DOCUMENTED_EVENTS].sort());
 });
 
 it("the record of each fixture of a documented type has the documented fields, in their order", () => {
@@ -218,15 +208,12 @@ it("the fixture golden-vector is the published example, byte for byte", () => {
   expect(headers).toEqual({
     "Content-Type": "application/json",
     "X-Webhook-Type": "new_alarm",
-    "X-Webhook-Id": "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
-    "X-Webhook-Timestamp": "1760000000",
-    "X-Webhook-Signature": "v1=dc45d4a160775969ca8ddece8e1b3830b85849ac2915ab4928428795084289c0",
+    "X-Webhook-Id": GOLDEN.id,
+    "X-Webhook-Timestamp": GOLDEN.timestamp,
+    "X-Webhook-Signature": GOLDEN.signature,
   });
-  expect(body).toHaveLength(340);
-  expect(Buffer.from(body).toString()).toBe(
-    String.raw`{"alarm":{"id":1,"text":"Ålarm – test","account_id":42,"severity":"High","status":"NEW","source":"BreachDb","event_type":"ssn_hacked","category_id":1,"original_event_id":"x","payload":"{\"k\":\"a:b\"}","date":"2026-07-08 10:00:00","checked_at":"2026-07-08 10:00:00","created_at":"2026-07-08 10:00:00","updated_at":"2026-07-08 10:00:00"}}`,
-  );
-  expect(TEST_SECRET).toBe("whsec_test_0123456789abcdef");
+  expect(Buffer.from(body).toString()).toBe(GOLDEN.body);
+  expect(TEST_SECRET).toBe(GOLDEN.secret);
 });
 
 it("the fixtures of alarm dates have the same time in both formats", async () => {
@@ -308,13 +295,6 @@ it("the fixture byte-order-mark writes the mark as an escape, and it is sent", a
   const text = await readFile(join(fixturesFolder, "hostile/byte-order-mark.json"), "utf8");
   expect(text).toContain(String.raw`"body": "\ufeff{`);
   expect([...fixtureNamed("hostile/byte-order-mark").body.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
-});
-
-it("__proto__ in a fixture reaches the handler as an ordinary key and pollutes nothing", async () => {
-  const alarm = await handledAlarm("hostile/proto-key");
-  expect(Object.keys(alarm)).toEqual(expect.arrayContaining(["__proto__", "constructor"]));
-  expect(Object.getPrototypeOf(alarm)).toBe(Object.prototype);
-  expect({}).not.toHaveProperty("polluted");
 });
 
 it("the script in the README of the fixtures makes a fixture from a redacted body", async () => {

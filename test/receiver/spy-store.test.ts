@@ -33,7 +33,6 @@ const changing = (headers: HeaderChanges) => (genuine: Genuine) => withHeaders(g
 const replacing = (parts: Readonly<Record<string, unknown>>) => (genuine: Genuine) =>
   ({ ...genuine, ...parts }) as WebhookRequest;
 const ZEROS = `v1=${"0".repeat(64)}`;
-const NEXT_SECOND = String(NOW_SECONDS + 1);
 
 /** Requests that are refused, with their outcome. All carry the id of the genuine delivery. */
 const REFUSED: readonly [
@@ -42,26 +41,18 @@ const REFUSED: readonly [
   (genuine: Genuine) => Promise<WebhookRequest> | WebhookRequest,
 ][] = [
   ["another method", "method_not_allowed", replacing({ method: "PUT" })],
-  ["a method that is no text", "method_not_allowed", replacing({ method: 5 })],
   ["a redirected delivery", "malformed", replacing({ method: "GET" })],
   ["a probe", "reachable", replacing({ headers: {}, method: "GET" })],
   ["a repeated id", "malformed", changing({ "X-WEBHOOK-ID": "other" })],
-  ["no type", "malformed", changing({ "x-webhook-type": undefined })],
-  ["a timestamp with a sign", "malformed", changing({ "x-webhook-timestamp": "+1" })],
-  ["an id with a colon", "malformed", changing({ "x-webhook-id": "a:b" })],
   ["no signature", "unsigned", changing({ "x-webhook-signature": undefined })],
   ["a signature of zeros", "signature_mismatch", changing({ "x-webhook-signature": ZEROS })],
   ["a wrong secret", "signature_mismatch", () => delivery({ secret: "not the secret" })],
-  ["another body", "signature_mismatch", replacing({ body: '{"alarm":{}}' })],
-  ["another time", "signature_mismatch", changing({ "x-webhook-timestamp": NEXT_SECOND })],
   ["an old time, signed", "stale", () => delivery({ timestamp: NOW_SECONDS - 301 })],
-  ["a time to come, signed", "stale", () => delivery({ timestamp: NOW_SECONDS + 301 })],
   ["another type", "type_mismatch", () => delivery({ type: "delete_my_data_event" })],
   ["too long a body", "body_too_large", replacing({ body: "x".repeat(2_000_000) })],
   ["a stalled body", "body_timeout", replacing({ body: new UnreadableBody("body_timeout", 1) })],
   ["a parsed body", "body_consumed", replacing({ body: { alarm: {} } })],
   ["no JSON, signed", "unrecognized", () => delivery({ body: "no JSON" })],
-  ["an unknown type, signed", "unrecognized", () => delivery({ type: "report", body: "{}" })],
   ["an event without a handler, signed", "unhandled", () => eventDelivery("DATA_DELETED")],
 ];
 
@@ -84,9 +75,7 @@ describe("refused requests", () => {
   );
 
   it.each<[string, string, Partial<WebhookReceiverOptions>]>([
-    ["the secret function throws", "503 secret_unavailable", { secret: throws }],
     ["the secret function rejects", "503 secret_unavailable", { secret: rejects }],
-    ["the secret function gives nothing", "503 secret_unavailable", { secret: () => "" }],
     ["the clock fails", "500 internal_error", { now: throws }],
   ])("a request refused because %s never reaches the store", async (_why, answer, options) => {
     const { receiver, spy } = receiverOnSpy(options);
@@ -114,15 +103,5 @@ describe("the store", () => {
       owners.push(...spy.calls.filter(({ method }) => method === "claim").map((c) => c.owner));
     }
     expect(new Set(owners).size).toBe(9);
-  });
-
-  it("the store does not grow from a thousand forged ids", async () => {
-    const { receiver, spy, handled } = receiverOnSpy();
-    const genuine = await delivery();
-    for (let n = 0; n < 1_000; n++) {
-      await receiver.receive(withHeaders(genuine, { "x-webhook-id": `forged-${n}` }));
-    }
-    expect(spy.calls).toEqual([]);
-    expect(handled).toEqual([]);
   });
 });

@@ -21,13 +21,15 @@ export const BUREAUS = [
   "BureauCreditB",
 ];
 
-/** The types of Online Data events. */
-export const EVENT_TYPES = [
-  "DELETION_REQUEST_SENT",
-  "USER_MANUAL_INSTRUCTIONS_SENT",
-  "DATA_DELETED",
-  "DATA_REAPPEARED",
-  "PERSONAL_DATA_FOUND",
-  "PERSONAL_DATA_NOT_FOUND",
-  "POWER_OF_ATTORNEY_SIGNED",
-];
+/** The types of Online Data events, each with its severity. */
+export const DOCUMENTED_EVENTS = [
+  ["DELETION_REQUEST_SENT", "SUCCESS"],
+  ["USER_MANUAL_INSTRUCTIONS_SENT", "INFO"],
+  ["DATA_DELETED", "SUCCESS"],
+  ["DATA_REAPPEARED", "WARNING"],
+  ["PERSONAL_DATA_FOUND", "WARNING"],
+  ["PERSONAL_DATA_NOT_FOUND", "SUCCESS"],
+  ["POWER_OF_ATTORNEY_SIGNED", "SUCCESS"],
+] as const;
+
+export const EVENT_TYPES = DOCUMENTED_EVENTS.map(([type]) => type);

@@ -277,7 +277,10 @@ describe("each field of an alarm", () => {
   );
 });
 
-describe.each(ALL_EVENTS)("each field of an event of type %j", (type) => {
+// One of each kind: the property below draws from all types.
+const KINDS = ["DATA_DELETED", "POWER_OF_ATTORNEY_SIGNED", "DATA_MOVED", "__proto__"];
+
+describe.each(KINDS)("each field of an event of type %j", (type) => {
   const fields = textsOf(onlineDataEvent(type));
 
   test.each(Object.keys(fields))(

@@ -108,13 +108,13 @@ function vault() {
 }
 
 describe("the calls of a secret function", () => {
-  test("5 000 forgeries of random types make one call for each documented type, and 40 genuine deliveries beside them are handled", async () => {
+  test("500 forgeries of random types make one call for each documented type, and genuine deliveries are handled", async () => {
     const { calls, secret } = vault();
     const { receive, handled } = recordingReceiver({ secret });
     const forgery = await delivery({ secret: "whsec_of_a_stranger" });
     // Signed before the calls begin, which have a time limit.
     const requests = await numbered(40);
-    const forged = Array.from({ length: 5_000 }, (_, at) =>
+    const forged = Array.from({ length: 500 }, (_, at) =>
       receive({
         ...forgery,
         headers: { ...forgery.headers, "x-webhook-type": `type-${String(at)}` },

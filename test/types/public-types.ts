@@ -58,20 +58,16 @@ const receiver = createWebhookReceiver({
       proves<Equal<typeof rawBody, Uint8Array>>();
       proves<Equal<typeof timestamp, Date>>();
       proves<Equal<typeof type, string>>();
-      proves<Equal<typeof alarm.account_id, number>>();
-      proves<Equal<typeof alarm.payload, string>>();
       await Promise.resolve();
     },
     delete_my_data_event: {
       DATA_REAPPEARED: (event) => {
         proves<Equal<typeof event.type, "DATA_REAPPEARED">>();
         proves<Equal<typeof event.site_id, number>>();
-        proves<Equal<typeof event.site_name, string>>();
       },
       POWER_OF_ATTORNEY_SIGNED: (event) => {
         proves<Equal<typeof event.type, "POWER_OF_ATTORNEY_SIGNED">>();
         proves<Equal<typeof event.site_id, null>>();
-        proves<Equal<typeof event.site_base_url, null>>();
       },
       "*": (event) => {
         proves<Equal<typeof event, OnlineDataEvent>>();
