@@ -7,7 +7,7 @@ import express4 from "express4";
 import { describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
-import { alarm } from "../support/deliveries.js";
+import { alarmBody } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { http1Client, type HttpClient } from "../support/adapters/http-clients.js";
 import {
@@ -89,14 +89,14 @@ describe.each([
 
     it("reaches the handler behind express.json() as the log advises, also when it has 200 KB", async () => {
       await behind(framework.json({ limit: "1mb", verify: keepRawBody }));
-      const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
+      const body = alarmBody({ payload: "x".repeat(200_000) });
       const answer = await client.send(await signed({ body }));
       expect(answer.body).toBe('{"outcome":"handled"}');
     });
 
     it("does not reach the handler behind a parser that answers itself, so the receiver goes first", async () => {
       await behind(framework.json({ verify: keepRawBody }));
-      const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
+      const body = alarmBody({ payload: "x".repeat(200_000) });
       expect((await client.send(await signed({ body }))).status).toBe(413);
       expect(outcomes()).toEqual([]);
     });

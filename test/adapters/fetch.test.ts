@@ -33,7 +33,7 @@ it.each(ways)("fetchHandler answers 503 at once for a request that was %s", asyn
   expect(lines[0]?.message).toContain("Call fetchHandler with a request that nothing has read");
 });
 
-it("fetchHandler answers 503 for a request whose body is no stream of the Fetch API, as node-fetch has it", async () => {
+it("fetchHandler answers 503 for a body that is no stream of the Fetch API", async () => {
   const { receiver, lines } = createBodyReceiver();
   const request = requestOf(await oddDelivery());
   Object.defineProperty(request, "body", { value: Readable.from([ODD_BODY]) });

@@ -18,7 +18,7 @@ import {
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 import { deferred } from "../support/deferred.js";
-import { alarm } from "../support/deliveries.js";
+import { alarmBody } from "../support/deliveries.js";
 import { eventually, type ListeningOptions } from "../support/listening-receiver.js";
 import { wireOf } from "../support/raw-connection.js";
 
@@ -40,7 +40,7 @@ async function serve(Koa: typeof Koa3, use: Mount, options: ListeningOptions = {
 }
 
 /** A delivery from whose bytes a decoder drops the first three. */
-const withByteOrderMark = () => signed({ body: `\uFEFF${JSON.stringify({ alarm: alarm() })}` });
+const withByteOrderMark = () => signed({ body: `\uFEFF${alarmBody()}` });
 
 describe.each([
   ["Koa 2", Koa2],
@@ -108,7 +108,7 @@ describe.each([
 
     it("takes the text that the parser has kept, as it must be what was sent", async () => {
       const { server } = await behind();
-      const body = JSON.stringify({ alarm: alarm({ text: "Ålarm – 警報 – 🔔" }) });
+      const body = alarmBody({ text: "Ålarm – 警報 – 🔔" });
       expect(await server.send(await signed({ body }))).toMatchObject({ status: 200 });
       expect(Buffer.from(server.runs[0]?.rawBody ?? []).toString()).toBe(body);
     });
@@ -117,7 +117,7 @@ describe.each([
       ["without a Content-Length", async () => ({ ...(await signed()), chunked: true })],
       [
         "with a character that a decoder puts for what it cannot read",
-        () => signed({ body: JSON.stringify({ alarm: alarm({ text: "\uFFFD" }) }) }),
+        () => signed({ body: alarmBody({ text: "\uFFFD" }) }),
       ],
     ];
 

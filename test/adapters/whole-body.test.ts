@@ -4,7 +4,7 @@ import { signed } from "../support/adapters/adapter-exchange.js";
 import { streamServers } from "../support/adapters/http-servers.js";
 import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 import { arrivals } from "../support/arrivals.js";
-import { alarm } from "../support/deliveries.js";
+import { alarmBody } from "../support/deliveries.js";
 import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 import { type CreateServer, listenersOf } from "../support/listening-receiver.js";
 import { wireOf } from "../support/raw-connection.js";
@@ -87,7 +87,7 @@ describe.each(streamServers)("%s", (_name, create) => {
   describe.each(arrivals)("a body %s", (how, send) => {
     it.each(harmless)("is whole when it is asked for %s", async (_when, ask) => {
       const { server, connection } = await open.connected(around(ask));
-      const body = JSON.stringify({ alarm: alarm({ text: "Ålarm €" }) });
+      const body = alarmBody({ text: "Ålarm €" });
       await send(server, connection, await signed({ body }));
       expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
       expect(server.bodies()).toEqual([body]);
@@ -151,7 +151,7 @@ describe.each(streamServers)("%s", (_name, create) => {
 
   it("reads a body that is larger than a stream holds at once", async () => {
     const { server, connection } = await open.connected(around((next) => setTimeout(next, 5)));
-    const body = JSON.stringify({ alarm: alarm({ text: "x".repeat(400_000) }) });
+    const body = alarmBody({ text: "x".repeat(400_000) });
     for (const id of ["first", "second"]) {
       await connection.write(wireOf(await signed({ id, body })));
     }

@@ -9,7 +9,7 @@ import {
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { heldReceiver } from "../support/alarm-receiver.js";
-import { NO_TIME_TO_WAIT, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { alarmBody, delivery, NO_TIME_TO_WAIT, TEST_SECRET } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import type { SigningReceiverOptions } from "../support/receiver-options.js";
@@ -56,7 +56,7 @@ function receiverWith(options: Options) {
 }
 
 const canaryDelivery = (overrides: Parameters<typeof delivery>[0] = {}) =>
-  delivery({ id: CANARY, body: JSON.stringify({ alarm: alarm({ text: CANARY }) }), ...overrides });
+  delivery({ id: CANARY, body: alarmBody({ text: CANARY }), ...overrides });
 
 /** The answer to a delivery with `change` in its headers or body. */
 async function answerTo(

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
-import { alarm, delivery, eventDelivery, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
+import { alarmBody, delivery, eventDelivery, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
 import { rejects, throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -10,7 +10,7 @@ const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 /** A delivery whose alarm was created so many seconds before its timestamp. */
 function lateDelivery(seconds: number) {
   const created_at = new Date((NOW_SECONDS - seconds) * 1000).toISOString();
-  const body = JSON.stringify({ alarm: alarm({ created_at }) });
+  const body = alarmBody({ created_at });
   return delivery({ body, timestamp: NOW_SECONDS });
 }
 

@@ -37,7 +37,7 @@ function failed(changes: Partial<ConformanceCaseReport>): ConformanceCaseReport 
   };
 }
 
-test("--failed-only has one line for failed cases with one cause, and fits 80 columns except requests and answers", async () => {
+test("--failed-only has one line for failed cases with one cause, and fits 80 columns", async () => {
   const { url } = await receivingEndpoint({ unverifiable: "reject" });
   const world = { isTTY: true, columns: 80, env: { NO_COLOR: "1" } };
   const { stdout } = await runCommand(`doctor ${url} --failed-only`, world);

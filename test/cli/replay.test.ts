@@ -117,7 +117,7 @@ test("a fixture without an answer is a failure, also one without an expectation"
   await expectEnd(`replay ${unjudged} --to ${await serving(server)}`, { code: 1, stdout });
 });
 
-test("no listener at the URL, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
+test("no listener, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
   const silent = await silentUrl();
   const plain = (await receivingEndpoint()).url.replace("http", "https");
   const server = https.createServer(testCertificate, (req, res) => {

@@ -2,13 +2,13 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test, vi } from "vitest";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import type { WebhookRequest } from "../../src/index.js";
-import { alarm, delivery } from "../support/deliveries.js";
+import { alarm, alarmBody, delivery } from "../support/deliveries.js";
 import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 type Body = WebhookRequest["body"];
 
-const TEXT = JSON.stringify({ alarm: alarm({ text: "Ålarm – 🔐" }) });
+const TEXT = alarmBody({ text: "Ålarm – 🔐" });
 const BYTES = new TextEncoder().encode(TEXT);
 
 describe("the body may be", () => {

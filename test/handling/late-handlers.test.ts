@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   ConfigurationError,
   DiscardDelivery,
@@ -23,6 +23,11 @@ import {
 } from "../support/transactional/transactional-database.js";
 
 beforeEach(() => vi.useFakeTimers());
+
+afterEach(() => {
+  // Nothing is left to be called.
+  expect(vi.getTimerCount()).toBe(0);
+});
 
 const HANDLED = "200 handled";
 const DUPLICATE = "200 duplicate";
@@ -98,7 +103,6 @@ describe.each([
     await end();
     expect(await send()).toBe(DUPLICATE);
     expect(runs).toHaveLength(1);
-    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("a handler that settles in the last millisecond is in time", async () => {
@@ -106,7 +110,6 @@ describe.each([
     await pass(1_999);
     expect(await answerOf(run.succeed())).toBe(HANDLED);
     expect(run.context.signal.aborted).toBe(false);
-    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
@@ -150,10 +153,9 @@ describe("handlers that never settle", () => {
     const drained = receiver.drain();
     await pass(9_000);
     expect(await drained).toEqual({ idle: true, running: 0 });
-    expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("a handler that succeeds after it was given up is completed, and a log line says it may have run twice", async () => {
+  it("a handler that succeeds after it was given up is completed, and a line says so", async () => {
     const { store, count } = spiedStore();
     const { run, lines, reports, send } = await heldRun({ ...TIMES, store });
     await pass(20_000);
@@ -165,10 +167,9 @@ describe("handlers that never settle", () => {
     const said = linesWith(lines, "handled, but after it was given up");
     expect(said).toMatchObject([{ details: { id, type } }]);
     expect(reports.filter(({ late }) => late)).toHaveLength(1);
-    expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("a handler that rejects as soon as it is given up releases its lease, and the line says that it has stopped", async () => {
+  it("a handler that rejects when it is given up releases its lease, and the line says that it has stopped", async () => {
     const { run: first, lines, start, send } = await heldRun(TIMES);
     await pass(10_000);
     await first.answer;
@@ -183,7 +184,7 @@ describe("handlers that never settle", () => {
     expect(await send()).toBe(DUPLICATE);
   });
 
-  it("where a lease is taken over while the first run is at work, the lines of both say that it may have run twice", async () => {
+  it("a takeover beside the first run leaves lines of both that it may have run twice", async () => {
     const { run: first, lines, start } = await heldRun(TIMES);
     await pass(13_000);
     const second = await start();
@@ -238,7 +239,6 @@ describe("handlers that never settle", () => {
     expect(rolledBack).toMatchObject([{ name: "DeadlineError" }]);
     expect(await drained).toEqual({ idle: true, running: 0 });
     expect(reports.filter(({ late }) => late)).toMatchObject([{ outcome: "handler_failed" }]);
-    expect(vi.getTimerCount()).toBe(0);
     const late = new Error("too late");
     run.reject(late);
     await pass(0);
@@ -302,7 +302,7 @@ describe("handlers that block the process, while its clock goes on and no timer 
       ["a promise", () => Promise.resolve(), HANDLED],
       ["an error", throws, "500 handler_failed"],
     ])(
-      "a handler that blocks the process past its lease and ends with %s leaves a line that it may have run twice",
+      "a handler that blocks past its lease and ends with %s leaves a line that it may have run twice",
       async (_what, returned, answer) => {
         const { send, lines } = blocking(3_000, isAsync, returned);
         expect(await send("a")).toBe(answer);

@@ -13,11 +13,12 @@ import {
 } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import {
-  TEST_SECRET,
   alarm,
+  alarmBody,
   delivery,
   eventDelivery,
   onlineDataEvent,
+  TEST_SECRET,
   type DeliveryOverrides,
 } from "../support/deliveries.js";
 import { DOWN, rejects } from "../support/faults.js";
@@ -46,7 +47,7 @@ const LEASE_MS = 3_000;
 
 type Change = Record<string, unknown>;
 const named = (id: string, record: Change = {}, overrides: DeliveryOverrides = {}) =>
-  delivery({ id, body: JSON.stringify({ alarm: alarm(record) }), ...overrides });
+  delivery({ id, body: alarmBody(record), ...overrides });
 const eventNamed = (id: string, event: Change = {}) => eventDelivery("DATA_DELETED", { id, event });
 
 /** A receiver by records whose `send` sends the same alarm under an id. */
@@ -275,7 +276,7 @@ describe("a function that names the key", () => {
 });
 
 describe("what a sender must not be able to do", () => {
-  test("a sender with the secret of the other type cannot have an alarm skipped by an id that is the key of its record", async () => {
+  test("a sender with the other type's secret cannot have an alarm skipped by its record's key", async () => {
     const { store, calls } = spiedStore();
     const secret = { new_alarm: "alarms-0123456789abcdef", delete_my_data_event: TEST_SECRET };
     const { receive, handled } = recordReceiver({ store, secret });
@@ -294,7 +295,7 @@ describe("what a sender must not be able to do", () => {
   });
 
   test.each([once, () => "key", { record: true, scope: "stage" }])(
-    "without signatures, once other than delivery is refused, since anyone could have an alarm skipped by its number",
+    "without signatures, once other than delivery is refused",
     (value) => {
       const unsigned = { secret: undefined, acceptUnsignedDeliveries: true };
       expectRefused({ ...unsigned, once: value }, "invalid_option", "once");

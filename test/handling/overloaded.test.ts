@@ -21,7 +21,7 @@ import {
 } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { deferred, never, type Deferred } from "../support/deferred.js";
-import { alarm, delivery, NO_TIME_TO_WAIT, TEST_SECRET } from "../support/deliveries.js";
+import { alarmBody, delivery, NO_TIME_TO_WAIT, TEST_SECRET } from "../support/deliveries.js";
 import { pass } from "../support/fake-time.js";
 import { rejects, throwing } from "../support/faults.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
@@ -169,7 +169,7 @@ describe.each([
     expect(await waitAfter(1_900, 1_900, 1_900, 1_900)).toBe(500);
   });
 
-  it("the answer is due handlerTimeoutMs after the arrival, and the signal aborts handlerTimeoutMs after the start", async () => {
+  it("the answer is due handlerTimeoutMs after the arrival, the abort handlerTimeoutMs after the start", async () => {
     const on = scene(makeStore, 1);
     await on.begin("a", "b");
     await pass(400);
@@ -369,7 +369,7 @@ it("64 MiB of bodies wait for a place, and the next one is overloaded at once", 
   vi.useFakeTimers();
   const on = scene(leased, 1, { maxBodyBytes: 64 * 1_048_576 });
   // A small body counts as 4 KiB.
-  const large = JSON.stringify({ alarm: alarm() }).padEnd(64 * 1_048_576 - 2 * 4_096);
+  const large = alarmBody().padEnd(64 * 1_048_576 - 2 * 4_096);
   await on.begin("a");
   void on.send("b", {}, large);
   void on.send("c");

@@ -43,7 +43,7 @@ function lostClaim({ granted = true } = {}) {
 }
 
 describe("a claim whose answer is lost", () => {
-  it("a claim whose answer is lost is released in the background, so that the next attempt runs without takeover", async () => {
+  it("a claim whose answer is lost is released in the background, so the next attempt runs", async () => {
     const { send, reports } = observedAlarmReceiver(undefined, { store: lostClaim().store });
     expect(await send()).toBe(UNAVAILABLE);
     await pass(1_000);

@@ -20,7 +20,7 @@ describe("the timers of a running handler", () => {
     { leaseMs: 3_000, handlerTimeoutMs: 1_000 },
     { leaseMs: 3_000, handlerTimeoutMs: 7_500 },
   ])(
-    "with $leaseMs ms of lease and $handlerTimeoutMs ms for the handler, each renewal and the answer come at their millisecond",
+    "each renewal and the answer come at their millisecond: lease $leaseMs ms, handler $handlerTimeoutMs ms",
     async ({ leaseMs, handlerTimeoutMs }) => {
       const startedAt = performance.now();
       const sinceStart = () => performance.now() - startedAt;
@@ -72,7 +72,7 @@ describe("the timers of a running handler", () => {
   );
 });
 
-it("after a pause of the process that outlasts both, the lease is renewed and the gateway answered at once", async () => {
+it("after a pause of the process, the lease is renewed and the gateway answered at once", async () => {
   const spy = spiedStore();
   const times = { leaseMs: 3_000, handlerTimeoutMs: 2_000 };
   const { run } = await heldRun({ store: spy.store, ...times });

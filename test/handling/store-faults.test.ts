@@ -176,7 +176,7 @@ describe("late claims", () => {
     expect(runs).toEqual([]);
   });
 
-  it("a claim whose answer is read after its lease has ended, because the process was frozen, runs no handler", async () => {
+  it("a claim whose answer a frozen process reads after its lease runs no handler", async () => {
     const answered = deferred<ClaimResult>();
     const { store, count } = spiedStore({ claim: () => answered.promise });
     const { receiver, runs } = observedAlarmReceiver(undefined, { store });

@@ -191,7 +191,7 @@ describe("transactional runs on a store that locks nothing: it runs whatever rea
     return { calls, ...heldReceiver({ store, leaseMs: LEASE_MS }) };
   }
 
-  it("a transactional run whose timers stopped is in flight for two leases, then the store decides again", async () => {
+  it("a transactional run whose timers stopped is in flight for two leases", async () => {
     const { calls, start, send } = scene();
     await start();
     // As a runtime that ends a request with its answer: none of its timers fires any more.
@@ -217,7 +217,7 @@ describe("transactional runs on a store that locks nothing: it runs whatever rea
     expect(await answerOf(second.succeed())).toBe(HANDLED);
   });
 
-  it("a transactional run whose timers go on is in flight however long it takes, and the store is not asked", async () => {
+  it("a transactional run whose timers go on is in flight, and the store is not asked", async () => {
     const { calls, start, send } = scene();
     const run = await start();
     for (let leases = 0; leases < 10; leases++) {

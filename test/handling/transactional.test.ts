@@ -9,7 +9,7 @@ import {
 } from "../../src/index.js";
 import { answerOf, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
-import { NOW_MS, TEST_SECRET, alarm, delivery, eventDelivery } from "../support/deliveries.js";
+import { alarmBody, delivery, eventDelivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
 import { DOWN, rejects } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import {
@@ -114,10 +114,7 @@ describe("transactional handlers", () => {
 
   it.each([
     ["an alarm", delivery()],
-    [
-      "an alarm to convert",
-      delivery({ body: JSON.stringify({ alarm: alarm({ account_id: "42" }) }) }),
-    ],
+    ["an alarm to convert", delivery({ body: alarmBody({ account_id: "42" }) })],
     ["an event", eventDelivery("DATA_DELETED")],
     ["an event of a type that was added since", eventDelivery("ADDED_SINCE")],
     ["a body without a record", delivery({ body: '{"later":{"id":1}}' })],

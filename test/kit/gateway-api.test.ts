@@ -165,7 +165,7 @@ test.each([
 });
 
 test.each([[422], [409]] as const)(
-  "with takenUrlStatus %i, a second webhook of a URL and type is refused with it, and the client leaves the first as it is",
+  "with takenUrlStatus %i, a second webhook of a URL and type is refused with it",
   async (takenUrlStatus) => {
     const api = apiOf({ takenUrlStatus });
     await call(api, "POST", "webhook", fields);

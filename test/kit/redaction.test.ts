@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ConfigurationError } from "../../src/index.js";
 import { redactBody } from "../../kit/recorder/redact-body.js";
 import { checkRedactionRules, type RedactionRules } from "../../kit/recorder/redaction-rules.js";
-import { alarm } from "../support/deliveries.js";
+import { alarm, alarmBody } from "../support/deliveries.js";
 
 /** The redacted text of a body. */
 function redacted(body: string | Uint8Array, rules: RedactionRules = {}): string {
@@ -19,7 +19,7 @@ const payloadOf = (payload: string, rules?: RedactionRules): string =>
   JSON.parse(fieldOf(JSON.stringify(payload), "payload", rules)) as string;
 
 test("a redacted body keeps only documented values, dates and types", () => {
-  const body = JSON.stringify({ alarm: alarm({ account_id: "0042", text: "Åsa lost 3 €" }) });
+  const body = alarmBody({ account_id: "0042", text: "Åsa lost 3 €" });
   expect(JSON.parse(redacted(body))).toEqual({
     alarm: alarm({
       id: 9,

@@ -82,16 +82,11 @@ test("each of several concurrent requests replaces its stale connection", async 
   }
 });
 
-test("a request is not sent again after part of an answer has arrived", async () => {
-  const { url, requests } = await onceAnswering((socket) => socket.end("HTTP/1.1 20"));
-  const sender = senderTo(url);
-  await sender.send(request);
-  await expect(sender.send(request)).rejects.toMatchObject({ code: "network" });
-  expect(requests()).toBe(2);
-});
-
-test("a request is not sent again after the sender is closed", async () => {
-  const { url, requests } = await onceAnswering(() => sender.close());
+test.each<[string, (sender: ReturnType<typeof senderTo>, socket: net.Socket) => unknown]>([
+  ["part of an answer has arrived", (_sender, socket) => socket.end("HTTP/1.1 20")],
+  ["the sender is closed", (sender) => sender.close()],
+])("a request is not sent again after %s", async (_what, end) => {
+  const { url, requests } = await onceAnswering((socket) => end(sender, socket));
   const sender = senderTo(url);
   await sender.send(request);
   await expect(sender.send(request)).rejects.toMatchObject({ code: "network" });

@@ -20,7 +20,7 @@ import {
   type OnlineDataEvent,
 } from "../../src/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
-import { alarm, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
+import { alarm, alarmBody, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
 import { resultByContract, twinEndpoint } from "../support/testing/twin-endpoint.js";
 
 const HOUR_MS = 3_600_000;
@@ -251,7 +251,7 @@ test("a delivery is the documented request, for an alarm, an event and any body"
     "new_alarm",
   ]);
   expect(arrivals.map(({ body }) => body).slice(0, 3)).toEqual([
-    JSON.stringify({ alarm: alarm() }),
+    alarmBody(),
     JSON.stringify({ event: removed }),
     "not JSON",
   ]);

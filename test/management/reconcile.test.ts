@@ -25,7 +25,7 @@ const paths = { deliveryId: "delivery_id", status: "status", at: "created_at", b
 const readAttempt = attemptReader(paths);
 const since = new Date(0);
 
-test("of 1 000 deliveries, 40 of which a firewall refused for good, 40 are found and recovered once", async () => {
+test("40 of 1 000 deliveries that a firewall refused for good are found and recovered once", async () => {
   const DELIVERIES = 1_000;
   const BLOCKED = 40;
   const { api, client, register } = await desk.gateway();
@@ -85,7 +85,7 @@ function attempt(delivery_id: string, status: unknown, created_at = "2026-10-09 
 /** A minute of 11 o'clock. */
 const minute = (at: number) => `2026-10-09 11:${String(at).padStart(2, "0")}:00`;
 
-test("of 200 deliveries, 36 of which a proxy acknowledged in place of the receiver, 36 are found and recovered once", async () => {
+test("36 of 200 deliveries that a proxy acknowledged in place of the receiver are found and recovered once", async () => {
   const { api, client, register } = await desk.gateway();
   const known: string[] = [];
   const { receiver } = await desk.receiver({
@@ -335,7 +335,7 @@ describe("reconcile", () => {
 
   const ELEVEN_MS = Date.parse("2026-10-09T11:00:00Z");
   test.each([1, 0, 503, ELEVEN_MS / 1_000_000, ELEVEN_MS])(
-    "does not take the number %d, which is no time in seconds, for an old attempt: nothing would seem to be lost",
+    "does not take the number %d, which is no time in seconds, for an old attempt",
     async (created_at) => {
       const report = await reconcileRecords([{ ...attempt("a", 403), created_at }]);
       expect(report).toMatchObject({ missing: [], unreadable: 1 });

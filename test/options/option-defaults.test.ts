@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createWebhookReceiver, type DeliveryStore } from "../../src/index.js";
-import { NOW_MS, alarm, delivery } from "../support/deliveries.js";
+import { alarmBody, delivery, NOW_MS } from "../support/deliveries.js";
 import { optionsWith } from "./refusal.js";
 import { deferred, never, watched } from "../support/deferred.js";
 import { pass } from "../support/fake-time.js";
@@ -57,9 +57,8 @@ test("dependencyTimeoutMs defaults to 5 seconds", async () => {
 });
 
 describe("maxBodyBytes", () => {
-  const empty = JSON.stringify({ alarm: alarm({ text: "" }) }).length;
-  const bodyOf = (bytes: number) =>
-    JSON.stringify({ alarm: alarm({ text: "a".repeat(bytes - empty) }) });
+  const empty = alarmBody({ text: "" }).length;
+  const bodyOf = (bytes: number) => alarmBody({ text: "a".repeat(bytes - empty) });
 
   test.each([
     [1_048_576, "handled"],

@@ -91,7 +91,7 @@ test("every class of errors that a user can meet is exported, has its name and e
   expect(ERROR_CODES.filter(({ error }) => !isOpen(error))).toEqual([]);
 });
 
-test("instanceof recognizes the errors of a second copy of the package, and of a user's subclass only its own", () => {
+test("instanceof recognizes the errors of a second copy, and of a subclass only its own", () => {
   const copyOf = (error: Error): object => {
     const symbols = ["GatewayWebhookError", error.name].map((name) =>
       Symbol.for(`identity-gateway-webhooks.${name}`),

@@ -10,7 +10,14 @@ import {
 } from "../../src/index.js";
 import type { RecoverableRecord } from "../../src/delivery/recovered-delivery.js";
 import { configurationErrorOf } from "../options/refusal.js";
-import { alarm, delivery, NOW_MS, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
+import {
+  alarm,
+  alarmBody,
+  delivery,
+  NOW_MS,
+  onlineDataEvent,
+  TEST_SECRET,
+} from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
 import { alarmReceiver, answerOf, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
@@ -19,7 +26,7 @@ import { createDatabase } from "../support/transactional/transactional-database.
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 import { recoverRecord } from "../../src/management/recover-record.js";
 
-const body = JSON.stringify({ alarm: alarm() });
+const body = alarmBody();
 const HANDLED = "200 handled";
 const DUPLICATE = "200 duplicate";
 const lost = { id: "lost-1", type: "new_alarm", body };

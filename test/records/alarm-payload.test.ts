@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { AlarmPayloadError, parseAlarmPayload, type Alarm } from "../../src/index.js";
 import type { StandardSchema } from "../../src/records/standard-schema.js";
-import { alarm, delivery } from "../support/deliveries.js";
+import { alarm, alarmBody, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { thrownBy } from "../support/thrown.js";
 
@@ -127,7 +127,7 @@ test.each(["", "{", '"text"'])(
   "the payload %j does not make its delivery fail",
   async (payload) => {
     const { receive, handled } = recordingReceiver();
-    const body = JSON.stringify({ alarm: alarm({ payload }) });
+    const body = alarmBody({ payload });
     expect((await receive(await delivery({ body }))).outcome).toBe("handled");
     expect((handled[0] as Alarm).payload).toBe(payload);
   },

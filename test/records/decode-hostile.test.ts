@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { Alarm, UnrecognizedDelivery, WebhookRequest } from "../../src/index.js";
-import { alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
+import { alarm, alarmBody, delivery, onlineDataEvent } from "../support/deliveries.js";
 import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 const UNRECOGNIZED = { status: 503, outcome: "unrecognized" };
-const ALARM_BYTES = new TextEncoder().encode(JSON.stringify({ alarm: alarm() }));
+const ALARM_BYTES = new TextEncoder().encode(alarmBody());
 const BOM = [0xef, 0xbb, 0xbf];
 
 /** A good alarm with these bytes inside of its text. */
 function inText(...bytes: readonly number[]): readonly number[] {
-  const [before = "", after = ""] = JSON.stringify({ alarm: alarm({ text: "|" }) }).split("|");
+  const [before = "", after = ""] = alarmBody({ text: "|" }).split("|");
   return [...Buffer.from(before), ...bytes, ...Buffer.from(after)];
 }
 
@@ -67,13 +67,12 @@ test.each(["new_alarm", "delete_my_data_event", "added_later"])(
 );
 
 describe("the unsigned type header", () => {
-  const alarmBody = JSON.stringify({ alarm: alarm() });
   const eventBody = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
 
   test.each([
-    ["an alarm as an event", "delete_my_data_event", alarmBody],
+    ["an alarm as an event", "delete_my_data_event", alarmBody()],
     ["an event as an alarm", "new_alarm", eventBody],
-    ["an alarm as an unknown type", "added_later", alarmBody],
+    ["an alarm as an unknown type", "added_later", alarmBody()],
     ["an event as an unknown type", "added_later", eventBody],
     ["a broken alarm as an event", "delete_my_data_event", '{"alarm":null}'],
   ])("the unsigned type header must agree with the body: %s", async (_, type, body) => {
@@ -143,7 +142,7 @@ describe("100 000 levels of nesting crash nothing", () => {
     ["objects", objects],
   ])("100 000 levels of %s in an unknown field reach the handler", async (_, json) => {
     const { receive, handled } = recordingReceiver();
-    const body = JSON.stringify({ alarm: alarm({ deep: "@@" }) }).replace('"@@"', json);
+    const body = alarmBody({ deep: "@@" }).replace('"@@"', json);
     expect((await receive(rawDelivery({ body }))).outcome).toBe("handled");
     expect(depthOf((handled[0] as { deep: unknown }).deep)).toBe(LEVELS);
   });
@@ -151,10 +150,7 @@ describe("100 000 levels of nesting crash nothing", () => {
   test.each([
     ["objects as the body", objects],
     ["lists as the alarm", `{"alarm":${lists}}`],
-    [
-      "objects in a documented field",
-      JSON.stringify({ alarm: alarm({ text: "@@" }) }).replace('"@@"', objects),
-    ],
+    ["objects in a documented field", alarmBody({ text: "@@" }).replace('"@@"', objects)],
     ["lists without an end", "[".repeat(LEVELS)],
   ])("100 000 levels of nesting are unrecognized and crash nothing: %s", async (_, body) => {
     const taken: UnrecognizedDelivery[] = [];

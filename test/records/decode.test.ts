@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { alarm, delivery, eventDelivery, onlineDataEvent } from "../support/deliveries.js";
+import {
+  alarm,
+  alarmBody,
+  delivery,
+  eventDelivery,
+  onlineDataEvent,
+} from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { BUREAUS, EVENT_TYPES, HACKED_ITEMS } from "./documented-values.js";
 
@@ -15,11 +21,11 @@ async function receive(request: ReturnType<typeof delivery>) {
 }
 
 const receiveAlarm = (changes: Record<string, unknown>) =>
-  receive(delivery({ body: JSON.stringify({ alarm: alarm(changes) }) }));
+  receive(delivery({ body: alarmBody(changes) }));
 
 /** An alarm with a field as JSON text, so that no number is rounded before it is sent. */
 function receiveAlarmText(field: string, json: string) {
-  const marked = JSON.stringify({ alarm: alarm({ [field]: "@@" }) });
+  const marked = alarmBody({ [field]: "@@" });
   return receive(delivery({ body: marked.replace('"@@"', () => json) }));
 }
 

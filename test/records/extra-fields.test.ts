@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { extraFields, type Alarm, type OnlineDataEvent } from "../../src/index.js";
-import { alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
+import { alarm, alarmBody, delivery, onlineDataEvent } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 /** The extra fields of the record that a handler receives for this body. */
@@ -27,7 +27,7 @@ describe("extraFields of a delivered record", () => {
     ["with fields that the gateway adds, also nested ones", added],
     ["with fields of an event", { type: "x", client_id: "c", occurred_at: "o" }],
   ])("the extra fields of an alarm %s are found", async (_, extra) => {
-    const body = JSON.stringify({ alarm: alarm({ ...extra, account_id: "42" }) });
+    const body = alarmBody({ ...extra, account_id: "42" });
     expect(await extraFieldsOf("new_alarm", body)).toEqual(extra);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryContext, UnrecognizedDelivery } from "../../src/index.js";
-import { NOW_MS, alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
+import { alarm, alarmBody, delivery, NOW_MS, onlineDataEvent } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 /** The arguments that `handlers.unrecognized` receives for a body. */
@@ -19,7 +19,7 @@ async function unrecognizedOf(type: string, body: string) {
 }
 
 const alarmIssues = async (overrides: Record<string, unknown>) =>
-  (await unrecognizedOf("new_alarm", JSON.stringify({ alarm: alarm(overrides) })))?.issues;
+  (await unrecognizedOf("new_alarm", alarmBody(overrides)))?.issues;
 
 const BEYOND = "expected no integer beyond 2^53 - 1, since its last digits are lost";
 
@@ -132,9 +132,9 @@ describe("handlers.unrecognized", () => {
   });
 });
 
-test("without handlers.unrecognized, each attempt is answered 503, and the log names the wrong field and says what to do", async () => {
+test("without handlers.unrecognized, each attempt is answered 503, and the log names the wrong field", async () => {
   const { receive, lines } = recordingReceiver();
-  const body = JSON.stringify({ alarm: alarm({ account_id: null }) });
+  const body = alarmBody({ account_id: null });
   for (let attempt = 0; attempt < 2; attempt++) {
     const answer = await receive(await delivery({ body }));
     expect(answer).toMatchObject({ status: 503, outcome: "unrecognized" });

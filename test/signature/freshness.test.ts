@@ -31,7 +31,7 @@ describe("the freshness of a signed timestamp", () => {
     [1_000, 1_000.5, STALE],
     [Number.MAX_SAFE_INTEGER, 10 ** 14, FRESH],
   ])(
-    "with a tolerance of %d ms, a clock that is %d ms off gives the expected freshness, both limits included",
+    "with a tolerance of %d ms, a clock may be off by the tolerance and no more: %d ms",
     async (toleranceMs, offMs, expected) => {
       expect(await outcomeAt(NOW_MS + offMs, toleranceMs)).toEqual(expected);
     },

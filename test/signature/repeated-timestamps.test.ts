@@ -8,12 +8,12 @@ import {
 } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import {
+  alarmBody,
+  delivery,
+  eventDelivery,
   NOW_MS,
   NOW_SECONDS,
   TEST_SECRET,
-  alarm,
-  delivery,
-  eventDelivery,
 } from "../support/deliveries.js";
 import { pass } from "../support/fake-time.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
@@ -41,7 +41,7 @@ function scene(handler: AlarmHandler, given: Partial<CommonReceiverOptions> = {}
 }
 
 describe("an id that is sent again with the same timestamp", () => {
-  test("an id that is sent again with the same timestamp after more than 8 s causes one warning per receiver, which names the option to set", async () => {
+  test("a repeated timestamp after more than 8 s causes one warning per receiver, which names the option to set", async () => {
     const { send, notices } = scene(failing);
     await send("one", NOW_SECONDS);
     await send("one", NOW_SECONDS, 8_001);
@@ -56,7 +56,7 @@ describe("an id that is sent again with the same timestamp", () => {
     });
   });
 
-  test("an id that is sent again with the same timestamp within 8 s is a duplicate of the network and causes no warning", async () => {
+  test("a repeated timestamp within 8 s is a duplicate of the network and causes no warning", async () => {
     const { send, notices } = scene(failing);
     await send("one", NOW_SECONDS);
     await send("one", NOW_SECONDS, 8_000);
@@ -112,7 +112,7 @@ test("a delivery that is not authentic causes no warning", async () => {
   expect(notices()).toEqual([]);
 });
 
-test("only the store remembers a delivery that was handled immediately, until its first duplicate arrives, also while others are remembered", async () => {
+test("a delivery that was handled at once is remembered from its first duplicate on", async () => {
   const { send, notices } = scene(({ id }) => (id === "failing" ? failing() : undefined));
   expect(await send("failing", NOW_SECONDS)).toBe("handler_failed");
   expect(await send("one", NOW_SECONDS)).toBe("handled");
@@ -149,7 +149,7 @@ test("two copies that came together and waited for a place one after the other c
 describe("one id with two records", () => {
   const OTHER = "the same id came with another record";
   const named = (id: string, record: Record<string, unknown> = {}, secret = TEST_SECRET) =>
-    delivery({ id, secret, body: JSON.stringify({ alarm: alarm(record) }) });
+    delivery({ id, secret, body: alarmBody(record) });
   const eventNamed = (id: string, event: Record<string, unknown> = {}) =>
     eventDelivery("DATA_DELETED", { id, event });
 

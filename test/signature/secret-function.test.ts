@@ -27,7 +27,7 @@ describe("a secret function with a secret", () => {
     expect(reports.map(({ outcome }) => outcome)).toEqual(["handled", "signature_mismatch"]);
   });
 
-  test("a secret function receives documented types alone, each of them for a type that a stranger may have made up", async () => {
+  test("a secret function receives documented types alone, and each of them for an undocumented type", async () => {
     const queries: SecretQuery[] = [];
     const { receive } = recordingReceiver({
       secret: (query) => {
@@ -49,7 +49,7 @@ describe("a secret function with a secret", () => {
     ["the last type's secret", "whsec_of_events", "unrecognized", 503],
     ["no type's secret", "whsec_of_a_stranger", "signature_mismatch", 409],
   ])(
-    "a delivery of a type that is not documented yet, signed with %s, is answered as with a map of secrets",
+    "an undocumented type, signed with %s, is answered as with a map of secrets",
     async (_, secret, outcome, status) => {
       const secrets = { new_alarm: "whsec_of_alarms", delete_my_data_event: "whsec_of_events" };
       const request = await delivery({ type: "added_later", body: "{}", secret });
@@ -60,7 +60,7 @@ describe("a secret function with a secret", () => {
     },
   );
 
-  test("a secret function may return other secrets each time, and each list is used for its own delivery with its index", async () => {
+  test("a secret function may return other secrets each time, used for their own delivery", async () => {
     const given: (string | string[])[] = ["whsec_a", ["whsec_b", "whsec_a"], "whsec_b"];
     const { receive, reports } = recordingReceiver({ secret: () => given.shift() ?? [] });
     for (const id of ["a", "b", "c"]) await receive(await delivery({ id, secret: "whsec_a" }));
@@ -139,7 +139,7 @@ describe("a secret function without a usable secret", () => {
     });
   });
 
-  test("a secret function that throws has its error reported unchanged, and the delivery is handled after the outage", async () => {
+  test("an error of a secret function is reported unchanged, and the delivery is handled after the outage", async () => {
     let isSealed = true;
     const { receive, handled, reports } = recordingReceiver({
       secret: () => (isSealed ? Promise.reject(outage) : TEST_SECRET),

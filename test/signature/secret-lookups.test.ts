@@ -26,7 +26,7 @@ describe("a secret function that does not know the sender", () => {
     },
   );
 
-  test("a function that reads a record of secrets by type is answered 409 for a type that a stranger made up", async () => {
+  test("a function that looks a made-up type up in a record is answered 409", async () => {
     const secrets: Record<string, string> = {
       new_alarm: TEST_SECRET,
       delete_my_data_event: TEST_SECRET,
@@ -40,7 +40,7 @@ describe("a secret function that does not know the sender", () => {
   });
 });
 
-describe("a delivery of a type that is not documented, where the secret of one type fails", () => {
+describe("an undocumented type, where the secret of one type fails", () => {
   const sealed = new Error("the vault has no such secret");
   const oneOf =
     (fails: string): SecretFunction =>
@@ -48,7 +48,7 @@ describe("a delivery of a type that is not documented, where the secret of one t
       type === fails ? Promise.reject(sealed) : TEST_SECRET;
 
   test.each(["new_alarm", "delete_my_data_event"])(
-    "a type that is not documented is tried against the secrets that answer: %s fails",
+    "an undocumented type is tried against the secrets that answer: %s fails",
     async (fails) => {
       const { receive, handled, reports } = recordingReceiver({ secret: oneOf(fails) });
       const forged = await delivery({ type: "made_up", secret: "whsec_of_a_stranger" });
@@ -60,14 +60,14 @@ describe("a delivery of a type that is not documented, where the secret of one t
     },
   );
 
-  test("a type that is not documented is refused when a type is not registered and the other fails", async () => {
+  test("an undocumented type is refused when one type is not registered and the other fails", async () => {
     const { receive } = recordingReceiver({
       secret: ({ type }) => (type === "new_alarm" ? Promise.reject(sealed) : undefined),
     });
     expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(MISMATCH);
   });
 
-  test("a type that is not documented is answered 503 when the secrets of both types fail, at once or later", async () => {
+  test("an undocumented type is answered 503 when the secrets of both types fail, at once or later", async () => {
     const { receive, reports } = recordingReceiver({
       secret: ({ type }) => {
         if (type === "new_alarm") throw sealed;
@@ -78,7 +78,7 @@ describe("a delivery of a type that is not documented, where the secret of one t
     expect(reports[0]?.error).toBe(sealed);
   });
 
-  test('a type that is not documented is answered 503 with unverifiable: "reject" when one secret fails, because 401 would be final', async () => {
+  test('an undocumented type is answered 503 with unverifiable: "reject" when one secret fails, as 401 is final', async () => {
     const { receive } = recordingReceiver({ secret: oneOf("new_alarm"), unverifiable: "reject" });
     expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
   });
@@ -144,7 +144,7 @@ describe("the calls of a secret function", () => {
     expect(calls).toHaveLength(3);
   });
 
-  test("all deliveries that share a call are answered 503 when it fails, and no second call is made for them", async () => {
+  test("all deliveries that share a call are answered 503 when it fails, without a second call", async () => {
     const { calls, secret } = vault();
     const { receive } = recordingReceiver({ secret });
     const answers = (await numbered(3)).map(receive);
@@ -153,7 +153,7 @@ describe("the calls of a secret function", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("a call that is late is waited for and not made again, and its secret serves the deliveries that have time left", async () => {
+  test("a late call is not made again, and its secret serves the deliveries that have time left", async () => {
     const request = await delivery();
     const later = await numbered(2);
     vi.useFakeTimers();
@@ -171,7 +171,7 @@ describe("the calls of a secret function", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a vault that hangs gets one call of each type at once, and a new one when it was given up after a minute", async () => {
+  test("a vault that hangs gets one call of each type, and a new one after a minute", async () => {
     const request = await delivery();
     const forged = await delivery({ type: "made_up" });
     vi.useFakeTimers();
@@ -244,7 +244,7 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("on Cloudflare Workers a call keeps its place until it settles or its own time is over, and one that waited too long is not made", async () => {
+  test("on Cloudflare Workers a call keeps its place until it ends, and one that waited too long is not made", async () => {
     const { calls, answers } = await flood(101, 1_000);
     await pass(900);
     expect(calls).toHaveLength(100);

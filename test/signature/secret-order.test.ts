@@ -163,7 +163,7 @@ describe("deliveries at the same time", () => {
     },
   );
 
-  test("as a property, each delivery is checked with all secrets, whatever the order in which the MACs arrive", async () => {
+  test("as a property, each delivery is checked with all secrets in any order of the MACs", async () => {
     const signers = fc.array(fc.constantFrom(...SECRETS, FORGER), { minLength: 2, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), signers, async (scheduler, row) => {

@@ -37,14 +37,8 @@ test.each<[string, SecretOption, string]>([
 
 const SHAPED: readonly (readonly [shape: string, secret: string])[] = [
   ["a reference with a scheme", "op://vault/gateway/webhook-secret"],
-  ["a reference with a scheme", "aws:secretsmanager:gateway/webhook-secret"],
   ["an encrypted value", "ENC[AES256_GCM,data:c2VjcmV0,iv:aXY=,tag:dGFn,type:str]"],
   ["a reference with a scheme", "vault:secret/data/gateway#webhook"],
-  [
-    "a reference with a scheme",
-    "arn:aws:secretsmanager:eu-north-1:123456789012:secret:gateway-AbCdEf",
-  ],
-  ["a reference with a scheme", "gcpsecretmanager://projects/p1/secrets/gateway"],
   ["a reference with a scheme", "env:GATEWAY_WEBHOOK_SECRET"],
   ["a reference with a scheme", "https://gateway.vault.azure.net/secrets/webhook"],
   ["the name of a cloud's resource", "projects/my-project/secrets/gateway/versions/latest"],
@@ -53,7 +47,6 @@ const SHAPED: readonly (readonly [shape: string, secret: string])[] = [
     "@Microsoft.KeyVault(SecretUri=https://gateway.vault.azure.net/secrets/webhook)",
   ],
   ["JSON", '{"GATEWAY_WEBHOOK_SECRET":"0123456789abcdef"}'],
-  ["JSON", '{\n  "secret": "0123456789abcdef"\n}'],
   ["JSON", '["0123456789abcdef"]'],
   ["a path", "/run/secrets/gateway_webhook"],
   ["a path", "./secrets/gateway-webhook"],
@@ -67,17 +60,14 @@ const SHAPED: readonly (readonly [shape: string, secret: string])[] = [
   ["a template expression", "<webhook secret of the gateway>"],
   ["a shell expression", "$(cat /run/secrets/gateway)"],
   ["a shell expression", "${GATEWAY_WEBHOOK_SECRET}"],
-  ["a shell expression", "${GATEWAY_WEBHOOK_SECRET:-none}"],
   ["a shell expression", "$GATEWAY_WEBHOOK_SECRET"],
   ["a shell expression", "$env:GATEWAY_WEBHOOK_SECRET"],
   ["a shell expression", "%GATEWAY_WEBHOOK_SECRET%"],
   ["a line NAME=value", "GATEWAY_WEBHOOK_SECRET=0123456789abcdef"],
   ["a line NAME=value", "export GATEWAY_WEBHOOK_SECRET=0123456789abcdef"],
-  ["a line NAME=value", "webhook_secret=0123456789abcdef"],
   ["an expression of code", "process.env.GATEWAY_WEBHOOK_SECRET"],
   ["an expression of code", 'os.environ["GATEWAY_WEBHOOK_SECRET"]'],
   ["an object made into text", "[object Promise]"],
-  ["an object made into text", "[object Object]"],
   ["a line of HTTP", "Bearer 0123456789abcdef"],
   ["a line of HTTP", "X-Webhook-Secret: 0123456789abcdef"],
   ["a signature", `v1=${"0123456789abcdef".repeat(4)}`],
@@ -150,7 +140,7 @@ test.each(["abc-def_ghi-012_345", "ABC-DEF_GHI-012_345", "Ab+/=.Ab+/=.Ab+/=.Ab+/
 );
 
 test.each(['"', "'", "`"])(
-  "a secret in quotation marks (%s), as an env file leaves it, causes a warning that says to remove them",
+  "a secret in quotation marks (%s) causes a warning that says to remove them",
   (mark) => {
     const { messages } = watched(mark + STRONG + mark);
     expect(messages()).toHaveLength(1);

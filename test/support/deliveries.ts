@@ -27,6 +27,10 @@ export function alarm(overrides: Record<string, unknown> = {}) {
   };
 }
 
+/** The body of a synthetic alarm. */
+export const alarmBody = (overrides: Record<string, unknown> = {}): string =>
+  JSON.stringify({ alarm: alarm(overrides) });
+
 /** A synthetic Online Data event record. The site fields are null if the type has none. */
 export function onlineDataEvent(type: string, overrides: Record<string, unknown> = {}) {
   const isSiteEvent = type !== "POWER_OF_ATTORNEY_SIGNED";
@@ -74,7 +78,7 @@ export async function delivery(overrides: DeliveryOverrides = {}) {
     type = "new_alarm",
     timestamp = NOW_SECONDS,
     secret = TEST_SECRET,
-    body = JSON.stringify({ alarm: alarm() }),
+    body = alarmBody(),
   } = overrides;
   const headers: SignedHeaders = {
     "content-type": "application/json",

@@ -5,7 +5,13 @@ import { Log } from "../../src/answer/logger.js";
 import { driftOf, DriftWatch } from "../../src/telemetry/drift-watch.js";
 import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
 import { createCollector, linesWith } from "../support/collector.js";
-import { alarm, delivery, eventDelivery, onlineDataEvent } from "../support/deliveries.js";
+import {
+  alarm,
+  alarmBody,
+  delivery,
+  eventDelivery,
+  onlineDataEvent,
+} from "../support/deliveries.js";
 import { BUREAUS, EVENT_TYPES, HACKED_ITEMS } from "../records/documented-values.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -126,7 +132,7 @@ describe("what it does not list is drift", () => {
   });
 
   it("an own __proto__ key is a field like any other", () => {
-    const text = JSON.stringify({ alarm: alarm() }).replace('{"id"', '{"__proto__":{"a":1},"id"');
+    const text = alarmBody().replace('{"id"', '{"__proto__":{"a":1},"id"');
     const body = decode(new TextEncoder().encode(text), "new_alarm");
     expect(driftOf(body, "new_alarm")).toEqual(["alarm.__proto__ is not documented"]);
   });
@@ -142,9 +148,7 @@ describe("what it does not list is drift", () => {
 function drifting(options: Partial<WebhookReceiverOptions> = {}) {
   const { receiver, lines } = recordingReceiver(options);
   const send = async (id: number, changes: Record<string, unknown>) =>
-    receiver.receive(
-      await delivery({ id: String(id), body: JSON.stringify({ alarm: alarm(changes) }) }),
-    );
+    receiver.receive(await delivery({ id: String(id), body: alarmBody(changes) }));
   return { receiver, send, lines: () => linesWith(lines, "schema drift") };
 }
 
@@ -184,7 +188,7 @@ describe("the log of drift", () => {
 
   it("an unauthenticated request causes no line", async () => {
     const { receiver, lines } = drifting();
-    const body = JSON.stringify({ alarm: alarm({ new_field: 1 }) });
+    const body = alarmBody({ new_field: 1 });
     await receiver.receive(await delivery({ body, secret: "another secret of 20" }));
     expect(lines()).toEqual([]);
   });

@@ -6,7 +6,7 @@ import {
 } from "../../src/telemetry/opentelemetry/index.js";
 import type { InboxJob } from "../../src/inbox/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
-import { alarm, delivery, NOW_SECONDS } from "../support/deliveries.js";
+import { alarmBody, delivery, NOW_SECONDS } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { calledWorker } from "../support/inbox/called-worker.js";
 import { inMemorySdk } from "../support/telemetry/in-memory.js";
@@ -22,7 +22,7 @@ const QUEUED: InboxJob = {
   type: "new_alarm",
   timestamp: NOW_SECONDS,
   encoding: "utf-8",
-  body: JSON.stringify({ alarm: alarm() }),
+  body: alarmBody(),
 };
 
 afterEach(() => {

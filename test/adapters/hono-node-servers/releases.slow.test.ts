@@ -9,7 +9,7 @@ import { honoHandler } from "../../../adapters/hono.js";
 import { signed, withHeader } from "../../support/adapters/adapter-exchange.js";
 import { outcomesOf, watchedReceivers } from "../../support/adapters/watched-receiver.js";
 import { arrivals } from "../../support/arrivals.js";
-import { alarm } from "../../support/deliveries.js";
+import { alarmBody } from "../../support/deliveries.js";
 import { ODD_BODY, oddDelivery } from "../../support/odd-delivery.js";
 import { eventually } from "../../support/listening-receiver.js";
 import { headOf, wireOf } from "../../support/raw-connection.js";
@@ -91,7 +91,7 @@ describe.each(cases)(
       });
 
       it("handles a large body that arrives in pieces", async () => {
-        const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(300_000) }) });
+        const body = alarmBody({ payload: "x".repeat(300_000) });
         const { server, connection } = await openBehind(middleware);
         await connection.write(headOf(await signed({ body }), `Content-Length: ${body.length}`));
         for (let at = 0; at < body.length; at += 50_000) {

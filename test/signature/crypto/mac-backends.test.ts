@@ -237,7 +237,7 @@ describe.each(BACKENDS)("%s verifying a text", (name, backend) => {
       ["three", "\uff16"],
       ["four", "\u{1f536}"],
     ])(
-      `directly after the right signature, ${name} refuses a text with a character of %s bytes at position n`,
+      `directly after the right signature, ${name} refuses a character of %s bytes at any position`,
       async (_, letter) => {
         const bytesOfLetter = Buffer.byteLength(letter);
         expect(await takenOf((n) => right.slice(0, n) + letter)).toEqual([]);

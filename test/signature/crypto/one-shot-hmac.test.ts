@@ -67,7 +67,7 @@ function checkedBackend(given: OneShotHash | undefined = hash) {
   return { node, keyOf, expectRight };
 }
 
-test("as a property, createOneShotHmac agrees with createHmac on keys of 0 to 200 bytes and messages of up to 32 KiB, and declines longer messages", () => {
+test("as a property, createOneShotHmac agrees with createHmac up to 32 KiB, and declines longer messages", () => {
   const hmac = createOneShotHmac(hash, NO_HEAD);
   const length = fc.oneof(
     fc.nat(300),
@@ -121,7 +121,7 @@ describe("the number of one-shot hashes", () => {
     [1_000, MAX_MESSAGE_BYTES - 1_000, 2],
     [1_000, MAX_MESSAGE_BYTES - 999, 0],
   ])(
-    "the limit counts the maximum size of a head, not its actual size: %i bytes before %i take %i hashes",
+    "the limit counts the maximum size of a head: %i bytes before %i take %i hashes",
     (maxBytes, size, hashes) => {
       const spied = vi.fn(hash);
       const hmac = createOneShotHmac(spied, { ...NO_HEAD, maxBytes });
