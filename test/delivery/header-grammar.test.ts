@@ -89,12 +89,9 @@ describe("the timestamp", () => {
 });
 
 describe("the id", () => {
-  test.each(["a", "Z", "0", ".", "_", "-", "__proto__", "x".repeat(128)])(
-    "the id %j is accepted",
-    async (id) => {
-      expect(await outcomeOf({ id })).toEqual(HANDLED);
-    },
-  );
+  test.each(["__proto__", "x".repeat(128)])("the id %j is accepted", async (id) => {
+    expect(await outcomeOf({ id })).toEqual(HANDLED);
+  });
 
   test.each([129, 100_000])("an id of %i characters is malformed", async (length) => {
     expect(await outcomeOf({ id: "x".repeat(length) })).toEqual(MALFORMED);

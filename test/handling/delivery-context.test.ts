@@ -5,7 +5,6 @@ import { deferred } from "../support/deferred.js";
 import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { pass } from "../support/fake-time.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
-import { recordingReceiver } from "../support/recording-receiver.js";
 
 it("the handler context contains id, type, timestamp, raw body, signal and takeover", async () => {
   const { send, runs } = observedAlarmReceiver();
@@ -30,27 +29,6 @@ it.each(["string", "bytes"])("rawBody has the exact bytes of a body sent as %s",
   );
   expect(runs[0]?.rawBody).toBeInstanceOf(Uint8Array);
   expect(Array.from(runs[0]?.rawBody ?? [])).toEqual(Array.from(bytes));
-});
-
-it("the handler context of an unrecognized delivery contains the type of its header", async () => {
-  let given: DeliveryContext | undefined;
-  const { receive } = recordingReceiver({
-    handlers: { unrecognized: (_delivery, context) => void (given = context) },
-  });
-  const body = new Uint8Array([0xff, 0xfe, 0x00]);
-  await receive(await delivery({ type: "monthly_report", body }));
-  expect(given?.type).toBe("monthly_report");
-  expect(given?.rawBody).toEqual(body);
-});
-
-it("the signal keeps its first reason if the handler times out and then loses its lease", async () => {
-  vi.useFakeTimers();
-  const store: DeliveryStore = { ...memoryStore(), renew: () => false };
-  const { receiver, run } = await heldRun({ handlerTimeoutMs: 1_000, store });
-  await pass(21_000);
-  expect(run.context.signal.reason).toMatchObject({ name: "DeadlineError" });
-  run.resolve();
-  await receiver.drain();
 });
 
 it.each<[string, (context: DeliveryContext, key: PropertyKey) => void]>([

@@ -2,7 +2,12 @@ import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../src/index.js";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
 import { FLAWED } from "../flawed/flaws.js";
-import { idsOf, ledgerReceiver, runSuite } from "../support/testing/run-suite.js";
+import {
+  HANDLES_DUPLICATES,
+  idsOf,
+  ledgerReceiver,
+  runSuite,
+} from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
 
 const NO_PROBES = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
@@ -16,21 +21,8 @@ function judgeFlaw(flaw: string, options: Partial<ConformanceOptions> = {}) {
 
 // That each flaw is caught at all is tested in test/flawed.
 describe.concurrent("receiverConformance", () => {
-  it.each<[string, string[]]>([
-    [
-      "remembers no ids",
-      [
-        "duplicate_handled_once",
-        "retry_with_new_signature",
-        "duplicate_by_id_alone",
-        "duplicate_after_others",
-        "concurrent_duplicates_handled_once",
-        "retries_at_once_after_failure",
-        "late_handler_counts",
-        "hang_up",
-        "refusal_forgets_nothing",
-      ],
-    ],
+  it.each<[string, readonly string[]]>([
+    ["remembers no ids", HANDLES_DUPLICATES],
     [
       "answers before it handles",
       ["failure_sent_again", "ten_failures_sent_again", "late_failure_released"],

@@ -141,11 +141,6 @@ const CAPTURES: Readonly<Record<string, string | Uint8Array | object>> = {
     "Array\n(\n",
     ")\n",
   ),
-  "$_SERVER by PHP's var_export": cgi(
-    (line) => `  '${line.replace("=", "' => '")}',`,
-    "array (\n",
-    ")\n",
-  ),
   "$_SERVER in JSON with the body": { ...VARIABLES, body: ALARM_BODY },
 };
 

@@ -364,7 +364,6 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["no attempts", single({ retry: { attempts: 0 } }), "attempts must be"],
   ["a shrinking gap", single({ retry: { factor: 0.9 } }), "factor must be"],
   ["a factor that is no number", single({ retry: { factor: Number.NaN } }), "factor must be"],
-  ["a factor in text", single({ retry: { factor: "2" } }), "factor must be"],
   ["too much jitter", single({ retry: { jitter: 1.1 } }), "jitter must be"],
   ["a first gap over the longest", single({ retry: { maxDelayMs: 9_999 } }), "firstDelayMs must"],
   ["a misspelt retry option", single({ retry: { delay: 1 } }), "delay is no option"],

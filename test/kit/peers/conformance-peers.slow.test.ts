@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import type { ConformanceReport } from "../../../kit/conformance/run-conformance.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
 import type { Ledger } from "../../support/ledger.js";
-import { runSuiteOnListener } from "../../support/testing/run-suite.js";
+import { HANDLES_DUPLICATES, runSuiteOnListener } from "../../support/testing/run-suite.js";
 
 /**
  * `@octokit/webhooks` with its Node middleware, its HMAC and its event handlers. Two things are adapted: the
@@ -99,19 +99,6 @@ function headerOf(req: IncomingMessage, name: string): string | undefined {
 function setHeader(req: IncomingMessage, name: string, value: string | undefined): void {
   if (value !== undefined) req.headers[name] = value;
 }
-
-/** The cases that a receiver without a memory of ids fails. */
-const HANDLES_DUPLICATES = [
-  "duplicate_handled_once",
-  "retry_with_new_signature",
-  "duplicate_by_id_alone",
-  "duplicate_after_others",
-  "concurrent_duplicates_handled_once",
-  "retries_at_once_after_failure",
-  "late_handler_counts",
-  "hang_up",
-  "refusal_forgets_nothing",
-];
 
 /** The cases about duplicates that a receiver fails. */
 function failedTwice({ results }: ConformanceReport): readonly string[] {

@@ -108,3 +108,16 @@ export const answering =
   (status: number, body = "{}"): Answering =>
   () =>
     new Response([204, 205, 304].includes(status) ? null : body, { status });
+
+/** The cases that a receiver without a memory of ids fails. */
+export const HANDLES_DUPLICATES = [
+  "duplicate_handled_once",
+  "retry_with_new_signature",
+  "duplicate_by_id_alone",
+  "duplicate_after_others",
+  "concurrent_duplicates_handled_once",
+  "retries_at_once_after_failure",
+  "late_handler_counts",
+  "hang_up",
+  "refusal_forgets_nothing",
+];
