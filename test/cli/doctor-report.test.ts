@@ -40,12 +40,12 @@ function failed(changes: Partial<ConformanceCaseReport>): ConformanceCaseReport 
 test("--failed-only has one line for failed cases with one cause, and fits 80 columns", async () => {
   const { url } = await receivingEndpoint({ unverifiable: "reject" });
   const world = { isTTY: true, columns: 80, env: { NO_COLOR: "1" } };
-  const { stdout } = await runCommand(`doctor ${url} --failed-only`, world);
+  const { stdout } = await runCommand(`doctor ${url} --group retries --failed-only`, world);
   expect(stdout).toMatch(
     /Change first\n +1\. Answer 409 or 503 where you answer 400, 401, .* \(\d cases\)\n +wrong_secret_sent_again, unsigned_sent_again,/s,
   );
-  const [cases = ""] = stdout.split("if the gateway repeats");
-  expect(cases).not.toMatch(/^ {2}(?:✓|–) /m);
+  const [cases = ""] = stdout.split("\nleft behind:\n");
+  expect(cases).not.toMatch(/^ {2}[✓–] (?!that|which)/m);
   expect(cases).toContain("✗ a delivery signed with another secret gets a retryable status");
   const long = stdout.split("\n").filter((line) => Array.from(line).length > 80);
   // A title stands on one line, and a header may hold a long word.
@@ -78,9 +78,9 @@ test("doctor ends with what stays behind of a run, and how to remove it", async 
 
 test("--group runs and shows only that group", async () => {
   const { url } = await receivingEndpoint({ unverifiable: "reject" });
-  const stderr = /^\d\d cases with made-up deliveries/;
-  const never = /retries\n|headers\n|first timestamp/;
-  await expectEnd(`doctor ${url} --group forgery`, { stdout: "forgery\n", stderr, never });
+  const stderr = /^\d+ cases with made-up deliveries/;
+  const never = /retries\n|forgery\n|first timestamp/;
+  await expectEnd(`doctor ${url} --group headers`, { stdout: "headers\n", stderr, never });
 });
 
 test("doctor notes the deliveries that a receiver of this library drops for want of a handler", async () => {
