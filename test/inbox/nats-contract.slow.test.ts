@@ -42,7 +42,7 @@ describeNats("NATS", () => {
           const { streams } = await other.client.jetstreamManager();
           const found: Uint8Array[] = [];
           for await (const { config, state } of streams.list()) {
-            for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+            for (let seq = Math.max(1, state.first_seq); seq <= state.last_seq; seq += 1) {
               const message = await streams.getMessage(config.name, { seq });
               if (message !== null) found.push(message.data);
             }
