@@ -49,6 +49,8 @@ export function deadLettersOf(streams: NatsStreams): DeadLetters {
     id: string,
     act: (message: NatsStoredMessage) => PromiseLike<unknown>,
   ): Promise<boolean> => {
+    // Wildcards of a subject, which no job has: they would find the job of another delivery.
+    if (/[*>]/.test(id)) return false;
     const { streams: api } = await streams.open();
     const query = { last_by_subj: `${deadName}.${tokenOf(id)}` };
     const message = await api.getMessage(deadName, query);
