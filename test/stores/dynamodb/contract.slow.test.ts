@@ -12,6 +12,7 @@ import {
 import { startDynamodbFront } from "../../support/dynamodb/dynamodb-front.js";
 import { startedForAll } from "../../support/started-for-all.js";
 import { storeCases } from "../../support/stores/store-cases.js";
+import { runCase } from "../../support/stores/test-store.js";
 
 /** The default of `clockSkewMs`. */
 const MARGIN_MS = 2_000;
@@ -66,9 +67,7 @@ describe("the DynamoDB store keeps the DeliveryStore contract", { timeout: 1_800
     const contract = deliveryStoreContract(makePlace, { marginMs: MARGIN_MS, sequences: 200 });
     // 35 000 requests, which take a minute: once is enough.
     const cases = contract.filter(({ id }) => id !== "keys-many" || title === FIRST);
-    it.each([...cases, ...storeCases(makePlace, [])])("$title", async ({ run }) => {
-      await run();
-    });
+    it.each([...cases, ...storeCases(makePlace, [])])("$title", runCase);
   });
 });
 

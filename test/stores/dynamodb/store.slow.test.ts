@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { StoreVerbs } from "../../../kit/store-contract/store-verbs.js";
 import { ConfigurationError, type DeliveryStore } from "../../../src/index.js";
 import type { CreateTableOptions } from "../../../src/stores/dynamodb/create-table.js";
 import {
@@ -23,10 +24,9 @@ import {
   startDynamodbFront,
 } from "../../support/dynamodb/dynamodb-front.js";
 import { startedForAll } from "../../support/started-for-all.js";
+import { verbsOf } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
-const CLAIMED = { state: "claimed", takeover: false };
-const TAKEN_OVER = { state: "claimed", takeover: true };
 const DAY_S = 86_400;
 
 const server = startedForAll(() => startDynalite({ inMemory: true }));
@@ -37,6 +37,7 @@ let client: SdkClient;
 let table: string;
 let ms: number;
 let store: DeliveryStore;
+let calls: StoreVerbs;
 
 beforeAll(async () => {
   front = started();
@@ -44,10 +45,11 @@ beforeAll(async () => {
   client = await openSdkClient(front.url);
 });
 beforeEach(async () => {
-  table = `t-${randomUUID()}`;
+  table = newTable();
   ms = Date.now();
   await makeTable(client, table);
   store = dynamoStore({ client, table, now: () => ms });
+  calls = verbsOf(store);
   front.operations.length = 0;
 });
 afterEach(() => {
@@ -63,6 +65,7 @@ const once = (fault: FrontFault) => {
     return fault;
   };
 };
+const newTable = () => `t-${randomUUID()}`;
 const itemOf = async (key: string) => {
   const { Items = [] } = await client.scan({ TableName: table });
   return Items.find(({ id }) => (id as { S: string }).S === `1:${key}`);
@@ -82,62 +85,62 @@ describe.each([
     `a claim that the SDK sends again after "%s" is claimed and no takeover (${how})`,
     async (fault) => {
       once(fault);
-      expect(await store.claim("k", "a", TIMES)).toEqual(CLAIMED);
+      await calls.claimed("k", "a");
       expect(front.operations.filter((name) => name === "PutItem")).toHaveLength(2);
-      expect(await store.claim("k", "b", TIMES)).toMatchObject({ state: "in_flight" });
-      expect(await store.renew("k", "a", TIMES)).toBe(true);
+      await calls.inFlight("k", "b");
+      await calls.renewed("k", "a", true);
     },
   );
 
   it(`a takeover whose answer is lost is still a takeover (${how})`, async () => {
-    await store.claim("k", "a", TIMES);
-    ms += 32_001;
+    await calls.leased("k", "a");
+    ms += 3_001;
     front.faultOf = (name) => {
       if (front.operations.filter((one) => one === "PutItem").length !== 3) return undefined;
       return name === "PutItem" ? "lose the answer" : undefined;
     };
-    expect(await store.claim("k", "b", TIMES)).toEqual(TAKEN_OVER);
-    expect(await store.renew("k", "a", TIMES)).toBe(false);
+    await calls.claimed("k", "b", true);
+    await calls.renewed("k", "a", false);
   });
 
   it(`a renewal, a completion and a release whose answers are lost have succeeded (${how})`, async () => {
-    await store.claim("k", "a", TIMES);
+    await calls.claimed("k", "a");
     ms += 1_000;
     once("lose the answer");
-    expect(await store.renew("k", "a", TIMES)).toBe(true);
+    await calls.renewed("k", "a", true);
     once("lose the answer");
-    await store.release("k", "a");
-    expect(await store.claim("k", "b", TIMES)).toEqual(CLAIMED);
+    await calls.release("k", "a");
+    await calls.claimed("k", "b");
     once("lose the answer");
-    await store.complete("k", "b", TIMES);
-    expect(await store.claim("k", "c", TIMES)).toEqual({ state: "completed" });
+    await calls.complete("k", "b");
+    await calls.completed("k", "c");
   });
 });
 
-it("each call rejects with the error of the SDK while DynamoDB throttles, and answers nothing wrong", async () => {
-  await store.claim("held", "a", TIMES);
+it("each call rejects with the error of the SDK while DynamoDB throttles", async () => {
+  await calls.claimed("held", "a");
   front.faultOf = () => "throttle";
   const throttled = { name: "ProvisionedThroughputExceededException" };
   front.operations.length = 0;
-  await expect(store.claim("k", "a", TIMES)).rejects.toMatchObject(throttled);
+  await expect(calls.claim("k", "a")).rejects.toMatchObject(throttled);
   // The attempts of the SDK. A throttled claim was not granted, so there is nothing to release.
   expect(front.operations.length).toBeGreaterThan(1);
   expect(new Set(front.operations)).toEqual(new Set(["PutItem"]));
-  await expect(store.renew("held", "a", TIMES)).rejects.toMatchObject(throttled);
-  await expect(store.complete("held", "a", TIMES)).rejects.toMatchObject(throttled);
-  await expect(store.release("held", "a")).rejects.toMatchObject(throttled);
+  await expect(calls.renewed("held", "a", true)).rejects.toMatchObject(throttled);
+  await expect(calls.complete("held", "a")).rejects.toMatchObject(throttled);
+  await expect(calls.release("held", "a")).rejects.toMatchObject(throttled);
   front.faultOf = () => undefined;
-  expect(await store.claim("k", "b", TIMES)).toEqual(CLAIMED);
-  expect(await store.claim("held", "b", TIMES)).toMatchObject({ state: "in_flight" });
+  await calls.claimed("k", "b");
+  await calls.inFlight("held", "b");
 });
 
 it("a claim whose answers are all lost rejects, and its lease can be released by its owner", async () => {
   front.faultOf = (name) => (name === "PutItem" ? "lose the answer" : undefined);
-  await expect(store.claim("k", "a", TIMES)).rejects.toThrow();
+  await expect(calls.claim("k", "a")).rejects.toThrow();
   front.faultOf = () => undefined;
-  expect(await store.claim("k", "b", TIMES)).toMatchObject({ state: "in_flight" });
-  await store.release("k", "a");
-  expect(await store.claim("k", "b", TIMES)).toEqual(CLAIMED);
+  await calls.inFlight("k", "b");
+  await calls.release("k", "a");
+  await calls.claimed("k", "b");
 });
 
 it("a call without an answer is aborted two seconds after dependencyTimeoutMs", async () => {
@@ -149,7 +152,7 @@ it("a call without an answer is aborted two seconds after dependencyTimeoutMs", 
   const { promise, resolve } = deferred();
   front.faultOf = (name) => (name === "PutItem" ? { hold: promise } : undefined);
   const startedAt = performance.now();
-  await expect(store.claim("k", "a", TIMES)).rejects.toMatchObject({ name: "AbortError" });
+  await expect(calls.claim("k", "a")).rejects.toMatchObject({ name: "AbortError" });
   const tookMs = performance.now() - startedAt;
   expect(tookMs).toBeGreaterThanOrEqual(2_050);
   expect(tookMs).toBeLessThan(10_000);
@@ -178,31 +181,32 @@ it("TTL keeps a claim for its retention and a day, and a completion too", async 
 });
 
 it("another owner takes over a lease clockSkewMs after its end, and its own owner cannot renew it", async () => {
-  await store.claim("k", "a", TIMES);
-  ms += 30_000;
-  expect(await store.renew("k", "a", TIMES)).toBe(false);
-  expect(await store.claim("k", "b", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 2_000 });
+  await calls.leased("k", "a");
+  ms += 1_000;
+  await calls.renewed("k", "a", false);
+  await calls.inFlight("k", "b", 2_000, 2_000);
   ms += 2_000;
-  expect(await store.claim("k", "b", TIMES)).toEqual(TAKEN_OVER);
+  await calls.leased("k", "b", true);
+  ms += 1_000;
   const strict = dynamoStore({ client, table, clockSkewMs: 0, now: () => ms });
-  ms += 30_000;
-  expect(await strict.claim("k", "c", TIMES)).toEqual(TAKEN_OVER);
+  await verbsOf(strict).claimed("k", "c", true);
 });
 
-it("a first claim, a completion and a release are one request each, and a duplicate is one too", async () => {
-  await store.claim("k", "a", TIMES);
-  await store.complete("k", "a", TIMES);
-  await store.claim("k", "b", TIMES);
-  await store.claim("failed", "a", TIMES);
-  await store.release("failed", "a");
+it("a first claim, a completion, a release and a duplicate are one request each", async () => {
+  await calls.claimed("k", "a");
+  await calls.complete("k", "a");
+  await calls.completed("k", "b");
+  await calls.claimed("failed", "a");
+  await calls.release("failed", "a");
   expect(front.operations).toEqual(["PutItem", "PutItem", "PutItem", "PutItem", "DeleteItem"]);
 });
 
 it("an item that the store did not write is refused and left as it is", async () => {
   const Item = { id: { S: "1:k" }, heldBy: { N: "1" } };
   await (client as unknown as Putting).putItem({ TableName: table, Item });
-  await expect(store.claim("k", "a", TIMES)).rejects.toMatchObject({ code: "unexpected_result" });
-  await expect(store.claim("k", "a", TIMES)).rejects.toThrow("give the store a table of its own");
+  const refused = expect(calls.claim("k", "a")).rejects;
+  await refused.toMatchObject({ code: "unexpected_result" });
+  await refused.toThrow("give the store a table of its own");
   expect(await itemOf("k")).toEqual(Item);
 });
 
@@ -225,41 +229,37 @@ it("createDynamoTable makes a table that the store can use at once, with on-dema
     TimeToLiveStatus: "ENABLED",
     AttributeName: "expiresAt",
   });
-  const times = { leaseMs: 1_000, retentionMs: 1_000 };
-  expect(await dynamoStore({ client }).claim("k", "a", times)).toMatchObject({
-    state: "claimed",
-  });
+  await verbsOf(dynamoStore({ client })).claimed("k", "a");
 });
 
 it("createDynamoTable makes a table without TTL on a server that has none, such as dynalite", async () => {
   const direct = await openSdkClient(server().url);
-  const table = `t-${randomUUID()}`;
+  const table = newTable();
   await createDynamoTable({ client: direct, table });
   await createDynamoTable({ client: direct, table });
   direct.destroy();
 });
 
 it("createDynamoTable changes nothing if it is called again or by several processes at once", async () => {
-  const table = `t-${randomUUID()}`;
+  const table = newTable();
   await Promise.all([1, 2, 3].map(() => createDynamoTable({ client, table })));
-  const store = dynamoStore({ client, table });
-  const times = { leaseMs: 1_000, retentionMs: 100_000 };
-  await store.complete("k", "a", times);
+  const { complete, completed } = verbsOf(dynamoStore({ client, table }));
+  await complete("k", "a");
   front.operations.length = 0;
   await createDynamoTable({ client, table });
   expect(front.operations).not.toContain("UpdateTimeToLive");
-  expect(await store.claim("k", "b", times)).toEqual({ state: "completed" });
+  await completed("k", "b");
 });
 
 it("createDynamoTable turns TTL on for a table that was made without it", async () => {
-  const table = `t-${randomUUID()}`;
+  const table = newTable();
   await client.createTable(tableInput(table));
   await createDynamoTable({ client, table });
   expect(await ttlOf(table)).toMatchObject({ AttributeName: "expiresAt" });
 });
 
 it("createDynamoTable refuses a table with another key", async () => {
-  const table = `t-${randomUUID()}`;
+  const table = newTable();
   const input = tableInput(table);
   await client.createTable({
     ...input,
@@ -272,7 +272,7 @@ it("createDynamoTable refuses a table with another key", async () => {
 });
 
 it("createDynamoTable refuses a table that uses another attribute for TTL", async () => {
-  const table = `t-${randomUUID()}`;
+  const table = newTable();
   await client.createTable(tableInput(table));
   const TimeToLiveSpecification = { AttributeName: "ttl", Enabled: true } as const;
   await client.updateTimeToLive({ TableName: table, TimeToLiveSpecification });

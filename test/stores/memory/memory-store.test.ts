@@ -2,15 +2,17 @@ import { describe, expect, it, vi } from "vitest";
 import { ConfigurationError, memoryStore, type DeliveryStore } from "../../../src/index.js";
 import { NOW_MS } from "../../support/deliveries.js";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
+import { verbsOf } from "../../support/stores/store-cases.js";
+import { runCase } from "../../support/stores/test-store.js";
 
-const CLAIMED = { state: "claimed", takeover: false };
-const COMPLETED = { state: "completed" };
 const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
 
 function onClock(make: (now: () => number) => DeliveryStore) {
   let ms = 1_000_000;
+  const store = make(() => ms);
   return {
-    store: make(() => ms),
+    store,
+    calls: verbsOf(store),
     advance: (by: number) => {
       ms += by;
     },
@@ -18,32 +20,37 @@ function onClock(make: (now: () => number) => DeliveryStore) {
 }
 
 const contract = deliveryStoreContract(() => onClock((now) => memoryStore({ now })));
-it.each(contract)("memoryStore keeps the DeliveryStore contract: $id: $title", async ({ run }) => {
-  await run();
-});
+it.each(contract)("memoryStore keeps the DeliveryStore contract: $id: $title", runCase);
 
 describe("the bound of memoryStore", () => {
-  const storeOnClock = (maxEntries?: number) => onClock((now) => memoryStore({ maxEntries, now }));
+  const storeOnClock = (maxEntries?: number) => {
+    const made = onClock((now) => memoryStore({ maxEntries, now }));
+    const refuses = (key: string) =>
+      expect(() => made.store.claim(key, "o", TIMES)).toThrow("raise maxEntries");
+    return { ...made, refuses };
+  };
 
-  it("a memory store beyond maxEntries forgets the id completed longest ago", () => {
-    const { store } = storeOnClock(3);
-    for (const key of ["a", "b", "c", "d"]) {
-      expect(store.claim(key, "o", TIMES)).toEqual(CLAIMED);
-      void store.complete(key, "o", TIMES);
-    }
-    for (const key of ["b", "c", "d"]) {
-      expect(store.claim(key, "p", TIMES)).toEqual(COMPLETED);
-    }
-    expect(store.claim("a", "p", TIMES)).toEqual(CLAIMED);
-  });
+  it.each([1, 3])(
+    "a memory store of maxEntries %i forgets the id completed longest ago",
+    async (maxEntries) => {
+      const { claimed, complete, completed } = storeOnClock(maxEntries).calls;
+      const [first = "", ...others] = ["a", "b", "c", "d"].slice(0, maxEntries + 1);
+      for (const key of [first, ...others]) {
+        await claimed(key, "o");
+        await complete(key, "o");
+      }
+      for (const key of others) await completed(key, "p");
+      await claimed(first, "p");
+    },
+  );
 
-  it("a claim of a completed id does not keep it in a memory store for longer", () => {
-    const { store } = storeOnClock(2);
-    for (const key of ["a", "b"]) void store.complete(key, "o", TIMES);
-    expect(store.claim("a", "p", TIMES)).toEqual(COMPLETED);
-    void store.complete("c", "o", TIMES);
-    expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
-    expect(store.claim("b", "p", TIMES)).toEqual(COMPLETED);
+  it("a claim of a completed id does not keep it in a memory store for longer", async () => {
+    const { claimed, complete, completed } = storeOnClock(2).calls;
+    for (const key of ["a", "b"]) await complete(key, "o");
+    await completed("a", "p");
+    await complete("c", "o");
+    await claimed("a", "p");
+    await completed("b", "p");
   });
 
   it("a memory store counts the retention from the first completion", () => {
@@ -51,9 +58,9 @@ describe("the bound of memoryStore", () => {
     void store.complete("a", "o", TIMES);
     advance(TIMES.retentionMs - 1);
     void store.complete("a", "p", TIMES);
-    expect(store.claim("a", "q", TIMES)).toEqual(COMPLETED);
+    expect(store.claim("a", "q", TIMES)).toEqual({ state: "completed" });
     advance(1);
-    expect(store.claim("a", "q", TIMES)).toEqual(CLAIMED);
+    expect(store.claim("a", "q", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
   it("a memory store ends a lease to the millisecond and returns what is left of it", () => {
@@ -68,105 +75,104 @@ describe("the bound of memoryStore", () => {
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 
-  it("a memory store never evicts a claim in flight, however many ids are handled meanwhile", () => {
-    const { store } = storeOnClock(10);
-    void store.claim("running", "o", TIMES);
+  it("a memory store never evicts a claim in flight, however many ids are handled", async () => {
+    const { claimed, complete, inFlight, renewed } = storeOnClock(10).calls;
+    await claimed("running", "o");
     for (let n = 0; n < 1_000; n++) {
-      expect(store.claim(`handled-${n}`, "p", TIMES)).toMatchObject({ state: "claimed" });
-      void store.complete(`handled-${n}`, "p", TIMES);
+      await claimed(`handled-${n}`, "p");
+      await complete(`handled-${n}`, "p");
     }
-    expect(store.claim("running", "q", TIMES)).toMatchObject({ state: "in_flight" });
-    expect(store.renew("running", "o", { leaseMs: 1_000 })).toBe(true);
+    await inFlight("running", "q");
+    await renewed("running", "o", true);
   });
 
-  it("a memory store with maxEntries claims in flight refuses one more and keeps them", () => {
-    const { store } = storeOnClock(3);
-    for (const key of ["a", "b", "c"]) void store.claim(key, "o", TIMES);
-    expect(() => store.claim("d", "o", TIMES)).toThrow("raise maxEntries");
-    expect(store.claim("a", "o", TIMES)).toEqual(CLAIMED);
+  it("a memory store with maxEntries claims in flight refuses one more and keeps them", async () => {
+    const { store, refuses, calls } = storeOnClock(3);
+    for (const key of ["a", "b", "c"]) await calls.claimed(key, "o");
+    refuses("d");
+    await calls.claimed("a", "o");
     const full = { name: "GatewayWebhookError", code: "memory_store_full" };
     expect(() => store.claim("d", "o", TIMES)).toThrow(expect.objectContaining(full) as Error);
-    for (const key of ["a", "b", "c"]) {
-      expect(store.claim(key, "p", TIMES)).toMatchObject({ state: "in_flight" });
-    }
-    void store.release("b", "o");
-    expect(store.claim("d", "o", TIMES)).toEqual(CLAIMED);
-    void store.complete("a", "o", TIMES);
-    expect(store.claim("e", "o", TIMES)).toEqual(CLAIMED);
+    for (const key of ["a", "b", "c"]) await calls.inFlight(key, "p");
+    await calls.release("b", "o");
+    await calls.claimed("d", "o");
+    await calls.complete("a", "o");
+    await calls.claimed("e", "o");
   });
 
-  it("a full memory store forgets ended leases before it refuses a claim", () => {
-    const { store, advance } = storeOnClock(3);
-    for (const key of ["a", "b"]) void store.claim(key, "gone", TIMES);
+  it("a full memory store forgets ended leases before it refuses a claim", async () => {
+    const { refuses, advance, calls } = storeOnClock(3);
+    for (const key of ["a", "b"]) await calls.leased(key, "gone");
     advance(600);
-    void store.claim("c", "o", TIMES);
+    await calls.leased("c", "o");
     advance(400);
-    expect(store.claim("d", "o", TIMES)).toEqual(CLAIMED);
-    expect(store.claim("e", "o", TIMES)).toEqual(CLAIMED);
-    expect(store.claim("c", "p", TIMES)).toMatchObject({ state: "in_flight" });
-    expect(() => store.claim("f", "o", TIMES)).toThrow("raise maxEntries");
+    for (const key of ["d", "e"]) await calls.claimed(key, "o");
+    await calls.inFlight("c", "p");
+    refuses("f");
   });
 
-  it("a full memory store forgets the ended lease that was claimed last", () => {
-    const { store, advance } = storeOnClock(1);
-    void store.claim("a", "gone", TIMES);
+  it("a full memory store forgets the ended lease that was claimed last", async () => {
+    const { refuses, advance, calls } = storeOnClock(1);
+    await calls.leased("a", "gone");
     advance(999);
-    expect(() => store.claim("b", "o", TIMES)).toThrow("raise maxEntries");
+    refuses("b");
     advance(1);
-    expect(store.claim("b", "o", TIMES)).toEqual(CLAIMED);
-    expect(store.claim("b", "p", TIMES)).toMatchObject({ state: "in_flight" });
+    await calls.claimed("b", "o");
+    await calls.inFlight("b", "p");
   });
 
-  it("claims of a memory store end in any order", () => {
-    const { store } = storeOnClock(3);
+  it("claims of a memory store end in any order", async () => {
+    const { claimed, complete, completed, inFlight, release } = storeOnClock(3).calls;
     const keys = ["a", "b", "c"];
     for (const ended of keys) {
-      for (const key of keys) void store.claim(`${ended}-${key}`, "o", TIMES);
-      void store.complete(`${ended}-${ended}`, "o", TIMES);
+      for (const key of keys) await claimed(`${ended}-${key}`, "o");
+      await complete(`${ended}-${ended}`, "o");
       for (const key of keys) {
-        const state = key === ended ? "completed" : "in_flight";
-        expect(store.claim(`${ended}-${key}`, "p", TIMES)).toMatchObject({ state });
-        void store.release(`${ended}-${key}`, "o");
+        await (key === ended ? completed : inFlight)(`${ended}-${key}`, "p");
+        await release(`${ended}-${key}`, "o");
       }
     }
   });
 
-  it("a full memory store forgets released takeovers and no running ones", () => {
-    const { store, advance } = storeOnClock(2);
-    for (const key of ["released", "running"]) void store.claim(key, "gone", TIMES);
+  it("a full memory store forgets released takeovers and no running ones", async () => {
+    const { refuses, advance, calls } = storeOnClock(2);
+    for (const key of ["released", "running"]) await calls.leased(key, "gone");
     advance(1_000);
-    for (const key of ["released", "running"]) {
-      expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: true });
-    }
-    void store.release("released", "o");
-    expect(store.claim("new", "o", TIMES)).toEqual(CLAIMED);
-    expect(store.claim("running", "p", TIMES)).toMatchObject({ state: "in_flight" });
-    expect(() => store.claim("released", "o", TIMES)).toThrow("raise maxEntries");
+    for (const key of ["released", "running"]) await calls.claimed(key, "o", true);
+    await calls.release("released", "o");
+    await calls.claimed("new", "o");
+    await calls.inFlight("running", "p");
+    refuses("released");
   });
 });
 
 describe("the options of memoryStore", () => {
-  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null])(
-    "a memory store refuses maxEntries %s",
-    (maxEntries) => {
-      const make = () => memoryStore({ maxEntries: maxEntries as number });
-      expect(make).toThrow(ConfigurationError);
-      expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
-      expect(make).toThrow("maxEntries must be a whole number from 1 to 10000000");
-    },
-  );
+  const bounds = "maxEntries must be a whole number from 1 to 10000000";
+  const clock = "now must be a function that returns milliseconds";
+
+  it.each<[options: object, message: string]>([
+    ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null].map(
+      (maxEntries): [object, string] => [{ maxEntries }, bounds],
+    ),
+    ...[5, null, "Date.now"].map((now): [object, string] => [{ now }, clock]),
+    ...[Number.NaN, "soon", undefined, 1n].map((time): [object, string] => [
+      { now: () => time },
+      clock,
+    ]),
+  ])("memoryStore refuses the options %o: %s", (options, message) => {
+    const make = () => memoryStore(options);
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
+    expect(make).toThrow(message);
+  });
+
+  it("a memory store refuses an unknown option and names its maker", () => {
+    expect(() => memoryStore({ max: 5 } as object)).toThrow("max is no option of memoryStore");
+  });
 
   it.each([1, 1_000, undefined])("a memory store accepts maxEntries %s", (maxEntries) => {
     const store = memoryStore({ maxEntries });
     expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
-  });
-
-  it("a memory store with maxEntries 1 remembers one id", () => {
-    const { store } = onClock((now) => memoryStore({ maxEntries: 1, now }));
-    void store.complete("a", "o", TIMES);
-    expect(store.claim("a", "p", TIMES)).toEqual(COMPLETED);
-    void store.complete("b", "o", TIMES);
-    expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
   });
 
   it("a change of the system clock does not end a lease of a memory store", () => {
@@ -178,26 +184,6 @@ describe("the options of memoryStore", () => {
     vi.advanceTimersByTime(1_000);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
-
-  it("a memory store refuses an unknown option and names its maker", () => {
-    expect(() => memoryStore({ max: 5 } as object)).toThrow("max is no option of memoryStore");
-  });
-
-  it.each([5, null, "Date.now"])("a memory store refuses now: %j", (now) => {
-    const make = () => memoryStore({ now } as object);
-    expect(make).toThrow(ConfigurationError);
-    expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
-    expect(make).toThrow("now must be a function that returns milliseconds");
-  });
-
-  it.each([Number.NaN, "soon", undefined, 1n])(
-    "a memory store refuses a clock that says %s",
-    (time) => {
-      const make = () => memoryStore({ now: () => time } as object);
-      expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
-      expect(make).toThrow("now must be a function that returns milliseconds");
-    },
-  );
 });
 
 it("memoryStore reserves no memory for maxEntries at the start", () => {

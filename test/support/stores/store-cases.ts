@@ -4,6 +4,7 @@ import {
   type DeliveryStoreContractOptions,
 } from "../../../kit/store-contract/delivery-store-contract.js";
 import type { ContractCase, StoreUnderTest } from "../../../kit/store-contract/contract-case.js";
+import { storeVerbs, type StoreVerbs } from "../../../kit/store-contract/store-verbs.js";
 import type { MaybePromise } from "../../../src/common/promises.js";
 import type { DeliveryStore } from "../../../src/stores/delivery-store.js";
 import type { TransactionalStore } from "../../../src/stores/transactional-store.js";
@@ -203,16 +204,28 @@ export function storeCases(
   });
 }
 
+/**
+ * The calls of the contract on a store, each with the answer that it must get. Its times are an hour, or a second for
+ * `leased` and as the unit of `advance`.
+ */
+export function verbsOf(
+  store: DeliveryStore,
+  advance: (ms: number) => MaybePromise<void> = () => undefined,
+): StoreVerbs {
+  return storeVerbs({ store, advance, movesClock: true }, 1_000);
+}
+
 /** Expects that every method works, for a key that the store does not know. */
 export async function expectToWork(store: DeliveryStore, key = "k"): Promise<void> {
-  assert.deepEqual(await store.claim(key, "a", TIMES), CLAIMED);
-  assert.equal((await store.claim(key, "b", TIMES)).state, "in_flight");
-  assert.equal(await store.renew(key, "a", TIMES), true);
-  assert.equal(await store.renew(key, "b", TIMES), false);
-  await store.release(key, "a");
-  assert.deepEqual(await store.claim(key, "b", TIMES), CLAIMED);
-  await store.complete(key, "b", TIMES);
-  assert.deepEqual(await store.claim(key, "a", TIMES), { state: "completed" });
+  const { claimed, inFlight, renewed, release, complete, completed } = verbsOf(store);
+  await claimed(key, "a");
+  await inFlight(key, "b");
+  await renewed(key, "a", true);
+  await renewed(key, "b", false);
+  await release(key, "a");
+  await claimed(key, "b");
+  await complete(key, "b");
+  await completed(key, "a");
 }
 
 /** Expects that a delivery is processed once, with a key that the store does not know. */

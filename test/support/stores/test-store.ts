@@ -24,7 +24,8 @@ interface TestOptions extends DeliveryStoreContractOptions {
 
 const isLong = ({ title }: StoreCase): boolean => title.startsWith("10 000 keys");
 
-async function runCase({ run }: StoreCase): Promise<void> {
+/** Runs a case of a contract. */
+export async function runCase({ run }: { readonly run: () => Promise<unknown> }): Promise<void> {
   await run();
 }
 
