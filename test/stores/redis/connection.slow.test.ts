@@ -1,7 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "redis";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { DeliveryStore } from "../../../src/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import {
   STANDALONE_KINDS,
@@ -9,7 +8,14 @@ import {
   portsOf,
   type ConnectedClient,
 } from "../../support/redis/redis-clients.js";
-import { connectIoredis, describeRedis, newServer } from "../../support/redis/redis-describe.js";
+import {
+  claimWhenBack,
+  connectIoredis,
+  connectNodeRedis,
+  describeRedis,
+  newServer,
+} from "../../support/redis/redis-describe.js";
+import { callsTo, verbsOf } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 /** Less than the two seconds for a first connection and the five that a receiver waits. */
@@ -17,20 +23,7 @@ const AT_ONCE_MS = 1_500;
 
 /** A client of each library that has just begun to connect. */
 const CONNECTING: readonly (readonly [string, (port: number) => ConnectedClient])[] = [
-  [
-    "node-redis",
-    (port) => {
-      const client = createClient({ url: `redis://127.0.0.1:${port}` });
-      client
-        .on("error", () => undefined)
-        .connect()
-        .catch(() => undefined);
-      onTestFinished(() => {
-        client.destroy();
-      });
-      return client;
-    },
-  ],
+  ["node-redis", (port) => connectNodeRedis(port)],
   ["ioredis", (port) => connectIoredis(port)],
   ["ioredis with lazyConnect", (port) => connectIoredis(port, { lazyConnect: true })],
 ];
@@ -45,17 +38,6 @@ function isReady(client: ConnectedClient): boolean {
   return "evalSha" in client ? client.isReady === true : client.status === "ready";
 }
 
-/** Claims until the client is connected again. */
-async function claimWhenBack(store: DeliveryStore, key: string, owner: string) {
-  for (;;) {
-    try {
-      return await store.claim(key, owner, TIMES);
-    } catch {
-      await wait(20);
-    }
-  }
-}
-
 describeRedis("the first connection of a Redis store", () => {
   it.each(CONNECTING)(
     "a Redis store waits for the first connection of %s to a server that starts later",
@@ -63,10 +45,10 @@ describeRedis("the first connection of a Redis store", () => {
       const server = await newServer();
       await server.kill();
       const store = redisStore({ client: connect(server.port) });
-      const claim = store.claim("k", "a", TIMES);
+      const claim = verbsOf(store).claimed("k", "a");
       await wait(200);
       await server.start();
-      expect(await claim).toEqual({ state: "claimed", takeover: false });
+      await claim;
     },
   );
 
@@ -77,22 +59,17 @@ describeRedis("the first connection of a Redis store", () => {
       await server.kill();
       const store = redisStore({ client: connect(server.port) });
       const message = "the Redis client is not connected: is the server up?";
-      const waited = await Promise.all([
-        millisecondsToReject(() => store.claim("first", "a", TIMES), message),
-        millisecondsToReject(() => store.claim("second", "a", TIMES), message),
-      ]);
+      const waited = await Promise.all(
+        ["first", "second"].map((key) =>
+          millisecondsToReject(() => store.claim(key, "a", TIMES), message),
+        ),
+      );
       for (const ms of waited) {
         expect(ms).toBeGreaterThan(1_900);
         // The receiver gives up after 5 s by default, and would not report the reason.
         expect(ms).toBeLessThan(4_500);
       }
-      const calls: readonly (() => unknown)[] = [
-        () => store.claim("third", "a", TIMES),
-        () => store.renew("first", "a", { leaseMs: 1_000 }),
-        () => store.complete("first", "a", { retentionMs: 1_000 }),
-        () => store.release("first", "a"),
-      ];
-      for (const call of calls) {
+      for (const call of callsTo(store)) {
         expect(await millisecondsToReject(call, message)).toBeLessThan(AT_ONCE_MS);
       }
       await server.start();
@@ -146,7 +123,7 @@ describeRedis("a Redis store without a connection", () => {
     server.resume();
     const results = await Promise.all(waiting);
     expect(results.every(({ state }) => state === "claimed")).toBe(true);
-    expect(await store.claim("l", "a", TIMES)).toMatchObject({ state: "claimed" });
+    await verbsOf(store).claimed("l", "a");
   });
 });
 
@@ -157,9 +134,10 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       const { client, close } = await open(portsOf(server));
       onTestFinished(close);
       const store = redisStore({ client });
-      await store.claim("handled", "a", TIMES);
-      await store.complete("handled", "a", TIMES);
-      await store.claim("running", "a", TIMES);
+      const { claimed, complete, completed, renewed } = verbsOf(store);
+      await claimed("handled", "a");
+      await complete("handled", "a");
+      await claimed("running", "a");
       await server.kill();
       await expect.poll(() => isReady(client)).toBe(false);
       const claim = () => store.claim("handled", "b", TIMES);
@@ -169,9 +147,9 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       // Handled once more: only the server knew the id.
       const again = await claimWhenBack(store, "handled", "b");
       expect(again).toEqual({ state: "claimed", takeover: false });
-      expect(await store.renew("running", "a", { leaseMs: 30_000 })).toBe(false);
-      await store.complete("running", "a", TIMES);
-      expect(await store.claim("running", "b", TIMES)).toEqual({ state: "completed" });
+      await renewed("running", "a", false);
+      await complete("running", "a");
+      await completed("running", "b");
     });
   });
 });

@@ -1,22 +1,26 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { Redis } from "ioredis";
-import { createClient, createSentinel } from "redis";
+import { createSentinel } from "redis";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import type { DeliveryStore } from "../../../src/index.js";
 import { type RedisClient, redisStore } from "../../../src/stores/redis/index.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { type BlackHoleProxy, startBlackHoleProxy } from "../../support/black-hole-proxy.js";
 import { delivery } from "../../support/deliveries.js";
-import { freePort } from "../../support/free-port.js";
 import { readMarkdown } from "../../support/package/markdown.js";
-import { connectIoredis, describeRedis, newServer } from "../../support/redis/redis-describe.js";
+import {
+  claimWhenBack,
+  connectIoredis,
+  connectNodeRedis,
+  describeRedis,
+  newServer,
+} from "../../support/redis/redis-describe.js";
 import type { RedisServer } from "../../support/redis/redis-server.js";
+import { startServer } from "../../support/server-process.js";
+import { verbsOf } from "../../support/stores/store-cases.js";
 
 const DOCS = readMarkdown("docs/stores/redis.md");
 const HEALED = { interval: 200 };
@@ -45,13 +49,9 @@ const SET_UP: readonly (readonly [string, (port: number) => Promise<RedisClient>
   [
     "node-redis",
     async (port) => {
-      const client = createClient({ url: `redis://127.0.0.1:${port}` });
-      client.on("error", () => undefined);
-      await client.connect();
+      const client = connectNodeRedis(port);
+      await once(client, "ready");
       (await watchOfDocs())(client);
-      onTestFinished(() => {
-        client.destroy();
-      });
       return client;
     },
   ],
@@ -114,43 +114,28 @@ describe.each(SET_UP)("through %s, set up as docs/stores/redis.md says,", (_name
   });
 });
 
-const TIMES = { leaseMs: 600_000, retentionMs: 259_200_000 };
 const NAME = "webhooks";
 
 /** Starts a sentinel that decides alone after half a second. */
 async function startSentinel(masterPort: number): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), "sentinel-"));
-  const file = join(folder, "sentinel.conf");
-  const port = await freePort();
   const lines = [
-    `port ${port}`,
     `sentinel monitor ${NAME} 127.0.0.1 ${masterPort} 1`,
     `sentinel down-after-milliseconds ${NAME} 500`,
     `sentinel failover-timeout ${NAME} 2000`,
   ];
-  writeFileSync(file, lines.join("\n"));
-  const child = spawn("redis-server", [file, "--sentinel"], { stdio: "ignore" });
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    rmSync(folder, { recursive: true });
+  const { port, close } = await startServer({
+    name: "sentinel",
+    command: "redis-server",
+    args: (own, folder) => [join(folder, "own.conf"), "--sentinel", "--port", String(own)],
+    prepare: (folder) => writeFileSync(join(folder, "own.conf"), lines.join("\n")),
+    answers: () => Promise.resolve(true),
   });
+  onTestFinished(close);
   const admin = connectIoredis(port);
   await expect
     .poll(async () => String(await admin.call("SENTINEL", "REPLICAS", NAME)))
     .toContain("master-link-status,ok");
   return port;
-}
-
-/** Claims until a server accepts it. */
-async function claimWhenBack(store: DeliveryStore, key: string) {
-  for (;;) {
-    try {
-      return await store.claim(key, "b", TIMES);
-    } catch {
-      await wait(50);
-    }
-  }
 }
 
 describeRedis("the Redis store behind a sentinel", () => {
@@ -168,16 +153,18 @@ describeRedis("the Redis store behind a sentinel", () => {
     });
     const [one, two] = [redisStore({ client: ioredis }), redisStore({ client: nodeRedis })];
 
-    expect(await one.claim("handled", "a", TIMES)).toMatchObject({ state: "claimed" });
-    expect(await two.claim("handled", "b", TIMES)).toMatchObject({ state: "in_flight" });
-    await two.complete("handled", "a", TIMES);
-    const copy = redisStore({ client: connectIoredis(replica.port), logger: false });
-    await expect.poll(() => copy.claim("handled", "b", TIMES)).toEqual({ state: "completed" });
+    const [calls, otherCalls] = [verbsOf(one), verbsOf(two)];
+    await calls.claimed("handled", "a");
+    await otherCalls.inFlight("handled", "b");
+    await otherCalls.complete("handled", "a");
+    const copy = verbsOf(redisStore({ client: connectIoredis(replica.port), logger: false }));
+    await expect.poll(() => copy.claim("handled", "b")).toEqual({ state: "completed" });
 
     await master.kill();
-    expect(await claimWhenBack(one, "handled")).toEqual({ state: "completed" });
-    expect(await claimWhenBack(two, "handled")).toEqual({ state: "completed" });
-    expect(await one.claim("new", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
-    expect(await two.claim("new", "b", TIMES)).toMatchObject({ state: "in_flight" });
+    for (const store of [one, two]) {
+      expect(await claimWhenBack(store, "handled", "b")).toEqual({ state: "completed" });
+    }
+    await calls.claimed("new", "a");
+    await otherCalls.inFlight("new", "b");
   });
 });

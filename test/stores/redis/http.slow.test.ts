@@ -1,31 +1,33 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ConfigurationError, type DeliveryStore } from "../../../src/index.js";
+import type { StoreVerbs } from "../../../kit/store-contract/store-verbs.js";
+import { ConfigurationError } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
 import { startRedisHttpFront } from "../../support/redis/http-front.js";
 import { openUpstash, type UpstashClient } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer } from "../../support/redis/redis-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
-
-const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
-const CLAIMED = { state: "claimed", takeover: false };
+import { callsTo, verbsOf } from "../../support/stores/store-cases.js";
 
 describeRedis("the Redis store over HTTP when requests fail", () => {
   const server = startedForAll(startRedisServer);
   const started = startedForAll(() => startRedisHttpFront(server().url));
   let front: ReturnType<typeof started>;
-  let store: DeliveryStore;
+  let calls: StoreVerbs;
   let client: UpstashClient;
 
   beforeEach(async () => {
     front = started();
     client = await openUpstash(front, { retry: { retries: 5, backoff: () => 5 } });
-    store = redisStore({ client, keyPrefix: `${randomUUID()}:`, logger: false });
+    calls = callsOf(client);
   });
   afterEach(() => {
     front.faultOf = () => undefined;
   });
+
+  const callsOf = (of: UpstashClient): StoreVerbs =>
+    verbsOf(redisStore({ client: of, keyPrefix: `${randomUUID()}:`, logger: false }));
 
   /** Loses the next answers, which the client sends again up to 5 times. */
   const loseAnswers = (count: number) => {
@@ -36,20 +38,20 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     front.requests.slice(at).flatMap(({ commands }) => commands.map(([name = ""]) => name));
 
   it("a script that the client runs twice, because its answer was lost, counts once", async () => {
-    await store.claim("warm", "a", TIMES);
+    await calls.claimed("warm", "a");
     const before = front.requests.length;
     loseAnswers(2);
-    expect(await store.claim("k", "a", TIMES)).toEqual(CLAIMED);
+    await calls.claimed("k", "a");
     expect(commandsAfter(before)).toEqual(["evalsha", "evalsha", "evalsha"]);
     loseAnswers(2);
-    expect(await store.renew("k", "a", TIMES)).toBe(true);
+    await calls.renewed("k", "a", true);
     loseAnswers(2);
-    await store.release("k", "a");
-    expect(await store.claim("k", "b", TIMES)).toEqual(CLAIMED);
+    await calls.release("k", "a");
+    await calls.claimed("k", "b");
     loseAnswers(2);
-    await store.complete("k", "b", TIMES);
+    await calls.complete("k", "b");
     loseAnswers(2);
-    expect(await store.claim("k", "c", TIMES)).toEqual({ state: "completed" });
+    await calls.completed("k", "c");
   });
 
   it.each<[string, { status: number; body: string }]>([
@@ -61,48 +63,38 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     ["200 without a result", { status: 200, body: '[{"result":null}]' }],
   ])("the answer %s rejects the call, and nothing was claimed", async (_, fault) => {
     front.faultOf = () => fault;
-    await expect(store.claim("k", "a", TIMES)).rejects.toThrow();
-    await expect(store.renew("k", "a", TIMES)).rejects.toThrow();
-    await expect(store.complete("k", "a", TIMES)).rejects.toThrow();
-    await expect(store.release("k", "a")).rejects.toThrow();
+    for (const call of callsTo(calls.methods)) await expect(call()).rejects.toThrow();
     front.faultOf = () => undefined;
-    expect(await store.claim("k", "b", TIMES)).toEqual(CLAIMED);
+    await calls.claimed("k", "b");
   });
 
   it("a wrong token rejects the call with the error of the server", async () => {
     const stranger = await openUpstash({ ...front, token: "wrong" });
-    const refused = redisStore({ client: stranger });
-    await expect(refused.claim("k", "a", TIMES)).rejects.toThrow("WRONGPASS");
+    await expect(callsOf(stranger).claim("k", "a")).rejects.toThrow("WRONGPASS");
   });
 
   it("a client whose signal has aborted, which then makes up an answer, rejects the call", async () => {
     const options = { signal: AbortSignal.abort("over"), enableAutoPipelining: false };
-    const aborted = redisStore({ client: await openUpstash(front, options) });
-    await expect(aborted.claim("k", "a", TIMES)).rejects.toMatchObject({
-      code: "unexpected_result",
-    });
+    const aborted = callsOf(await openUpstash(front, options)).claim("k", "a");
+    await expect(aborted).rejects.toMatchObject({ code: "unexpected_result" });
   });
 
   it.each([true, false])(
     "scripts that the server has forgotten are sent again (automatic pipelines: %s)",
     async (enableAutoPipelining) => {
-      const again = redisStore({
-        client: await openUpstash(front, { enableAutoPipelining }),
-        keyPrefix: `${randomUUID()}:`,
-        logger: false,
-      });
+      const again = callsOf(await openUpstash(front, { enableAutoPipelining }));
       await client.scriptFlush();
       const before = front.requests.length;
-      expect(await again.claim("k", "a", TIMES)).toEqual(CLAIMED);
+      await again.claimed("k", "a");
       expect(commandsAfter(before).slice(0, 2)).toEqual(["evalsha", "eval"]);
     },
   );
 
   it("calls at the same time share a request", async () => {
-    await store.claim("warm", "a", TIMES);
+    await calls.claimed("warm", "a");
     const before = front.requests.length;
     const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
-    await Promise.all(keys.map(async (key) => store.claim(key, "a", TIMES)));
+    await Promise.all(keys.map((key) => calls.claimed(key, "a")));
     expect(front.requests.length - before).toBe(1);
     expect(front.requests.at(-1)?.path).toBe("/pipeline");
   });
@@ -114,7 +106,7 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     const second = await startRedisHttpFront(evicting.url);
     try {
       const watched = redisStore({ client: await openUpstash(second), logger });
-      await watched.claim("k", "a", TIMES);
+      await verbsOf(watched).claimed("k", "a");
       await expect.poll(() => warnings.join()).toContain("set maxmemory-policy to noeviction");
     } finally {
       await second.close();

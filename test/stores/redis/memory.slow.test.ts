@@ -11,8 +11,11 @@ import {
 } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { verbsOf } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
+
+const keyOf = (id: string): string => `gateway-deliveries:1:{${id}}`;
 
 let server: RedisServer;
 let admin: Redis;
@@ -42,29 +45,23 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
 
     it("Redis at maxmemory refuses new claims and still takes completions, renewals and releases of running deliveries", async () => {
       await store.claim("takeover", "gone", { ...TIMES, leaseMs: 1 });
-      const takeOver = () => store.claim("takeover", "a", TIMES);
-      await expect.poll(takeOver).toMatchObject({ takeover: true });
+      await expect
+        .poll(() => store.claim("takeover", "a", TIMES))
+        .toMatchObject({ takeover: true });
       for (const key of ["completed", "renewed", "released"]) await store.claim(key, "a", TIMES);
       await fill();
       await expect(store.claim("new", "b", TIMES)).rejects.toThrow(/^OOM /);
-      const usage = async () =>
-        Number(await admin.memory("USAGE", "gateway-deliveries:1:{completed}"));
+      const usage = async () => Number(await admin.memory("USAGE", keyOf("completed")));
       const before = await usage();
       await store.complete("completed", "a", TIMES);
       expect(await usage()).toBeLessThan(before);
-      expect(await store.renew("renewed", "a", { leaseMs: 60_000 })).toBe(true);
-      expect(await admin.pttl("gateway-deliveries:1:{renewed}")).toBeGreaterThan(
-        TIMES.retentionMs + 50_000,
-      );
-      await store.release("released", "a");
-      await store.release("takeover", "a");
-      expect(await store.renew("takeover", "a", { leaseMs: 60_000 })).toBe(false);
-      expect(await store.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
-      const kept = [
-        "gateway-deliveries:1:{completed}",
-        "gateway-deliveries:1:{renewed}",
-        "gateway-deliveries:1:{takeover}",
-      ];
+      const { renewed, release, completed } = verbsOf(store);
+      await renewed("renewed", "a", true);
+      expect(await admin.pttl(keyOf("renewed"))).toBeGreaterThan(TIMES.retentionMs + 50_000);
+      for (const key of ["released", "takeover"]) await release(key, "a");
+      await renewed("takeover", "a", false);
+      await completed("completed", "b");
+      const kept = ["completed", "renewed", "takeover"].map(keyOf);
       expect((await admin.keys("*")).sort()).toEqual(kept);
     });
 
@@ -110,13 +107,12 @@ describeRedis("the memory that a UUID takes in Redis", () => {
     try {
       const store = redisStore({ client });
       const id = randomUUID();
-      const usage = async () =>
-        Number(await client.memory("USAGE", `gateway-deliveries:1:{${id}}`));
+      const usage = async () => Number(await client.memory("USAGE", keyOf(id)));
       await store.claim(id, `${randomUUID()}-123456`, TIMES);
       expect(await usage()).toBeLessThan(200);
       await store.complete(id, "a", TIMES);
       expect(await usage()).toBeLessThan(110);
-      expect(await client.object("ENCODING", `gateway-deliveries:1:{${id}}`)).toBe("int");
+      expect(await client.object("ENCODING", keyOf(id))).toBe("int");
     } finally {
       client.disconnect();
       await server.close();

@@ -6,9 +6,8 @@ import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/in
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer } from "../../support/redis/redis-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
-import { expectToWork } from "../../support/stores/store-cases.js";
+import { expectToWork, verbsOf } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 const client = createClient();
 
 const commands = { eval: () => undefined, evalSha: () => undefined, evalsha: () => undefined };
@@ -99,6 +98,6 @@ describeRedis("the clients of redisStore", () => {
     const reply = () => Promise.resolve("QUEUED");
     const queueing = { isOpen: true, isReady: true, evalSha: reply, eval: reply };
     const store = redisStore({ client: queueing, logger: false });
-    await expect(store.claim("k", "a", TIMES)).rejects.toThrow("did not return an integer");
+    await expect(verbsOf(store).claim("k", "a")).rejects.toThrow("did not return an integer");
   });
 });

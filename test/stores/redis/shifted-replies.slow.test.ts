@@ -9,6 +9,7 @@ import { delivery } from "../../support/deliveries.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
+import { callsTo } from "../../support/stores/store-cases.js";
 
 /** The value of a completed key. */
 const COMPLETED = "1";
@@ -107,13 +108,7 @@ describeRedis("a Redis client that returns replies to other calls", () => {
 
   it("every method of the Redis store rejects the reply to another script", async () => {
     const { shifting, store } = scene();
-    const times = { leaseMs: 30_000, retentionMs: 3_600_000 };
-    const calls = [
-      async () => store.claim("k", "a", times),
-      async () => store.renew("k", "a", { leaseMs: 30_000 }),
-      async () => store.complete("k", "a", { retentionMs: 3_600_000 }),
-      async () => store.release("k", "a"),
-    ];
+    const calls = callsTo(store);
     // From here on the server has all scripts loaded.
     for (const call of calls) await call();
     shifting.isShifted = true;

@@ -1,6 +1,10 @@
 import { Redis, type RedisOptions } from "ioredis";
 import { onTestFinished } from "vitest";
+import { createClient } from "redis";
+import { setTimeout as wait } from "node:timers/promises";
+import type { ClaimResult, DeliveryStore } from "../../../src/index.js";
 import { describeService } from "../describe-service.js";
+import { verbsOf } from "../stores/store-cases.js";
 import { hasRedisServer, startRedisServer, type RedisServer } from "./redis-server.js";
 
 /** `describe` for tests that start a Redis server. */
@@ -24,4 +28,29 @@ export function connectIoredis(port: number, options: Options = {}): Redis {
     client.disconnect();
   });
   return client;
+}
+
+/** A client of node-redis that begins to connect, and ends with its test. */
+export function connectNodeRedis(port: number) {
+  const client = createClient({ url: `redis://127.0.0.1:${port}` }).on("error", () => undefined);
+  client.connect().catch(() => undefined);
+  onTestFinished(() => {
+    client.destroy();
+  });
+  return client;
+}
+
+/** Claims until the server answers. */
+export async function claimWhenBack(
+  store: DeliveryStore,
+  key: string,
+  owner: string,
+): Promise<ClaimResult> {
+  for (;;) {
+    try {
+      return await verbsOf(store).claim(key, owner);
+    } catch {
+      await wait(20);
+    }
+  }
 }

@@ -215,6 +215,17 @@ export function verbsOf(
   return storeVerbs({ store, advance, movesClock: true }, 1_000);
 }
 
+/** One call of each method, for the key `k` and the owner `a`. */
+export function callsTo(store: DeliveryStore): readonly (() => Promise<unknown>)[] {
+  const { claim, renewed, complete, release } = verbsOf(store);
+  return [
+    () => claim("k", "a"),
+    () => renewed("k", "a", true),
+    () => complete("k", "a"),
+    () => release("k", "a"),
+  ];
+}
+
 /** Expects that every method works, for a key that the store does not know. */
 export async function expectToWork(store: DeliveryStore, key = "k"): Promise<void> {
   const { claimed, inFlight, renewed, release, complete, completed } = verbsOf(store);
