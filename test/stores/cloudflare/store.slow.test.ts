@@ -14,12 +14,11 @@ import {
 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";
 import { startedForAll } from "../../support/started-for-all.js";
-import { expectToWork, storeCases } from "../../support/stores/store-cases.js";
+import { expectToWork, storeCases, verbsOf } from "../../support/stores/store-cases.js";
+import { runCase } from "../../support/stores/test-store.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const CLAIMED = { state: "claimed", takeover: false };
 const COSTS_WORKER = new URL("../../support/cloudflare/costs-worker.ts", import.meta.url);
-const TAKEN_OVER = { state: "claimed", takeover: true };
 
 it("sql/d1.sql is the SQL of d1Schema()", () => {
   const file = readFileSync(new URL("../../../sql/d1.sql", import.meta.url), "utf8");
@@ -86,17 +85,17 @@ describeService("d1Store on workerd", missingMiniflare, () => {
 
   /** The database, with `count` failures after the statements have run. */
   function losing(count: number, message: string) {
-    const calls = { count: 0 };
+    const batches = { count: 0 };
     const lossy: D1Binding = {
       prepare: (sql) => database.prepare(sql),
       async batch(statements) {
         const results = await database.batch(statements);
-        calls.count += 1;
-        if (calls.count <= count) throw new Error(`D1_ERROR: ${message}`);
+        batches.count += 1;
+        if (batches.count <= count) throw new Error(`D1_ERROR: ${message}`);
         return results;
       },
     };
-    return { store: d1Store({ database: lossy }), calls };
+    return { calls: verbsOf(d1Store({ database: lossy })), batches };
   }
 
   const makePlace = async () => {
@@ -114,9 +113,7 @@ describeService("d1Store on workerd", missingMiniflare, () => {
       },
     };
   };
-  it.each(storeCases(makePlace, ["forgets", "purge"]))("$title", async ({ run }) => {
-    await run();
-  });
+  it.each(storeCases(makePlace, ["forgets", "purge"]))("$title", runCase);
 
   it("d1Store writes times as whole milliseconds of the database's clock", async () => {
     const before = Date.now();
@@ -129,22 +126,22 @@ describeService("d1Store on workerd", missingMiniflare, () => {
   });
 
   it("d1Store keeps only the key and the end of retention of a handled delivery", async () => {
-    const store = d1Store({ database });
-    await store.claim("k", "a", TIMES);
-    await store.complete("k", "a", TIMES);
+    const { claimed, complete } = verbsOf(d1Store({ database }));
+    await claimed("k", "a");
+    await complete("k", "a");
     expect(await rows()).toMatchObject([{ key: "k", owner: null, lease_ends_at: null }]);
   });
 
   it("every method gives the same result if the answers to its first two attempts are lost", async () => {
-    const lost = () => losing(2, "Network connection lost.").store;
-    expect(await lost().claim("k", "a", TIMES)).toEqual(CLAIMED);
-    expect(await lost().renew("k", "a", { leaseMs: 60_000 })).toBe(true);
+    const lost = () => losing(2, "Network connection lost.").calls;
+    await lost().claimed("k", "a");
+    await lost().renewed("k", "a", true);
     await lost().release("k", "a");
     expect(await rows()).toEqual([]);
     await database.prepare("INSERT INTO gateway_deliveries VALUES ('k', 'b', 1, 0, 1e15)").run();
-    expect(await lost().claim("k", "a", TIMES)).toEqual(TAKEN_OVER);
-    await lost().complete("k", "a", TIMES);
-    expect(await lost().claim("k", "c", TIMES)).toEqual({ state: "completed" });
+    await lost().claimed("k", "a", true);
+    await lost().complete("k", "a");
+    await lost().completed("k", "c");
   });
 
   it.each([
@@ -153,9 +150,9 @@ describeService("d1Store on workerd", missingMiniflare, () => {
     "D1 DB reset because its code was updated.",
     "Cannot resolve D1 DB due to transient issue on remote node.",
   ])("a method rejects with the third failure in a row: %s", async (message) => {
-    const { store, calls } = losing(9, message);
-    await expect(store.claim("k", "a", TIMES)).rejects.toThrow(`D1_ERROR: ${message}`);
-    expect(calls.count).toBe(3);
+    const { calls, batches } = losing(9, message);
+    await expect(calls.claim("k", "a")).rejects.toThrow(`D1_ERROR: ${message}`);
+    expect(batches.count).toBe(3);
   });
 
   it.each([
@@ -163,17 +160,16 @@ describeService("d1Store on workerd", missingMiniflare, () => {
     "D1 DB storage operation exceeded timeout which caused object to be reset.",
     "table gateway_deliveries has no column named owner: SQLITE_ERROR",
   ])("a method is not tried again after: %s", async (message) => {
-    const { store, calls } = losing(9, message);
-    await expect(store.complete("k", "a", TIMES)).rejects.toThrow(`D1_ERROR: ${message}`);
-    expect(calls.count).toBe(1);
+    const { calls, batches } = losing(9, message);
+    await expect(calls.complete("k", "a")).rejects.toThrow(`D1_ERROR: ${message}`);
+    expect(batches.count).toBe(1);
   });
 
   it("a missing table rejects with the command that creates it", async () => {
-    const claiming = Promise.resolve(d1Store({ database, table: "absent" }).claim("k", "a", TIMES));
-    const error: unknown = await claiming.catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: "missing_table" });
-    expect(String(error)).toContain("the database has no table absent");
-    expect(String(error)).toContain("wrangler d1 migrations apply <database> --remote");
+    const refused = expect(verbsOf(d1Store({ database, table: "absent" })).claim("k", "a")).rejects;
+    await refused.toMatchObject({ code: "missing_table" });
+    await refused.toThrow("the database has no table absent");
+    await refused.toThrow("wrangler d1 migrations apply <database> --remote");
   });
 
   it("d1Store rejects an answer that another statement gave", async () => {
@@ -183,14 +179,15 @@ describeService("d1Store on workerd", missingMiniflare, () => {
         batch: () => Promise.resolve([{ results: [] }, { results: [] }]),
       },
     });
-    await expect(store.claim("k", "a", TIMES)).rejects.toMatchObject({ code: "unexpected_result" });
+    const claiming = verbsOf(store).claim("k", "a");
+    await expect(claiming).rejects.toMatchObject({ code: "unexpected_result" });
   });
 
   it("d1Schema changes nothing in a database that has the table", async () => {
-    const store = d1Store({ database });
-    await store.complete("k", "a", TIMES);
+    const { complete, completed } = verbsOf(d1Store({ database }));
+    await complete("k", "a");
     await database.prepare(d1Schema()).run();
-    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "completed" });
+    await completed("k", "a");
   });
 
   it("d1Store works on a table of a later layout with more columns", async () => {

@@ -7,12 +7,8 @@ import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
 import { databaseOf, processWriting } from "../../support/stores/sql-engine.js";
-import { expectToProcess, expectToWork } from "../../support/stores/store-cases.js";
+import { expectToProcess, expectToWork, verbsOf } from "../../support/stores/store-cases.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
-
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const CLAIMED = { state: "claimed", takeover: false };
-const TAKEN_OVER = { state: "claimed", takeover: true };
 
 mysqlEngine.describe("the MySQL store", () => {
   const db = databaseOf(mysqlEngine);
@@ -24,25 +20,26 @@ mysqlEngine.describe("the MySQL store", () => {
     const store = mysqlStore({ pool });
     const ignore = () => undefined;
     store.connectReceiver?.({ warn: ignore, noteForgets: ignore, dependencyTimeoutMs: 300 });
-    await store.claim("held", "a", TIMES);
+    const { claimed, complete, completed } = verbsOf(store);
+    await claimed("held", "a");
     const holder = await db.pool.getConnection();
     await holder.beginTransaction();
     await holder.query("SELECT 1 FROM gateway_deliveries WHERE `key` = 'held' FOR UPDATE");
-    await expect(store.complete("held", "a", TIMES)).rejects.toThrow();
+    await expect(complete("held", "a")).rejects.toThrow();
     const [rows] = await pool.query<RowDataPacket[]>("SELECT @@in_transaction AS isOpen");
     expect(rows).toEqual([{ isOpen: 0 }]);
     await holder.rollback();
     holder.release();
-    await store.complete("held", "a", TIMES);
-    expect(await store.claim("held", "b", TIMES)).toEqual({ state: "completed" });
+    await complete("held", "a");
+    await completed("held", "b");
   });
 
   it("mysqlStore refuses a key that a server without strict mode would truncate", async () => {
-    const store = mysqlStore({ pool: db.server.pool({ session: "SET sql_mode = ''" }) });
-    const claim = async (key: string) => store.claim(key, "a", TIMES);
-    expect(await claim("a".repeat(255))).toEqual(CLAIMED);
-    await expect(claim("a".repeat(256))).rejects.toThrow("at most 255 bytes");
-    await expect(claim("é".repeat(128))).rejects.toThrow(RangeError);
+    const pool = db.server.pool({ session: "SET sql_mode = ''" });
+    const { claimed } = verbsOf(mysqlStore({ pool }));
+    await claimed("a".repeat(255), "a");
+    await expect(claimed("a".repeat(256), "a")).rejects.toThrow("at most 255 bytes");
+    await expect(claimed("é".repeat(128), "a")).rejects.toThrow(RangeError);
   });
 
   it.each([
@@ -68,17 +65,15 @@ mysqlEngine.describe("the MySQL store", () => {
     const store = mysqlStore({ pool: odd });
     const key = `odd ${JSON.stringify(config)}${Object.keys(config).join()}`;
     await store.migrate();
-    expect(await store.claim(key, "a", { leaseMs: 1, retentionMs: 60_000 })).toEqual(CLAIMED);
+    const { claim, claimed, renewed, complete, inFlight } = verbsOf(store);
+    await claim(key, "a", 1);
     await sleep(0.02);
-    expect(await store.claim(key, "b", TIMES)).toEqual(TAKEN_OVER);
-    for (let again = 0; again < 5; again += 1) {
-      expect(await store.renew(key, "b", { leaseMs: 30_000 })).toBe(true);
-    }
-    const held = await store.claim(key, "c", TIMES);
-    expect(held).toHaveProperty("retryAfterMs", expect.closeTo(30_000, -4));
+    await claimed(key, "b", true);
+    for (let again = 0; again < 5; again += 1) await renewed(key, "b", true, 30_000);
+    await inFlight(key, "c", 30_000, 25_000);
     await expectToWork(store, `${key} 2`);
     await expectToProcess(mysqlTransactions({ pool: odd }), `${key} 4`);
-    await store.complete(`${key} 3`, "a", { retentionMs: 1 });
+    await complete(`${key} 3`, "a", 1);
     await sleep(0.02);
     expect(await store.purge()).toBeGreaterThan(0);
   });
@@ -93,26 +88,25 @@ mysqlEngine.describe("the MySQL store", () => {
     await store.claim(session, "a", { leaseMs: 20_000, retentionMs: 40_000 });
     expect(await leftOf("lease_until", session)).toBeCloseTo(20, -1);
     expect(await leftOf("expires_at", session)).toBeCloseTo(40, -1);
-    const duplicate = await mysqlStore({ pool: db.pool }).claim(session, "b", TIMES);
-    expect(duplicate).toHaveProperty("retryAfterMs", expect.closeTo(20_000, -4));
+    await verbsOf(mysqlStore({ pool: db.pool })).inFlight(session, "b", 20_000, 15_000);
     await store.complete(session, "a", { retentionMs: 90_000 });
     expect(await leftOf("expires_at", session)).toBeCloseTo(90, -1);
   });
 
   it("a lease that is granted after a long wait for the row has its whole length", async () => {
-    const store = mysqlStore({ pool: db.pool });
+    const { leased, inFlight, renewed } = verbsOf(mysqlStore({ pool: db.pool }));
     const stranger = await db.pool.getConnection();
     await stranger.query("START TRANSACTION");
     await stranger.query(
       "INSERT INTO gateway_deliveries (`key`, expires_at) VALUES ('waited', 9999999999999)",
     );
-    const claim = store.claim("waited", "a", { leaseMs: 1_000, retentionMs: 60_000 });
+    const claim = leased("waited", "a");
     await sleep(1.5);
     await stranger.query("ROLLBACK");
     stranger.release();
-    expect(await claim).toEqual(CLAIMED);
-    expect(await store.claim("waited", "b", TIMES)).toMatchObject({ state: "in_flight" });
-    expect(await store.renew("waited", "a", { leaseMs: 1_000 })).toBe(true);
+    await claim;
+    await inFlight("waited", "b");
+    await renewed("waited", "a", true);
   });
 
   it("each receiver warns once if a crash of the MySQL server can lose what it committed", async () => {

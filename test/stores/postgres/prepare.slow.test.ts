@@ -3,6 +3,8 @@ import { beforeEach, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import {
+  expectDuplicate,
+  expectProcessed,
   databaseOf,
   keysOf,
   mustNotRun,
@@ -12,7 +14,6 @@ import {
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 const IN_FLIGHT = { state: "in_flight" };
-const PROCESSED = { state: "processed" };
 const COMPLETED = { state: "completed" };
 
 const preparedOn = async (pool: pg.Pool): Promise<number> =>
@@ -103,8 +104,8 @@ postgresEngine.describe("postgresTransactions with prepare", () => {
     for (const key of ["one", "two", "three"]) {
       const fails = () => Promise.reject(new Error("no"));
       await expect(store.process(key, fails, TIMES)).rejects.toThrow("no");
-      expect(await store.process(key, writes(key), TIMES)).toEqual(PROCESSED);
-      expect(await store.process(key, mustNotRun, TIMES)).toEqual(COMPLETED);
+      await expectProcessed(store, key, writes(key));
+      await expectDuplicate(store, key);
       expect(await db.effects.of(key)).toBe(1);
     }
     expect(await preparedOn(pool)).toBe(1);
@@ -112,10 +113,10 @@ postgresEngine.describe("postgresTransactions with prepare", () => {
 
   it("a delivery is handled once if other code has removed the statement", async () => {
     const store = postgresTransactions({ pool, prepare: true });
-    expect(await store.process("before", writes("before"), TIMES)).toEqual(PROCESSED);
+    await expectProcessed(store, "before", writes("before"));
     await pool.query("DEALLOCATE ALL");
     for (const key of ["removed", "after"]) {
-      expect(await store.process(key, writes(key), TIMES)).toEqual(PROCESSED);
+      await expectProcessed(store, key, writes(key));
       expect(await db.effects.of(key)).toBe(1);
     }
     expect(await preparedOn(pool)).toBe(1);
@@ -123,7 +124,7 @@ postgresEngine.describe("postgresTransactions with prepare", () => {
 
   it("a handler runs on no client that other code has left inside a transaction", async () => {
     const store = postgresTransactions({ pool, prepare: true });
-    expect(await store.process("first", writes("first"), TIMES)).toEqual(PROCESSED);
+    await expectProcessed(store, "first", writes("first"));
     const client = await pool.connect();
     await client.query("BEGIN");
     await db.effects.write(client, "half");
@@ -131,7 +132,7 @@ postgresEngine.describe("postgresTransactions with prepare", () => {
     await expect(store.process("second", mustNotRun, TIMES)).rejects.toThrow(
       "handed out a client inside a transaction",
     );
-    expect(await store.process("second", writes("second"), TIMES)).toEqual(PROCESSED);
+    await expectProcessed(store, "second", writes("second"));
     expect(await db.effects.of("half")).toBe(0);
   });
 

@@ -7,7 +7,7 @@ import { readMarkdown } from "../../support/package/markdown.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
-import { createEffects, databaseOf } from "../../support/stores/sql-engine.js";
+import { expectProcessed, createEffects, databaseOf } from "../../support/stores/sql-engine.js";
 import { expectToProcess, expectToWork } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
@@ -39,7 +39,7 @@ postgresEngine.describe("a server with synchronous_commit off", () => {
         if (key === "turned off") await tx.query("SET LOCAL synchronous_commit TO off");
         await effects.write(tx, key);
       };
-      expect(await store.process(key, work, TIMES)).toEqual({ state: "processed" });
+      await expectProcessed(store, key, work);
     }
     await crash();
     for (const key of keys) {

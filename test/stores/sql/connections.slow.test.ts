@@ -8,6 +8,7 @@ import { deferred } from "../../support/deferred.js";
 import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import {
+  expectProcessed,
   databaseOf,
   mustNotRun,
   processWriting,
@@ -71,7 +72,7 @@ describeSql("the connections of transactions", (engine) => {
       isMysql ? "No connections available" : "timeout exceeded when trying to connect",
     );
     taken.release();
-    expect(await store.process("second", () => Promise.resolve(), TIMES)).toEqual(PROCESSED);
+    await expectProcessed(store, "second");
   });
 
   it("tx is an instance of the connection of its driver", async () => {
@@ -149,7 +150,7 @@ describeSql("a connection that other code released inside a transaction", (engin
       const store = engine.makeTransactions(pool);
       await expect(store.process("t", mustNotRun, TIMES)).rejects.toThrow(UNFINISHED);
       const work = (tx: Sql) => db.effects.write(tx, "t");
-      expect(await store.process("t", work, TIMES)).toEqual({ state: "processed" });
+      await expectProcessed(store, "t", work);
       expect(await db.effects.of("t")).toBe(1);
       expect(await db.effects.of("half")).toBe(0);
     });
@@ -183,7 +184,7 @@ describeSql("a connection that other code released inside a transaction", (engin
     it("mysqlTransactions rolls back what other code left, and handles the delivery", async () => {
       const work = (tx: Sql) => db.effects.write(tx, "off");
       const store = engine.makeTransactions(pool);
-      expect(await store.process("off", work, TIMES)).toEqual({ state: "processed" });
+      await expectProcessed(store, "off", work);
       expect(await db.effects.of("off")).toBe(1);
       expect(await db.effects.of("half")).toBe(0);
     });
@@ -225,7 +226,7 @@ mysqlEngine.describe("MySQL: its own connections", () => {
       // The host that was about to commit is gone.
       await committing.rollback();
       committing.release();
-      expect(await store.process(key, (tx) => db.effects.write(tx, key), TIMES)).toEqual(PROCESSED);
+      await expectProcessed(store, key, (tx) => db.effects.write(tx, key));
       expect(await db.effects.of(key)).toBe(1);
     },
   );
@@ -289,7 +290,7 @@ postgresEngine.describe("PostgreSQL: its own clients", () => {
     const store = postgresTransactions({ pool });
     const refused = store.process("moved", mustNotRun, TIMES);
     await expect(refused).rejects.toMatchObject({ code: "25006" });
-    expect(await store.process("moved", () => Promise.resolve(), TIMES)).toEqual(PROCESSED);
+    await expectProcessed(store, "moved");
   });
 
   it("tx refuses release(), and the next delivery waits for its own client", async () => {

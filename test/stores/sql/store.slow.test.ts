@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
-import { databaseOf, mustNotRun, type Sql } from "../../support/stores/sql-engine.js";
+import {
+  expectDuplicate,
+  databaseOf,
+  mustNotRun,
+  type Sql,
+} from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
@@ -115,7 +120,7 @@ describeSql("two transactions that write the same row at the same time", (engine
         setTimeout(() => void stranger.query("COMMIT"), 50);
       });
       const store = engine.makeTransactions(watched);
-      expect(await store.process(key, mustNotRun, TIMES)).toEqual(COMPLETED);
+      await expectDuplicate(store, key);
       stranger.release();
     });
   });

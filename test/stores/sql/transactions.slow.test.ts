@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import {
+  expectProcessed,
   createEffects,
   databaseOf,
   mustNotRun,
@@ -118,7 +119,7 @@ describeSql("transactions", (engine) => {
       await tx.query("ROLLBACK TO SAVEPOINT optional");
     };
     const store = engine.makeTransactions(db.pool);
-    expect(await store.process("saved", work, RETENTION)).toEqual(PROCESSED);
+    await expectProcessed(store, "saved", work);
     expect(await db.effects.of("saved")).toBe(1);
   });
 
@@ -140,7 +141,7 @@ describeSql("transactions", (engine) => {
       expect(await engine.rows(tx, sql)).toHaveLength(1);
     };
     const store = engine.makeTransactions(db.pool);
-    expect(await store.process("snapshot", work, RETENTION)).toEqual(PROCESSED);
+    await expectProcessed(store, "snapshot", work);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { PoolOptions as MysqlOptions } from "mysql2/promise";
 import type pg from "pg";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { DeliveryStore, TransactionalStore } from "../../../src/index.js";
 import type { TableMaintenance } from "../../../src/stores/table-maintenance.js";
 import type { DatabaseServer } from "../database-server.js";
@@ -153,9 +153,7 @@ export async function processLater(
 ): Promise<string> {
   for (;;) {
     const store = engine.makeTransactions(pool);
-    const { state } = await store.process(key, (tx) => effects.write(tx, key), {
-      retentionMs: 3_600_000,
-    });
+    const { state } = await store.process(key, (tx) => effects.write(tx, key), RETENTION);
     if (state !== "in_flight") return state;
     await engine.sleep(pool, 0.02);
   }
@@ -172,7 +170,26 @@ export function processWriting<Tx extends Sql>(
     await effects.write(tx, key);
     await beside(tx);
   };
-  return Promise.resolve(store.process(key, work, { retentionMs: 3_600_000 }));
+  return Promise.resolve(store.process(key, work, RETENTION));
+}
+
+const RETENTION = { retentionMs: 3_600_000 };
+
+/** Processes `key`, with a handler that does nothing or `work`, and expects that it is committed. */
+export async function expectProcessed<Tx>(
+  store: TransactionalStore<Tx>,
+  key: string,
+  work: (tx: Tx) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  expect(await store.process(key, work, RETENTION)).toEqual({ state: "processed" });
+}
+
+/** Expects that `key` is remembered, and that no handler runs for it. */
+export async function expectDuplicate<Tx>(
+  store: TransactionalStore<Tx>,
+  key: string,
+): Promise<void> {
+  expect(await store.process(key, mustNotRun, RETENTION)).toEqual({ state: "completed" });
 }
 
 /** The work of a delivery that must not be processed. */
