@@ -88,14 +88,14 @@ function jobText(): string {
   return text;
 }
 
-it("the script of the page that runs a command by the clock leaves its exit code as a metric", () => {
+it("the page's job script leaves its exit code as a metric", () => {
   expect(jobText()).toMatch(
     /^gateway_webhook_check_exit_code\{command="check"\} 1\ngateway_webhook_check_finished_seconds\{command="check"\} \d{10}\n$/,
   );
 });
 
 it.each(["the exporter of OpenTelemetry", "metricsText"])(
-  "every metric that the rules, the dashboard and the page name is in the text of %s",
+  "every metric of the rules, the dashboard and the page is in the text of %s",
   async (source) => {
     const { deliver, prometheusText, receiverText } = measuredApp();
     for (let count = 0; count < 2; count++) await deliver();

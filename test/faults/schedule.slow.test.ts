@@ -6,7 +6,7 @@ import { planFaults } from "./plan/schedule.js";
 
 const { faultsMs } = WHOLE_PLAN.times;
 
-it("the schedule of faults is the same for the same seed and differs between seeds", () => {
+it("a seed always gives the same schedule of faults", () => {
   for (const mode of MODES) {
     const plan = planFaults(mode, faultsMs, 7);
     expect(planFaults(mode, faultsMs, 7)).toEqual(plan);
@@ -15,7 +15,7 @@ it("the schedule of faults is the same for the same seed and differs between see
   }
 });
 
-it("the schedule of faults contains all faults of a mode, in order and within its duration", () => {
+it("the schedule has all faults of a mode, in order and in time", () => {
   for (const mode of MODES) {
     const plan = planFaults(mode, faultsMs, 7);
     for (const kind of Object.keys(mode.faults) as (keyof FaultCounts)[]) {
@@ -29,7 +29,7 @@ it("the schedule of faults contains all faults of a mode, in order and within it
   }
 });
 
-it("the schedule of faults stops a receiver for longer than a claim is held", () => {
+it("the schedule stops a receiver for longer than a claim is held", () => {
   for (const mode of MODES) {
     const stops = planFaults(mode, faultsMs, 7).filter(({ kind }) => kind === "stops");
     for (const { lastsMs } of stops) expect(lastsMs).toBeGreaterThan(mode.holdMs);

@@ -48,7 +48,7 @@ async function openClient({ port }: TcpProxy) {
 const QUIET_MS = 100;
 const quiet = () => new Promise((resolve) => setTimeout(resolve, QUIET_MS));
 
-it("the fault proxy resets every connection in a cut, and accepts new ones", async () => {
+it("a cut resets every connection, and new ones are accepted", async () => {
   const { proxy } = await startEcho();
   const clients = [await openClient(proxy), await openClient(proxy)];
   for (const { say } of clients) say("a");
@@ -60,7 +60,7 @@ it("the fault proxy resets every connection in a cut, and accepts new ones", asy
   await expect.poll(next.heard).toBe("b");
 });
 
-it("the fault proxy drops all data as a black hole, and then resets the connections", async () => {
+it("a black hole drops all data, and then resets the connections", async () => {
   const { proxy, told } = await startEcho();
   const client = await openClient(proxy);
   proxy.setBlackHole(true);
@@ -72,7 +72,7 @@ it("the fault proxy drops all data as a black hole, and then resets the connecti
   expect(told()).toBe("");
 });
 
-it("the fault proxy holds data back and delivers it late and in order", async () => {
+it("the fault proxy delivers held data late and in order", async () => {
   const { proxy, told } = await startEcho();
   const client = await openClient(proxy);
   proxy.setHeld(true);
@@ -86,7 +86,7 @@ it("the fault proxy holds data back and delivers it late and in order", async ()
   expect(told()).toBe("abc");
 });
 
-it("the fault proxy loses the answer to a request that the server has received", async () => {
+it("the fault proxy loses the answer to a request that arrived", async () => {
   const { proxy, told } = await startEcho();
   const client = await openClient(proxy);
   proxy.setAnswersLost(true);

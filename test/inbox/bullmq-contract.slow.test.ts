@@ -22,7 +22,7 @@ import { startRedisServer } from "../support/redis/redis-server.js";
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 const ONCE_MORE = { retryLimit: 1, retryDelayMs: 1_000 };
 
-it("the job id in BullMQ is the delivery id if that is a UUID, and otherwise no key of BullMQ", () => {
+it("a job of BullMQ has the delivery's UUID as its id, and never a key of BullMQ", () => {
   expect(bullmqJobId(UUID)).toBe(UUID);
   expect(bullmqJobId("123")).toBe("#123");
   expect(bullmqJobId("wait")).toBe("#wait");
@@ -51,7 +51,7 @@ describeOnBullmq("BullMQ", (engine) => {
     { holdMs: HOLD_MS },
   );
 
-  it("a redelivery of a waiting delivery makes no second BullMQ job, one of a dead delivery runs it again, and none of a handled one runs", async () => {
+  it("BullMQ runs a redelivery again only if its job is dead", async () => {
     const { queue, driver } = await engine().open("redelivered");
     const jobs = async () =>
       Object.values(await queue.getJobCounts()).reduce((sum, count) => sum + count, 0);
@@ -81,7 +81,7 @@ describeOnBullmq("BullMQ", (engine) => {
     expect(await jobs()).toBe(1);
   });
 
-  it("no put searches the jobs that wait in BullMQ, so that it takes no longer beside many", async () => {
+  it("no put searches the jobs that wait in BullMQ", async () => {
     const { driver } = await engine().open("many");
     await engine().redis.config("RESETSTAT");
     const answer = await inboxReceiver(driver).receive(await alarmDelivery(1));
@@ -91,7 +91,7 @@ describeOnBullmq("BullMQ", (engine) => {
     expect(calls).not.toContain("cmdstat_lpos");
   });
 
-  it("the signal of a handler aborts when BullMQ loses the lock of its job, and BullMQ takes no result of it", async () => {
+  it("the handler's signal aborts when BullMQ loses the lock of its job", async () => {
     const { queue, driver } = await engine().open("lock");
     await inboxReceiver(driver).receive(await alarmDelivery(1, UUID));
     const reasons: unknown[] = [];
@@ -133,7 +133,7 @@ describeOnBullmq("BullMQ", (engine) => {
     expect(runs).toBe(2);
   });
 
-  it("a BullMQ worker stops when its handler has ended, although its Redis is gone, and a receiver answers 500 until it is back", async () => {
+  it("a BullMQ worker stops although its Redis is gone, and a receiver answers 500", async () => {
     const away = await startRedisServer();
     const { queue, driver } = openBullmqQueue("away", away.port);
     await queue.waitUntilReady();
@@ -163,7 +163,7 @@ describeOnBullmq("BullMQ", (engine) => {
     await away.close();
   });
 
-  it("a BullMQ job that a worker fetches while it stops goes back, and another worker runs it at once", async () => {
+  it("another worker runs a BullMQ job that was fetched during a stop", async () => {
     const { driver } = await engine().open("last");
     const taken = deferred();
     const release = deferred();
@@ -191,7 +191,7 @@ describeOnBullmq("BullMQ", (engine) => {
     await stop();
   });
 
-  it("a BullMQ job that stalls too often is dead, and one of several workers reports it", async () => {
+  it("a BullMQ job that stalls too often is dead and reported once", async () => {
     const { driver, kill, newClient } = await engine().open("stalls", {
       maxStalledCount: 0,
       lockDuration: 1_000,
@@ -223,7 +223,7 @@ describeOnBullmq("BullMQ", (engine) => {
     ]);
   });
 
-  it("bullmqQueue passes the user's own worker options and the queue's prefix to BullMQ", async () => {
+  it("bullmqQueue passes the user's worker options and the queue's prefix on", async () => {
     const { connection } = engine();
     const queue = new Queue("options", { connection, prefix: "apart" });
     const seen: unknown[] = [];
@@ -247,7 +247,7 @@ describeOnBullmq("BullMQ", (engine) => {
     ["one-of-all", { deduplication: { id: "alarms", ttl: 60_000 } }],
     ["the-last-of-all", { deduplication: { id: "alarms", replace: true }, delay: 60_000 }],
   ])(
-    "each delivery becomes a job although the queue's default deduplication is %s",
+    "each delivery becomes a job despite the queue's deduplication %s",
     async (name, defaultJobOptions) => {
       const { queue, driver } = await engine().open(name, {}, { defaultJobOptions });
       for (const account of [1, 2]) {
@@ -272,7 +272,7 @@ describeOnBullmq("BullMQ", (engine) => {
     expect(await queue.count()).toBe(1);
   });
 
-  it("receiver and worker of BullMQ go on after a dead connection with a socketTimeout", async () => {
+  it("receiver and worker of BullMQ survive a dead connection with a socketTimeout", async () => {
     const proxy = await startBlackHoleProxy(engine().server.port);
     const connection = { host: "127.0.0.1", port: proxy.port, socketTimeout: 3_000 };
     const queue = new Queue("timeouts", { connection });
@@ -295,7 +295,7 @@ describeOnBullmq("BullMQ", (engine) => {
   });
 
   // The last test: its Redis is full afterwards.
-  it("receiver and worker report errors of BullMQ on a full Redis without the body", async () => {
+  it("the errors of a full Redis are reported without the body", async () => {
     const { driver } = await engine().open("full");
     expect((await deliverCanaries(driver)).outcome).toBe("handled");
     const { lines, logger } = watchedLog();

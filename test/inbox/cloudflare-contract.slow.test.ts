@@ -101,7 +101,7 @@ describeService("Cloudflare Queues on workerd", missingMiniflare, () => {
     ...casesOf(10).filter(({ id }) => id === "apart"),
   ];
 
-  it("the contract has the rules that a queue can be judged by whose engine calls", () => {
+  it("the contract has the rules for a queue whose engine calls", () => {
     expect(judged).toHaveLength(JUDGED.length + 1);
   });
 

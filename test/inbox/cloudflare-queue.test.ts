@@ -64,7 +64,7 @@ describe("cloudflareQueueHandler", () => {
     vi.useRealTimers();
   });
 
-  it("a job that is done is acknowledged, and a second message of it runs nothing", async () => {
+  it("a job that is done is acknowledged, and its second message runs nothing", async () => {
     const run = vi.fn();
     const { handler, queue } = deployed(run);
     const job = await alarmJob();
@@ -76,7 +76,7 @@ describe("cloudflareQueueHandler", () => {
     expect(queue.sent).toEqual([]);
   });
 
-  it("a job that failed is sent anew with its delay and its count, and dies after the last attempt", async () => {
+  it("a job that failed is sent anew with its delay and count, and dies at last", async () => {
     const { handler, queue, deadQueue, reports } = deployed(failing, { retryLimit: 2 });
     const job = await alarmJob();
     let body: unknown = job;
@@ -101,7 +101,7 @@ describe("cloudflareQueueHandler", () => {
     expect(reports.at(-1)).toMatchObject({ id: job.id, attempt: 1 });
   });
 
-  it("a job whose delivery another worker runs is sent anew, and that is no attempt", async () => {
+  it("a job that another worker runs is sent anew, without an attempt", async () => {
     const store = memoryStore();
     const { handler, queue, reports } = deployed(() => undefined, { store });
     const job = await alarmJob();
@@ -127,7 +127,7 @@ describe("cloudflareQueueHandler", () => {
     expect(reports[0]?.waitedMs).toBeLessThan(60_000);
   });
 
-  it("a message whose result cannot be sent comes again, and is not taken for done", async () => {
+  it("a message whose result cannot be sent comes again", async () => {
     const { handler, queue } = deployed(failing, {}, 1);
     const given = message(await alarmJob());
     await handler({ messages: [given.one] });
@@ -135,7 +135,7 @@ describe("cloudflareQueueHandler", () => {
     expect(queue.sent).toEqual([]);
   });
 
-  it("what has not ended when the time of a consumer is over comes again, and nothing more begins", async () => {
+  it("what a consumer has not ended in its time comes again", async () => {
     vi.useFakeTimers();
     const signals: AbortSignal[] = [];
     const run = (_alarm: unknown, { signal }: { signal: AbortSignal }) => {

@@ -136,7 +136,7 @@ describe("a worker of any queue", () => {
     await stop();
   });
 
-  it("logs each error of the queue once a minute, also when two take turns", async () => {
+  it("logs each error of the queue once a minute", async () => {
     const { lines, logger } = watchedLog();
     let onError: (error: Error) => void = () => undefined;
     const receive: QueueConsumer["receive"] = (_, options) => {
@@ -161,7 +161,7 @@ describe("a worker of any queue", () => {
     expect(lines).toHaveLength(4);
   });
 
-  it("claims a key of at most 128 characters, which no other delivery id has", async () => {
+  it("claims a key of at most 128 characters that no other delivery has", async () => {
     expect(await jobKeyOf("x".repeat(124))).toBe(`job#${"x".repeat(124)}`);
     const key = await jobKeyOf("x".repeat(125));
     expect(key).toMatch(/^job##[0-9a-f]{64}$/);
@@ -170,7 +170,7 @@ describe("a worker of any queue", () => {
     expect(await Promise.all(others.map(jobKeyOf))).not.toContain(key);
   });
 
-  it("extends a message from outside at once, completes after the handler, and settles after the completion", async () => {
+  it("extends a message at once, and settles it after the completion", async () => {
     const events: string[] = [];
     const handlers = { new_alarm: () => void events.push("handler") };
     const { run, reports } = worker({ store: watchedStore(events), handlers });
@@ -189,7 +189,7 @@ describe("a worker of any queue", () => {
     expect(outcomesOf(reports)).toEqual(["handled"]);
   });
 
-  it("extends the message while it retries a completion, and not after the settlement", async () => {
+  it("extends the message while it retries a completion, and not later", async () => {
     const events: string[] = [];
     const store = watchedStore(events, { complete: 4 });
     const { run } = worker({ store, handlers: { new_alarm: () => undefined } });
@@ -201,7 +201,7 @@ describe("a worker of any queue", () => {
     expect(events.at(-1)).toBe("done");
   });
 
-  it("does not settle a message that is lost before its completion, and the next run is a takeover", async () => {
+  it("does not settle a message that is lost before its completion", async () => {
     const events: string[] = [];
     const store = watchedStore(events, { complete: 1_000 });
     const seen: boolean[] = [];
@@ -223,31 +223,28 @@ describe("a worker of any queue", () => {
   it.each([
     ["handled", () => undefined],
     ["discarded", () => Promise.reject(new DiscardDelivery())],
-  ])(
-    "keeps the next message of a %s job until the store has its completion",
-    async (_, new_alarm) => {
-      const events: string[] = [];
-      const failures = { complete: 1_000 };
-      const handlers = { new_alarm };
-      const { run } = worker({ store: watchedStore(events, failures), handlers });
-      const job = await alarmJob("a");
-      const lost = watchedMessage(job, events, { holds: () => false });
-      await during(3 * LEASE_MS, run(lost));
-      const again = watchedMessage(job, events, { attempt: 2 });
-      await run(again);
-      expect([lost.settled, again.settled]).toEqual([
-        [],
-        [{ result: "retry", afterMs: 10_000, isLeased: true }],
-      ]);
-      failures.complete = 0;
-      await pass(60_000);
-      const last = watchedMessage(job, events, { attempt: 3 });
-      await run(last);
-      expect(last.settled).toEqual([{ result: "done" }]);
-    },
-  );
+  ])("keeps the next message of a %s job until its completion", async (_, new_alarm) => {
+    const events: string[] = [];
+    const failures = { complete: 1_000 };
+    const handlers = { new_alarm };
+    const { run } = worker({ store: watchedStore(events, failures), handlers });
+    const job = await alarmJob("a");
+    const lost = watchedMessage(job, events, { holds: () => false });
+    await during(3 * LEASE_MS, run(lost));
+    const again = watchedMessage(job, events, { attempt: 2 });
+    await run(again);
+    expect([lost.settled, again.settled]).toEqual([
+      [],
+      [{ result: "retry", afterMs: 10_000, isLeased: true }],
+    ]);
+    failures.complete = 0;
+    await pass(60_000);
+    const last = watchedMessage(job, events, { attempt: 3 });
+    await run(last);
+    expect(last.settled).toEqual([{ result: "done" }]);
+  });
 
-  it("postpones a delivery that another worker has, without an error and until the lease ends", async () => {
+  it("postpones a delivery of another worker until the lease ends", async () => {
     const store = memoryStore();
     store.claim("job#a", "other", { leaseMs: 20_000, retentionMs: 1e9 });
     const { run, reports } = worker({ store, handlers: { new_alarm: () => undefined } });
@@ -290,7 +287,7 @@ describe("a worker of any queue", () => {
     expect(outcomesOf(reports)).toEqual(["handler_failed"]);
   });
 
-  it("fails a run after handlerMaxMs, leaves its lease to end, and says when the handler ends", async () => {
+  it("fails a run after handlerMaxMs, and says when the handler ends", async () => {
     const { lines, logger } = watchedLog();
     const store = memoryStore();
     const new_alarm = () => new Promise<void>((resolve) => setTimeout(resolve, 5_000));
@@ -361,7 +358,7 @@ describe("a worker of any queue", () => {
     expect(events.filter((event) => event === "extend").length).toBeGreaterThanOrEqual(2);
   });
 
-  it("stop takes no more jobs, aborts the signals and waits for the handlers", async () => {
+  it("stop takes no more jobs, aborts signals and waits for handlers", async () => {
     const driver = new MemoryDriver();
     const seen: string[] = [];
     const new_alarm = (_: unknown, { signal, id }: { signal: AbortSignal; id: string }) =>
@@ -391,7 +388,7 @@ describe("a worker of any queue", () => {
     expect(driver.broker.jobs.size).toBe(1);
   });
 
-  it("stop with a time limit takes no longer, also if the queue and the handlers take all of it", async () => {
+  it("stop never takes longer than its time limit", async () => {
     const receive: QueueConsumer["receive"] = () => ({
       stop: ({ timeoutMs = 0 } = {}) => new Promise((resolve) => setTimeout(resolve, timeoutMs)),
     });
@@ -409,7 +406,7 @@ describe("a worker of any queue", () => {
     expect(await stopped).toBeLessThanOrEqual(701);
   });
 
-  it("stop waits for a store that hangs no longer than dependencyTimeoutMs", async () => {
+  it("stop waits for a hanging store no longer than dependencyTimeoutMs", async () => {
     const store = { ...memoryStore(), complete: () => never() };
     const options = { store, handlers: { new_alarm: () => undefined }, dependencyTimeoutMs: 300 };
     const { run, stop } = worker(options);
@@ -423,7 +420,7 @@ describe("a worker of any queue", () => {
     expect(await stopped).toBeLessThanOrEqual(300);
   });
 
-  it("a handler that rejects because the worker stops costs its job no attempt, not even the last one", async () => {
+  it("a handler that rejects because of a stop costs its job no attempt", async () => {
     const made = worker({
       store: memoryStore(),
       handlers: { new_alarm: rejectsWhenAborted },
@@ -438,7 +435,7 @@ describe("a worker of any queue", () => {
     expect(made.reports).toMatchObject([{ outcome: "handler_failed", lastAttempt: false }]);
   });
 
-  it("a handler that always loses its lease uses up its attempts, so its job does not run for ever", async () => {
+  it("a handler that always loses its lease uses up its attempts", async () => {
     const store = { ...memoryStore(), renew: () => false };
     const { run } = worker({ store, handlers: { new_alarm: rejectsWhenAborted }, retryLimit: 0 });
     const message = watchedMessage(await alarmJob("a"), []);
@@ -446,7 +443,7 @@ describe("a worker of any queue", () => {
     expect(message.settled).toMatchObject([{ result: "dead" }]);
   });
 
-  it("a job is reported dead, too, if the queue takes it only after the worker has stopped to wait for that", async () => {
+  it("a job is reported dead when the queue takes it late", async () => {
     const taken = deferred<boolean>();
     const handlers = { new_alarm: () => Promise.reject(new Error("x")) };
     const { run, reports } = worker({ store: memoryStore(), handlers, retryLimit: 0 });
@@ -458,7 +455,7 @@ describe("a worker of any queue", () => {
     expect(outcomesOf(reports)).toEqual(["handler_failed", "dead"]);
   });
 
-  it("a copy that meets its own lost lease comes again after a second, not at once", async () => {
+  it("a copy that meets its own lost lease comes again after a second", async () => {
     const ended = deferred();
     const store = { ...memoryStore(), renew: () => false };
     const { run } = worker({ store, handlers: { new_alarm: () => ended.promise } });
@@ -472,7 +469,7 @@ describe("a worker of any queue", () => {
     await ran;
   });
 
-  it("a store learns of its worker: its time limit, and where its warnings go", async () => {
+  it("a store learns its worker's time limit and where warnings go", async () => {
     const { lines, logger } = watchedLog();
     const inner = memoryStore({ maxEntries: 2 });
     let limitMs = 0;
@@ -548,7 +545,7 @@ describe("whatever fails and in whichever order messages come", () => {
     { minLength: 1, maxLength: 6 },
   );
 
-  it("no two handlers of one delivery run at once, none runs after a completion, and nothing is extended or settled after the settlement", async () => {
+  it("no delivery runs twice at once or after its completion, and a settled message is left alone", async () => {
     await fc.assert(
       fc.asyncProperty(faults, runs, async (failures, messages) => {
         const events: string[] = [];
@@ -663,7 +660,7 @@ describe("a body that may be too large for the queue", () => {
       };
     }
 
-    it("a body leaves it when its job completes, and a copy of the job is skipped", async () => {
+    it("a body leaves it when its job completes, and a copy is skipped", async () => {
       const { bodies, overflow, jobs } = await overflown(2);
       let runs = 0;
       const handlers: WebhookHandlers = { new_alarm: () => void (runs += 1) };
@@ -729,7 +726,7 @@ describe("a body that may be too large for the queue", () => {
     });
   });
 
-  it("is refused if put of the overflow returns no promise: no one would know whether it is stored", async () => {
+  it("is refused if put of the overflow returns no promise", async () => {
     const driver = new MemoryDriver();
     const overflow = { put: () => undefined, get: () => never() };
     const handlers = inbox({ driver, overflow: overflow as never });
@@ -762,49 +759,46 @@ describe("a job that kills its worker", () => {
   it.each([
     ["one worker", 1],
     ["four workers", 4],
-  ])(
-    "with %s a job that kills each worker is dead after 15 crashes, and reported once",
-    async (_, size) => {
-      const broker = new MemoryBroker();
-      const store = memoryStore();
-      const reports: JobReport[] = [];
-      // What the metric of dead jobs counts, on which the alert is.
-      const counted: string[] = [];
-      const count = (_: unknown, { outcome }: { outcome: string }) => void counted.push(outcome);
-      let crashes = 0;
-      const start = (): void => {
-        const driver = new MemoryDriver(broker);
-        const assertAlive = () => {
-          if (driver.isKilled) throw new Error("killed");
-        };
-        inboxConsume({
-          driver,
-          // A process that has ended renews and releases nothing more.
-          store: storeBehind(assertAlive, store),
-          leaseMs: 2_000,
-          logger: false,
-          onJob: (report) => reports.push(report),
-          telemetry: { begin: () => 0, run: (_, __, call) => call(), end: count },
-          handlers: {
-            async new_alarm() {
-              crashes += 1;
-              driver.isKilled = true;
-              start();
-              await never();
-            },
-          },
-        });
+  ])("with %s a job that kills each worker is dead after 15 crashes", async (_, size) => {
+    const broker = new MemoryBroker();
+    const store = memoryStore();
+    const reports: JobReport[] = [];
+    // What the metric of dead jobs counts, on which the alert is.
+    const counted: string[] = [];
+    const count = (_: unknown, { outcome }: { outcome: string }) => void counted.push(outcome);
+    let crashes = 0;
+    const start = (): void => {
+      const driver = new MemoryDriver(broker);
+      const assertAlive = () => {
+        if (driver.isKilled) throw new Error("killed");
       };
-      for (let n = 0; n < size; n += 1) start();
-      await new MemoryDriver(broker).put(await alarmJob("a"));
-      while (broker.dead.size === 0) await pass(1_000);
-      expect([crashes, broker.jobs.size, [...broker.dead.keys()]]).toEqual([15, 0, ["a"]]);
-      const dead = { outcome: "dead", lastAttempt: true, id: "a", error: { code: "dead_job" } };
-      expect([reports, counted]).toMatchObject([[dead], ["dead"]]);
-    },
-  );
+      inboxConsume({
+        driver,
+        // A process that has ended renews and releases nothing more.
+        store: storeBehind(assertAlive, store),
+        leaseMs: 2_000,
+        logger: false,
+        onJob: (report) => reports.push(report),
+        telemetry: { begin: () => 0, run: (_, __, call) => call(), end: count },
+        handlers: {
+          async new_alarm() {
+            crashes += 1;
+            driver.isKilled = true;
+            start();
+            await never();
+          },
+        },
+      });
+    };
+    for (let n = 0; n < size; n += 1) start();
+    await new MemoryDriver(broker).put(await alarmJob("a"));
+    while (broker.dead.size === 0) await pass(1_000);
+    expect([crashes, broker.jobs.size, [...broker.dead.keys()]]).toEqual([15, 0, ["a"]]);
+    const dead = { outcome: "dead", lastAttempt: true, id: "a", error: { code: "dead_job" } };
+    expect([reports, counted]).toMatchObject([[dead], ["dead"]]);
+  });
 
-  it("runs after 14 crashes, and is dead without a run after 15, unless it was handled before the last", async () => {
+  it("runs after 14 crashes, and is dead without a run after 15", async () => {
     const run = vi.fn();
     const settledAfter = async (crashes: number, store = memoryStore()) => {
       const message = watchedMessage(await alarmJob("a"), [], { crashes });

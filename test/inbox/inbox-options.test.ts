@@ -208,7 +208,7 @@ describe("versions of pg-boss", () => {
     );
   });
 
-  it("pgBossQueue takes pg-boss 12.35, and a wrapper with the methods that it calls", () => {
+  it("pgBossQueue takes pg-boss 12.35, and a wrapper with its methods", () => {
     const boss = { ...pgBossStub(), start: nothing, isTimekeeping: nothing };
     expect(() => pgBossQueue({ boss })).not.toThrow();
     expect(() => pgBossQueue({ boss: pgBossStub() })).not.toThrow();
@@ -218,7 +218,7 @@ describe("versions of pg-boss", () => {
 describe("versions of bullmq", () => {
   const supported = "which does not work here. Supported: bullmq 5.66 and later";
 
-  it("bullmqQueue refuses a Worker without the methods that it calls, and starts none", () => {
+  it("bullmqQueue refuses a Worker without its methods, and starts none", () => {
     let started = 0;
     class OldWorker {
       constructor() {
@@ -241,7 +241,7 @@ describe("versions of bullmq", () => {
     expect(started).toBe(0);
   });
 
-  it("bullmqQueue refuses a Queue that has only some of the methods that it calls", () => {
+  it("bullmqQueue refuses a Queue without some of its methods", () => {
     const queue = { name: "q", add: nothing, getJobs: nothing };
     const { code, message } = errorOf(() => bullmqQueue({ queue: queue as never }));
     expect(code).toBe("unsupported_version");

@@ -35,7 +35,7 @@ function watched(handlers: WebhookHandlers) {
 }
 
 describe("the run of a job", () => {
-  it("a worker's handlers get the same converted and narrowed records as a receiver's", async () => {
+  it("a worker's handlers get the same records as a receiver's", async () => {
     const event = sampleOnlineDataEvent("DATA_REAPPEARED", { site_id: 7 });
     const seen: number[] = [];
     const { work, lines } = watched({
@@ -69,7 +69,7 @@ describe("the run of a job", () => {
     ]);
   });
 
-  it("a delivery that was recovered is so in its job, in the worker's context, and for who observes it", async () => {
+  it("a recovered delivery is so in its job, the worker's context and telemetry", async () => {
     const jobs: InboxJob[] = [];
     const works: TelemetryWork[] = [];
     const telemetry: WebhookTelemetry = {
@@ -121,7 +121,7 @@ describe("the run of a job", () => {
     expect(takeover).toBe(true);
   });
 
-  it("a worker fails an unrecognized delivery without a handler, so that it is dead-lettered and not lost", async () => {
+  it("a worker fails an unrecognized delivery without a handler", async () => {
     const { work, lines } = watched({ new_alarm: () => undefined });
     const result = await work(job("new_alarm", { alarm: { id: "x", text: "secret" } }));
     expect(result.settlement).toMatchObject({ result: "retry" });
@@ -131,7 +131,7 @@ describe("the run of a job", () => {
     expect(JSON.stringify(lines)).not.toContain("secret");
   });
 
-  it("a worker completes deliveries without a handler, and warns once per type", async () => {
+  it("a worker completes deliveries without a handler, and warns once a type", async () => {
     const { work, lines } = watched({ new_alarm: () => undefined });
     const event: OnlineDataEvent = sampleOnlineDataEvent("DATA_DELETED");
     for (let n = 0; n < 2; n++) {

@@ -57,7 +57,7 @@ describeNats("NATS", () => {
     ["lists dead jobs", "shows its messages"],
   );
 
-  it("a NATS worker that was busy when its message came does not bury what another worker runs", async () => {
+  it("a busy NATS worker does not bury what another worker runs", async () => {
     const queueName = randomUUID();
     const [busy, other] = [await open(queueName), await open(queueName)];
     const taken: QueueMessage[] = [];
@@ -88,7 +88,7 @@ describeNats("NATS", () => {
     await Promise.all([busy.connection.close(), other.connection.close()]);
   });
 
-  it("a stop of a NATS worker with free places counts no crash of a job on its way", async () => {
+  it("a stop of a NATS worker counts no crash of a job on its way", async () => {
     const { driver, connection } = await open();
     await driver.put(await alarmJob(), undefined);
     const crashes: unknown[] = [];

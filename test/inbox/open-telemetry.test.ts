@@ -43,7 +43,7 @@ afterEach(() => {
   sdk.reset();
 });
 
-it("a worker's span is a new root that links to the span that wrote the job", async () => {
+it("a worker's span is a root that links to the span of the job's write", async () => {
   const telemetry = telemetryOf();
   const driver = new MemoryDriver();
   const receiver = inboxReceiver(driver, undefined, telemetry);
@@ -80,7 +80,7 @@ it("a worker's span is a new root that links to the span that wrote the job", as
   expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(1);
 });
 
-it("the age of the oldest waiting job and the number of jobs that wait or are dead are measured", async () => {
+it("the age of the oldest job and the counts of waiting and dead jobs are measured", async () => {
   const driver = new MemoryDriver();
   const receiver = inboxReceiver(driver, undefined, telemetryOf());
   const measured = async () => {
@@ -102,7 +102,7 @@ it("the age of the oldest waiting job and the number of jobs that wait or are de
   await stop();
 });
 
-it("an export asks a queue once, and a number that the engine does not know has no series", async () => {
+it("an export asks a queue once, and an unknown number has no series", async () => {
   const telemetry = telemetryOf();
   let calls = 0;
   const waiting = () => Promise.resolve({ dead: (calls += 1) });
@@ -113,7 +113,7 @@ it("an export asks a queue once, and a number that the engine does not know has 
   expect(calls).toBe(1);
 });
 
-it("a queue whose engine does not answer has no age, and the other metrics are exported", async () => {
+it("a queue that does not answer has no age, and other metrics are exported", async () => {
   const telemetry = telemetryOf();
   const waiting = () => Promise.reject(new Error("made up"));
   const driver = { name: "down", put: () => Promise.resolve(), waiting };
@@ -139,7 +139,7 @@ async function throughQueue(telemetry: WebhookTelemetry, options: { fails?: bool
   return jobs[0];
 }
 
-it('with linkJobs "parent" a job belongs to the trace of its delivery', async () => {
+it('with linkJobs "parent" a job is in the trace of its delivery', async () => {
   await throughQueue(telemetryOf({ linkJobs: "parent" }));
   const send = named("send queue").spanContext();
   const work = named("process new_alarm");
@@ -148,14 +148,14 @@ it('with linkJobs "parent" a job belongs to the trace of its delivery', async ()
   expect(work.links).toEqual([]);
 });
 
-it("a job carries the place of the span that wrote it, and no baggage", async () => {
+it("a job carries the span that wrote it, and no baggage", async () => {
   const job = await throughQueue(telemetryOf());
   const { traceId, spanId } = named("send queue").spanContext();
   expect(job).toMatchObject({ trace: { traceparent: `00-${traceId}-${spanId}-01` } });
   expect(Object.keys((job as { trace: object }).trace)).toEqual(["traceparent"]);
 });
 
-it("without spans a job carries nothing, and jobs are counted all the same", async () => {
+it("without spans a job carries nothing, and jobs are counted", async () => {
   const job = await throughQueue(telemetryOf({ spans: false }), { fails: true });
   expect(job).not.toHaveProperty("trace");
   expect(sdk.spans()).toEqual([]);

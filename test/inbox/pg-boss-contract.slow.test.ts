@@ -69,7 +69,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     { holdMs: HOLD_MS },
   );
 
-  it("each pg-boss job is held, kept and retried as the driver says, also in a queue that was there", async () => {
+  it("each pg-boss job has the driver's settings, also in an older queue", async () => {
     await engine().boss.createQueue("settings", { retryLimit: 1, heartbeatSeconds: 10 });
     const driver = pgBossQueue({ boss: engine().boss, queueName: "settings" });
     await inboxReceiver(driver).receive(await alarmDelivery(1, UUID));
@@ -98,7 +98,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     await stop();
   });
 
-  it("a delivery that was put twice and died twice is replayed once, by one call", async () => {
+  it("a delivery that died twice is replayed once, by one call", async () => {
     const driver = engine().open("twice");
     const delivery = await alarmDelivery(1, UUID);
     for (let n = 0; n < 2; n += 1) await inboxReceiver(driver).receive(delivery);
@@ -114,7 +114,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     expect(runs).toBe(1);
   });
 
-  it("what another program put into the queue of the dead jobs hides no other one", async () => {
+  it("a strange job among the dead ones hides no other", async () => {
     const driver = engine().open("strange-letter");
     await inboxReceiver(driver).receive(await alarmDelivery(1));
     await driver.list();
@@ -141,7 +141,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     await other.stop({ graceful: false });
   });
 
-  it("a receiver answers 500 if its queue was deleted, and creates it for the next attempt", async () => {
+  it("a receiver answers 500 if its queue is gone, and creates it", async () => {
     const receiver = inboxReceiver(engine().open("gone"));
     await receiver.receive(await alarmDelivery(1));
     await engine().sql("DELETE FROM pgboss.job WHERE name = 'gone'");
@@ -152,7 +152,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     expect(await engine().jobs("gone")).toBe(1);
   });
 
-  it("a job may wait as long for each retry as for its first run, and twice as long as a dead letter", async () => {
+  it("a job may wait as long for each retry as for its first run", async () => {
     const pendingRetentionMs = 72 * 3_600_000;
     const driver = engine().open("patience", { pendingRetentionMs });
     await inboxReceiver(driver).receive(await alarmDelivery(1));
@@ -175,7 +175,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     await stop();
   });
 
-  it("a receiver answers 500 while the database is away, and a job whose handler ends then is completed afterwards", async () => {
+  it("a job whose handler ends while the database is away is completed later", async () => {
     const driver = engine().open("outage");
     const receiver = inboxReceiver(driver, 2_000);
     await receiver.receive(await alarmDelivery(1));
@@ -203,13 +203,13 @@ describeOnPgBoss("pg-boss", (engine) => {
     expect(runs).toEqual([1, 2]);
   });
 
-  it("a receiver answers 500 on a PgBoss that is not started, and a worker can be stopped", async () => {
+  it("a receiver answers 500 on a PgBoss that is not started", async () => {
     const driver = pgBossQueue({ boss: new PgBoss(engine().url) });
     expect((await inboxReceiver(driver).receive(await alarmDelivery(1))).status).toBe(500);
     await watchWorker(driver, () => undefined).stop();
   });
 
-  it("a job that waits for its next run is deleted when the handler of its expired run succeeds", async () => {
+  it("a job that waits for its next run is deleted when its expired run succeeds", async () => {
     const driver = engine().open("overdue");
     await inboxReceiver(driver).receive(await alarmDelivery(1));
     const release = deferred();
@@ -252,7 +252,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     );
   };
 
-  it("jobs that arrive after the timeout of their fetch run, within the concurrency", async () => {
+  it("jobs that arrive after the timeout of their fetch run", async () => {
     const driver = slow("slow", () => settlesAt(() => lines.length, 1));
     for (const account of [1, 2, 3])
       await inboxReceiver(driver).receive(await alarmDelivery(account));
@@ -279,7 +279,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  it("a pg-boss job that arrives while its worker is stopping runs with an aborted signal", async () => {
+  it("a pg-boss job that arrives during a stop gets an aborted signal", async () => {
     const fetched = deferred();
     const release = deferred();
     const driver = slow("last", () => {
@@ -310,7 +310,7 @@ describeOnPgBoss("pg-boss", (engine) => {
       await proxy.close();
     });
 
-    it("a receiver takes deliveries again after the creation of its queues got no answer", async () => {
+    it("a receiver recovers after the creation of its queues got no answer", async () => {
       const receiver = inboxReceiver(pgBossQueue({ boss, queueName: "made" }), 500);
       const delivery = await alarmDelivery(1);
       proxy.swallow();
@@ -318,7 +318,7 @@ describeOnPgBoss("pg-boss", (engine) => {
       await settlesAt(async () => (await receiver.receive(delivery)).status, 200);
     });
 
-    it("a pg-boss worker goes on after a fetch got no answer, and can be stopped", async () => {
+    it("a pg-boss worker goes on after a fetch got no answer", async () => {
       const handled: number[] = [];
       let swallowing = false;
       const client = overriding(boss, {
@@ -364,7 +364,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     const refuseEach = (event: "INSERT" | "DELETE") =>
       engine().sql("INSERT INTO refused VALUES ($1)", event);
 
-    it("a receiver reports a row that PostgreSQL refuses without the body", async () => {
+    it("a receiver reports a refused row of PostgreSQL without the body", async () => {
       await refuseEach("INSERT");
       const { outcome, said } = await deliverCanaries(engine().open("refused"));
       expect(outcome).toBe("handler_failed");
@@ -376,7 +376,7 @@ describeOnPgBoss("pg-boss", (engine) => {
       ["completed", "DELETE", () => undefined],
       ["failed", "INSERT", () => Promise.reject(new Error("no"))],
     ])(
-      "a worker reports a %s job whose row PostgreSQL refuses without the body",
+      "a worker reports the refused row of a %s job without the body",
       async (name, event, handle) => {
         const driver = engine().open(name);
         expect((await deliverCanaries(driver)).outcome).toBe("handled");

@@ -115,7 +115,7 @@ describeRabbitmq("RabbitMQ", () => {
     await driver.close();
   });
 
-  it("a dead job that RabbitMQ refuses is written as soon as it takes it, and holds up no other job", async () => {
+  it("a dead job that RabbitMQ refuses is written later, and holds up no other job", async () => {
     let isFull = true;
     const driver = refusing((queue) => isFull && queue.endsWith(".dead"));
     const seen: string[] = [];
@@ -138,7 +138,7 @@ describeRabbitmq("RabbitMQ", () => {
     await driver.close();
   });
 
-  it("queues that someone has deleted are made anew, and the result of a job is not lost with them", async () => {
+  it("deleted queues are made anew, and no result is lost with them", async () => {
     const queueName = randomUUID();
     const driver = rabbitmqQueue({ connect: () => amqplib.connect(server().url), queueName });
     const admin = await amqplib.connect(server().url);
@@ -163,7 +163,7 @@ describeRabbitmq("RabbitMQ", () => {
     await admin.close();
   });
 
-  it("a replay that RabbitMQ refuses gives back every dead job that it has looked at", async () => {
+  it("a refused replay gives back every dead job that it looked at", async () => {
     let isFull = false;
     const driver = refusing(() => isFull);
     const failing = () => Promise.reject(new Error("x"));

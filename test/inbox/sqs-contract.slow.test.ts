@@ -70,7 +70,7 @@ describe.each([
 });
 
 describe("SQS whose answers are read late", () => {
-  it("a worker that has read its receipt late cannot bury the job that another one has", async () => {
+  it("a worker that read its receipt late cannot bury another's job", async () => {
     const { client, makeQueues } = engine();
     const late = Object.create(client) as typeof client;
     late.receiveMessage = async (...given) => {
@@ -195,7 +195,7 @@ describe("sqsHandler behind the event source of Lambda", () => {
     expect(ran.toSorted()).toEqual([one.id, other.id].toSorted());
   });
 
-  it("a message that failed is reported, hidden for its delay, and counts its attempts", async () => {
+  it("a message that failed is hidden for its delay and counts its attempts", async () => {
     const attempts: number[] = [];
     const onJob = ({ attempt }: JobReport) => attempts.push(attempt);
     const made = deployed(failing, { retryDelayMs: 2_000, onJob });
@@ -207,7 +207,7 @@ describe("sqsHandler behind the event source of Lambda", () => {
     expect(attempts).toEqual([1, 2]);
   });
 
-  it("a dead job goes to the dead-letter queue with its reason, and does not come again", async () => {
+  it("a dead job goes to the dead-letter queue with its reason", async () => {
     const made = deployed(failing, { retryLimit: 0 });
     const job = await alarmJob();
     await made.driver.put(job, undefined);
@@ -222,7 +222,7 @@ describe("sqsHandler behind the event source of Lambda", () => {
     });
   });
 
-  it("a message whose delivery another worker runs is sent anew, hidden, and no attempt is lost", async () => {
+  it("a message whose delivery another worker runs is sent anew, hidden", async () => {
     const store = memoryStore();
     const reports: JobReport[] = [];
     const made = deployed(() => undefined, { store, onJob: (report) => reports.push(report) });
@@ -238,7 +238,7 @@ describe("sqsHandler behind the event source of Lambda", () => {
     expect(reports).toMatchObject([{ outcome: "handled", attempt: 1, takeover: true }]);
   });
 
-  it("the rest of a group of a FIFO queue waits behind a message that failed, and other groups do not", async () => {
+  it("a message that failed holds up its group of a FIFO queue, and no other", async () => {
     const ran: string[] = [];
     const made = deployed(
       (_alarm, { id }) => {
@@ -264,7 +264,7 @@ describe("sqsHandler behind the event source of Lambda", () => {
     expect(ran.toSorted()).toEqual(["apart", "bad"]);
   });
 
-  it("the function returns before its time-out, keeps what has not ended, and starts nothing more", async () => {
+  it("the function returns before its time-out, and keeps what has not ended", async () => {
     const begun: AbortSignal[] = [];
     const never = deferred<undefined>();
     const made = deployed(
@@ -284,7 +284,7 @@ describe("sqsHandler behind the event source of Lambda", () => {
     expect(await inAll({ ...made, queueUrl: made.deadQueueUrl })).toBe(0);
   });
 
-  it("with maxReceiveCount the last attempt before the redrive policy is reported as dead", async () => {
+  it("the last attempt before maxReceiveCount is reported as dead", async () => {
     const made = deployed(failing, { retryDelayMs: 1_000 }, false, { maxReceiveCount: 2 });
     await made.driver.put(await alarmJob(), undefined);
     await made.poll();

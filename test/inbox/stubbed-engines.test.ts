@@ -14,7 +14,7 @@ import {
 
 type Connection = Awaited<ReturnType<RabbitmqQueueOptions["connect"]>>;
 
-it("a connection of RabbitMQ that comes after its time limit is closed, and its error ends no process", async () => {
+it("a late connection of RabbitMQ is closed, and its error ends no process", async () => {
   vi.useFakeTimers();
   const connecting = deferred<Connection>();
   const driver = rabbitmqQueue({ connect: () => connecting.promise });
@@ -44,7 +44,7 @@ it.each([
 
 const JOBS = 20;
 
-it("a worker of pg-boss with 20 results that the database refuses causes no warning and no unhandled rejection", async () => {
+it("20 results that pg-boss cannot write cause no warning and no unhandled rejection", async () => {
   const common = { retryCount: 0, retryLimit: 9, heartbeatSeconds: 60, createdOn: new Date() };
   const jobs: (typeof common & { id: string; data: InboxJob })[] = [];
   for (let at = 0; at < JOBS; at++) {

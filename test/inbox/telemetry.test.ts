@@ -27,7 +27,7 @@ function tracer() {
   return { works, ended, telemetry };
 }
 
-it("telemetry follows a delivery from the receiver through the queue to the worker", async () => {
+it("telemetry follows a delivery through the queue to the worker", async () => {
   const driver = new MemoryDriver();
   const { works, ended, telemetry } = tracer();
   const delivery = await alarmDelivery(1);
@@ -44,7 +44,7 @@ it("telemetry follows a delivery from the receiver through the queue to the work
   ]);
 });
 
-it("a write that fails is reported to telemetry, and to the gateway as before", async () => {
+it("a write that fails is reported to telemetry and to the gateway", async () => {
   const { ended, telemetry } = tracer();
   const driver = { put: () => Promise.reject(new Error("made up")) };
   const receiver = inboxReceiver(driver, undefined, telemetry);
@@ -73,7 +73,7 @@ it.each([
   expect(jobs[0]).not.toHaveProperty("trace");
 });
 
-it("a worker gives its telemetry the carrier of a job only if it is well-formed", async () => {
+it("telemetry gets the carrier of a job only if it is well-formed", async () => {
   const { works, telemetry } = tracer();
   const jobs: object[] = [];
   const receiver = inboxReceiver({ put: (job) => Promise.resolve(jobs.push(job)) });

@@ -91,7 +91,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
   const says = (page: Page, text: string) =>
     page.locator("#state").filter({ hasText: text }).waitFor();
 
-  test("a delivery appears as a row when it arrives, and its body stays masked until asked for", async () => {
+  test("a delivery appears as a row, and its body stays masked until asked for", async () => {
     const { url, page } = await open();
     expect((await post(url)).status).toBe(200);
     await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
@@ -102,7 +102,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect(await page.locator("#answer").innerText()).toBe('{"outcome":"handled"}');
   });
 
-  test("r sends the same again, n under a new id, and attempts of one id share a row", async () => {
+  test("r sends the same again, n a new id, and attempts of one id share a row", async () => {
     const { url, page, app } = await open();
     await post(url, undefined, "one");
     await post(url, undefined, "one");
@@ -114,7 +114,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect(app.outcomes()).toEqual(["handled", "duplicate", "duplicate", "handled"]);
   });
 
-  test("an edited body is signed anew and handled; without a new signature its changed bytes are marked", async () => {
+  test("an edited body is signed anew; otherwise its changed bytes are marked", async () => {
     const { url, page } = await open();
     await post(url);
     await title(page).waitFor();
@@ -132,7 +132,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect(await page.locator("mark").innerText()).toBe("lost");
   });
 
-  test("the finding of a rewritten body is on top, with the bytes that differ", async () => {
+  test("the finding of a rewritten body is on top, with its changed bytes", async () => {
     const { url, page } = await open();
     await post(url, (body) => `${body}\n`);
     await title(page).filter({ hasText: "409 signature_mismatch" }).waitFor();
@@ -277,7 +277,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect(errors).toEqual([]);
   });
 
-  test("the page shows nothing without the token, and another site cannot ask in its place", async () => {
+  test("the page shows nothing without the token or to another site", async () => {
     const { url, address, context } = await open();
     await post(url);
     const bare = await context.newPage();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { changeProse, slugOf, splitAt, titleOf, withoutMarkup } from "../../docs/site/markdown.js";
 import { SPLITS } from "../../docs/site/split-pages.js";
 
-test("a tag or a template in prose is shown as text, and code and comments stay as they are", () => {
+test("a tag in prose is shown as text, and code and comments stay", () => {
   expect(withoutMarkup("run apply <database> with {{ x }}")).toBe(
     "run apply &lt;database> with &#123;&#123; x }}",
   );
@@ -23,7 +23,7 @@ test("anchors are those of GitHub", () => {
   expect(slugOf("Why KV, and what `x_y` gives")).toBe("why-kv-and-what-x_y-gives");
 });
 
-test("a document is split at headings of a level, and a heading in code is none", () => {
+test("a document is split at headings of a level outside of code", () => {
   const text = "# T\n\nintro\n\n## A\n\n```sh\n## not a heading\n```\n\n### B\n\nb\n\n## C\n\nc\n";
   expect(titleOf(text)).toBe("T");
   const { before, sections } = splitAt(text, 2);
@@ -33,7 +33,7 @@ test("a document is split at headings of a level, and a heading in code is none"
   expect(splitAt(text, 3).sections).toEqual([{ title: "B", slug: "b", text: "b" }]);
 });
 
-test("an error page has what its section says, and the facts of its row", () => {
+test("an error page has what its section and its row say", () => {
   const table = "| error | comes from | code | where and why |\n| --- | --- | --- | --- |\n";
   const row = "| `AError` | `…/a` | `a_failed`, `a_late` | thrown by `a` |";
   const split = SPLITS["docs/errors.md"]?.(

@@ -73,7 +73,7 @@ test("no link of the site leads to a missing page, file or anchor", () => {
   expect(dead).toEqual([]);
 });
 
-test("each outcome has a page with its message, its causes and its command", () => {
+test("each outcome has a page with its message, causes and command", () => {
   for (const name of NAMES) {
     const text = readFileSync(path.join(SITE, `outcomes/${name}.md`), "utf8");
     const { causes, command = "" } = OUTCOME_CAUSES[name as keyof typeof OUTCOME_CAUSES];
@@ -100,7 +100,7 @@ test("each page has a Markdown twin, and llms.txt links to it once", () => {
   expect(twins.filter((twin) => llms.split(`(${twin})`).length !== 2)).toEqual([]);
 });
 
-test("each of the 26 questions is answered in one click from the first page", () => {
+test("each of the 26 questions is one click from the first page", () => {
   const questions = readMarkdown("docs/index.md").text.matchAll(/^\d+\. \[(.*)\]\(/gm);
   const first = readPage("index.html").replaceAll(/<[^>]+>/g, "");
   const asked = Array.from(questions, ([, question = ""]) => question.replaceAll("`", ""));
@@ -185,7 +185,7 @@ describeService("the site in Chromium", missingChromium, () => {
     expect(errors).toEqual([]);
   });
 
-  test("axe finds no serious fault on a page, in light or dark, on a phone or a desktop", () => {
+  test("axe finds no serious fault on a page, in any colours and width", () => {
     expect(faults).toEqual([]);
   });
 
@@ -202,7 +202,7 @@ describeService("the site in Chromium", missingChromium, () => {
     }
   });
 
-  test("at least 18 of 20 searches find their page among the first three results", async () => {
+  test("at least 18 of 20 searches find their page among the first three", async () => {
     await page.setViewportSize(DESKTOP);
     await page.goto(site.url, { waitUntil: "load" });
     await page.click(".VPNavBarSearch button");
@@ -223,7 +223,7 @@ describeService("the site in Chromium", missingChromium, () => {
     expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(2);
   });
 
-  test("on a phone no table is wider than its page, and at 1300 px no line of code is cut off", async () => {
+  test("on a phone no table is too wide, and at 1300 px no code is cut off", async () => {
     const hidden: string[] = [];
     const look = async (file: string, selector: string) => {
       const count = await page.evaluate<number>(

@@ -46,19 +46,19 @@ async function warningsOf(client: EventEmitter, make: Make, listens: boolean) {
 }
 
 it.each(CLIENTS)(
-  "%s without a listener for its error causes one warning at the first call: case %#",
+  "%s without a listener for its error causes one warning: case %#",
   async (what, make, store) => {
     expect(await warningsOf(make(), store, false)).toEqual([expect.stringContaining(what)]);
     expect(await warningsOf(make(), store, true)).toEqual([]);
   },
 );
 
-it("a client of ioredis, which survives without a listener, causes no warning", async () => {
+it("a client of ioredis without a listener causes no warning", async () => {
   const store: Make = (client) => redisStore({ client, logger: false });
   expect(await warningsOf(ioredis(), store, false)).toEqual([]);
 });
 
-it("a PgBoss without a listener for its error causes one line at the first put", async () => {
+it("a PgBoss without a listener for its error causes one line", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue(undefined);
   for (const listens of [true, false]) {
     const boss = clientWith(pgBossStub({ createQueue: rejects }));
@@ -158,7 +158,7 @@ it.each<[string, (given: never) => unknown, unknown, string]>([
   expect(call).toThrow(message);
 });
 
-it("a store refuses an object with no method of its peer as an invalid option, of no version", () => {
+it("an object with no method of its peer is an invalid option, of no version", () => {
   for (const make of [
     () => redisStore({ client: {} as never }),
     () => dynamoStore({ client: {} as never }),

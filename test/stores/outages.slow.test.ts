@@ -109,7 +109,7 @@ const ENGINES: readonly (readonly [name: string, start: () => Promise<Engine>])[
 ];
 
 it.each(ENGINES)(
-  "a receiver on %s answers 503 in time while it hangs, and handles the delivery afterwards",
+  "a receiver on %s answers 503 while it hangs, and handles the delivery afterwards",
   async (_name, start) => {
     const { openStore, hang } = await start();
     const runs: string[] = [];

@@ -37,7 +37,7 @@ it("the migration of docs/cloudflare.md is the SQL file of the package", () => {
   );
 });
 
-it("the Worker of docs/cloudflare.md has twelve lines besides imports and closing brackets", () => {
+it("the Worker of docs/cloudflare.md has twelve lines of code", () => {
   const lines = projectFile("src/index.js").split("\n");
   const own = lines.filter((line) => !line.startsWith("import ") && /[^\s(){},;]/.test(line));
   expect(own).toHaveLength(12);
@@ -74,7 +74,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
     return [answer.status, await answer.json()];
   };
 
-  it("the Worker of the documents answers 503 and logs the command while the migration is missing", async () => {
+  it("the Worker of the documents names the command of a missing migration", async () => {
     const [status] = (await post(await freshAlarm())) as [number];
     expect(status).toBe(503);
     await expect.poll(() => output).toContain("wrangler d1 migrations apply <database> --remote");
@@ -95,7 +95,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
     await expect.poll(() => output).toContain(`${sent.id}: DATA_DELETED`);
   });
 
-  it("the cron trigger of the documents deletes the rows whose retention has ended", async () => {
+  it("the cron trigger of the documents deletes expired rows", async () => {
     const database = await running.getD1Database("DB");
     await database.prepare("INSERT INTO gateway_deliveries VALUES ('old', NULL, NULL, 0, 1)").run();
     await (await running.getWorker()).scheduled({ cron: "17 * * * *" });
@@ -103,7 +103,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
     await expect.poll(async () => (await old.all()).results).toEqual([]);
   });
 
-  it("the Worker of the documents and the type tests compile with @cloudflare/workers-types", () => {
+  it("the Worker of the documents compiles with @cloudflare/workers-types", () => {
     const inTypeScript = projectFile("src/index.js").replace(
       /};\n$/,
       "} satisfies ExportedHandler<Env>;\n",
@@ -127,7 +127,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
     expect(project.typeCheck(options, files)).toBe("");
   });
 
-  it("the bundle of the Worker holds nothing of another platform and is smaller than 43.5 kB", async () => {
+  it("the Worker's bundle has nothing of other platforms, in less than 43.5 kB", async () => {
     const imports = script.matchAll(/\b(?:from|import\()\s*"([^"]+)"/g);
     expect(Array.from(imports, ([, name]) => name)).toEqual(["cloudflare:workers"]);
     const others = /pragma|pg_|FOR UPDATE|EVALSHA|SKIP LOCKED|ConditionExpression|isBase64Encoded/i;

@@ -82,7 +82,7 @@ describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
     return (await effects.all()).results;
   }
 
-  it("the deliveries of an isolate are duplicates in the isolates after it", async () => {
+  it("deliveries of an isolate are duplicates in later isolates", async () => {
     const sent = await Promise.all(Array.from({ length: 20 }, () => freshAlarm()));
     const once = await Promise.all(sent.map((one) => outcome(one)));
     await restart(0);
@@ -92,7 +92,7 @@ describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
     for (const one of sent) expect(await effectsOf(one)).toHaveLength(1);
   });
 
-  it("a handler past its time goes on under ctx.waitUntil, and is a duplicate in the next isolate", async () => {
+  it("a handler past its time goes on under ctx.waitUntil", async () => {
     await restart(1_500);
     const sent = await freshAlarm();
     expect(await outcome(sent)).toBe("handler_timeout");

@@ -31,7 +31,7 @@ describe("the options of d1Store", () => {
     batch: () => expect.fail("nothing is run"),
   };
 
-  it("d1Store reads and writes nothing when it is made, so it can be made while a Worker loads", () => {
+  it("d1Store sends nothing when it is made, so a Worker may make it while it loads", () => {
     d1Store({ database });
   });
 
@@ -115,7 +115,7 @@ describeService("d1Store on workerd", missingMiniflare, () => {
   };
   it.each(storeCases(makePlace, ["forgets", "purge"]))("$title", runCase);
 
-  it("d1Store writes times as whole milliseconds of the database's clock", async () => {
+  it("d1Store writes times as milliseconds of the database's clock", async () => {
     const before = Date.now();
     await d1Store({ database }).claim("k", "a", TIMES);
     const [row] = (await rows()) as [{ lease_ends_at: number; forget_at: number }];
@@ -125,14 +125,14 @@ describeService("d1Store on workerd", missingMiniflare, () => {
     expect(row.forget_at - row.lease_ends_at).toBe(TIMES.retentionMs - TIMES.leaseMs);
   });
 
-  it("d1Store keeps only the key and the end of retention of a handled delivery", async () => {
+  it("d1Store keeps only the key and the end of retention", async () => {
     const { claimed, complete } = verbsOf(d1Store({ database }));
     await claimed("k", "a");
     await complete("k", "a");
     expect(await rows()).toMatchObject([{ key: "k", owner: null, lease_ends_at: null }]);
   });
 
-  it("every method gives the same result if the answers to its first two attempts are lost", async () => {
+  it("every method gives the same result if two answers are lost", async () => {
     const lost = () => losing(2, "Network connection lost.").calls;
     await lost().claimed("k", "a");
     await lost().renewed("k", "a", true);
@@ -201,7 +201,7 @@ describeService("d1Store on workerd", missingMiniflare, () => {
     await expectToWork(d1Store({ database, table }));
   });
 
-  it("a handled delivery costs two written rows, a duplicate none, and an id at most 70 bytes", async () => {
+  it("a handled delivery writes two rows, a duplicate none, and an id takes 70 bytes", async () => {
     const running = await startMiniflare({
       workers: [{ script: await bundleWorker(COSTS_WORKER), d1Databases: { DB: "db" } }],
     });

@@ -82,7 +82,7 @@ describe.each([
   });
 
   it.each<FrontFault & string>(["lose the answer", "fail after the write"])(
-    `a claim that the SDK sends again after "%s" is claimed and no takeover (${how})`,
+    `a claim that the SDK repeats after "%s" is no takeover (${how})`,
     async (fault) => {
       once(fault);
       await calls.claimed("k", "a");
@@ -103,7 +103,7 @@ describe.each([
     await calls.renewed("k", "a", false);
   });
 
-  it(`a renewal, a completion and a release whose answers are lost have succeeded (${how})`, async () => {
+  it(`a renewal, a completion and a release succeed with a lost answer (${how})`, async () => {
     await calls.claimed("k", "a");
     ms += 1_000;
     once("lose the answer");
@@ -117,7 +117,7 @@ describe.each([
   });
 });
 
-it("each call rejects with the error of the SDK while DynamoDB throttles", async () => {
+it("each call rejects with the SDK's error while DynamoDB throttles", async () => {
   await calls.claimed("held", "a");
   front.faultOf = () => "throttle";
   const throttled = { name: "ProvisionedThroughputExceededException" };
@@ -134,7 +134,7 @@ it("each call rejects with the error of the SDK while DynamoDB throttles", async
   await calls.inFlight("held", "b");
 });
 
-it("a claim whose answers are all lost rejects, and its lease can be released by its owner", async () => {
+it("a claim without any answer rejects, and its owner can release it", async () => {
   front.faultOf = (name) => (name === "PutItem" ? "lose the answer" : undefined);
   await expect(calls.claim("k", "a")).rejects.toThrow();
   front.faultOf = () => undefined;
@@ -143,7 +143,7 @@ it("a claim whose answers are all lost rejects, and its lease can be released by
   await calls.claimed("k", "b");
 });
 
-it("a call without an answer is aborted two seconds after dependencyTimeoutMs", async () => {
+it("a call without an answer ends two seconds after dependencyTimeoutMs", async () => {
   store.connectReceiver?.({
     warn: () => undefined,
     noteForgets: () => undefined,
@@ -160,7 +160,7 @@ it("a call without an answer is aborted two seconds after dependencyTimeoutMs", 
   front.faultOf = () => undefined;
 });
 
-it("TTL keeps a claim for its retention and a day, and a completion too", async () => {
+it("TTL keeps a claim and a completion a day beyond the retention", async () => {
   await store.claim("k", "a", TIMES);
   const claimedS = (TIMES.leaseMs + TIMES.retentionMs) / 1000 + DAY_S;
   expect(secondsFrom(await itemOf("k"))).toBeCloseTo(claimedS, -1);
@@ -180,7 +180,7 @@ it("TTL keeps a claim for its retention and a day, and a completion too", async 
   ]);
 });
 
-it("another owner takes over a lease clockSkewMs after its end, and its own owner cannot renew it", async () => {
+it("a lease can be taken over clockSkewMs after its end", async () => {
   await calls.leased("k", "a");
   ms += 1_000;
   await calls.renewed("k", "a", false);
@@ -192,7 +192,7 @@ it("another owner takes over a lease clockSkewMs after its end, and its own owne
   await verbsOf(strict).claimed("k", "c", true);
 });
 
-it("a first claim, a completion, a release and a duplicate are one request each", async () => {
+it("a claim, a completion, a release and a duplicate are one request each", async () => {
   await calls.claimed("k", "a");
   await calls.complete("k", "a");
   await calls.completed("k", "b");
@@ -201,7 +201,7 @@ it("a first claim, a completion, a release and a duplicate are one request each"
   expect(front.operations).toEqual(["PutItem", "PutItem", "PutItem", "PutItem", "DeleteItem"]);
 });
 
-it("an item that the store did not write is refused and left as it is", async () => {
+it("an item that the store did not write is refused and left", async () => {
   const Item = { id: { S: "1:k" }, heldBy: { N: "1" } };
   await (client as unknown as Putting).putItem({ TableName: table, Item });
   const refused = expect(calls.claim("k", "a")).rejects;
@@ -217,7 +217,7 @@ interface Putting {
 const ttlOf = async (table: string) =>
   (await client.describeTimeToLive({ TableName: table })).TimeToLiveDescription;
 
-it("createDynamoTable makes a table that the store can use at once, with on-demand billing and TTL", async () => {
+it("createDynamoTable makes a table with on-demand billing and TTL", async () => {
   await createDynamoTable({ client });
   const { Table } = await client.describeTable({ TableName: "gateway_deliveries" });
   expect(Table).toMatchObject({
@@ -232,7 +232,7 @@ it("createDynamoTable makes a table that the store can use at once, with on-dema
   await verbsOf(dynamoStore({ client })).claimed("k", "a");
 });
 
-it("createDynamoTable makes a table without TTL on a server that has none, such as dynalite", async () => {
+it("createDynamoTable makes a table without TTL on a server without it", async () => {
   const direct = await openSdkClient(server().url);
   const table = newTable();
   await createDynamoTable({ client: direct, table });
@@ -240,7 +240,7 @@ it("createDynamoTable makes a table without TTL on a server that has none, such 
   direct.destroy();
 });
 
-it("createDynamoTable changes nothing if it is called again or by several processes at once", async () => {
+it("createDynamoTable changes nothing when called again or at once", async () => {
   const table = newTable();
   await Promise.all([1, 2, 3].map(() => createDynamoTable({ client, table })));
   const { complete, completed } = verbsOf(dynamoStore({ client, table }));
@@ -251,7 +251,7 @@ it("createDynamoTable changes nothing if it is called again or by several proces
   await completed("k", "b");
 });
 
-it("createDynamoTable turns TTL on for a table that was made without it", async () => {
+it("createDynamoTable turns TTL on for an older table", async () => {
   const table = newTable();
   await client.createTable(tableInput(table));
   await createDynamoTable({ client, table });
@@ -271,7 +271,7 @@ it("createDynamoTable refuses a table with another key", async () => {
   await expect(creating).rejects.toThrow("its key is pk (S, HASH), not id (S, HASH)");
 });
 
-it("createDynamoTable refuses a table that uses another attribute for TTL", async () => {
+it("createDynamoTable refuses a table with TTL by another attribute", async () => {
   const table = newTable();
   await client.createTable(tableInput(table));
   const TimeToLiveSpecification = { AttributeName: "ttl", Enabled: true } as const;
@@ -281,7 +281,7 @@ it("createDynamoTable refuses a table that uses another attribute for TTL", asyn
   );
 });
 
-it("createDynamoTable rejects with the error of the SDK if it has no right to create a table", async () => {
+it("createDynamoTable rejects with the SDK's error without the right", async () => {
   const denied = Object.assign(new Error("no"), { name: "AccessDeniedException" });
   const powerless: SdkClient = Object.create(client, {
     createTable: { value: () => Promise.reject(denied) },
@@ -299,16 +299,13 @@ it.each<[string, () => unknown]>([
   ["a DynamoDBClient without a method per operation", () => new sdk.DynamoDBClient(config)],
   ["a DynamoDBDocumentClient", () => sdk.DynamoDBDocumentClient.from(client)],
   ["a DynamoDBDocument", () => sdk.DynamoDBDocument.from(client)],
-])(
-  "dynamoStore and createDynamoTable refuse %s as their client and say what to write",
-  async (_, make) => {
-    const options = { client: make() } as DynamoStoreOptions & CreateTableOptions;
-    const message = "Write new DynamoDB(config) in place of new DynamoDBClient(config)";
-    expect(() => dynamoStore(options)).toThrow(ConfigurationError);
-    expect(() => dynamoStore(options)).toThrow(message);
-    await expect(createDynamoTable(options)).rejects.toThrow(message);
-  },
-);
+])("dynamoStore and createDynamoTable refuse %s as their client", async (_, make) => {
+  const options = { client: make() } as DynamoStoreOptions & CreateTableOptions;
+  const message = "Write new DynamoDB(config) in place of new DynamoDBClient(config)";
+  expect(() => dynamoStore(options)).toThrow(ConfigurationError);
+  expect(() => dynamoStore(options)).toThrow(message);
+  await expect(createDynamoTable(options)).rejects.toThrow(message);
+});
 
 it.each<[string, Record<string, unknown>, string]>([
   ["a misspelt option", { tableName: "x" }, "tableName is no option of dynamoStore"],
@@ -331,7 +328,7 @@ it("dynamoStore and createDynamoTable refuse to be called without options", asyn
   );
 });
 
-it("dynamoStore accepts a name with every allowed character and the ARN of a table", () => {
+it("dynamoStore accepts each allowed character and the ARN of a table", () => {
   dynamoStore({ client, table: "a-Z_0.9" });
   dynamoStore({ client, table: "arn:aws:dynamodb:eu-central-1:123456789012:table/deliveries" });
 });

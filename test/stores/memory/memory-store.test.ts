@@ -44,7 +44,7 @@ describe("the bound of memoryStore", () => {
     },
   );
 
-  it("a claim of a completed id does not keep it in a memory store for longer", async () => {
+  it("a claim of a completed id does not keep it for longer", async () => {
     const { claimed, complete, completed } = storeOnClock(2).calls;
     for (const key of ["a", "b"]) await complete(key, "o");
     await completed("a", "p");
@@ -63,7 +63,7 @@ describe("the bound of memoryStore", () => {
     expect(store.claim("a", "q", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
-  it("a memory store ends a lease to the millisecond and returns what is left of it", () => {
+  it("a memory store ends a lease to the millisecond", () => {
     const { store, advance } = storeOnClock();
     void store.claim("a", "o", TIMES);
     advance(999);
@@ -75,7 +75,7 @@ describe("the bound of memoryStore", () => {
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 
-  it("a memory store never evicts a claim in flight, however many ids are handled", async () => {
+  it("a memory store never evicts a claim in flight", async () => {
     const { claimed, complete, inFlight, renewed } = storeOnClock(10).calls;
     await claimed("running", "o");
     for (let n = 0; n < 1_000; n++) {
@@ -86,7 +86,7 @@ describe("the bound of memoryStore", () => {
     await renewed("running", "o", true);
   });
 
-  it("a memory store with maxEntries claims in flight refuses one more and keeps them", async () => {
+  it("a memory store full of claims in flight refuses one more", async () => {
     const { store, refuses, calls } = storeOnClock(3);
     for (const key of ["a", "b", "c"]) await calls.claimed(key, "o");
     refuses("d");
@@ -100,7 +100,7 @@ describe("the bound of memoryStore", () => {
     await calls.claimed("e", "o");
   });
 
-  it("a full memory store forgets ended leases before it refuses a claim", async () => {
+  it("a full memory store forgets ended leases first", async () => {
     const { refuses, advance, calls } = storeOnClock(3);
     for (const key of ["a", "b"]) await calls.leased(key, "gone");
     advance(600);
@@ -111,7 +111,7 @@ describe("the bound of memoryStore", () => {
     refuses("f");
   });
 
-  it("a full memory store forgets the ended lease that was claimed last", async () => {
+  it("a full memory store forgets the ended lease claimed last", async () => {
     const { refuses, advance, calls } = storeOnClock(1);
     await calls.leased("a", "gone");
     advance(999);
@@ -175,7 +175,7 @@ describe("the options of memoryStore", () => {
     expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
   });
 
-  it("a change of the system clock does not end a lease of a memory store", () => {
+  it("a change of the system clock ends no lease of a memory store", () => {
     vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW_MS });
     const store = memoryStore();
     void store.claim("a", "o", TIMES);

@@ -37,7 +37,7 @@ function receiverOn(store: DeliveryStore | undefined): WebhookReceiver {
 }
 
 describe("memoryStore in a receiver", () => {
-  it("a memory store in a receiver warns once when it forgets ids within their retention", async () => {
+  it("a memory store warns once when it forgets ids within their retention", async () => {
     const receiver = receiverOn(memoryStore({ maxEntries: 2 }));
     for (const id of ["a", "b"]) await receiver.receive(await delivery({ id }));
     expect(warnings).toEqual([]);
@@ -52,7 +52,7 @@ describe("memoryStore in a receiver", () => {
     expect(metricsText(receiver)).toContain("\ngateway_webhook_store_forgets_total 1\n");
   });
 
-  it("a memory store in a receiver does not warn when it forgets ids after their retention", async () => {
+  it("a memory store does not warn when it forgets ids after their retention", async () => {
     let now = 1_000;
     const receiver = receiverOn(memoryStore({ maxEntries: 2, now: () => now }));
     for (const id of ["a", "b", "c", "d", "e", "f"]) {
@@ -63,7 +63,7 @@ describe("memoryStore in a receiver", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("a memory store counts an id whose retention ends at this moment as past it", async () => {
+  it("an id whose retention ends at this moment is past it", async () => {
     let now = 1_000;
     const store = memoryStore({ maxEntries: 1, now: () => now });
     const receiver = receiverOn(store);
@@ -76,7 +76,7 @@ describe("memoryStore in a receiver", () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it("a memory store warns the first 100 receivers that use it, and keeps no more of them", async () => {
+  it("a memory store warns the first 100 receivers and keeps no more", async () => {
     const store = memoryStore({ maxEntries: 1 });
     const warned: number[] = [];
     for (let receiver = 0; receiver < 101; receiver++) {
@@ -116,7 +116,7 @@ describe("a receiver without the option store", () => {
     expect(warnings[0]).toMatch(/Pass a store that all processes share, or memoryStore\(\)/);
   });
 
-  it("a receiver does not warn on other platforms, or if memoryStore() is given", () => {
+  it("a receiver does not warn elsewhere, or with memoryStore()", () => {
     receiverOn(undefined);
     vi.stubEnv("K_SERVICE", "");
     receiverOn(undefined);

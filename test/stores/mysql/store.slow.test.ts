@@ -15,7 +15,7 @@ mysqlEngine.describe("the MySQL store", () => {
   const sleep = (seconds: number) => mysqlEngine.sleep(db.pool, seconds);
   const leftOf = (column: string, key: string) => mysqlEngine.secondsLeft(db.pool, column, key);
 
-  it("a call that has waited too long leaves no open transaction, with autocommit off too", async () => {
+  it("a call that waited too long leaves no open transaction, with autocommit off too", async () => {
     const pool = db.server.pool({ max: 1, session: "SET autocommit = 0" });
     const store = mysqlStore({ pool });
     const ignore = () => undefined;
@@ -34,7 +34,7 @@ mysqlEngine.describe("the MySQL store", () => {
     await completed("held", "b");
   });
 
-  it("mysqlStore refuses a key that a server without strict mode would truncate", async () => {
+  it("mysqlStore refuses a key that a lax server would truncate", async () => {
     const pool = db.server.pool({ session: "SET sql_mode = ''" });
     const { claimed } = verbsOf(mysqlStore({ pool }));
     await claimed("a".repeat(255), "a");
@@ -93,7 +93,7 @@ mysqlEngine.describe("the MySQL store", () => {
     expect(await leftOf("expires_at", session)).toBeCloseTo(90, -1);
   });
 
-  it("a lease that is granted after a long wait for the row has its whole length", async () => {
+  it("a lease granted after a long wait has its whole length", async () => {
     const { leased, inFlight, renewed } = verbsOf(mysqlStore({ pool: db.pool }));
     const stranger = await db.pool.getConnection();
     await stranger.query("START TRANSACTION");
@@ -109,7 +109,7 @@ mysqlEngine.describe("the MySQL store", () => {
     await renewed("waited", "a", true);
   });
 
-  it("each receiver warns once if a crash of the MySQL server can lose what it committed", async () => {
+  it("each receiver warns once of a MySQL server whose crash loses commits", async () => {
     const flush = (value: number) =>
       db.pool.query(`SET GLOBAL innodb_flush_log_at_trx_commit = ${String(value)}`);
     const warn = vi.fn();

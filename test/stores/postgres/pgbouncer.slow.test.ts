@@ -40,7 +40,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     const abilities = ["forgets", "purge", "transactions"] as const;
     testStoreContract(makeStore, { abilities, leaseMs: 600, sequences: 500 });
 
-    it("PgBouncer runs the transactions at the isolation level of the database", async () => {
+    it("PgBouncer keeps the isolation level of the database", async () => {
       const { rows } = await pools[0].query("SHOW transaction_isolation");
       const level = database === "serializable" ? "serializable" : "read committed";
       expect(rows).toEqual([{ transaction_isolation: level }]);
@@ -56,7 +56,7 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
   });
 
   describe("transactions", () => {
-    it("postgresTransactions through PgBouncer answers a duplicate at once and leaves no lock on a shared connection", async () => {
+    it("through PgBouncer a duplicate is answered at once and no lock stays", async () => {
       const [store, other] = [bouncer().pool(), bouncer().pool()].map((pool) =>
         postgresTransactions({ pool }),
       );

@@ -65,7 +65,7 @@ postgresEngine.describe("the statements of postgresStore", () => {
     expect(await store.renew("prepared-one-999", "b", TIMES)).toBe(false);
   });
 
-  it("a call works if other code has removed or taken the names on its connection", async () => {
+  it("a call works if other code took the names on its connection", async () => {
     const { pool } = countingPool({ max: 1 });
     const store = postgresStore({ pool, prepare: true });
     expect(await store.claim("kept", "a", TIMES)).toEqual(CLAIMED);
@@ -99,7 +99,7 @@ postgresEngine.describe("postgresTransactions with prepare", () => {
     pool = db.server.pool({ max: 1 });
   });
 
-  it("a connection prepares one statement for all deliveries, also if one fails", async () => {
+  it("a connection prepares one statement for all deliveries", async () => {
     const store = postgresTransactions({ pool, prepare: true });
     for (const key of ["one", "two", "three"]) {
       const fails = () => Promise.reject(new Error("no"));
@@ -111,7 +111,7 @@ postgresEngine.describe("postgresTransactions with prepare", () => {
     expect(await preparedOn(pool)).toBe(1);
   });
 
-  it("a delivery is handled once if other code has removed the statement", async () => {
+  it("a delivery is handled once if other code removed the statement", async () => {
     const store = postgresTransactions({ pool, prepare: true });
     await expectProcessed(store, "before", writes("before"));
     await pool.query("DEALLOCATE ALL");
@@ -122,7 +122,7 @@ postgresEngine.describe("postgresTransactions with prepare", () => {
     expect(await preparedOn(pool)).toBe(1);
   });
 
-  it("a handler runs on no client that other code has left inside a transaction", async () => {
+  it("a handler runs on no client that is inside a transaction", async () => {
     const store = postgresTransactions({ pool, prepare: true });
     await expectProcessed(store, "first", writes("first"));
     const client = await pool.connect();

@@ -28,7 +28,7 @@ postgresEngine.describe("a server with synchronous_commit off", () => {
     await server.start();
   }
 
-  it("postgresTransactions: a processed delivery survives a crash, even if the handler turned synchronous_commit off", async () => {
+  it("postgresTransactions: a processed delivery survives a crash with synchronous_commit off", async () => {
     const { pool } = started();
     const effects = await createEffects(postgresEngine, pool);
     await pool.query("CHECKPOINT");
@@ -48,7 +48,7 @@ postgresEngine.describe("a server with synchronous_commit off", () => {
     }
   });
 
-  it("postgresStore: a completion survives a crash of a server with synchronous_commit off", async () => {
+  it("postgresStore: a completion survives a crash with synchronous_commit off", async () => {
     const { pool } = started();
     const store = postgresStore({ pool });
     await pool.query("CHECKPOINT");
@@ -86,7 +86,7 @@ function beforePostgres14(pool: pg.Pool): pg.Pool {
 postgresEngine.describe("PostgreSQL before 14", () => {
   const db = databaseOf(postgresEngine);
 
-  it("both stores work on a server that cannot notice closed connections", async () => {
+  it("both stores work on a server that notices no closed connection", async () => {
     await expectToWork(postgresStore({ pool: beforePostgres14(db.server.pool()) }));
     await expectToProcess(postgresTransactions({ pool: beforePostgres14(db.server.pool()) }));
   });
@@ -118,7 +118,7 @@ postgresEngine.describe("text that PostgreSQL refuses", () => {
     },
   );
 
-  it("storable and storableJson of the documents make text that PostgreSQL takes", async () => {
+  it("storable and storableJson make text that PostgreSQL takes", async () => {
     const { storable, storableJson } = await documented();
     const text = "a\0b \ud83d \udd14 🔔";
     const payload = JSON.stringify({ nested: text });

@@ -39,21 +39,18 @@ function isReady(client: ConnectedClient): boolean {
 }
 
 describeRedis("the first connection of a Redis store", () => {
-  it.each(CONNECTING)(
-    "a Redis store waits for the first connection of %s to a server that starts later",
-    async (_, connect) => {
-      const server = await newServer();
-      await server.kill();
-      const store = redisStore({ client: connect(server.port) });
-      const claim = verbsOf(store).claimed("k", "a");
-      await wait(200);
-      await server.start();
-      await claim;
-    },
-  );
+  it.each(CONNECTING)("a Redis store waits for the first connection of %s", async (_, connect) => {
+    const server = await newServer();
+    await server.kill();
+    const store = redisStore({ client: connect(server.port) });
+    const claim = verbsOf(store).claimed("k", "a");
+    await wait(200);
+    await server.start();
+    await claim;
+  });
 
   it.each(CONNECTING)(
-    "a Redis store waits once, two seconds, for the first connection of %s",
+    "a Redis store waits two seconds, once, for the first connection of %s",
     async (_, connect) => {
       const server = await newServer();
       await server.kill();
@@ -82,7 +79,7 @@ describeRedis("the first connection of a Redis store", () => {
 });
 
 describeRedis("a Redis store without a connection", () => {
-  it("a Redis store rejects at once through a node-redis client that was never connected", async () => {
+  it("a Redis store rejects at once through a client that was never connected", async () => {
     const store = redisStore({ client: createClient({ url: "redis://127.0.0.1:1" }) });
     const claim = () => store.claim("k", "a", TIMES);
     expect(
@@ -104,7 +101,7 @@ describeRedis("a Redis store without a connection", () => {
     },
   );
 
-  it("a Redis store rejects at once while 10 000 calls wait for a server that hangs", async () => {
+  it("a Redis store rejects at once while 10 000 calls wait", async () => {
     const server = await newServer();
     const { client, close } = await openIoredis(server.port);
     onTestFinished(close);
@@ -129,7 +126,7 @@ describeRedis("a Redis store without a connection", () => {
 
 describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
   describeRedis("a Redis server that is killed", () => {
-    it("a Redis store rejects at once when its server is killed, and a server without its data knows no id", async () => {
+    it("a Redis store rejects at once when its server is killed, and data that is lost is unknown", async () => {
       const server = await newServer();
       const { client, close } = await open(portsOf(server));
       onTestFinished(close);

@@ -37,7 +37,7 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
   const commandsAfter = (at: number) =>
     front.requests.slice(at).flatMap(({ commands }) => commands.map(([name = ""]) => name));
 
-  it("a script that the client runs twice, because its answer was lost, counts once", async () => {
+  it("a script that runs twice because its answer was lost counts once", async () => {
     await calls.claimed("warm", "a");
     const before = front.requests.length;
     loseAnswers(2);
@@ -73,14 +73,14 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     await expect(callsOf(stranger).claim("k", "a")).rejects.toThrow("WRONGPASS");
   });
 
-  it("a client whose signal has aborted, which then makes up an answer, rejects the call", async () => {
+  it("a made-up answer of a client whose signal aborted is rejected", async () => {
     const options = { signal: AbortSignal.abort("over"), enableAutoPipelining: false };
     const aborted = callsOf(await openUpstash(front, options)).claim("k", "a");
     await expect(aborted).rejects.toMatchObject({ code: "unexpected_result" });
   });
 
   it.each([true, false])(
-    "scripts that the server has forgotten are sent again (automatic pipelines: %s)",
+    "scripts that the server forgot are sent again (automatic pipelines: %s)",
     async (enableAutoPipelining) => {
       const again = callsOf(await openUpstash(front, { enableAutoPipelining }));
       await client.scriptFlush();
@@ -99,7 +99,7 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
     expect(front.requests.at(-1)?.path).toBe("/pipeline");
   });
 
-  it("the store warns over HTTP too if the server can evict handled ids", async () => {
+  it("the store warns over HTTP too of a server that can evict ids", async () => {
     const warnings: string[] = [];
     const logger = { warn: (message: string) => warnings.push(message) };
     const evicting = await startRedisServer({ "maxmemory-policy": "allkeys-lru" });
@@ -117,7 +117,7 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
 
 const nowhere = { url: "http://127.0.0.1:1", token: "t" };
 
-it("redisStore accepts a client of @upstash/redis and any other with its two methods", async () => {
+it("redisStore accepts a client of @upstash/redis, and any with its methods", async () => {
   redisStore({ client: await openUpstash(nowhere) });
   redisStore({ client: await openUpstash(nowhere, { enableAutoPipelining: false }) });
   const call = () => Promise.resolve(1);

@@ -43,7 +43,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       await server.close();
     });
 
-    it("Redis at maxmemory refuses new claims and still takes completions, renewals and releases of running deliveries", async () => {
+    it("Redis at maxmemory refuses new claims and lets running deliveries end", async () => {
       await store.claim("takeover", "gone", { ...TIMES, leaseMs: 1 });
       await expect
         .poll(() => store.claim("takeover", "a", TIMES))
@@ -65,7 +65,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       expect((await admin.keys("*")).sort()).toEqual(kept);
     });
 
-    it("Redis before 7 at maxmemory rejects a completion with its OOM error", async () => {
+    it("Redis before 7 at maxmemory rejects a completion with OOM", async () => {
       await store.claim("k", "a", TIMES);
       await fill();
       // Redis before 7 reads the first line as Lua, and cannot parse it.
@@ -101,7 +101,7 @@ function withoutScriptFlags(client: ConnectedClient): RedisClient {
 }
 
 describeRedis("the memory that a UUID takes in Redis", () => {
-  it("a completed UUID takes less than 110 bytes of Redis, a leased one less than 200", async () => {
+  it("a completed UUID takes less than 110 bytes, a leased one less than 200", async () => {
     server = await startRedisServer();
     const client = new Redis(server.port);
     try {

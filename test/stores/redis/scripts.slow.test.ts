@@ -39,7 +39,7 @@ describeRedis("the scripts of the Redis store", () => {
   );
 
   describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
-    it("after SCRIPT FLUSH the Redis scripts are sent in full once and work on", async () => {
+    it("after SCRIPT FLUSH the Redis scripts are sent in full once", async () => {
       const { client, close } = await open(portsOf(server()));
       const { claimed, renewed, inFlight, complete, completed } = verbsOf(redisStore({ client }));
       const evals = async () =>
@@ -61,7 +61,7 @@ describeRedis("the scripts of the Redis store", () => {
     });
   });
 
-  it("a claim rejects a value that another program wrote, and nothing changes it", async () => {
+  it("a claim rejects a value of another program, and nothing changes it", async () => {
     const { claim, renewed, release } = verbsOf(redisStore({ client: admin, keyPrefix: "" }));
     await admin.set(redisKey("", "text"), "of another program");
     await admin.hset(redisKey("", "hash"), "a", "b");
@@ -76,7 +76,7 @@ describeRedis("the scripts of the Redis store", () => {
 describeRedis("the Redis store on a Cluster", () => {
   const cluster = startedForAll(startRedisCluster);
 
-  it("the Redis scripts reach every node of a Cluster and survive SCRIPT FLUSH on all of them", async () => {
+  it("the Redis scripts survive SCRIPT FLUSH on every node of a Cluster", async () => {
     for (const kind of CLUSTER_KINDS) {
       const { client, close } = await kind.open(portsOf(cluster()));
       onTestFinished(close);
@@ -95,7 +95,7 @@ describeRedis("the Redis store on a Cluster", () => {
   });
 
   describe.each(CLUSTER_KINDS)("through $name", ({ open }) => {
-    it("a Redis store goes on with the remaining nodes of a Cluster, and with all once they are back", async () => {
+    it("a Redis store goes on with the remaining nodes of a Cluster", async () => {
       const { client, close } = await open(portsOf(cluster()));
       const calls = verbsOf(redisStore({ client, keyPrefix: `${randomUUID()}:` }));
       const ids = Array.from({ length: 30 }, () => randomUUID());

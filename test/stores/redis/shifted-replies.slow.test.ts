@@ -63,7 +63,7 @@ describeRedis("a Redis client that returns replies to other calls", () => {
     return { deliver, shifting, runs, store };
   }
 
-  it("a completion that the server refused is retried, though its call received a success", async () => {
+  it("a refused completion is retried, though its call got a success", async () => {
     const { deliver, shifting, store } = scene(async () => {
       await admin.config("SET", "min-replicas-to-write", "1");
       // The refused completion receives the reply to this one, a success.
@@ -80,7 +80,7 @@ describeRedis("a Redis client that returns replies to other calls", () => {
   });
 
   it.each([1, 2, 3])(
-    "with shifted replies no unhandled delivery is acknowledged and all are completed (seed %i)",
+    "with shifted replies no unhandled delivery is acknowledged (seed %i)",
     async (seed) => {
       const { deliver, shifting, runs } = scene(() => new Promise(setImmediate));
       const { pick } = createRandom(seed);
@@ -106,7 +106,7 @@ describeRedis("a Redis client that returns replies to other calls", () => {
     },
   );
 
-  it("every method of the Redis store rejects the reply to another script", async () => {
+  it("every method rejects the reply to another script", async () => {
     const { shifting, store } = scene();
     const calls = callsTo(store);
     // From here on the server has all scripts loaded.

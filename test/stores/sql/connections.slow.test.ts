@@ -30,7 +30,7 @@ describeSql("the connections of transactions", (engine) => {
   const db = databaseOf(engine);
   const { transactions } = engine;
 
-  it(`${transactions} releases each connection once, unchanged, however the transaction ends`, async () => {
+  it(`${transactions} releases each connection once, unchanged`, async () => {
     const pool = db.server.pool({ max: 1 });
     const store = engine.makeTransactions(pool);
     const before = await engine.sessionState(pool);
@@ -56,7 +56,7 @@ describeSql("the connections of transactions", (engine) => {
     expect(await engine.sessionState(pool)).toEqual(before);
   });
 
-  it(`${transactions} waits for a free connection, and loses nothing if none gets free`, async () => {
+  it(`${transactions} waits for a free connection, and loses nothing without one`, async () => {
     const store = engine.makeTransactions(db.server.pool({ max: 1 }));
     const end = deferred();
     const first = store.process("first", () => end.promise, TIMES);
@@ -116,7 +116,7 @@ describeSql("the connections of transactions", (engine) => {
     (await engine.connect(pool)).release();
   });
 
-  it(`${transactions} calls no handler if the table is missing or read-only`, async () => {
+  it(`${transactions} calls no handler on a missing or read-only table`, async () => {
     const missing = engine.makeTransactions(db.pool, { table: "missing" });
     const noTable = isMysql ? { errno: 1146 } : { code: "42P01" };
     await expect(missing.process("k", mustNotRun, TIMES)).rejects.toMatchObject(noTable);
@@ -146,7 +146,7 @@ describeSql("a connection that other code released inside a transaction", (engin
   describe("after BEGIN", () => {
     beforeEach(() => leaveOpen("BEGIN"));
 
-    it(`${engine.transactions} runs no handler on an unfinished connection and commits nothing of it`, async () => {
+    it(`${engine.transactions} runs no handler on an unfinished connection`, async () => {
       const store = engine.makeTransactions(pool);
       await expect(store.process("t", mustNotRun, TIMES)).rejects.toThrow(UNFINISHED);
       const work = (tx: Sql) => db.effects.write(tx, "t");
@@ -155,7 +155,7 @@ describeSql("a connection that other code released inside a transaction", (engin
       expect(await db.effects.of("half")).toBe(0);
     });
 
-    it(`${engine.store} claims nothing on an unfinished connection, and grants the next claim`, async () => {
+    it(`${engine.store} claims nothing on an unfinished connection`, async () => {
       const store = engine.makeStore(pool);
       const refused = async () => store.claim("claimed", "a", TIMES);
       await expect(refused()).rejects.toThrow(UNFINISHED);
@@ -181,7 +181,7 @@ describeSql("a connection that other code released inside a transaction", (engin
   describe("with autocommit off, where every read leaves a transaction open", () => {
     beforeEach(() => leaveOpen("SET autocommit = 0"));
 
-    it("mysqlTransactions rolls back what other code left, and handles the delivery", async () => {
+    it("mysqlTransactions rolls back what other code left", async () => {
       const work = (tx: Sql) => db.effects.write(tx, "off");
       const store = engine.makeTransactions(pool);
       await expectProcessed(store, "off", work);
@@ -211,27 +211,23 @@ mysqlEngine.describe("MySQL: its own connections", () => {
     { isolation: "READ UNCOMMITTED", session: "SET autocommit = 0" },
     { isolation: "SERIALIZABLE" },
     { isolation: "SERIALIZABLE", session: "SET autocommit = 0" },
-  ])(
-    "with %j a completion counts when it is committed, and is not waited for",
-    async (settings) => {
-      const store = mysqlTransactions({ pool: db.server.pool(settings) });
-      const committing = await db.pool.getConnection();
-      await committing.beginTransaction();
-      const written =
-        "INSERT INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)";
-      const key = JSON.stringify(settings);
-      await committing.query(written, [key]);
-      const inFlight = { state: "in_flight", retryAfterMs: 10_000 };
-      expect(await store.process(key, mustNotRun, TIMES)).toEqual(inFlight);
-      // The host that was about to commit is gone.
-      await committing.rollback();
-      committing.release();
-      await expectProcessed(store, key, (tx) => db.effects.write(tx, key));
-      expect(await db.effects.of(key)).toBe(1);
-    },
-  );
+  ])("with %j a completion counts from its commit, and is not waited for", async (settings) => {
+    const store = mysqlTransactions({ pool: db.server.pool(settings) });
+    const committing = await db.pool.getConnection();
+    await committing.beginTransaction();
+    const written = "INSERT INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)";
+    const key = JSON.stringify(settings);
+    await committing.query(written, [key]);
+    const inFlight = { state: "in_flight", retryAfterMs: 10_000 };
+    expect(await store.process(key, mustNotRun, TIMES)).toEqual(inFlight);
+    // The host that was about to commit is gone.
+    await committing.rollback();
+    committing.release();
+    await expectProcessed(store, key, (tx) => db.effects.write(tx, key));
+    expect(await db.effects.of(key)).toBe(1);
+  });
 
-  it("both stores accept a pool of mysql2 with callbacks, and tx has promises", async () => {
+  it("both stores accept a pool with callbacks, and tx has promises", async () => {
     const pool = callbacks.createPool({
       host: "127.0.0.1",
       port: db.server.port,
@@ -282,7 +278,7 @@ postgresEngine.describe("PostgreSQL: its own clients", () => {
   const processWith = (key: string, beside: (tx: pg.PoolClient) => unknown, pool = db.pool) =>
     processWriting(postgresTransactions({ pool }), db.effects, key, beside);
 
-  it("postgresTransactions keeps no client of a server that refuses writes", async () => {
+  it("postgresTransactions keeps no client of a read-only server", async () => {
     const pool = db.server.pool({ max: 2 });
     // As after a failover: the name led to the old server when the first client connected.
     const readOnly = "SET default_transaction_read_only = on";
@@ -293,7 +289,7 @@ postgresEngine.describe("PostgreSQL: its own clients", () => {
     await expectProcessed(store, "moved");
   });
 
-  it("tx refuses release(), and the next delivery waits for its own client", async () => {
+  it("tx refuses release(), and the next delivery waits for its client", async () => {
     const single = db.server.pool({ max: 1 });
     const releasing = processWith("releasing", (tx) => tx.release(), single);
     const innocent = processWith("innocent", () => Promise.reject(new Error("no")), single);
@@ -329,7 +325,7 @@ it.each([
   expect(postgresTransactions({ pool: pgPool }).maxConcurrentDeliveries).toBe(expected);
 });
 
-it("a pool whose limit cannot be read leaves the receiver its own default", () => {
+it("a pool whose limit cannot be read leaves the receiver its default", () => {
   const unlimited = createPool({ connectionLimit: 0 });
   expect(mysqlTransactions({ pool: unlimited }).maxConcurrentDeliveries).toBeUndefined();
   for (const options of [undefined, {}, { max: "20" }, { max: 0 }, { max: NaN }]) {

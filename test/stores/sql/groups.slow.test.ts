@@ -77,7 +77,7 @@ describeSql("calls to one store at the same time", (engine) => {
     },
   );
 
-  it("two processes that send the same keys in opposite orders never wait for each other in a circle", async () => {
+  it("opposite orders of keys in two processes cause no deadlock", async () => {
     const stores = [1, 2].map(() => makeStore());
     for (let round = 0; round < 20; round += 1) {
       const keys = keysOf(`order-${String(round)}`, 60);
@@ -97,7 +97,7 @@ describeSql("calls to one store at the same time", (engine) => {
   });
 
   it.each(["claim", "complete"] as const)(
-    "a row that another transaction holds delays only calls for its own key: %s",
+    "a locked row delays only calls for its own key: %s",
     async (verb) => {
       const store = makeStore();
       const [held = "", ...others] = keysOf(`held-${verb}`, 50);
@@ -168,7 +168,7 @@ describeSql("calls to one store at the same time", (engine) => {
     return;
   }
 
-  it("claims of a group whose answer is lost reject, and the owner of each can release it", async () => {
+  it("claims of a group whose answer is lost reject, and can be released", async () => {
     const hole = await startBlackHoleProxy(db.server.port);
     try {
       const pool = db.server.pool({ port: hole.port });

@@ -205,7 +205,7 @@ describeSql("the table of the stores", (engine) => {
     expect(readFileSync(sqlFile, "utf8")).toBe(definition.schema());
   });
 
-  it(`migrate() by many processes at once creates the ${engine.name} table once and keeps its rows`, async () => {
+  it(`migrate() by many processes creates the ${engine.name} table once and keeps its rows`, async () => {
     const migrateAll = () => Promise.all(Array.from({ length: 30 }, () => storeOn("many")));
     await migrateAll();
     const store = engine.makeStore(pool, { table: "many" });
@@ -214,7 +214,7 @@ describeSql("the table of the stores", (engine) => {
     expect(await store.claim("k", "b", TIMES)).toEqual(COMPLETED);
   });
 
-  it(`the table can be created by sql/${definition.file} and used by a user who may only read and write it`, async () => {
+  it(`a user who may only read and write uses the table of sql/${definition.file}`, async () => {
     await run(
       ...readFileSync(sqlFile, "utf8")
         .split(/;\n/)
@@ -251,7 +251,7 @@ describeSql("the table of the stores", (engine) => {
 
   const layout = (number: number) => `identity_gateway_webhooks_layout_${String(number)}`;
 
-  it(`migrate() writes the number of the layout into the ${engine.name} table`, async () => {
+  it(`migrate() writes the layout's number into the ${engine.name} table`, async () => {
     const store = await storeOn("versioned");
     expect(await definition.layoutOf(pool, "versioned")).toEqual([layout(1)]);
     await store.migrate();
@@ -259,7 +259,7 @@ describeSql("the table of the stores", (engine) => {
     expect(await definition.layoutOf(pool, "versioned")).toEqual([layout(1)]);
   });
 
-  it(`a release that was rolled back works on the ${engine.name} table of a later layout`, async () => {
+  it(`an older release works on the ${engine.name} table of a later layout`, async () => {
     const later = { later_leases: makers[0], later_transactions: makers[1] };
     for (const [table, make] of Object.entries(later)) {
       await make(pool, { table }).migrate();
@@ -274,7 +274,7 @@ describeSql("the table of the stores", (engine) => {
     await expectToProcess(engine.makeTransactions(pool, { table: "later_transactions" }));
   });
 
-  it(`a claim is released in a ${engine.name} table whose takeover column may be NULL`, async () => {
+  it(`a claim is released although takeover of ${engine.name} may be NULL`, async () => {
     const store = await storeOn("nullable_takeover");
     await run(`ALTER TABLE nullable_takeover ${definition.nullableTakeover}`);
     expect(await store.claim("k", "a", TIMES)).toEqual(FRESH);
@@ -282,12 +282,12 @@ describeSql("the table of the stores", (engine) => {
     expect(await store.claim("k", "b", TIMES)).toEqual(FRESH);
   });
 
-  it(`the store works on a ${engine.name} table that the application created with additional columns`, async () => {
+  it(`the store works on a ${engine.name} table with additional columns`, async () => {
     await run(...definition.extended);
     await expectToWork(await storeOn("extended"));
   });
 
-  it(`the ${engine.name} table may be in another schema, and its name may be a reserved word`, async () => {
+  it(`the ${engine.name} table may be in another schema, or a reserved word`, async () => {
     await run("CREATE SCHEMA webhooks");
     for (const table of ["webhooks.deliveries", "order", "Select", "webhooks.table"]) {
       const store = await storeOn(table);
@@ -311,7 +311,7 @@ describeSql("the table of the stores", (engine) => {
     expect(batches).toEqual(definition.batchesOf25);
   });
 
-  it(`two purges of ${engine.store} beside live traffic lose no claim and refuse none`, async () => {
+  it(`purges of ${engine.store} beside live traffic lose and refuse no claim`, async () => {
     const store = await storeOn("busy");
     await definition.expire(pool, "busy", 20_000);
     let isPurging = true;
@@ -343,7 +343,7 @@ describeSql("the table of the stores", (engine) => {
     expect(await countOf("busy")).toBe(distinct.size);
   });
 
-  it(`purge() of ${engine.store} skips a row that another transaction has locked`, async () => {
+  it(`purge() of ${engine.store} skips a locked row`, async () => {
     const store = await storeOn("locked");
     await definition.expire(pool, "locked", 3);
     const stranger = await engine.connect(pool);

@@ -33,7 +33,7 @@ describeSql("a network that drops every packet of a pool's connections", (engine
     await vi.advanceTimersByTimeAsync(NOTICED_MS);
   }
 
-  it(`${engine.store}: calls reject after 12 s on a network that drops packets, and later calls get connections`, async () => {
+  it(`${engine.store}: calls reject after 12 s if packets are dropped, and later ones work`, async () => {
     const store = engine.makeStore(await swallowedPool(2));
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const claim = async () => store.claim("k", "a", TIMES);
@@ -47,7 +47,7 @@ describeSql("a network that drops every packet of a pool's connections", (engine
     expect(await claim()).toEqual({ state: "completed" });
   });
 
-  it(`${engine.transactions} rejects before it calls a handler on a network that drops packets, and later calls get connections`, async () => {
+  it(`${engine.transactions} calls no handler if packets are dropped, and works later`, async () => {
     const store = engine.makeTransactions(await swallowedPool(1));
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const rejection = expect(store.process("t", mustNotRun, TIMES)).rejects.toThrow(
@@ -64,7 +64,7 @@ describeSql("a network that drops every packet of a pool's connections", (engine
   // Only the MySQL store sends the server a KILL for the connection that it gives up.
   if (engine.name === "PostgreSQL") return;
 
-  it("mysqlTransactions: a transaction whose network drops packets is ended on the server, and its redelivery is handled", async () => {
+  it("mysqlTransactions: a transaction whose packets are dropped is ended on the server", async () => {
     const store = engine.makeTransactions(db.server.pool({ port: hole().port, max: 1 }));
     const dropped = store.process(
       "dropped",
@@ -94,7 +94,7 @@ describeSql("a transaction on a connection that breaks at COMMIT", (engine) => {
     { fault: "lose the answer", state: "completed" },
     { fault: "lose the command", state: "processed" },
   ] as const)(
-    `${engine.transactions} rejects if the fault at COMMIT is: $fault. The next process finds the key $state`,
+    `${engine.transactions} rejects at the fault $fault, and the key is $state then`,
     async ({ fault, state }) => {
       const proxied = db.server.pool({ port: proxy().port });
       const store = engine.makeTransactions(proxied);
@@ -108,7 +108,7 @@ describeSql("a transaction on a connection that breaks at COMMIT", (engine) => {
     },
   );
 
-  it(`${engine.transactions} rejects after 12 s and its connection is closed if COMMIT gets no answer`, async () => {
+  it(`${engine.transactions} rejects after 12 s if COMMIT gets no answer`, async () => {
     const proxied = db.server.pool({ port: proxy().port, max: 1 });
     await proxied.query("SELECT 1");
     proxy().fault = "swallow";

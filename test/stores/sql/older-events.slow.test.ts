@@ -81,7 +81,7 @@ function testTable(open: () => StateTable): void {
   const eventOf = (account_id: number, { type, at }: { type: string; at: string }) =>
     onlineDataEvent(type, { account_id, occurred_at: at }) as OnlineDataEvent;
 
-  it("two events in either order leave the same rows, and those rows are right", async () => {
+  it("two events leave the same right rows in either order", async () => {
     const { take, rows } = open();
     for (const [index, pair] of PAIRS.entries()) {
       const accounts = [10_000 + index, 20_000 + index] as const;
@@ -93,7 +93,7 @@ function testTable(open: () => StateTable): void {
     }
   });
 
-  it("a late deletion does not undo a reappearance, and says that it was not taken", async () => {
+  it("a late deletion does not undo a reappearance", async () => {
     const { take, rows } = open();
     const reappeared = stateOf(eventOf(1, { type: "DATA_REAPPEARED", at: LATE[0] }));
     const deleted = stateOf(eventOf(1, { type: "DATA_DELETED", at: EARLY[0] }));
@@ -102,7 +102,7 @@ function testTable(open: () => StateTable): void {
     expect(await rows(1)).toEqual([["removal", "DATA_REAPPEARED"]]);
   });
 
-  it("a late attempt of a type that the gateway adds later is kept as a kind of its own", async () => {
+  it("a type that the gateway adds later is a kind of its own", async () => {
     const { take, rows } = open();
     const added = { ...eventOf(2, { type: "DATA_DELETED", at: EARLY[0] }), type: "ADDED_2030" };
     expect(await take(stateOf(added as OnlineDataEvent))).toBe(true);

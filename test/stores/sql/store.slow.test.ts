@@ -57,7 +57,7 @@ describeSql("the store", (engine) => {
     });
   });
 
-  it(`${name} keeps only the key and the end of retention of a handled delivery`, async () => {
+  it(`${name} keeps only the key and the end of retention`, async () => {
     const store = engine.makeStore(db.pool);
     await store.claim("handled", "a", TIMES);
     await store.complete("handled", "a", TIMES);
@@ -88,7 +88,7 @@ describeSql("two transactions that write the same row at the same time", (engine
   }
 
   describe.each(engine.isolations)("isolation level %s", (isolation) => {
-    it(`a claim of ${engine.store} sees a completion that was committed after it began`, async () => {
+    it(`a claim of ${engine.store} sees a completion committed meanwhile`, async () => {
       const store = engine.makeStore(db.server.pool({ isolation }));
       const key = `claim ${isolation}`;
       expect(await beside(key, async () => store.claim(key, "a", TIMES))).toEqual(COMPLETED);
@@ -102,7 +102,7 @@ describeSql("two transactions that write the same row at the same time", (engine
       expect(await store.claim(key, "b", TIMES)).toEqual(COMPLETED);
     });
 
-    it(`${engine.transactions} sees a completion that was committed after it began, and runs no handler`, async () => {
+    it(`${engine.transactions} sees a completion committed meanwhile`, async () => {
       const key = `process ${isolation}`;
       const pool = db.server.pool({ isolation });
       if (engine.name === "PostgreSQL") {

@@ -48,7 +48,7 @@ describeSql("the time limit of a call", (engine) => {
           transactionalReceiver(engine.makeTransactions(pool, { table }), () => undefined, LONG),
       ],
     ])(
-      `a call that waits for 11 s is answered with a dependencyTimeoutMs of 30 s, with %s on ${engine.name}`,
+      `a call of 11 s succeeds with a dependencyTimeoutMs of 30 s, with %s on ${engine.name}`,
       async (_name, table, makeReceiver) => {
         await engine.makeStore(db.pool, { table }).migrate();
         const receiver = makeReceiver(db.server.pool(), table);
@@ -61,7 +61,7 @@ describeSql("the time limit of a call", (engine) => {
     );
   });
 
-  it(`the ${engine.name} server ends a statement at the time limit, and the connection is kept`, async () => {
+  it(`the ${engine.name} server ends a statement in time, and the connection is kept`, async () => {
     const counted = countingPool();
     const store = engine.makeStore(counted.pool);
     alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 300 });
@@ -77,7 +77,7 @@ describeSql("the time limit of a call", (engine) => {
     expect(counted.made).toBe(1);
   });
 
-  it(`the time limit does not apply to the handler's statements in ${engine.name}; the application's own limit stays`, async () => {
+  it(`the time limit spares the handler's statements in ${engine.name}`, async () => {
     const set = isMysql ? "SET max_statement_time = 77" : "SET statement_timeout = '77s'";
     const show = isMysql
       ? "SELECT @@max_statement_time AS own"
@@ -101,7 +101,7 @@ describeSql("the time limit of a call", (engine) => {
     ["in sleep", isMysql ? "SELECT SLEEP(120)" : "SELECT pg_sleep(120)"],
     ["for a lock", "INSERT INTO given_up VALUES (1)"],
   ])(
-    `a given-up handler whose ${engine.name} statement waits %s is rolled back, and its connection is free again`,
+    `a given-up handler that waits %s in ${engine.name} is rolled back and frees its connection`,
     async (how, statement) => {
       await db.pool.query("CREATE TABLE IF NOT EXISTS given_up (id int)");
       const unlock = await lock("given_up");

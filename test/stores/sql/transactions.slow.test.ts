@@ -30,7 +30,7 @@ describeSql("transactions", (engine) => {
   const db = databaseOf(engine);
   const { transactions } = engine;
 
-  it(`${transactions} rolls back if the handler throws before it returns a promise`, async () => {
+  it(`${transactions} rolls back if the handler throws at once`, async () => {
     const throwsAtOnce = (): never => {
       throw new RangeError("at once");
     };
@@ -39,7 +39,7 @@ describeSql("transactions", (engine) => {
     expect(await db.effects.remembered("failing")).toBe(0);
   });
 
-  it(`${transactions} answers a duplicate in flight at once, and does not delay other deliveries`, async () => {
+  it(`${transactions} answers a duplicate in flight at once`, async () => {
     const store = engine.makeTransactions(db.pool);
     const other = engine.makeTransactions(db.server.pool());
     const [started, end] = [deferred(), deferred()];
@@ -69,32 +69,29 @@ describeSql("transactions", (engine) => {
       `after ${session}`,
       { session },
     ]),
-  ])(
-    `${transactions} processes one of 50 concurrent duplicates %s and fails none`,
-    async (how, settings) => {
-      const stores = [1, 2].map(() =>
-        engine.makeTransactions(db.server.pool({ ...settings, max: 25 })),
+  ])(`${transactions} processes one of 50 concurrent duplicates %s`, async (how, settings) => {
+    const stores = [1, 2].map(() =>
+      engine.makeTransactions(db.server.pool({ ...settings, max: 25 })),
+    );
+    const duplicates = (key: string, work: (tx: Sql) => Promise<void>) =>
+      Promise.all(
+        Array.from({ length: 50 }, async (_, index) => {
+          const result = await stores[index % 2]?.process(key, work, RETENTION);
+          return result?.state;
+        }),
       );
-      const duplicates = (key: string, work: (tx: Sql) => Promise<void>) =>
-        Promise.all(
-          Array.from({ length: 50 }, async (_, index) => {
-            const result = await stores[index % 2]?.process(key, work, RETENTION);
-            return result?.state;
-          }),
-        );
-      const name = how.replace(/\W/g, " ");
-      for (const key of ["1", "2", "3"].map((number) => `${name} ${number}`)) {
-        const states = await duplicates(key, (tx) => db.effects.write(tx, key));
-        expect(states.filter((state) => state === "processed")).toHaveLength(1);
-        expect(await db.effects.of(key)).toBe(1);
-        const later = await duplicates(key, mustNotRun);
-        expect(new Set(later)).toEqual(new Set(["completed"]));
-      }
-    },
-  );
+    const name = how.replace(/\W/g, " ");
+    for (const key of ["1", "2", "3"].map((number) => `${name} ${number}`)) {
+      const states = await duplicates(key, (tx) => db.effects.write(tx, key));
+      expect(states.filter((state) => state === "processed")).toHaveLength(1);
+      expect(await db.effects.of(key)).toBe(1);
+      const later = await duplicates(key, mustNotRun);
+      expect(new Set(later)).toEqual(new Set(["completed"]));
+    }
+  });
 
   it.each(engine.isolations)(
-    `${transactions} processes different deliveries in parallel at isolation level %s`,
+    `${transactions} processes different deliveries in parallel at %s`,
     async (isolation) => {
       const store = engine.makeTransactions(db.server.pool({ isolation, max: 20 }));
       const keys = Array.from({ length: 200 }, (_, index) => `${isolation} apart ${String(index)}`);
@@ -105,7 +102,7 @@ describeSql("transactions", (engine) => {
     },
   );
 
-  it(`${transactions} keeps the rest of the writes if a handler rolls back to a savepoint`, async () => {
+  it(`${transactions} keeps other writes if a handler rolls back to a savepoint`, async () => {
     const isMysql = engine.name === "MySQL";
     const work = async (tx: Sql): Promise<void> => {
       const failing = isMysql ? "INSERT INTO effects VALUES (NULL)" : "SELECT 1 / 0";
@@ -125,14 +122,14 @@ describeSql("transactions", (engine) => {
 
   if (engine.name === "PostgreSQL") return;
 
-  it("mysqlTransactions counts the retention from the end of the handler", async () => {
+  it("mysqlTransactions counts the retention from the handler's end", async () => {
     const store = engine.makeTransactions(db.pool);
     const work = () => engine.sleep(db.pool, 2.1).then(() => undefined);
     expect(await store.process("retained", work, { retentionMs: 2_000 })).toEqual(PROCESSED);
     expect(await store.process("retained", work, RETENTION)).toEqual({ state: "completed" });
   });
 
-  it("mysqlTransactions does not read for the handler: its snapshot begins with its first read", async () => {
+  it("mysqlTransactions does not read for the handler", async () => {
     await engine.makeStore(db.pool).claim("snapshot", "a", { leaseMs: 1, ...RETENTION });
     await engine.sleep(db.pool, 0.05);
     const work = async (tx: Sql): Promise<void> => {
@@ -153,7 +150,7 @@ describeSql("transactions on faults", (engine) => {
     expect(await effects.remembered(key)).toBe(0);
   }
 
-  it(`a transaction whose connection to ${engine.name} breaks rejects at once and aborts context.signal`, async () => {
+  it(`a broken connection to ${engine.name} rejects at once and aborts context.signal`, async () => {
     // Without a listener for its error, the client would end the process here.
     let aborted: unknown;
     const store = engine.makeTransactions(db.pool);
@@ -213,7 +210,7 @@ describeSql("transactions on faults", (engine) => {
     };
   }
 
-  it("a transaction goes on after a lock wait time-out that its handler catches, as in MySQL", async () => {
+  it("a transaction goes on after a lock wait time-out that is caught", async () => {
     const impatient = db.server.pool({ session: "SET innodb_lock_wait_timeout = 0" });
     const release = await contend(db.pool);
     const result = await engine.makeTransactions(impatient).process(
@@ -230,7 +227,7 @@ describeSql("transactions on faults", (engine) => {
     expect(await db.effects.of("waited")).toBe(2);
   });
 
-  it("a transaction that the server rolls back at a lock wait time-out rejects and keeps nothing", async () => {
+  it("a transaction rolled back at a lock wait time-out keeps nothing", async () => {
     const other = await engine.start({
       "innodb-rollback-on-timeout": "ON",
       "innodb-lock-wait-timeout": "1",

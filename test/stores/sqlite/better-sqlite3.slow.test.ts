@@ -29,7 +29,7 @@ it("sqliteStore throws the driver's error for a closed handle", async () => {
   });
 });
 
-it("sqliteStore waits for a locked file when it creates its table, and gives up after five seconds", async () => {
+it("sqliteStore waits five seconds for a locked file when it creates its table", async () => {
   await withSqliteFolder(betterSqlite3, ({ open }) => {
     const [other, database] = [open(), open()];
     other.exec("BEGIN EXCLUSIVE");
@@ -55,7 +55,7 @@ it("sqliteStore leaves a busy_timeout of 0 as it is", async () => {
   });
 });
 
-it(`sqliteStore takes at most 80 bytes of file for each of ${IDS} remembered ids`, async () => {
+it(`sqliteStore takes at most 80 bytes for each of ${IDS} ids`, async () => {
   await withSqliteFolder(betterSqlite3, async ({ file, open }) => {
     const database = open();
     const store = sqliteStore({ database });
@@ -101,7 +101,7 @@ function processWith(work: (tx: Database) => unknown) {
 }
 
 describe("a handler with better-sqlite3's own methods", () => {
-  it("better-sqlite3: tx refuses all methods of the handle after the handler has settled", async () => {
+  it("better-sqlite3: tx refuses all methods after the handler has settled", async () => {
     const uses: (() => unknown)[] = [];
     await processWith((tx) => {
       const select = tx.prepare("SELECT name FROM effects");
@@ -158,7 +158,7 @@ describe("a handler with better-sqlite3's own methods", () => {
 });
 
 describe("a handler with a query builder on tx", () => {
-  it("Drizzle on tx writes in the transaction, and nothing after the handler has settled", async () => {
+  it("Drizzle on tx writes in the transaction, and nothing later", async () => {
     let late: (() => unknown) | undefined;
     const failing = processWith((tx) => {
       const db = drizzle(tx);
@@ -174,7 +174,7 @@ describe("a handler with a query builder on tx", () => {
     expect(committed(folder)).toEqual(NOTHING);
   });
 
-  it("Kysely on tx writes in the transaction, and nothing after the handler has settled", async () => {
+  it("Kysely on tx writes in the transaction, and nothing later", async () => {
     let late: (() => Promise<unknown>) | undefined;
     const failing = processWith(async (tx) => {
       const db = new Kysely<{ effects: { name: string } }>({

@@ -30,7 +30,7 @@ it.each(Object.entries(lostFileChecks))("on libsql %s", async (_title, check) =>
   await withSqliteFolder(libsql, (folder) => check(folder, libsql));
 });
 
-it("a SQLite file is looked at when it is opened, and then once a minute, not at each call", async () => {
+it("a SQLite file is looked at when it is opened, and then once a minute", async () => {
   const now = vi.spyOn(performance, "now");
   const looks = vi.spyOn(process, "getBuiltinModule");
   onTestFinished(() => {
@@ -70,7 +70,7 @@ it("the error about a lost SQLite file says what to do", async () => {
   });
 });
 
-it("libsql: transaction() of tx throws and its delivery can be handled again", async () => {
+it("libsql: transaction() of tx throws, and a savepoint works", async () => {
   await withSqliteFolder(libsql, async (folder) => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const insert = "INSERT INTO effects (name) VALUES ('a')";
@@ -97,7 +97,7 @@ it("libsql: transaction() of tx throws and its delivery can be handled again", a
   });
 });
 
-it("recover on sqliteTransactions commits a lost delivery with its writes, once", async () => {
+it("recover on sqliteTransactions commits a lost delivery once", async () => {
   await withSqliteFolder(libsql, async (folder) => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const seen: unknown[] = [];

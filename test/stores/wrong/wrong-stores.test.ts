@@ -304,7 +304,7 @@ describe("right stores", () => {
     expect(await convictingCases(contractOf(make))).toEqual([]);
   });
 
-  it("a store that rounds retryAfterMs up to seconds passes the contract with a lease of 100 ms", async () => {
+  it("a store that rounds up to seconds passes with a lease of 100 ms", async () => {
     expect(await convictingCases(contractOf(answersAs(inSeconds), 100))).toEqual([]);
   });
 });

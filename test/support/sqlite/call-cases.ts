@@ -160,7 +160,7 @@ export const callChecks: SqliteChecks = {
     assert.ok(count("BEGIN IMMEDIATE") <= keys.length + 2, "calls were tried more than once more");
   },
 
-  async "if the commit of a group fails, each of its calls is tried on its own"(folder) {
+  async "if the commit of a group fails, each call is tried alone"(folder) {
     const { database, count, failNext } = watchedHandle(folder.open());
     const store = sqliteStore({ database });
     await store.claim("first", "o", TIMES);
@@ -170,7 +170,7 @@ export const callChecks: SqliteChecks = {
     assert.deepEqual(remembered(folder.open()), ["first", ...KEYS].sort());
   },
 
-  async "if no commit is possible, every call of a group rejects and none is remembered"(folder) {
+  async "if no commit is possible, every call of a group rejects"(folder) {
     const { database, failNext } = watchedHandle(folder.open());
     const store = sqliteStore({ database });
     await store.claim("first", "o", TIMES);
@@ -180,7 +180,7 @@ export const callChecks: SqliteChecks = {
     assert.deepEqual(remembered(folder.open()), ["first"]);
   },
 
-  async "if the file is full, every call of a group rejects that is not in the file"(folder) {
+  async "if the file is full, every call rejects that is not in it"(folder) {
     const database = folder.open();
     const store = sqliteStore({ database });
     const pages = rowsOf(database, "PRAGMA page_count").flat();
@@ -193,7 +193,7 @@ export const callChecks: SqliteChecks = {
     assert.deepEqual(remembered(folder.open()), claimed.sort());
   },
 
-  async "a group that takes long is divided, so that other work runs in between"(folder) {
+  async "a group that takes long is divided, so that other work runs"(folder) {
     const { database, count, slowDown } = watchedHandle(folder.open());
     const store = sqliteStore({ database });
     slowDown(2);
@@ -210,7 +210,7 @@ export const callChecks: SqliteChecks = {
     assert.ok(count("COMMIT") > 5 && turns > 5, `${count("COMMIT")} commits, ${turns} turns`);
   },
 
-  async "a transaction in the queue divides the calls before it from those behind it"(folder) {
+  async "a transaction divides the calls before it from those behind it"(folder) {
     const { database, count } = watchedHandle(folder.open());
     const store = sqliteStore({ database });
     const transactions = openTransactions({ database });
@@ -223,7 +223,7 @@ export const callChecks: SqliteChecks = {
     assert.ok(count("COMMIT") >= 4 && count("COMMIT") < 4 + FEW);
   },
 
-  "a power cut after any commit loses nothing that a group has acknowledged": recover,
+  "a power cut loses nothing that a group has acknowledged": recover,
 
   async "all stores on a handle share one queue"(folder) {
     const database = openLedger(folder);
@@ -246,7 +246,7 @@ export const callChecks: SqliteChecks = {
     assert.deepEqual(served, [...renewed, "transaction", "claim of the first"]);
   },
 
-  async "calls on the handle of a transaction are answered after it has ended"(folder) {
+  async "calls behind a transaction are answered after it has ended"(folder) {
     const database = openLedger(folder);
     const [store, transactions] = [sqliteStore({ database }), openTransactions({ database })];
     const [started, end] = [deferred(), deferred()];
@@ -267,9 +267,7 @@ export const callChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: [], keys: ["j"] });
   },
 
-  async "a waiting call rejects with the code wait_timeout if a transaction of the handle takes too long"(
-    folder,
-  ) {
+  async "a call that waits too long for a transaction rejects with wait_timeout"(folder) {
     const database = openLedger(folder);
     const store = sqliteStore({ database, waitTimeoutMs: 30 });
     const impatient = sqliteStore({ database, waitTimeoutMs: 0 });
@@ -320,7 +318,7 @@ export const callChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: [], keys: [] });
   },
 
-  async "a process pauses between writes only after it has met another writer"(folder) {
+  async "a process pauses between writes only after it met another writer"(folder) {
     const database = folder.open();
     const store = sqliteStore({ database });
     // Otherwise one write may take longer than a period of writing.

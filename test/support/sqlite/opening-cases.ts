@@ -22,9 +22,7 @@ export const openingChecks: SqliteChecks = {
     }
   },
 
-  async "the SQLite stores open an existing table while another connection holds the lock, and write when it is free"({
-    open,
-  }) {
+  async "the SQLite stores open an existing table while the file is locked"({ open }) {
     const other = open();
     sqliteStore({ database: other });
     other.exec("BEGIN IMMEDIATE");
@@ -38,7 +36,7 @@ export const openingChecks: SqliteChecks = {
     await expectToProcess(transactions);
   },
 
-  "sqliteStore refuses a read-only handle, also while another connection holds the lock"({ open }) {
+  "sqliteStore refuses a read-only handle, also of a locked file"({ open }) {
     const other = open();
     sqliteStore({ database: other });
     for (const sql of ["SELECT 1", "BEGIN IMMEDIATE"]) {
@@ -55,7 +53,7 @@ export const openingChecks: SqliteChecks = {
     assert.doesNotThrow(() => database.exec("COMMIT"));
   },
 
-  "sqliteStore refuses a table that it cannot use and names the columns"({ open }) {
+  "sqliteStore refuses an unusable table and names the columns"({ open }) {
     const database = open();
     const needed = `key TEXT PRIMARY KEY, owner TEXT, lease_ends_at INTEGER,
       takeover INTEGER NOT NULL DEFAULT 0, forget_at INTEGER NOT NULL`;
@@ -93,7 +91,7 @@ export const openingChecks: SqliteChecks = {
     assert.equal(layoutOf(createTableOf(database, "transactions")), 1);
   },
 
-  async "the SQLite stores work on the table of a later layout after a rollback"({ open }) {
+  async "the SQLite stores work on the table of a later layout"({ open }) {
     const later = open();
     sqliteStore({ database: later });
     later.exec(

@@ -92,9 +92,7 @@ async function withReceivers(
 
 /** What a receiver does when the file of its store is deleted, replaced or moved. */
 export const lostFileChecks: SqliteChecks = {
-  async "a receiver answers store_unavailable within a minute after its SQLite file was deleted, with one error line"(
-    folder,
-  ) {
+  async "a receiver answers store_unavailable after its SQLite file was deleted"(folder) {
     await withReceivers(folder, async ({ send, wait, errorLines }) => {
       assert.deepEqual(await send("a"), HANDLED);
       rmSync(folder.file);
@@ -104,7 +102,7 @@ export const lostFileChecks: SqliteChecks = {
     });
   },
 
-  async "a receiver answers store_unavailable after its SQLite file was emptied or another put in its place"(
+  async "a receiver answers store_unavailable after its SQLite file was emptied or replaced"(
     folder,
   ) {
     const replace = (): void => {
@@ -123,9 +121,7 @@ export const lostFileChecks: SqliteChecks = {
     }
   },
 
-  async "a receiver handles deliveries again at once when its SQLite file was moved away and back"(
-    folder,
-  ) {
+  async "a receiver goes on when its SQLite file was moved away and back"(folder) {
     await withReceivers(folder, async ({ send, wait }) => {
       const ids = [crypto.randomUUID(), crypto.randomUUID()] as const;
       assert.deepEqual(await send(ids[0]), HANDLED);
@@ -141,7 +137,7 @@ export const lostFileChecks: SqliteChecks = {
 
 /** What the SQLite stores do beyond the cases of every store, and when something happens to their file. */
 export const storeChecks: SqliteChecks = {
-  "sqliteStore sets WAL and synchronous=FULL, and leaves busy_timeout as it was"({ open }) {
+  "sqliteStore sets WAL and synchronous=FULL, and keeps busy_timeout"({ open }) {
     const database = open();
     database.exec("PRAGMA busy_timeout = 1234");
     const store = sqliteStore({ database });
@@ -160,7 +156,7 @@ export const storeChecks: SqliteChecks = {
     assert.equal(valueOf(database, "PRAGMA synchronous"), 3);
   },
 
-  "sqliteStore returns values, not promises, for a delivery that comes alone"({ open }) {
+  "sqliteStore returns values, not promises, for a lone delivery"({ open }) {
     const store = sqliteStore({ database: open() });
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
     assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
@@ -168,9 +164,7 @@ export const storeChecks: SqliteChecks = {
     assert.equal(store.complete("k", "a", { retentionMs: 1000 }), undefined);
   },
 
-  async "sqliteStore rejects with SQLITE_BUSY after waitTimeoutMs and has written nothing"({
-    open,
-  }) {
+  async "sqliteStore rejects with SQLITE_BUSY after waitTimeoutMs"({ open }) {
     const store = sqliteStore({ database: open(), waitTimeoutMs: 60 });
     const other = open();
     other.exec("BEGIN IMMEDIATE");
@@ -190,7 +184,7 @@ export const storeChecks: SqliteChecks = {
     assert.throws(() => assert.ok(!isPromise(claiming())), /database is locked/);
   },
 
-  "sqliteStore refuses to write in an open transaction of the application"({ open }) {
+  "sqliteStore refuses to write in the application's transaction"({ open }) {
     const database = open();
     const store = sqliteStore({ database });
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
@@ -213,9 +207,7 @@ export const storeChecks: SqliteChecks = {
     }
   },
 
-  async "the SQLite stores wait for another connection's lock without blocking the process"(
-    folder,
-  ) {
+  async "the SQLite stores wait for a lock without blocking the process"(folder) {
     const store = sqliteStore({ database: folder.open() });
     const transactions = openTransactions({ database: openLedger(folder) });
     const other = folder.open();
@@ -243,9 +235,7 @@ export const storeChecks: SqliteChecks = {
 
   ...lostFileChecks,
 
-  async "on a full disk new deliveries are refused, and none of those that were handled is forgotten"(
-    folder,
-  ) {
+  async "on a full disk new deliveries are refused, and none is forgotten"(folder) {
     await withReceivers(folder, async ({ send, database }) => {
       const handled: string[] = [];
       // The least that SQLite takes is what the file has, so the next page that is needed is one too many.
@@ -262,9 +252,7 @@ export const storeChecks: SqliteChecks = {
     });
   },
 
-  async "the -wal file that a long reader has let grow is small again after some deliveries"(
-    folder,
-  ) {
+  async "the -wal file is small again some deliveries after a long reader"(folder) {
     const [reader, writer] = [folder.open(), folder.open()];
     await withReceivers(folder, async ({ send }) => {
       writer.exec("CREATE TABLE IF NOT EXISTS pages (page BLOB)");
@@ -277,7 +265,7 @@ export const storeChecks: SqliteChecks = {
     });
   },
 
-  "the SQLite stores keep the journal_size_limit that the handle has"({ open }) {
+  "the SQLite stores keep the handle's journal_size_limit"({ open }) {
     const database = open();
     database.exec("PRAGMA journal_size_limit = 1000");
     sqliteStore({ database });

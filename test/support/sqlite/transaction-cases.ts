@@ -104,7 +104,7 @@ function keepingWork() {
 
 /** What a transaction commits or rolls back together, how deliveries wait for it, and what a handler can do with tx. */
 export const transactionChecks: SqliteChecks = {
-  async "sqliteTransactions rolls back if a handler throws before it returns a promise"(folder) {
+  async "sqliteTransactions rolls back if a handler throws at once"(folder) {
     const store = openTransactions({ database: openLedger(folder) });
     const run = store.process("k", (tx) => {
       tx.prepare("INSERT INTO effects (name) VALUES ('a')").run();
@@ -138,7 +138,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: ["b"], keys: ["k"] });
   },
 
-  async "sqliteTransactions runs the deliveries of one handle one after the other"(folder) {
+  async "sqliteTransactions runs deliveries of one handle one by one"(folder) {
     const database = openLedger(folder);
     // Two stores on one handle: a connection has one transaction.
     const [even, odd] = [openTransactions({ database }), openTransactions({ database })];
@@ -160,9 +160,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(effects, done.flatMap((index) => [`a${index}`, `b${index}`]).sort());
   },
 
-  async "sqliteTransactions answers a duplicate at once while the first delivery runs or waits"(
-    folder,
-  ) {
+  async "sqliteTransactions answers a duplicate of a running or waiting delivery at once"(folder) {
     const store = openTransactions({ database: openLedger(folder) });
     await store.process("done", writes("done"));
     const held = heldWork();
@@ -183,7 +181,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder).effects, ["done", "held", "waiting"]);
   },
 
-  async "sqliteTransactions runs a duplicate through another store of the handle after the first one failed"(
+  async "sqliteTransactions runs a duplicate in another store of the handle after a failure"(
     folder,
   ) {
     const database = openLedger(folder);
@@ -199,9 +197,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: ["duplicate"], keys: ["k"] });
   },
 
-  async "sqliteTransactions rejects a delivery that waits longer than waitTimeoutMs, and handles it later"(
-    folder,
-  ) {
+  async "sqliteTransactions rejects a delivery that waits longer than waitTimeoutMs"(folder) {
     const store = openTransactions({ database: openLedger(folder), waitTimeoutMs: 80 });
     const held = heldWork();
     const first = store.process("k", held.work);
@@ -214,9 +210,7 @@ export const transactionChecks: SqliteChecks = {
     assert.equal((await store.process("late", writes("late"))).state, "processed");
   },
 
-  async "sqliteTransactions rejects with SQLITE_BUSY if another connection's transaction takes too long"(
-    folder,
-  ) {
+  async "sqliteTransactions rejects with SQLITE_BUSY if another connection takes too long"(folder) {
     const here = openTransactions({ database: openLedger(folder) });
     const there = openTransactions({ database: openLedger(folder), waitTimeoutMs: 60 });
     const held = heldWork();
@@ -229,9 +223,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder).effects, ["held"]);
   },
 
-  async "tx refuses calls of a handler that has settled, so they do not reach the next delivery"(
-    folder,
-  ) {
+  async "tx refuses calls of a handler that has settled"(folder) {
     const store = openTransactions({ database: openLedger(folder) });
     const { uses, work } = keepingWork();
     const failing = async (tx: SqliteHandle) => {
@@ -250,7 +242,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: ["a", "b", "kept"], keys: ["k", "next"] });
   },
 
-  async "an iterator of tx refuses more rows after its handler has settled"(folder) {
+  async "an iterator of tx refuses more rows after its handler settled"(folder) {
     const store = openTransactions({ database: openLedger(folder) });
     await store.process("first", writes("a", "b", "c"));
     let rows: Iterator<unknown> | undefined;
@@ -292,9 +284,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects, keys: ["first", "k", "next"] });
   },
 
-  async "sqliteTransactions writes after other connections although a handler left iterators open"(
-    folder,
-  ) {
+  async "sqliteTransactions writes after others although a handler left iterators open"(folder) {
     const store = openTransactions({ database: openLedger(folder), waitTimeoutMs: 1_000 });
     await store.process("first", writes("a", "b", "c"));
     // More rows than a driver reads ahead.
@@ -343,9 +333,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: ["a", "b"], keys: ["k"] });
   },
 
-  async "sqliteTransactions does not remember a delivery whose handler ended the transaction"(
-    folder,
-  ) {
+  async "sqliteTransactions forgets a delivery whose handler ended the transaction"(folder) {
     const store = openTransactions({ database: openLedger(folder) });
     for (const sql of ["COMMIT", "ROLLBACK", "COMMIT; BEGIN", "ROLLBACK; BEGIN IMMEDIATE"]) {
       const run = store.process("k", async (tx) => {
@@ -358,7 +346,7 @@ export const transactionChecks: SqliteChecks = {
     assert.equal((await store.process("k", writes("a"))).state, "processed");
   },
 
-  async "sqliteTransactions leaves the application's transaction alone after a handler ended its own"(
+  async "sqliteTransactions spares the application's transaction after a handler ended its own"(
     folder,
   ) {
     const database = openLedger(folder);
@@ -375,7 +363,7 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder), { effects: ["of the application"], keys: [] });
   },
 
-  async "sqliteTransactions recovers when an open iterator of the handle itself is ended"(folder) {
+  async "sqliteTransactions recovers when an open iterator of the handle is ended"(folder) {
     const database = openLedger(folder);
     const store = openTransactions({ database });
     await store.process("first", writes("a", "b"));
