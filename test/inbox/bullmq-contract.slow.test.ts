@@ -16,8 +16,10 @@ import {
   settlesAt,
   watchedLog,
   watchWorker,
+  queueAlarm,
 } from "../support/inbox/receiver-and-worker.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
+import { send } from "../support/alarm-receiver.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 const ONCE_MORE = { retryLimit: 1, retryDelayMs: 1_000 };
@@ -84,7 +86,7 @@ describeOnBullmq("BullMQ", (engine) => {
   it("no put searches the jobs that wait in BullMQ", async () => {
     const { driver } = await engine().open("many");
     await engine().redis.config("RESETSTAT");
-    const answer = await inboxReceiver(driver).receive(await alarmDelivery(1));
+    const answer = await queueAlarm(driver);
     const calls = await engine().redis.info("commandstats");
     expect(answer.outcome).toBe("handled");
     expect(calls).toContain("cmdstat_hgetall");
@@ -93,7 +95,7 @@ describeOnBullmq("BullMQ", (engine) => {
 
   it("the handler's signal aborts when BullMQ loses the lock of its job", async () => {
     const { queue, driver } = await engine().open("lock");
-    await inboxReceiver(driver).receive(await alarmDelivery(1, UUID));
+    await queueAlarm(driver, 1, UUID);
     const reasons: unknown[] = [];
     const handle = async (_: unknown, { signal }: { signal: AbortSignal }) => {
       if (reasons.length > 0) return;
@@ -121,7 +123,7 @@ describeOnBullmq("BullMQ", (engine) => {
     ["an error that cannot be read", unreadableError],
   ])("BullMQ runs a job again if its handler throws %s", async (_, makeError) => {
     const { driver } = await engine().open(randomUUID());
-    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    await queueAlarm(driver);
     let runs = 0;
     const handle = () => {
       runs += 1;
@@ -148,10 +150,7 @@ describeOnBullmq("BullMQ", (engine) => {
     await began.promise;
     await away.kill();
     const second = await alarmDelivery(2);
-    expect(await receiver.receive(second)).toMatchObject({
-      status: 500,
-      outcome: "handler_failed",
-    });
+    expect(await send(receiver, second)).toBe("500 handler_failed");
     const stopped = stop();
     release.resolve();
     await stopped;
@@ -175,7 +174,7 @@ describeOnBullmq("BullMQ", (engine) => {
         return job;
       }
     }
-    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    await queueAlarm(driver);
     const workerOptions = { connection: engine().connection };
     const runs: string[] = [];
     const late = bullmqQueue({ Worker: LateWorker, workerOptions, queueName: "last" });
@@ -196,7 +195,7 @@ describeOnBullmq("BullMQ", (engine) => {
       maxStalledCount: 0,
       lockDuration: 1_000,
     });
-    await inboxReceiver(driver).receive(await alarmDelivery(3, UUID));
+    await queueAlarm(driver, 3, UUID);
     const began = deferred();
     const release = deferred();
     const killed = watchWorker(driver, () => {
@@ -251,7 +250,7 @@ describeOnBullmq("BullMQ", (engine) => {
     async (name, defaultJobOptions) => {
       const { queue, driver } = await engine().open(name, {}, { defaultJobOptions });
       for (const account of [1, 2]) {
-        const { status } = await inboxReceiver(driver).receive(await alarmDelivery(account));
+        const { status } = await queueAlarm(driver, account);
         expect(status).toBe(200);
       }
       expect(await queue.count()).toBe(2);

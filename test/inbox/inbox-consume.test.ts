@@ -21,6 +21,7 @@ import {
 import { inboxJobOf, jobNameOf } from "../../src/inbox/inbox-job.js";
 import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import { recoverRecord } from "../../src/management/recover-record.js";
+import { send } from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
 import { rejects } from "../support/faults.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
@@ -54,17 +55,17 @@ function watchedStore(events: string[], failures: Record<string, number> = {}): 
   });
 }
 
-/** A message that writes what is done with it into `events`. */
-function watchedMessage(
-  data: unknown,
-  events: string[],
-  given: Partial<QueueMessage> & { holds?: () => boolean } = {},
-): QueueMessage & { readonly settled: QueueSettlement[] } {
-  const { holds = () => true, ...rest } = given;
+type Given = Partial<QueueMessage> & { readonly holds?: () => boolean };
+
+/** A message, by default of the job `a`, that writes what is done with it into `events`. */
+async function watchedMessage(
+  { holds = () => true, data, ...rest }: Given = {},
+  events: string[] = [],
+): Promise<QueueMessage & { readonly settled: QueueSettlement[] }> {
   const settled: QueueSettlement[] = [];
   return {
     id: "m-1",
-    data,
+    data: data ?? (await alarmJob("a")),
     attempt: 1,
     settled,
     extend: () => {
@@ -80,21 +81,48 @@ function watchedMessage(
   };
 }
 
-/** A worker that is called from outside. */
-function worker<Tx = never>(
-  options: Pick<InboxConsumeOptions<Tx>, "store" | "handlers"> & Partial<InboxConsumeOptions<Tx>>,
-) {
+/** A worker that is called from outside. By default its handler does nothing. */
+function worker<Tx = never>(options: Partial<InboxConsumeOptions<Tx>> = {}) {
   const reports: JobReport[] = [];
-  const driver = { extends: "message" } as const;
-  const onJob = (report: JobReport) => reports.push(report);
-  const made = inboxConsume<Tx>({ driver, onJob, logger: false, leaseMs: LEASE_MS, ...options });
-  return { ...made, reports };
+  const made = inboxConsume<Tx>({
+    driver: { extends: "message" },
+    store: memoryStore(),
+    handlers: { new_alarm: () => undefined },
+    onJob: (report) => reports.push(report),
+    logger: false,
+    leaseMs: LEASE_MS,
+    ...options,
+  } as InboxConsumeOptions<Tx>);
+  /** Runs a message. Resolves to how it was settled. */
+  const settledBy = async (given?: Given) => {
+    const message = await watchedMessage(given);
+    await made.run(message);
+    return message.settled;
+  };
+  return { ...made, reports, settledBy };
 }
+
+const receiverWith = (handlers: WebhookHandlers, options: object = {}) =>
+  createWebhookReceiver({
+    secret: TEST_SECRET,
+    logger: false,
+    now: () => NOW_MS,
+    handlers,
+    ...options,
+  });
+
+const largeDelivery = () =>
+  delivery({
+    id: "large",
+    body: JSON.stringify({ alarm: alarm({ text: "x".repeat(200_000) }) }),
+  });
 
 /** A handler that runs until its signal aborts. */
 const rejectsWhenAborted = (_alarm: unknown, { signal }: { signal: AbortSignal }) =>
   new Promise<void>((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error));
+    const end = () => reject(signal.reason as Error);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end);
   });
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
@@ -125,10 +153,8 @@ describe("a worker of any queue", () => {
       logger: false,
       handlers: { new_alarm: (_, { id }) => void seen.push(id) },
     });
-    const handlers = inbox({ driver });
-    const options = { secret: TEST_SECRET, store, logger: false, now: () => NOW_MS } as const;
-    const receiver = createWebhookReceiver({ ...options, maxBodyBytes: 50_000, handlers });
-    expect(await receiver.receive(await delivery({ id: "a" }))).toMatchObject({ status: 200 });
+    const receiver = receiverWith(inbox({ driver }), { store, maxBodyBytes: 50_000 });
+    expect(await send(receiver, "a")).toBe("200 handled");
     await driver.put(await alarmJob("a"));
     // The second job comes while the first one runs, and again after the lease.
     await pass(31_000);
@@ -143,12 +169,7 @@ describe("a worker of any queue", () => {
       onError = (error) => options.onError(error);
       return { stop: () => Promise.resolve() };
     };
-    worker({
-      store: memoryStore(),
-      handlers: { new_alarm: () => undefined },
-      logger,
-      driver: { extends: "message", receive },
-    });
+    worker({ logger, driver: { extends: "message", receive } });
     const report = () => {
       for (const words of ["refused", "reset", "refused"]) onError(new Error(words));
     };
@@ -174,26 +195,17 @@ describe("a worker of any queue", () => {
     const events: string[] = [];
     const handlers = { new_alarm: () => void events.push("handler") };
     const { run, reports } = worker({ store: watchedStore(events), handlers });
-    await run(watchedMessage(await alarmJob("a"), events));
-    await run(watchedMessage(await alarmJob("a"), events));
-    expect(events).toEqual([
-      "extend",
-      "claim",
-      "handler",
-      "complete",
-      "done",
-      "extend",
-      "claim",
-      "done",
-    ]);
+    await run(await watchedMessage({}, events));
+    await run(await watchedMessage({}, events));
+    expect(events.join()).toBe("extend,claim,handler,complete,done,extend,claim,done");
     expect(outcomesOf(reports)).toEqual(["handled"]);
   });
 
   it("extends the message while it retries a completion, and not later", async () => {
     const events: string[] = [];
     const store = watchedStore(events, { complete: 4 });
-    const { run } = worker({ store, handlers: { new_alarm: () => undefined } });
-    await during(10_000, run(watchedMessage(await alarmJob("a"), events)));
+    const { run } = worker({ store });
+    await during(10_000, run(await watchedMessage({}, events)));
     expect(events.filter((event) => event === "complete fails")).toHaveLength(4);
     expect(events.slice(-2)).toEqual(["complete", "done"]);
     expect(events.filter((event) => event === "extend").length).toBeGreaterThanOrEqual(3);
@@ -205,18 +217,13 @@ describe("a worker of any queue", () => {
     const events: string[] = [];
     const store = watchedStore(events, { complete: 1_000 });
     const seen: boolean[] = [];
-    const handlers = {
-      new_alarm: (_: unknown, context: { takeover: boolean }) => {
-        seen.push(context.takeover);
-      },
-    };
+    const handlers: WebhookHandlers = { new_alarm: (_, { takeover }) => void seen.push(takeover) };
     const { run, reports } = worker({ store, handlers });
-    const job = await alarmJob("a");
-    const message = watchedMessage(job, events, { holds: () => false });
+    const message = await watchedMessage({ holds: () => false }, events);
     await during(3 * LEASE_MS, run(message));
     expect([message.settled, reports]).toEqual([[], []]);
     const other = worker({ store: { ...store, complete: () => undefined }, handlers });
-    await other.run(watchedMessage(job, events, { attempt: 2 }));
+    await other.run(await watchedMessage({ attempt: 2 }, events));
     expect(seen).toEqual([false, true]);
   });
 
@@ -226,58 +233,46 @@ describe("a worker of any queue", () => {
   ])("keeps the next message of a %s job until its completion", async (_, new_alarm) => {
     const events: string[] = [];
     const failures = { complete: 1_000 };
-    const handlers = { new_alarm };
-    const { run } = worker({ store: watchedStore(events, failures), handlers });
-    const job = await alarmJob("a");
-    const lost = watchedMessage(job, events, { holds: () => false });
+    const store = watchedStore(events, failures);
+    const { run, settledBy } = worker({ store, handlers: { new_alarm } });
+    const lost = await watchedMessage({ holds: () => false }, events);
     await during(3 * LEASE_MS, run(lost));
-    const again = watchedMessage(job, events, { attempt: 2 });
-    await run(again);
-    expect([lost.settled, again.settled]).toEqual([
-      [],
-      [{ result: "retry", afterMs: 10_000, isLeased: true }],
-    ]);
+    expect(lost.settled).toEqual([]);
+    const retry = { result: "retry", afterMs: 10_000, isLeased: true };
+    expect(await settledBy({ attempt: 2 })).toEqual([retry]);
     failures.complete = 0;
     await pass(60_000);
-    const last = watchedMessage(job, events, { attempt: 3 });
-    await run(last);
-    expect(last.settled).toEqual([{ result: "done" }]);
+    expect(await settledBy({ attempt: 3 })).toEqual([{ result: "done" }]);
   });
 
   it("postpones a delivery of another worker until the lease ends", async () => {
     const store = memoryStore();
     store.claim("job#a", "other", { leaseMs: 20_000, retentionMs: 1e9 });
-    const { run, reports } = worker({ store, handlers: { new_alarm: () => undefined } });
-    const message = watchedMessage(await alarmJob("a"), [], { attempt: 99 });
-    await run(message);
-    expect(message.settled).toEqual([{ result: "retry", afterMs: 20_000, isLeased: true }]);
+    const { settledBy, reports } = worker({ store });
+    expect(await settledBy({ attempt: 99 })).toEqual([
+      { result: "retry", afterMs: 20_000, isLeased: true },
+    ]);
     expect(reports).toEqual([]);
   });
 
   it("postpones a job while the store is away, whatever its attempt", async () => {
     const store = watchedStore([], { claim: 1 });
-    const { run, reports } = worker({ store, handlers: { new_alarm: () => undefined } });
-    const message = watchedMessage(await alarmJob("a"), [], { attempt: 99 });
-    await run(message);
-    expect([message.settled, reports]).toEqual([[{ result: "retry", afterMs: 10_000 }], []]);
+    const { settledBy, reports } = worker({ store });
+    expect(await settledBy({ attempt: 99 })).toEqual([{ result: "retry", afterMs: 10_000 }]);
+    expect(reports).toEqual([]);
   });
 
-  it.each<[string, Partial<QueueMessage> & { holds?: () => boolean }]>([
+  it.each<[string, Given]>([
     ["an extension says so", { holds: () => false }],
     ["the driver says so", { lost: AbortSignal.timeout(1) }],
   ])("aborts the signal of the handler when the message is lost: %s", async (_, given) => {
     let reason: unknown;
-    const new_alarm = (_alarm: unknown, { signal }: { signal: AbortSignal }) =>
-      new Promise<void>((resolve, reject) => {
-        const end = () => {
-          reason = signal.reason;
-          reject(new Error("cut off"));
-        };
-        if (signal.aborted) end();
-        else signal.addEventListener("abort", end);
-      });
-    const { run, reports } = worker({ store: memoryStore(), handlers: { new_alarm } });
-    const message = watchedMessage(await alarmJob("a"), [], given);
+    const new_alarm: typeof rejectsWhenAborted = async (record, context) => {
+      await rejectsWhenAborted(record, context).catch((error: unknown) => (reason = error));
+      throw new Error("cut off");
+    };
+    const { run, reports } = worker({ handlers: { new_alarm } });
+    const message = await watchedMessage(given);
     const ran = run(message);
     await pass(LEASE_MS);
     vi.useRealTimers();
@@ -292,7 +287,7 @@ describe("a worker of any queue", () => {
     const store = memoryStore();
     const new_alarm = () => new Promise<void>((resolve) => setTimeout(resolve, 5_000));
     const { run } = worker({ store, handlers: { new_alarm }, handlerMaxMs: 2_000, logger });
-    const message = watchedMessage(await alarmJob("a"), []);
+    const message = await watchedMessage();
     await during(2_000, run(message));
     expect(message.settled).toMatchObject([{ result: "retry", error: { code: "job_failed" } }]);
     expect(store.claim("job#a", "other", { leaseMs: 1_000, retentionMs: 1e9 })).toMatchObject({
@@ -305,28 +300,24 @@ describe("a worker of any queue", () => {
   it.each<[string, () => unknown, number, object]>([
     ["nothing thrown", () => undefined, 1, { result: "done" }],
     ["DiscardDelivery", () => Promise.reject(new DiscardDelivery()), 1, { result: "done" }],
-    ["an error", () => Promise.reject(new Error("x")), 1, { result: "retry", afterMs: 10_000 }],
-    ["an error again", () => Promise.reject(new Error("x")), 3, { afterMs: 40_000 }],
+    ["an error", rejects, 1, { result: "retry", afterMs: 10_000 }],
+    ["an error again", rejects, 3, { afterMs: 40_000 }],
     ["RetryLater", () => Promise.reject(new RetryLater({ afterMs: 7_000 })), 3, { afterMs: 7_000 }],
-    ["the last error", () => Promise.reject(new Error("x")), 15, { result: "dead" }],
+    ["the last error", rejects, 15, { result: "dead" }],
     ["the last RetryLater", () => Promise.reject(new RetryLater()), 15, { result: "dead" }],
   ])("settles a message after %s", async (_, new_alarm, attempt, settlement) => {
-    const { run } = worker({ store: memoryStore(), handlers: { new_alarm } });
-    const message = watchedMessage(await alarmJob("a"), [], { attempt });
-    await run(message);
-    expect(message.settled).toMatchObject([settlement]);
+    const { settledBy } = worker({ handlers: { new_alarm } });
+    const settled = await settledBy({ attempt });
+    expect(settled).toMatchObject([settlement]);
     // The engine keeps no word of the body.
-    expect(JSON.stringify(message.settled)).not.toContain("account");
+    expect(JSON.stringify(settled)).not.toContain("account");
   });
 
   it("obeys an engine that gives up sooner, and buries what it cannot read", async () => {
-    const { run, reports } = worker({
-      store: memoryStore(),
-      handlers: { new_alarm: () => undefined },
-    });
-    const message = watchedMessage({ some: "thing" }, [], { attempt: 2, maxAttempts: 2 });
-    await run(message);
-    expect(message.settled).toMatchObject([{ result: "dead" }]);
+    const { settledBy, reports } = worker();
+    expect(await settledBy({ data: { some: "thing" }, attempt: 2, maxAttempts: 2 })).toMatchObject([
+      { result: "dead" },
+    ]);
     expect(reports).toMatchObject([
       { outcome: "dead", id: "m-1", error: { code: "unreadable_job" } },
     ]);
@@ -351,7 +342,7 @@ describe("a worker of any queue", () => {
     };
     const { run } = worker<string>({ store, handlers: { new_alarm } });
     for (let n = 0; n < 2; n += 1) {
-      await during(2 * LEASE_MS, run(watchedMessage(await alarmJob("a"), events)));
+      await during(2 * LEASE_MS, run(await watchedMessage({}, events)));
     }
     const order = events.filter((event) => event !== "extend");
     expect(order).toEqual(["begin", "tx a", "commit", "done", "done"]);
@@ -393,11 +384,10 @@ describe("a worker of any queue", () => {
       stop: ({ timeoutMs = 0 } = {}) => new Promise((resolve) => setTimeout(resolve, timeoutMs)),
     });
     const { run, stop } = worker({
-      store: memoryStore(),
       handlers: { new_alarm: () => never() },
       driver: { extends: "message", receive },
     });
-    void run(watchedMessage(await alarmJob("a"), []));
+    void run(await watchedMessage());
     await pass(100);
     const startedAt = performance.now();
     const stopped = stop({ timeoutMs: 700 }).then(() => performance.now() - startedAt);
@@ -408,10 +398,9 @@ describe("a worker of any queue", () => {
 
   it("stop waits for a hanging store no longer than dependencyTimeoutMs", async () => {
     const store = { ...memoryStore(), complete: () => never() };
-    const options = { store, handlers: { new_alarm: () => undefined }, dependencyTimeoutMs: 300 };
-    const { run, stop } = worker(options);
+    const { run, stop } = worker({ store, dependencyTimeoutMs: 300 });
     for (const id of ["a", "b", "c"]) {
-      void run(watchedMessage(await alarmJob(id), [], { holds: () => false }));
+      void run(await watchedMessage({ data: await alarmJob(id), holds: () => false }));
     }
     await pass(3 * LEASE_MS);
     const startedAt = performance.now();
@@ -421,34 +410,27 @@ describe("a worker of any queue", () => {
   });
 
   it("a handler that rejects because of a stop costs its job no attempt", async () => {
-    const made = worker({
-      store: memoryStore(),
-      handlers: { new_alarm: rejectsWhenAborted },
-      retryLimit: 0,
-    });
-    const message = watchedMessage(await alarmJob("a"), []);
-    const ran = made.run(message);
+    const handlers = { new_alarm: rejectsWhenAborted };
+    const { settledBy, stop, reports } = worker({ handlers, retryLimit: 0 });
+    const settled = settledBy();
     await pass(100);
-    void made.stop();
-    await ran;
-    expect(message.settled).toEqual([{ result: "retry", afterMs: 10_000 }]);
-    expect(made.reports).toMatchObject([{ outcome: "handler_failed", lastAttempt: false }]);
+    void stop();
+    expect(await settled).toEqual([{ result: "retry", afterMs: 10_000 }]);
+    expect(reports).toMatchObject([{ outcome: "handler_failed", lastAttempt: false }]);
   });
 
   it("a handler that always loses its lease uses up its attempts", async () => {
     const store = { ...memoryStore(), renew: () => false };
-    const { run } = worker({ store, handlers: { new_alarm: rejectsWhenAborted }, retryLimit: 0 });
-    const message = watchedMessage(await alarmJob("a"), []);
-    await during(LEASE_MS, run(message));
-    expect(message.settled).toMatchObject([{ result: "dead" }]);
+    const handlers = { new_alarm: rejectsWhenAborted };
+    const settled = worker({ store, handlers, retryLimit: 0 }).settledBy();
+    await pass(LEASE_MS);
+    expect(await settled).toMatchObject([{ result: "dead" }]);
   });
 
   it("a job is reported dead when the queue takes it late", async () => {
     const taken = deferred<boolean>();
-    const handlers = { new_alarm: () => Promise.reject(new Error("x")) };
-    const { run, reports } = worker({ store: memoryStore(), handlers, retryLimit: 0 });
-    const message = watchedMessage(await alarmJob("a"), [], { settle: () => taken.promise });
-    await during(10_000, run(message));
+    const { settledBy, reports } = worker({ handlers: { new_alarm: rejects }, retryLimit: 0 });
+    await during(10_000, settledBy({ settle: () => taken.promise }));
     expect(outcomesOf(reports)).toEqual(["handler_failed"]);
     taken.resolve(true);
     await pass(0);
@@ -458,13 +440,10 @@ describe("a worker of any queue", () => {
   it("a copy that meets its own lost lease comes again after a second", async () => {
     const ended = deferred();
     const store = { ...memoryStore(), renew: () => false };
-    const { run } = worker({ store, handlers: { new_alarm: () => ended.promise } });
-    const job = await alarmJob("a");
-    const ran = run(watchedMessage(job, []));
+    const { settledBy } = worker({ store, handlers: { new_alarm: () => ended.promise } });
+    const ran = settledBy();
     await pass(2 * LEASE_MS);
-    const copy = watchedMessage(job, []);
-    await run(copy);
-    expect(copy.settled).toEqual([{ result: "retry", afterMs: 1_000, isLeased: true }]);
+    expect(await settledBy()).toEqual([{ result: "retry", afterMs: 1_000, isLeased: true }]);
     ended.resolve();
     await ran;
   });
@@ -480,9 +459,8 @@ describe("a worker of any queue", () => {
         inner.connectReceiver?.(connection);
       },
     };
-    const handlers = { new_alarm: () => undefined };
-    const { run } = worker({ store, handlers, logger, dependencyTimeoutMs: 700 });
-    for (const id of ["a", "b", "c", "d"]) await run(watchedMessage(await alarmJob(id), []));
+    const { settledBy } = worker({ store, logger, dependencyTimeoutMs: 700 });
+    for (const id of ["a", "b", "c", "d"]) await settledBy({ data: await alarmJob(id) });
     expect(limitMs).toBe(700);
     expect(lines).toHaveLength(1);
     expect(lines.join()).toContain("the memory store forgets ids");
@@ -499,7 +477,7 @@ describe("a worker of any queue", () => {
         logger,
         dependencyTimeoutMs: 200,
       });
-      void run(watchedMessage(await alarmJob("a"), []));
+      void run(await watchedMessage());
       await pass(LEASE_MS / 3 + 200);
       const err = { message: `store.${method} took longer than 200 ms` };
       expect(lines[0]?.[1]).toMatchObject({ err });
@@ -517,13 +495,7 @@ describe("a worker of any queue", () => {
     ["a text as onJob", { onJob: "log" }, "onJob must be a function"],
     ["a misspelt option", { lease: 1 }, "lease is no option of inboxConsume"],
   ])("%s is refused", (_, given, message) => {
-    const good = {
-      driver: { extends: "never" },
-      store: memoryStore(),
-      handlers: { new_alarm: () => 1 },
-    };
-    const make = () => inboxConsume({ ...good, ...given } as never);
-    expect(make).toThrow(message);
+    expect(() => worker(given)).toThrow(message);
   });
 });
 
@@ -577,7 +549,12 @@ describe("whatever fails and in whichever order messages come", () => {
           if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs));
           byId.set(given.id, given);
           const own: string[] = [];
-          await run(watchedMessage(await alarmJob(given.id), own, { holds: () => !given.isLost }));
+          await run(
+            await watchedMessage(
+              { data: await alarmJob(given.id), holds: () => !given.isLost },
+              own,
+            ),
+          );
           await pass(1);
           const at = own.findIndex((event) => event !== "extend");
           if (at !== -1 && at !== own.length - 1) events.push("used after its settlement");
@@ -597,23 +574,18 @@ describe("whatever fails and in whichever order messages come", () => {
 describe("a body that may be too large for the queue", () => {
   it("is refused when the receiver is made, unless there is an overflow", async () => {
     const driver = new MemoryDriver();
-    const make = (handlers: WebhookHandlers) =>
-      createWebhookReceiver({ secret: TEST_SECRET, logger: false, now: () => NOW_MS, handlers });
     const message = "maxBodyBytes must be at most 73464";
-    expect(() => make(inbox({ driver }))).toThrow(message);
-    expect(() =>
-      make({ delete_my_data_event: { "*": inbox({ driver }).unrecognized as never } }),
-    ).toThrow(message);
+    const ofEvents = { "*": inbox({ driver }).unrecognized as never };
+    for (const handlers of [inbox({ driver }), { delete_my_data_event: ofEvents }]) {
+      expect(() => receiverWith(handlers)).toThrow(message);
+    }
     const bodies = new Map<string, Uint8Array>();
     const overflow = {
       put: (key: string, body: Uint8Array) => Promise.resolve(bodies.set(key, body)),
       get: (key: string) => Promise.resolve(bodies.get(key) ?? new Uint8Array()),
     };
-    const receiver = make(inbox({ driver, overflow }));
-    const text = "x".repeat(200_000);
-    const body = JSON.stringify({ alarm: alarm({ text }) });
-    const large = await delivery({ id: "large", body });
-    expect(await receiver.receive(large)).toMatchObject({ status: 200 });
+    const receiver = receiverWith(inbox({ driver, overflow }));
+    expect(await send(receiver, await largeDelivery())).toBe("200 handled");
     expect([...bodies.keys()]).toEqual(["large"]);
     const lengths: number[] = [];
     const handlers: WebhookHandlers = {
@@ -621,12 +593,9 @@ describe("a body that may be too large for the queue", () => {
     };
     const [stored] = driver.broker.jobs.values();
     const data = JSON.parse(stored?.data ?? "") as unknown;
-    await worker({ store: memoryStore(), handlers, overflow }).run(watchedMessage(data, []));
+    await worker({ handlers, overflow }).settledBy({ data });
     expect(lengths).toEqual([200_000]);
-    const without = worker({ store: memoryStore(), handlers });
-    const message2 = watchedMessage(data, []);
-    await without.run(message2);
-    expect(message2.settled).toMatchObject([{ result: "retry" }]);
+    expect(await worker({ handlers }).settledBy({ data })).toMatchObject([{ result: "retry" }]);
   });
 
   describe("in an overflow that can delete", () => {
@@ -644,48 +613,34 @@ describe("a body that may be too large for the queue", () => {
       };
       const driver = new MemoryDriver();
       const handlers = inbox({ driver, overflow });
-      const body = JSON.stringify({ alarm: alarm({ text: "x".repeat(200_000) }) });
-      const now = () => NOW_MS;
       for (let copy = 0; copy < copies; copy++) {
         // Each receiver has a memory of its own, as after a put whose answer was lost.
-        const options = { secret: TEST_SECRET, logger: false, now, handlers } as const;
-        await createWebhookReceiver(options).receive(await delivery({ id: "large", body }));
+        await receiverWith(handlers).receive(await largeDelivery());
       }
-      const jobs = [...driver.broker.jobs.values()];
-      return {
-        driver,
-        bodies,
-        overflow,
-        jobs: jobs.map(({ data }) => JSON.parse(data) as unknown),
-      };
+      const stored = [...driver.broker.jobs.values()];
+      const jobs = stored.map(({ data }) => JSON.parse(data) as unknown);
+      return { driver, bodies, overflow, jobs };
     }
 
     it("a body leaves it when its job completes, and a copy is skipped", async () => {
       const { bodies, overflow, jobs } = await overflown(2);
       let runs = 0;
       const handlers: WebhookHandlers = { new_alarm: () => void (runs += 1) };
-      const { run } = worker({ store: memoryStore(), handlers, overflow });
-      for (const data of jobs) {
-        const message = watchedMessage(data, []);
-        await run(message);
-        expect(message.settled).toEqual([{ result: "done" }]);
-      }
+      const { settledBy } = worker({ handlers, overflow });
+      for (const data of jobs) expect(await settledBy({ data })).toEqual([{ result: "done" }]);
       expect([runs, bodies.size]).toEqual([1, 0]);
     });
 
     it("a body stays while its job is to run again", async () => {
       const { bodies, overflow, jobs } = await overflown(1);
-      const handlers: WebhookHandlers = { new_alarm: rejects };
-      await worker({ store: memoryStore(), handlers, overflow }).run(watchedMessage(jobs[0], []));
+      await worker({ handlers: { new_alarm: rejects }, overflow }).settledBy({ data: jobs[0] });
       expect(bodies.size).toBe(1);
     });
 
     it("a job completes although its body cannot be deleted", async () => {
       const { overflow, jobs } = await overflown(1, rejects);
-      const message = watchedMessage(jobs[0], []);
-      const handlers: WebhookHandlers = { new_alarm: () => undefined };
-      await worker({ store: memoryStore(), handlers, overflow }).run(message);
-      expect(message.settled).toEqual([{ result: "done" }]);
+      const settled = await worker({ overflow }).settledBy({ data: jobs[0] });
+      expect(settled).toEqual([{ result: "done" }]);
     });
 
     it("the body of a record of a list has a key that is safe in a URL", async () => {
@@ -729,11 +684,8 @@ describe("a body that may be too large for the queue", () => {
   it("is refused if put of the overflow returns no promise", async () => {
     const driver = new MemoryDriver();
     const overflow = { put: () => undefined, get: () => never() };
-    const handlers = inbox({ driver, overflow: overflow as never });
-    const options = { secret: TEST_SECRET, logger: false, now: () => NOW_MS } as const;
-    const { receive } = createWebhookReceiver({ ...options, handlers });
-    const body = JSON.stringify({ alarm: alarm({ text: "x".repeat(200_000) }) });
-    expect(await receive(await delivery({ body }))).toMatchObject({ status: 500 });
+    const receiver = receiverWith(inbox({ driver, overflow: overflow as never }));
+    expect(await send(receiver, await largeDelivery())).toBe("500 handler_failed");
     expect(driver.broker.jobs.size).toBe(0);
   });
 
@@ -800,11 +752,8 @@ describe("a job that kills its worker", () => {
 
   it("runs after 14 crashes, and is dead without a run after 15", async () => {
     const run = vi.fn();
-    const settledAfter = async (crashes: number, store = memoryStore()) => {
-      const message = watchedMessage(await alarmJob("a"), [], { crashes });
-      await worker({ store, handlers: { new_alarm: run } }).run(message);
-      return message.settled;
-    };
+    const settledAfter = (crashes: number, store = memoryStore()) =>
+      worker({ store, handlers: { new_alarm: run } }).settledBy({ crashes });
     expect(await settledAfter(14)).toEqual([{ result: "done" }]);
     expect(run).toHaveBeenCalledTimes(1);
     const dead = { result: "dead", error: { code: "job_failed" } };

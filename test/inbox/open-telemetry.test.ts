@@ -13,6 +13,7 @@ import {
   inboxReceiver,
   settlesAt,
   watchWorker,
+  failingWorker,
 } from "../support/inbox/receiver-and-worker.js";
 import { enableContext, inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
 import { calledWorker } from "../support/inbox/called-worker.js";
@@ -96,8 +97,7 @@ it("the age of the oldest job and the counts of waiting and dead jobs are measur
   await receiver.receive(await alarmDelivery(2));
   await expect.poll(async () => (await measured()).age).toBeGreaterThan(first);
   expect((await measured()).counts).toEqual([2, 0]);
-  const failing = () => Promise.reject(new Error("made up"));
-  const { stop } = watchWorker(driver, failing, { retryLimit: 0 });
+  const { stop } = failingWorker(driver);
   await settlesAt(measured, { age: 0, counts: [0, 2] });
   await stop();
 });

@@ -22,7 +22,10 @@ import {
   settlesAt,
   watchedLog,
   watchWorker,
+  queueAlarm,
+  failingWorker,
 } from "../support/inbox/receiver-and-worker.js";
+import { send } from "../support/alarm-receiver.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
@@ -72,7 +75,7 @@ describeOnPgBoss("pg-boss", (engine) => {
   it("each pg-boss job has the driver's settings, also in an older queue", async () => {
     await engine().boss.createQueue("settings", { retryLimit: 1, heartbeatSeconds: 10 });
     const driver = pgBossQueue({ boss: engine().boss, queueName: "settings" });
-    await inboxReceiver(driver).receive(await alarmDelivery(1, UUID));
+    await queueAlarm(driver, 1, UUID);
     const [job] = await engine().boss.findJobs("settings", { key: UUID });
     expect(job).toMatchObject({
       retryLimit: 2_000_000,
@@ -102,7 +105,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     const driver = engine().open("twice");
     const delivery = await alarmDelivery(1, UUID);
     for (let n = 0; n < 2; n += 1) await inboxReceiver(driver).receive(delivery);
-    const failing = watchWorker(driver, () => Promise.reject(new Error("x")), { retryLimit: 0 });
+    const failing = failingWorker(driver);
     await settlesAt(() => engine().jobs("twice-dead"), 2);
     await failing.stop();
     expect(await driver.replay([UUID])).toEqual({ replayed: [UUID], notFound: [] });
@@ -116,12 +119,11 @@ describeOnPgBoss("pg-boss", (engine) => {
 
   it("a strange job among the dead ones hides no other", async () => {
     const driver = engine().open("strange-letter");
-    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    await queueAlarm(driver);
     await driver.list();
     const strange = await engine().boss.send("strange-letter-dead", {});
     await engine().boss.fail("strange-letter-dead", strange ?? "", { attempts: "1; DROP TABLE" });
-    const failing = () => Promise.reject(new Error("fails"));
-    const { reports, stop } = watchWorker(driver, failing, { retryLimit: 0 });
+    const { reports, stop } = failingWorker(driver);
     await settlesAt(() => reports.map(({ outcome }) => outcome), ["dead"]);
     await stop();
     const listed = await driver.list();
@@ -155,7 +157,7 @@ describeOnPgBoss("pg-boss", (engine) => {
   it("a job may wait as long for each retry as for its first run", async () => {
     const pendingRetentionMs = 72 * 3_600_000;
     const driver = engine().open("patience", { pendingRetentionMs });
-    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    await queueAlarm(driver);
     const later = () => Promise.reject(new RetryLater({ afterMs: 24 * 3_600_000 }));
     const { stop } = watchWorker(driver, later, { retryLimit: 1 });
     const waits = (name: string) =>
@@ -191,10 +193,7 @@ describeOnPgBoss("pg-boss", (engine) => {
     await engine().server.stop("crash");
     release.resolve();
     const second = await alarmDelivery(2);
-    expect(await receiver.receive(second)).toMatchObject({
-      status: 500,
-      outcome: "handler_failed",
-    });
+    expect(await send(receiver, second)).toBe("500 handler_failed");
     await settlesAt(() => lines.length > 0, true);
     await engine().server.start();
     await settlesAt(async () => (await receiver.receive(second)).status, 200);
@@ -205,13 +204,13 @@ describeOnPgBoss("pg-boss", (engine) => {
 
   it("a receiver answers 500 on a PgBoss that is not started", async () => {
     const driver = pgBossQueue({ boss: new PgBoss(engine().url) });
-    expect((await inboxReceiver(driver).receive(await alarmDelivery(1))).status).toBe(500);
+    expect((await queueAlarm(driver)).status).toBe(500);
     await watchWorker(driver, () => undefined).stop();
   });
 
   it("a job that waits for its next run is deleted when its expired run succeeds", async () => {
     const driver = engine().open("overdue");
-    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    await queueAlarm(driver);
     const release = deferred();
     let runs = 0;
     const handle = () => {
@@ -254,8 +253,7 @@ describeOnPgBoss("pg-boss", (engine) => {
 
   it("jobs that arrive after the timeout of their fetch run", async () => {
     const driver = slow("slow", () => settlesAt(() => lines.length, 1));
-    for (const account of [1, 2, 3])
-      await inboxReceiver(driver).receive(await alarmDelivery(account));
+    for (const account of [1, 2, 3]) await queueAlarm(driver, account);
     const { lines, logger } = watchedLog();
     const handled: [number, boolean][] = [];
     let running = 0;
@@ -286,7 +284,7 @@ describeOnPgBoss("pg-boss", (engine) => {
       fetched.resolve();
       return release.promise;
     });
-    await inboxReceiver(driver).receive(await alarmDelivery(1));
+    await queueAlarm(driver);
     const reasons: unknown[] = [];
     const { stop } = watchWorker(driver, (_, { signal }) => void reasons.push(signal.reason));
     await fetched.promise;

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
 import { describeRabbitmq } from "../support/inbox/inbox-engines.js";
 import { keepsContract } from "../support/inbox/queue-matrix.js";
-import { alarmJob, watchWorker } from "../support/inbox/receiver-and-worker.js";
+import { alarmJob, watchWorker, failingWorker } from "../support/inbox/receiver-and-worker.js";
 import { startRabbitmq } from "../support/rabbitmq/rabbitmq-server.js";
 import { startedForAll } from "../support/started-for-all.js";
 
@@ -166,8 +166,7 @@ describeRabbitmq("RabbitMQ", () => {
   it("a refused replay gives back every dead job that it looked at", async () => {
     let isFull = false;
     const driver = refusing(() => isFull);
-    const failing = () => Promise.reject(new Error("x"));
-    const { stop } = watchWorker(driver, failing, { retryLimit: 0 });
+    const { stop } = failingWorker(driver);
     for (const id of ["a", "b", "c"]) await driver.put(await alarmJob(id), undefined);
     const dead = async () => (await driver.list()).map(({ id }) => id).sort();
     await expect.poll(dead).toEqual(["a", "b", "c"]);

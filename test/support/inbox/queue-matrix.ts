@@ -18,6 +18,7 @@ import {
   inboxReceiver,
   settlesAt,
   watchWorker,
+  failingWorker,
 } from "./receiver-and-worker.js";
 
 /** An empty queue on its real engine, made for one case. */
@@ -160,7 +161,7 @@ const MESSAGE_CASES: Readonly<Record<string, Case>> = {
     for (const n of [forgotten, other, forgotten]) {
       await receiver.receive(await personalAlarm(n, valuesOf(n)));
     }
-    const failing = watchWorker(driver, () => Promise.reject(new Error("away")), { retryLimit: 0 });
+    const failing = failingWorker(driver);
     await settlesAt(() => failing.reports.filter(({ outcome }) => outcome === "dead").length, 3);
     await failing.stop();
     await settlesAt(async () => (await driver.waiting?.())?.dead, 3);

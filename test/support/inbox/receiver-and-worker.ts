@@ -20,6 +20,7 @@ import { sampleAlarm, signedDelivery, type SignedDelivery } from "../../../kit/i
 import { inboxJobOf } from "../../../src/inbox/inbox-job.js";
 import { CANARIES, canaryAlarm, shownOf } from "../canaries.js";
 import { delivery, NOW_MS, TEST_SECRET } from "../deliveries.js";
+import { rejects } from "../faults.js";
 
 /** A receiver that queues every delivery. A new one knows no deliveries, like a restarted process. */
 export function inboxReceiver(
@@ -35,6 +36,11 @@ export function inboxReceiver(
     logger: false,
     telemetry,
   });
+}
+
+/** Queues an alarm by a receiver of its own. Resolves to the answer. */
+export async function queueAlarm(driver: QueueProducer, account = 1, id?: string) {
+  return inboxReceiver(driver).receive(await alarmDelivery(account, id));
 }
 
 /** A logger that collects its lines with their details. */
@@ -64,6 +70,11 @@ export function watchWorker(
     ...options,
   });
   return { reports, lines, stop };
+}
+
+/** Starts a worker that fails each job for good. */
+export function failingWorker(driver: QueueConsumer) {
+  return watchWorker(driver, rejects, { retryLimit: 0 });
 }
 
 /** A signed alarm with its own `account_id`. */
