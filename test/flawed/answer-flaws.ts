@@ -57,17 +57,14 @@ export const freshnessFlaws: Flaws = {
     "tolerates no timestamp of the future": withAge((seconds) => seconds >= 0 && seconds < 300),
   },
   signed_malformed_headers: {
-    "takes a timestamp that is no number for a fresh one": overriding((right) => ({
-      grammar: () => ({ ...right.grammar(), timestamp: /^/ }),
+    "takes a timestamp that is no number for a fresh one": withGrammar({ timestamp: /^/ }, () => ({
       isFresh: (request) => !(Math.abs(ageOf(request)) > 300),
     })),
-    "also accepts milliseconds": overriding((right) => ({
-      grammar: () => ({ ...right.grammar(), timestamp: /^[0-9]{1,13}$/ }),
+    "also accepts milliseconds": withGrammar({ timestamp: /^[0-9]{1,13}$/ }, (right) => ({
       isFresh: (request) =>
         right.isFresh({ ...request, timestamp: request.timestamp.slice(0, 10) }),
     })),
-    "also accepts ISO 8601": overriding((right) => ({
-      grammar: () => ({ ...right.grammar(), timestamp: /^[\dTZ:.-]+$/ }),
+    "also accepts ISO 8601": withGrammar({ timestamp: /^[\dTZ:.-]+$/ }, (right) => ({
       isFresh(request) {
         const at = Date.parse(request.timestamp);
         return Math.abs(Date.now() - at) < 300_000 || right.isFresh(request);
@@ -186,9 +183,7 @@ export const statusFlaws: Flaws = {
   hostile_text: each(
     "answers 403 to",
     (word) => answeringFirst(403)((_req, body) => body.includes(word)),
-    named(
-      ...["<?", "<!", "`", "|", "%00", "https://user", "UNION SELECT", "javascript:", "cmd.exe"],
-    ),
+    named("<?", "<!", "`", "|", "%00", "https://user", "UNION SELECT", "javascript:", "cmd.exe"),
   ),
 };
 

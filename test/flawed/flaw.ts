@@ -133,9 +133,15 @@ export function alsoAccepting(secret: string) {
   return overriding({ secrets: () => [TEST_SECRET, secret] });
 }
 
-/** Accepts other headers than a right receiver. */
-export function withGrammar(changes: Partial<ReturnType<RightReceiver["grammar"]>>) {
-  return replacing("grammar", (right) => ({ ...right.grammar(), ...changes }));
+/** Accepts other headers than a right receiver, and may do more otherwise. */
+export function withGrammar(
+  changes: Partial<ReturnType<RightReceiver["grammar"]>>,
+  more: (right: RightReceiver) => Overrides = () => ({}),
+) {
+  return overriding((right) => ({
+    grammar: () => ({ ...right.grammar(), ...changes }),
+    ...more(right),
+  }));
 }
 
 /** Remembers deliveries under another name. */

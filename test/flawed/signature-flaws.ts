@@ -11,6 +11,7 @@ import {
   overriding,
   replacing,
   trusting,
+  withGrammar,
   type Flaws,
 } from "./flaw.js";
 import { hmac, isFields, type Request } from "./right-receiver.js";
@@ -44,8 +45,18 @@ export const signatureFlaws: Flaws = {
       "falls back to the secret",
       alsoAccepting,
       named(
-        ...["dev-secret", "your-secret-here", "~", "changeit", "supersecret", "TODO", "123456"],
-        ...["placeholder", "whsec_test", "webhook", "local", "my-secret"],
+        "dev-secret",
+        "your-secret-here",
+        "~",
+        "changeit",
+        "supersecret",
+        "TODO",
+        "123456",
+        "placeholder",
+        "whsec_test",
+        "webhook",
+        "local",
+        "my-secret",
       ),
     ),
     "does not await the secret": alsoAccepting("[object Promise]"),
@@ -162,19 +173,15 @@ export const signatureFlaws: Flaws = {
   },
   other_bytes_same_text: {
     "decodes the body before it verifies": verifying(String),
-    ...each("drops", verifying, {
-      "invalid bytes before it verifies": (body) => String(body).replaceAll("\uFFFD", ""),
-      "a byte order mark before it verifies": (body) =>
-        body[0] === 0xef ? body.subarray(3) : body,
-      "NUL bytes before it verifies": (body) => body.filter((byte) => byte !== 0),
-      "0xFF before it verifies": (body) => body.filter((byte) => byte !== 0xff),
-      "every byte that is no character before it verifies": (body) =>
-        String(body).replaceAll("\uFFFD", ""),
-      "NUL and other control characters before it verifies": (body) =>
+    ...each("verifies a body without", verifying, {
+      "invalid bytes": (body) => String(body).replaceAll("\uFFFD", ""),
+      "a byte order mark": (body) => (body[0] === 0xef ? body.subarray(3) : body),
+      "NUL bytes": (body) => body.filter((byte) => byte !== 0),
+      "0xFF": (body) => body.filter((byte) => byte !== 0xff),
+      "NUL and other control characters": (body) =>
         String(body).replace(/[\u0000-\u0008\u007f]/g, ""),
-      "characters without width before it verifies": (body) =>
-        String(body).replace(/[\u00ad\u200b\ufeff]/g, ""),
-      "bytes 0x80 to 0xBF that stand alone before it verifies": (body) =>
+      "characters without width": (body) => String(body).replace(/[\u00ad\u200b\ufeff]/g, ""),
+      "bytes 0x80 to 0xBF that stand alone": (body) =>
         body.filter((byte, at) => (byte & 0xc0) !== 0x80 || (body[at - 1] ?? 0) >= 0x80),
     }),
     "decodes UTF-16 before it verifies": verifying((body, { req }) =>
@@ -231,13 +238,15 @@ export const signatureFlaws: Flaws = {
       "a signature without the timestamp": ({ id }) => `v1:${id}:`,
       "the scheme of Standard Webhooks": ({ id, timestamp }) => `${id}.${timestamp}.`,
     }),
-    "also accepts a signature in GitHub's format": overriding((right) => ({
-      grammar: () => ({ ...right.grammar(), signature: /^(?:v1|sha256)=[0-9a-f]{64}$/ }),
-      isSigned(request) {
-        const mac = hmac(TEST_SECRET, request.body).toString("hex");
-        return request.signature === `sha256=${mac}` || right.isSigned(request);
-      },
-    })),
+    "also accepts a signature in GitHub's format": withGrammar(
+      { signature: /^(?:v1|sha256)=[0-9a-f]{64}$/ },
+      (right) => ({
+        isSigned(request) {
+          const mac = hmac(TEST_SECRET, request.body).toString("hex");
+          return request.signature === `sha256=${mac}` || right.isSigned(request);
+        },
+      }),
+    ),
     "also accepts a signature of the headers alone": replacing(
       "isSigned",
       (right, request) =>
@@ -283,20 +292,18 @@ export const signatureFlaws: Flaws = {
     }),
   },
   timestamp_text: {
-    "verifies the timestamp that it has parsed": overriding((right) => {
+    "verifies the timestamp that it has parsed": withGrammar({ timestamp: /./ }, (right) => {
       const parsed = (request: Request) => {
         return { ...request, timestamp: String(Number.parseInt(request.timestamp)) };
       };
       return {
-        grammar: () => ({ ...right.grammar(), timestamp: /./ }),
         mac: (secret, request) => right.mac(secret, parsed(request)),
         isFresh: (request) => right.isFresh(parsed(request)),
       };
     }),
   },
   delimiter_shift: {
-    "takes any id and handles bodies that it cannot read": overriding((right) => ({
-      grammar: () => ({ ...right.grammar(), id: /./ }),
+    "takes any id and handles bodies that it cannot read": withGrammar({ id: /./ }, (right) => ({
       unreadable: (_error, request) => right.handleOnce(request, {}),
     })),
   },
@@ -374,8 +381,7 @@ function unsignedIf(isTrusted: (req: IncomingMessage) => boolean) {
 }
 
 function acceptingSignature(word: string) {
-  return overriding((right) => ({
-    grammar: () => ({ ...right.grammar(), signature: /^/ }),
+  return withGrammar({ signature: /^/ }, (right) => ({
     matches: (mac, signature) =>
       signature === word || (/^v1=[0-9a-f]{64}$/i.test(signature) && right.matches(mac, signature)),
   }));
@@ -397,8 +403,7 @@ function rememberingFailed(nameOf: (request: Request) => string) {
 
 /** Compares the digits of two signatures, of which the given one may be any text. */
 function comparing(isEqual: (mac: string, given: string) => boolean) {
-  return overriding((right) => ({
-    grammar: () => ({ ...right.grammar(), signature: /^(?:v1=.*)?$/ }),
+  return withGrammar({ signature: /^(?:v1=.*)?$/ }, () => ({
     matches: (mac, signature) => isEqual(mac.toString("hex"), signature.slice("v1=".length)),
   }));
 }

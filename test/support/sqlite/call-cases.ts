@@ -7,7 +7,6 @@ import { type SqliteDatabase, sqliteStore } from "../../../src/stores/sqlite/ind
 import { deferred } from "../deferred.js";
 import { rowsOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
 import type { SqliteChecks, SqliteFolder } from "./folder.js";
-import { verbsOf } from "../stores/store-cases.js";
 import { committed, openLedger, openTransactions, RETENTION, writes } from "./transaction-cases.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
@@ -234,10 +233,10 @@ export const callChecks: SqliteChecks = {
     const served: string[] = [];
     const note = (name: string) => () => Promise.resolve(void served.push(name));
     const calls = [
-      verbsOf(second).claimed("a", "o").then(note("claim of the second")),
+      Promise.resolve(second.claim("a", "o", TIMES)).then(note("claim of the second")),
       transactions.process("k", note("transaction")),
-      verbsOf(first).claimed("a", "o").then(note("claim of the first")),
-      verbsOf(second).renewed("held", "o", true).then(note("renewal of the second")),
+      Promise.resolve(first.claim("a", "o", TIMES)).then(note("claim of the first")),
+      Promise.resolve(second.renew("held", "o", TIMES)).then(note("renewal of the second")),
     ];
     assert.deepEqual(served, []);
     unlock();
