@@ -12,7 +12,7 @@ const SLOW_MS = 60_000;
 /** Starts a proxy in front of a host, such as 127.0.0.1:8080. */
 export type Front = (
   upstream: string,
-) => Promise<{ readonly host: string; readonly stop: () => void }>;
+) => Promise<{ readonly host: string; readonly stop: () => Promise<void> }>;
 
 /** Runs the suite, or only some of its cases, against a server with a ledger of its own. */
 export async function judge(
@@ -32,7 +32,7 @@ export async function judge(
   try {
     return await runCases({ target, handled, whileFailing, whileSlow, ...options }, only);
   } finally {
-    proxy?.stop();
+    await proxy?.stop();
     // A flawed receiver may never answer.
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

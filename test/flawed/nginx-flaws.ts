@@ -1,11 +1,8 @@
-import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import net from "node:net";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { freePort } from "../support/free-port.js";
+import { isListening } from "../support/free-port.js";
 import type { Ledger } from "../support/ledger.js";
+import { startServer } from "../support/server-process.js";
 import type { Flawed, Receiver } from "./flaws.js";
 import { judge, type Front } from "./judge.js";
 import { RightReceiver } from "./right-receiver.js";
@@ -129,48 +126,36 @@ export const NGINX_HARMLESS = rowsOf(HARMLESS);
 /** nginx in front of a receiver, as a careful partner would set it up, with more directives. */
 function behindNginx(lines: ProxyLines): Front {
   return async (upstream) => {
-    const folder = mkdtempSync(path.join(tmpdir(), "igw-nginx-"));
-    const port = await freePort();
-    const own = (block: keyof ProxyLines): string =>
-      (lines[block] ?? "").replaceAll("FOLDER", folder);
-    const file = path.join(folder, "nginx.conf");
+    const fileIn = (folder: string): string => path.join(folder, "nginx.conf");
     const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    writeFileSync(
-      file,
-      `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;
-      events { worker_connections 1024; }
-      http {
-        access_log off;
-        ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(" ")}
-        ${own("http")}
-        upstream app { server ${upstream}; ${own("upstream")} }
-        server {
-          listen 127.0.0.1:${port};
-          client_max_body_size 2m;
-          ${own("server")}
-          location / { proxy_pass http://app; ${own("location")} }
-          location /page { return 200 ok; }
-        }
-      }`,
-    );
-    const child = spawn(NGINX, ["-c", file, "-p", folder], { stdio: "ignore" });
-    while (!(await isListening(port)) && child.exitCode === null) await wait(20);
-    return {
-      host: `127.0.0.1:${port}`,
-      stop() {
-        child.kill("SIGKILL");
-        rmSync(folder, { recursive: true, force: true });
+    const { port, close } = await startServer({
+      name: "nginx",
+      command: NGINX,
+      args: (_port, folder) => ["-c", fileIn(folder), "-p", folder],
+      prepare(folder, own) {
+        const inBlock = (block: keyof ProxyLines): string =>
+          (lines[block] ?? "").replaceAll("FOLDER", folder);
+        writeFileSync(
+          fileIn(folder),
+          `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;
+          events { worker_connections 1024; }
+          http {
+            access_log off;
+            ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(" ")}
+            ${inBlock("http")}
+            upstream app { server ${upstream}; ${inBlock("upstream")} }
+            server {
+              listen 127.0.0.1:${own};
+              client_max_body_size 2m;
+              ${inBlock("server")}
+              location / { proxy_pass http://app; ${inBlock("location")} }
+              location /page { return 200 ok; }
+            }
+          }`,
+        );
       },
-    };
-  };
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = net.connect(port, "127.0.0.1", () => {
-      socket.destroy();
-      resolve(true);
+      answers: isListening,
     });
-    socket.on("error", () => resolve(false));
-  });
+    return { host: `127.0.0.1:${port}`, stop: close };
+  };
 }

@@ -1,5 +1,6 @@
 import { createRandom, type Random } from "../../kit/random.js";
 import type { WebhookRequest } from "../../src/index.js";
+import { EVENT_TYPES } from "../records/documented-values.js";
 import { NOW_SECONDS, TEST_SECRET, alarm, onlineDataEvent } from "../support/deliveries.js";
 import { BODY_MUTATIONS } from "./body-mutations.js";
 import { HEADER_MUTATIONS, reformSignature, type AnyHeaders } from "./header-mutations.js";
@@ -39,11 +40,8 @@ const SIGNATURE = "x-webhook-signature";
 /** How many of the last ids a further delivery may have, as a redelivery. */
 const RECENT_IDS = 20;
 
-const EVENT_TYPES =
-  "DELETION_REQUEST_SENT USER_MANUAL_INSTRUCTIONS_SENT DATA_DELETED DATA_REAPPEARED PERSONAL_DATA_FOUND " +
-  "PERSONAL_DATA_NOT_FOUND POWER_OF_ATTORNEY_SIGNED A_LATER_EVENT";
 const ALARMS = [alarm(), alarm({ payload: "", text: "Ålarm – \u{1F511} ".repeat(40), added: [1] })];
-const EVENTS = EVENT_TYPES.split(" ").map((type) => onlineDataEvent(type));
+const EVENTS = [...EVENT_TYPES, "A_LATER_EVENT"].map((type) => onlineDataEvent(type));
 
 /** Makes genuine deliveries for a receiver with these secrets, and mutates them. The same seed gives the same requests. */
 export class Fuzzer {

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { createHmac } from "node:crypto";
+import { EVENT_TYPES } from "../records/documented-values.js";
 
 // A second reading of what the gateway and this package document. It imports nothing of the package, so that no
 // mistake is on both sides.
@@ -59,14 +60,7 @@ const ANY_SITE = {
   ...allOf("integer or null", "site_id"),
   ...allOf("text or null", "site_name site_base_url"),
 };
-const SITE_EVENTS = [
-  "DELETION_REQUEST_SENT",
-  "USER_MANUAL_INSTRUCTIONS_SENT",
-  "DATA_DELETED",
-  "DATA_REAPPEARED",
-  "PERSONAL_DATA_FOUND",
-  "PERSONAL_DATA_NOT_FOUND",
-];
+const SIGNED = "POWER_OF_ATTORNEY_SIGNED";
 
 function allOf(kind: Kind, fields: string): Record<string, Kind> {
   return Object.fromEntries(fields.split(" ").map((field) => [field, kind]));
@@ -162,7 +156,7 @@ export class Judge {
     const isTaken = isAlarm ? takesAlarms : (takesEvents?.includes(type) ?? true);
     if (isTaken) return { outcome: "handled", run: { handler, id, record } };
     // An event type that the gateway added later was not left out on purpose.
-    const isKnown = isAlarm || SITE_EVENTS.includes(type) || type === "POWER_OF_ATTORNEY_SIGNED";
+    const isKnown = isAlarm || EVENT_TYPES.includes(type);
     return isKnown ? { outcome: "unhandled" } : unrecognized;
   }
 }
@@ -202,9 +196,9 @@ function jsonOf(bytes: Uint8Array): unknown {
 
 function eventOf(event: unknown): Fields | undefined {
   const type = isObject(event) ? event["type"] : undefined;
-  if (SITE_EVENTS.includes(type as string)) return convert(event, { ...EVENT, ...SITE });
-  const isSigned = type === "POWER_OF_ATTORNEY_SIGNED";
-  return convert(event, { ...EVENT, ...(isSigned ? NO_SITE : ANY_SITE) });
+  if (type === SIGNED) return convert(event, { ...EVENT, ...NO_SITE });
+  const isKnown = EVENT_TYPES.includes(type as string);
+  return convert(event, { ...EVENT, ...(isKnown ? SITE : ANY_SITE) });
 }
 
 /** The record with its documented fields converted and all others as sent. Undefined if a field has another shape. */

@@ -16,6 +16,7 @@ import { startedForAll } from "../support/started-for-all.js";
 
 const engine = startedForAll(startSqs);
 const HOLD_MS = 2_000;
+const inTime = () => ({ abortSignal: AbortSignal.timeout(5_000) });
 
 describe.each([
   ["a Standard queue", false],
@@ -56,9 +57,7 @@ describe.each([
               MessageBody: "junk",
               MessageAttributes: { FailedRuns: attribute, DelayMs: attribute, PutAt: attribute },
             };
-            await client.sendMessage(isFifo ? { ...input, ...fifo } : input, {
-              abortSignal: AbortSignal.timeout(5_000),
-            });
+            await client.sendMessage(isFifo ? { ...input, ...fifo } : input, inTime());
           }
           return strange.length;
         },
@@ -153,7 +152,7 @@ function deployed(
     for (const { MessageId = "", ReceiptHandle = "" } of messages) {
       if (failed.includes(MessageId)) continue;
       const one = { QueueUrl: queues.queueUrl, ReceiptHandle };
-      await client.deleteMessage(one, { abortSignal: AbortSignal.timeout(5_000) });
+      await client.deleteMessage(one, inTime());
     }
     return { taken: messages.length, failed: failed.length };
   };
@@ -163,9 +162,7 @@ function deployed(
 /** How many messages a queue has. */
 const inAll = async ({ queueUrl }: SqsQueuePair): Promise<number> => {
   const input = { QueueUrl: queueUrl, AttributeNames: ["All"] } as never;
-  const { Attributes } = await engine().client.getQueueAttributes(input, {
-    abortSignal: AbortSignal.timeout(5_000),
-  });
+  const { Attributes } = await engine().client.getQueueAttributes(input, inTime());
   const names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
   return names.reduce((sum, name) => sum + Number(Attributes?.[name]), 0);
 };

@@ -85,7 +85,12 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     return fetch(url, { ...request, body: change(String(body)) });
   };
   const forge = (url: string) => post(url, (body) => body.replace('"found"', '"found "'));
-  const title = (page: Page) => page.locator("#detail h2");
+  /** Waits for a delivery whose title has this text. */
+  const shows = (page: Page, text: string) =>
+    page.locator("#detail h2").filter({ hasText: text }).waitFor();
+  const press = async (page: Page, ...keys: readonly string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
   const rows = (page: Page) => page.locator("#rows li");
   const copied = (page: Page) => page.evaluate<string>("navigator.clipboard.readText()");
   const says = (page: Page, text: string) =>
@@ -94,7 +99,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
   test("a delivery appears as a row, and its body stays masked until asked for", async () => {
     const { url, page } = await open();
     expect((await post(url)).status).toBe(200);
-    await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
+    await shows(page, "200 new_alarm");
     expect(await rows(page).allInnerTexts()).toEqual([expect.stringContaining("authentic")]);
     expect(await page.locator("#body").innerText()).not.toContain("found");
     await page.getByText("Show the body").click();
@@ -107,9 +112,9 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     await post(url, undefined, "one");
     await post(url, undefined, "one");
     await page.getByText("2 attempts, the gateway takes it").waitFor();
-    await page.keyboard.press("r");
+    await press(page, "r");
     await expect.poll(() => rows(page).count()).toBe(2);
-    await page.keyboard.press("n");
+    await press(page, "n");
     await expect.poll(() => rows(page).count()).toBe(3);
     expect(app.outcomes()).toEqual(["handled", "duplicate", "duplicate", "handled"]);
   });
@@ -117,17 +122,17 @@ describeService("the page of listen in Chromium", missingChromium, () => {
   test("an edited body is signed anew; otherwise its changed bytes are marked", async () => {
     const { url, page } = await open();
     await post(url);
-    await title(page).waitFor();
-    await page.keyboard.press("e");
+    await shows(page, "");
+    await press(page, "e");
     const area = page.locator("textarea");
     await area.fill((await area.inputValue()).replace("found", "FOUND"));
     await page.getByText("Sign and send").click();
     await says(page, "2 so far");
-    await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
-    await page.keyboard.press("e");
+    await shows(page, "200 new_alarm");
+    await press(page, "e");
     await area.fill((await area.inputValue()).replace(/found/i, "lost"));
     await page.getByText("Send with the old signature").click();
-    await title(page).filter({ hasText: "409 signature_mismatch" }).waitFor();
+    await shows(page, "409 signature_mismatch");
     await page.getByText("Show the body").click();
     expect(await page.locator("mark").innerText()).toBe("lost");
   });
@@ -135,7 +140,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
   test("the finding of a rewritten body is on top, with its changed bytes", async () => {
     const { url, page } = await open();
     await post(url, (body) => `${body}\n`);
-    await title(page).filter({ hasText: "409 signature_mismatch" }).waitFor();
+    await shows(page, "409 signature_mismatch");
     expect(await page.locator(".finding strong").first().innerText()).toBe("body_trailing_newline");
     expect(await page.locator("mark").innerText()).toBe("⏎");
     expect(await page.locator("#next").innerText()).toMatch(
@@ -146,8 +151,8 @@ describeService("the page of listen in Chromium", missingChromium, () => {
   test("the copied curl gives the same answer in a shell", async () => {
     const { url, page } = await open();
     await forge(url);
-    await title(page).waitFor();
-    await page.keyboard.press("c");
+    await shows(page, "");
+    await press(page, "c");
     await says(page, "Copied a curl command");
     const { stdout } = await promisify(execFile)("bash", ["-c", await copied(page)]);
     expect(stdout).toBe(await page.locator("#answer").innerText());
@@ -158,16 +163,16 @@ describeService("the page of listen in Chromium", missingChromium, () => {
   test("the copied tests of a good and a bad delivery pass in vitest", async () => {
     const { url, page } = await open();
     await post(url);
-    await title(page).filter({ hasText: "200" }).waitFor();
-    await page.keyboard.press("t");
+    await shows(page, "200");
+    await press(page, "t");
     await says(page, "a test for vitest");
     partner().write("good.test.ts", await copied(page));
     await forge(url);
     await expect.poll(() => rows(page).count()).toBe(2);
-    await page.keyboard.press("k");
-    await title(page).filter({ hasText: "409" }).waitFor();
+    await press(page, "k");
+    await shows(page, "409");
     for (const name of ["jest", "node:test", "vitest"]) {
-      await page.keyboard.press("t");
+      await press(page, "t");
       await says(page, `a test for ${name}`);
     }
     partner().write("bad.test.ts", await copied(page));
@@ -176,38 +181,30 @@ describeService("the page of listen in Chromium", missingChromium, () => {
 
   test("everything works with the keyboard alone", async () => {
     const { page, app } = await open();
-    const { keyboard } = page;
-    const sample = async () => {
-      await keyboard.press("s");
-      await keyboard.press("Tab");
-      await keyboard.press("Enter");
-    };
+    const sample = () => press(page, "s", "Tab", "Enter");
     await sample();
-    await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
-    await keyboard.press("x");
-    await keyboard.press("Tab");
-    await keyboard.press("Tab");
-    await keyboard.press("Enter");
+    await shows(page, "200 new_alarm");
+    await press(page, "x", "Tab", "Tab", "Enter");
     await says(page, "The next 1 authentic deliveries fail.");
     await sample();
-    await title(page).filter({ hasText: "500 new_alarm" }).waitFor();
-    await keyboard.press("j");
-    await title(page).filter({ hasText: "200 new_alarm" }).waitFor();
-    await keyboard.press("k");
-    await title(page).filter({ hasText: "500 new_alarm" }).waitFor();
-    await keyboard.press("/");
-    await keyboard.type("failed");
+    await shows(page, "500 new_alarm");
+    await press(page, "j");
+    await shows(page, "200 new_alarm");
+    await press(page, "k");
+    await shows(page, "500 new_alarm");
+    await press(page, "/");
+    await page.keyboard.type("failed");
     await expect.poll(() => rows(page).count()).toBe(1);
-    await keyboard.press("Escape");
+    await press(page, "Escape");
     expect(app.outcomes()).toEqual(["handled"]);
   });
 
   test("f saves a redacted fixture", async () => {
     const { url, page } = await open();
     await post(url);
-    await title(page).waitFor();
+    await shows(page, "");
     const saving = page.waitForEvent("download");
-    await page.keyboard.press("f");
+    await press(page, "f");
     const file = await (await saving).path();
     const fixture = parseFixture(readFileSync(file, "utf8"), "saved");
     expect(String(fixture.body)).not.toContain("found");
@@ -217,7 +214,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
   test("axe finds nothing, in both schemes", async () => {
     const { url, page } = await open();
     await forge(url);
-    await title(page).waitFor();
+    await shows(page, "");
     const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
     // Around the page's policy, which would refuse the script.
     await page.evaluate(readFileSync(axe, "utf8"));
@@ -266,10 +263,10 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     }
     await says(page, "60 so far");
     for (let at = 0; at < 60; at++) {
-      await page.keyboard.press("j");
+      await press(page, "j");
       await page.evaluate("document.querySelector('#detail details button')?.click()");
     }
-    await page.keyboard.press("e");
+    await press(page, "e");
     expect(await page.evaluate("window.wasHit")).toBe(undefined);
     const elements = "main :is(script, img, svg, iframe, a, b, form, base)";
     expect(await page.locator(elements).count()).toBe(0);
@@ -332,7 +329,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
   test("after a lost connection the page has every row", async () => {
     const { url, page } = await open();
     await post(url);
-    await title(page).waitFor();
+    await shows(page, "");
     await page.route("**/deliveries?*", (route) => route.abort());
     // Answers the request that is waiting. The next one is lost.
     await post(url);

@@ -120,30 +120,34 @@ const DYNAMODB_2 = Object.fromEntries(
 /** A client of redis 3 has no promises, and connects by itself. */
 const REDIS_3 = { evalsha: ignore, eval: ignore, exec: ignore, connection_id: 1, server_info: {} };
 
-it.each<[string, (given: never) => unknown, unknown, string]>([
+it.each<[string, (given: never) => unknown, unknown, string, string?]>([
   [
     "redisStore refuses a client of redis 3",
     (client) => redisStore({ client }),
     REDIS_3,
-    "client is of redis 3, which does not work here. Supported: redis 5 and later, ioredis 5 and later, @upstash/redis 1.34 and later",
+    "client is of redis 3",
+    "redis 5 and later, ioredis 5 and later, @upstash/redis 1.34 and later",
   ],
   [
     "dynamoStore refuses a DynamoDB of the AWS SDK 2",
     (client) => dynamoStore({ client }),
     DYNAMODB_2,
-    "client is of aws-sdk 2, which does not work here. Supported: @aws-sdk/client-dynamodb 3 and later",
+    "client is of aws-sdk 2",
+    "@aws-sdk/client-dynamodb 3 and later",
   ],
   [
     "postgresTransactions refuses a pool without connect",
     (pool) => postgresTransactions({ pool }),
     { query: ignore },
-    "pool is of a version of pg without the method connect, which does not work here. Supported: pg 8 and later",
+    "pool is of a version of pg without the method connect",
+    "pg 8 and later",
   ],
   [
     "sqliteStore refuses a handle without exec",
     (database) => sqliteStore({ database }),
     { prepare: ignore },
-    "database is of a version of the SQLite driver without the method exec, which does not work here. Supported: better-sqlite3 11 and later, libsql 0.5 and later, node:sqlite, bun:sqlite",
+    "database is of a version of the SQLite driver without the method exec",
+    "better-sqlite3 11 and later, libsql 0.5 and later, node:sqlite, bun:sqlite",
   ],
   [
     "sqliteTransactions refuses a handle whose statements return promises",
@@ -151,11 +155,13 @@ it.each<[string, (given: never) => unknown, unknown, string]>([
     { exec: ignore, prepare: () => Promise.resolve({}) },
     "database is of a SQLite driver whose prepare() returns no statement with run and get, such as libsql/promise",
   ],
-])("%s and names the versions that work", (_, make, given, message) => {
+])("%s and names the versions that work", (_, make, given, what, supported) => {
   const call = () => make(given as never);
   expect(call).toThrow(ConfigurationError);
   expect(call).toThrow(expect.objectContaining({ code: "unsupported_version" }) as Error);
-  expect(call).toThrow(message);
+  const works =
+    supported === undefined ? "" : `, which does not work here. Supported: ${supported}`;
+  expect(call).toThrow(what + works);
 });
 
 it("an object with no method of its peer is an invalid option, of no version", () => {

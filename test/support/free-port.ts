@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { isFirstInRun } from "./once-in-run.js";
 
 /** Below the range of automatic ports, so that no outgoing connection takes the port before its server. */
@@ -27,4 +27,15 @@ async function isFree(port: number): Promise<boolean> {
   probe.close();
   await once(probe, "close");
   return true;
+}
+
+/** Whether something on this machine accepts connections on a port. */
+export function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
 }

@@ -19,7 +19,7 @@ export interface ServerProgram {
   /** The user of the process and of its folder. */
   readonly owner?: Owner;
   /** Fills the folder before the first start. */
-  readonly prepare?: (folder: string) => void;
+  readonly prepare?: (folder: string, port: number) => void;
 }
 
 /** The processes that run, so that none outlives this one, also when it ends by an error. */
@@ -33,8 +33,8 @@ export async function startServer(program: ServerProgram) {
   const { name, command, args, answers, owner = {}, prepare } = program;
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   give(folder, owner);
-  prepare?.(folder);
   const port = await freePort();
+  prepare?.(folder, port);
   let child: ChildProcess | undefined;
   /** The end of the previous process, which may lock its folder until then. */
   let ended: Promise<unknown> = Promise.resolve();

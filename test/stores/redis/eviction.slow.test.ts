@@ -19,6 +19,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
   describeRedis("the check of the eviction policy", () => {
     const server = startedForAll(startRedisWithAdmin);
     let admin: Redis;
+    const setPolicy = (policy: string) => admin.config("SET", "maxmemory-policy", policy);
     const faults: unknown[] = [];
     const onFault = (fault: unknown): void => void faults.push(fault);
 
@@ -27,7 +28,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       ({ admin } = server());
     });
     afterEach(async () => {
-      await admin.config("SET", "maxmemory-policy", "noeviction");
+      await setPolicy("noeviction");
       await admin.acl("SETUSER", "default", "+@all");
       expect(faults.splice(0)).toEqual([]);
     });
@@ -57,7 +58,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     it.each(["allkeys-lru", "allkeys-lfu", "volatile-ttl", "volatile-random"])(
       "redisStore warns once about the policy %s",
       async (policy) => {
-        await admin.config("SET", "maxmemory-policy", policy);
+        await setPolicy(policy);
         expect(await warningsOf()).toEqual([
           [expect.stringContaining("set maxmemory-policy to noeviction")],
         ]);
@@ -65,7 +66,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     );
 
     it("a receiver counts in its metrics that Redis may forget its ids", async () => {
-      await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+      await setPolicy("allkeys-lru");
       const { client, close } = await open(portsOf(server()));
       const store = redisStore({ client, logger: { warn: () => undefined } });
       const receiver = alarmReceiver(() => undefined, { store });
@@ -97,7 +98,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     });
 
     it("redisStore warns on the console, and checks nothing with logger: false", async () => {
-      await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+      await setPolicy("allkeys-lru");
       const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
       try {
         await warningsOf({ logger: undefined });
@@ -116,7 +117,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       ["throws", throwing(new Error("no logger"))],
       ["rejects", rejects],
     ])("redisStore goes on if the method warn of its logger %s", async (_, warn) => {
-      await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+      await setPolicy("allkeys-lru");
       expect(await warningsOf({ logger: { warn } })).toEqual([]);
     });
 
@@ -148,7 +149,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     });
 
     it("redisStore checks the policy again if the connection broke", async () => {
-      await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+      await setPolicy("allkeys-lru");
       let breaks = 1;
       const breaking = await answeringClient(() =>
         breaks-- > 0 ? Promise.reject(new Error("Socket closed unexpectedly")) : undefined,

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { listen } from "../servers.js";
 
 /** What happens to one request. The promise of `hold` is awaited between the write and its answer. */
 export type FrontFault =
@@ -68,8 +68,9 @@ export async function startDynamodbFront(serverUrl: string) {
     reply(status, output);
   };
 
+  const { port, close } = await listen(server);
   const front = {
-    url: "",
+    url: `http://127.0.0.1:${port}`,
     /** The operations that have arrived, such as `PutItem`. */
     operations: [] as string[],
     /** Called with each operation. Default: no fault. */
@@ -78,12 +79,10 @@ export async function startDynamodbFront(serverUrl: string) {
     returnsItems: true,
     close: async () => {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await close();
     },
   };
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return Object.assign(front, { url: `http://127.0.0.1:${port}` });
+  return front;
 }
 
 interface DynamodbInput {

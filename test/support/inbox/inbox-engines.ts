@@ -14,27 +14,17 @@ import { startedForAll } from "../started-for-all.js";
 /** How long an engine holds the message of a crashed worker in the tests. */
 export const HOLD_MS = 2_000;
 
-/** `describe` for tests on pg-boss. Skips them if PostgreSQL is not installed. */
-export function describePgBoss(title: string, body: () => void): void {
-  describeService(title, hasPostgres ? undefined : "PostgreSQL is not on this machine", body);
-}
+/** `describe` for tests on an engine. Skips them if a server that it needs is not installed. */
+const describeOn =
+  (servers: string, isThere: boolean) =>
+  (title: string, body: () => void): void =>
+    describeService(title, isThere ? undefined : `${servers} is not on this machine`, body);
 
-/** `describe` for tests on BullMQ. Skips them if Redis is not installed. */
-export function describeBullmq(title: string, body: () => void): void {
-  describeService(title, hasRedisServer ? undefined : "Redis is not on this machine", body);
-}
-
-/** `describe` for tests on NATS. Skips them if it or Redis, which has the store, is not installed. */
-export function describeNats(title: string, body: () => void): void {
-  const isThere = hasNatsServer && hasRedisServer;
-  describeService(title, isThere ? undefined : "NATS or Redis is not on this machine", body);
-}
-
-/** `describe` for tests on RabbitMQ. Skips them if it or Redis, which has the store, is not installed. */
-export function describeRabbitmq(title: string, body: () => void): void {
-  const isThere = hasRabbitmq && hasRedisServer;
-  describeService(title, isThere ? undefined : "RabbitMQ or Redis is not on this machine", body);
-}
+export const describePgBoss = describeOn("PostgreSQL", hasPostgres);
+export const describeBullmq = describeOn("Redis", hasRedisServer);
+// The store of their workers is in Redis.
+export const describeNats = describeOn("NATS or Redis", hasNatsServer && hasRedisServer);
+export const describeRabbitmq = describeOn("RabbitMQ or Redis", hasRabbitmq && hasRedisServer);
 
 type PgBossEngine = Awaited<ReturnType<typeof startPgBossEngine>>;
 type BullmqEngine = Awaited<ReturnType<typeof startBullmqEngine>>;

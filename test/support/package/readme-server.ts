@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import net from "node:net";
 import path from "node:path";
-import { freePort } from "../free-port.js";
+import { setTimeout as wait } from "node:timers/promises";
+import { freePort, isListening } from "../free-port.js";
 import { readMarkdown } from "./markdown.js";
 
 /** The server of the README's quick start, in a process of its own. */
@@ -29,20 +29,6 @@ export async function startReadmeServer(folder: string, tsconfig = "") {
     },
     stdio: "ignore",
   });
-  await listening(port);
+  while (!(await isListening(port))) await wait(20);
   return { atPort, stop: () => server.kill() };
-}
-
-/** Resolves when something accepts connections on `port`. */
-async function listening(port: number): Promise<void> {
-  for (;;) {
-    const socket = net.connect(port, "127.0.0.1");
-    const connected = await new Promise<boolean>((resolve) => {
-      socket.once("connect", () => resolve(true));
-      socket.once("error", () => resolve(false));
-    });
-    socket.destroy();
-    if (connected) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { listen } from "../servers.js";
 import { createClient } from "redis";
 
 /** What happens to one request. The promise of `hold` is awaited between the command and its answer. */
@@ -59,8 +59,7 @@ export async function startRedisHttpFront(serverUrl: string) {
   const server = createServer((request, response) => {
     void answer(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listen(server);
   const front = {
     url: `http://127.0.0.1:${port}`,
     token: TOKEN,
@@ -70,7 +69,7 @@ export async function startRedisHttpFront(serverUrl: string) {
     faultOf: (): HttpFault | undefined => undefined,
     close: async () => {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await close();
       redis.destroy();
     },
   };

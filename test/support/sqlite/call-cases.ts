@@ -67,6 +67,12 @@ function watchedHandle(handle: SqliteDatabase) {
   };
 }
 
+/** A store on such a handle. */
+function watchedStore({ open }: SqliteFolder) {
+  const watched = watchedHandle(open());
+  return { ...watched, store: sqliteStore({ database: watched.database }) };
+}
+
 /** Locks the file by another connection. Returns a function that releases the lock. */
 function lock({ open }: SqliteFolder): () => void {
   const other = open();
@@ -82,8 +88,7 @@ const CALLERS = 24;
 
 /** What a power cut leaves after each commit: the file and its write-ahead log, without the shared memory. */
 async function recover(folder: SqliteFolder, driver: SqliteDriver): Promise<void> {
-  const { database, onCommit } = watchedHandle(folder.open());
-  const store = sqliteStore({ database });
+  const { store, onCommit } = watchedStore(folder);
   let copies = 0;
   onCommit(() => {
     for (const part of ["", "-wal"])
@@ -121,8 +126,7 @@ async function recover(folder: SqliteFolder, driver: SqliteDriver): Promise<void
 /** Calls that share a transaction, and calls that wait for the lock of the file and for each other. */
 export const callChecks: SqliteChecks = {
   async "the calls of one turn share one commit, except for the first"(folder) {
-    const { database, count } = watchedHandle(folder.open());
-    const store = sqliteStore({ database });
+    const { store, count } = watchedStore(folder);
     const [first, ...others] = KEYS.map((key) => store.claim(key, "o", TIMES));
     assert.deepEqual(first, CLAIMED);
     assert.ok(others.every((claim) => isPromise(claim)));
@@ -146,8 +150,7 @@ export const callChecks: SqliteChecks = {
   },
 
   async "if a call of a group makes SQLite roll back, no other call fails"(folder) {
-    const { database, count } = watchedHandle(folder.open());
-    const store = sqliteStore({ database });
+    const { store, count } = watchedStore(folder);
     folder.open().exec(`CREATE TRIGGER poison BEFORE INSERT ON gateway_deliveries
       WHEN new.key = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'poisoned'); END`);
     const keys = [...KEYS.slice(0, 10), "bad", ...KEYS.slice(10)];
@@ -160,8 +163,7 @@ export const callChecks: SqliteChecks = {
   },
 
   async "if the commit of a group fails, each call is tried alone"(folder) {
-    const { database, count, failNext } = watchedHandle(folder.open());
-    const store = sqliteStore({ database });
+    const { store, count, failNext } = watchedStore(folder);
     await store.claim("first", "o", TIMES);
     failNext("COMMIT", 1);
     assert.deepEqual(await claimAll(store), ALL_CLAIMED);
@@ -170,8 +172,7 @@ export const callChecks: SqliteChecks = {
   },
 
   async "if no commit is possible, every call of a group rejects"(folder) {
-    const { database, failNext } = watchedHandle(folder.open());
-    const store = sqliteStore({ database });
+    const { store, failNext } = watchedStore(folder);
     await store.claim("first", "o", TIMES);
     failNext("COMMIT", 100);
     const claims = KEYS.map(async (key) => store.claim(key, "o", TIMES));
@@ -193,8 +194,7 @@ export const callChecks: SqliteChecks = {
   },
 
   async "a group that takes long is divided, so that other work runs"(folder) {
-    const { database, count, slowDown } = watchedHandle(folder.open());
-    const store = sqliteStore({ database });
+    const { store, count, slowDown } = watchedStore(folder);
     slowDown(2);
     const counting = new AbortController();
     let turns = 0;
@@ -210,8 +210,7 @@ export const callChecks: SqliteChecks = {
   },
 
   async "a transaction divides the calls before it from those behind it"(folder) {
-    const { database, count } = watchedHandle(folder.open());
-    const store = sqliteStore({ database });
+    const { store, database, count } = watchedStore(folder);
     const transactions = openTransactions({ database });
     await store.claim("first", "o", TIMES);
     const before = claimAll(store);

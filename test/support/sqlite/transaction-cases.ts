@@ -28,6 +28,14 @@ export function openTransactions<Tx extends SqliteDatabase>(options: SqliteOptio
   return { process: (key: string, work: Work) => store.process(key, work, RETENTION) };
 }
 
+/** The same on a handle with the table of effects. */
+export function transactionsOn(
+  folder: SqliteFolder,
+  options: Omit<SqliteOptions, "database"> = {},
+) {
+  return openTransactions({ database: openLedger(folder), ...options });
+}
+
 /** Work that writes one row, awaits, and writes another. */
 export function writes(...names: readonly string[]) {
   return async (tx: SqliteHandle): Promise<void> => {
@@ -52,6 +60,11 @@ export function committed({ open }: SqliteFolder): { effects: unknown[]; keys: u
 }
 
 export const NOTHING = { effects: [], keys: [] };
+
+/** Expects that these effects and keys are committed, and no others. */
+function expectCommitted(folder: SqliteFolder, effects: unknown[] = [], keys: unknown[] = []) {
+  assert.deepEqual(committed(folder), { effects, keys });
+}
 
 /** Work that runs until `end` is called. */
 function heldWork() {
@@ -105,37 +118,37 @@ function keepingWork() {
 /** What a transaction commits or rolls back together, how deliveries wait for it, and what a handler can do with tx. */
 export const transactionChecks: SqliteChecks = {
   async "sqliteTransactions rolls back if a handler throws at once"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
+    const store = transactionsOn(folder);
     const run = store.process("k", (tx) => {
       tx.prepare("INSERT INTO effects (name) VALUES ('a')").run();
       throw new Error("at once");
     });
     await assert.rejects(run, /at once/);
-    assert.deepEqual(committed(folder), NOTHING);
+    expectCommitted(folder);
   },
 
   async "sqliteTransactions rolls back if COMMIT fails"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
+    const store = transactionsOn(folder);
     const run = store.process("k", async (tx) => {
       // COMMIT checks this foreign key.
       tx.prepare("INSERT INTO effects VALUES ('a', 'no one')").run();
       await nextTurn();
     });
     await assert.rejects(run, /FOREIGN KEY constraint failed/);
-    assert.deepEqual(committed(folder), NOTHING);
+    expectCommitted(folder);
     await store.process("k", writes("b"));
-    assert.deepEqual(committed(folder), { effects: ["b"], keys: ["k"] });
+    expectCommitted(folder, ["b"], ["k"]);
   },
 
   async "sqliteTransactions lets a handler use savepoints"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
+    const store = transactionsOn(folder);
     await store.process("k", async (tx) => {
       tx.exec("SAVEPOINT own");
       await writes("a")(tx);
       tx.exec("ROLLBACK TO own; RELEASE own");
       await writes("b")(tx);
     });
-    assert.deepEqual(committed(folder), { effects: ["b"], keys: ["k"] });
+    expectCommitted(folder, ["b"], ["k"]);
   },
 
   async "sqliteTransactions runs deliveries of one handle one by one"(folder) {
@@ -155,13 +168,12 @@ export const transactionChecks: SqliteChecks = {
     const results = await Promise.allSettled(runs);
     const done = results.flatMap(({ status }, index) => (status === "fulfilled" ? [index] : []));
     assert.deepEqual(done, [1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17, 19]);
-    const { effects, keys } = committed(folder);
-    assert.deepEqual(keys, done.map((index) => `k${index}`).sort());
-    assert.deepEqual(effects, done.flatMap((index) => [`a${index}`, `b${index}`]).sort());
+    const effects = done.flatMap((index) => [`a${index}`, `b${index}`]);
+    expectCommitted(folder, effects.sort(), done.map((index) => `k${index}`).sort());
   },
 
   async "sqliteTransactions answers a duplicate of a running or waiting delivery at once"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
+    const store = transactionsOn(folder);
     await store.process("done", writes("done"));
     const held = heldWork();
     const first = store.process("k", held.work);
@@ -194,11 +206,11 @@ export const transactionChecks: SqliteChecks = {
     held.end.reject(new Error("failed"));
     await assert.rejects(first, /failed/);
     assert.deepEqual(await duplicate, { state: "processed" });
-    assert.deepEqual(committed(folder), { effects: ["duplicate"], keys: ["k"] });
+    expectCommitted(folder, ["duplicate"], ["k"]);
   },
 
   async "sqliteTransactions rejects a delivery that waits longer than waitTimeoutMs"(folder) {
-    const store = openTransactions({ database: openLedger(folder), waitTimeoutMs: 80 });
+    const store = transactionsOn(folder, { waitTimeoutMs: 80 });
     const held = heldWork();
     const first = store.process("k", held.work);
     await held.started;
@@ -206,13 +218,13 @@ export const transactionChecks: SqliteChecks = {
     await assert.rejects(late, { code: "wait_timeout" });
     held.end.resolve();
     await first;
-    assert.deepEqual(committed(folder), { effects: ["held"], keys: ["k"] });
+    expectCommitted(folder, ["held"], ["k"]);
     assert.equal((await store.process("late", writes("late"))).state, "processed");
   },
 
   async "sqliteTransactions rejects with SQLITE_BUSY if another connection takes too long"(folder) {
-    const here = openTransactions({ database: openLedger(folder) });
-    const there = openTransactions({ database: openLedger(folder), waitTimeoutMs: 60 });
+    const here = transactionsOn(folder);
+    const there = transactionsOn(folder, { waitTimeoutMs: 60 });
     const held = heldWork();
     const first = here.process("k", held.work);
     await held.started;
@@ -224,7 +236,7 @@ export const transactionChecks: SqliteChecks = {
   },
 
   async "tx refuses calls of a handler that has settled"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
+    const store = transactionsOn(folder);
     const { uses, work } = keepingWork();
     const failing = async (tx: SqliteHandle) => {
       await work(tx);
@@ -232,18 +244,18 @@ export const transactionChecks: SqliteChecks = {
     };
     await assert.rejects(store.process("k", failing), /failed/);
     for (const use of uses) assert.throws(use, LATE);
-    assert.deepEqual(committed(folder), NOTHING);
+    expectCommitted(folder);
     await store.process("k", work);
     await store.process("next", async (tx) => {
       await writes("a")(tx);
       for (const use of uses) assert.throws(use, LATE);
       await writes("b")(tx);
     });
-    assert.deepEqual(committed(folder), { effects: ["a", "b", "kept"], keys: ["k", "next"] });
+    expectCommitted(folder, ["a", "b", "kept"], ["k", "next"]);
   },
 
   async "an iterator of tx refuses more rows after its handler settled"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
+    const store = transactionsOn(folder);
     await store.process("first", writes("a", "b", "c"));
     let rows: Iterator<unknown> | undefined;
     await store.process("k", async (tx) => {
@@ -257,7 +269,7 @@ export const transactionChecks: SqliteChecks = {
   },
 
   async "sqliteTransactions ends the transaction of a handler that left iterators open"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
+    const store = transactionsOn(folder);
     await store.process("first", writes("a", "b", "c"));
     const leaving = async (tx: SqliteHandle) => {
       await writes("d")(tx);
@@ -274,18 +286,18 @@ export const transactionChecks: SqliteChecks = {
       throw new Error("failed");
     };
     await assert.rejects(store.process("k", failing), /failed/);
-    assert.deepEqual(committed(folder), { effects: ["a", "b", "c"], keys: ["first"] });
+    expectCommitted(folder, ["a", "b", "c"], ["first"]);
     // Another process finds the lock free.
     folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
     assert.deepEqual(await store.process("k", leaving), { state: "processed" });
     folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
     await store.process("next", writes("e"));
     const effects = ["a", "b", "c", "d", "e"];
-    assert.deepEqual(committed(folder), { effects, keys: ["first", "k", "next"] });
+    expectCommitted(folder, effects, ["first", "k", "next"]);
   },
 
   async "sqliteTransactions writes after others although a handler left iterators open"(folder) {
-    const store = openTransactions({ database: openLedger(folder), waitTimeoutMs: 1_000 });
+    const store = transactionsOn(folder, { waitTimeoutMs: 1_000 });
     await store.process("first", writes("a", "b", "c"));
     // More rows than a driver reads ahead.
     const many =
@@ -330,18 +342,18 @@ export const transactionChecks: SqliteChecks = {
       assert.equal([...select.iterate()].length, 3);
       tx.exec("DELETE FROM effects WHERE name = 'c'");
     });
-    assert.deepEqual(committed(folder), { effects: ["a", "b"], keys: ["k"] });
+    expectCommitted(folder, ["a", "b"], ["k"]);
   },
 
   async "sqliteTransactions forgets a delivery whose handler ended the transaction"(folder) {
-    const store = openTransactions({ database: openLedger(folder) });
+    const store = transactionsOn(folder);
     for (const sql of ["COMMIT", "ROLLBACK", "COMMIT; BEGIN", "ROLLBACK; BEGIN IMMEDIATE"]) {
       const run = store.process("k", async (tx) => {
         tx.exec(sql);
         await nextTurn();
       });
       await assert.rejects(run, { code: "transaction_ended", message: /leave COMMIT/ });
-      assert.deepEqual(committed(folder), NOTHING);
+      expectCommitted(folder);
     }
     assert.equal((await store.process("k", writes("a"))).state, "processed");
   },
@@ -360,7 +372,7 @@ export const transactionChecks: SqliteChecks = {
     const run = store.process("k", writes("a"));
     await assert.rejects(run, { code: "handle_in_transaction" });
     database.exec("COMMIT");
-    assert.deepEqual(committed(folder), { effects: ["of the application"], keys: [] });
+    expectCommitted(folder, ["of the application"], []);
   },
 
   async "sqliteTransactions recovers when an open iterator of the handle is ended"(folder) {
@@ -381,9 +393,8 @@ export const transactionChecks: SqliteChecks = {
     assert.match(state, /^processed$|busy executing a query/);
     iterator?.return?.();
     await store.process("next", writes("d"));
-    const { effects, keys } = committed(folder);
-    const isCommitted = state === "processed";
-    assert.deepEqual(effects, isCommitted ? ["a", "b", "c", "d"] : ["a", "b", "d"]);
-    assert.deepEqual(keys, isCommitted ? ["first", "k", "next"] : ["first", "next"]);
+    if (state === "processed")
+      expectCommitted(folder, ["a", "b", "c", "d"], ["first", "k", "next"]);
+    else expectCommitted(folder, ["a", "b", "d"], ["first", "next"]);
   },
 };
