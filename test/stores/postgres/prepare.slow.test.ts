@@ -10,10 +10,10 @@ import {
   mustNotRun,
   type PoolSettings,
 } from "../../support/stores/sql-engine.js";
+import { verbsOf } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
-const IN_FLIGHT = { state: "in_flight" };
 const COMPLETED = { state: "completed" };
 
 const preparedOn = async (pool: pg.Pool): Promise<number> =>
@@ -61,19 +61,19 @@ postgresEngine.describe("the statements of postgresStore", () => {
     // One claim, a group of claims, one completion, a group of completions.
     expect(await preparedOn(pool)).toBe(4);
     expect(sent.filter((text) => text.includes("PREPARE"))).toHaveLength(4);
-    expect(await store.claim("prepared-one-999", "b", TIMES)).toEqual({ state: "completed" });
-    expect(await store.renew("prepared-one-999", "b", TIMES)).toBe(false);
+    await verbsOf(store).completed("prepared-one-999", "b");
+    await verbsOf(store).renewed("prepared-one-999", "b", false);
   });
 
   it("a call works if other code took the names on its connection", async () => {
     const { pool } = countingPool({ max: 1 });
     const store = postgresStore({ pool, prepare: true });
-    expect(await store.claim("kept", "a", TIMES)).toEqual(CLAIMED);
+    await verbsOf(store).claimed("kept", "a");
     await pool.query("DEALLOCATE ALL");
-    expect(await store.claim("kept too", "a", TIMES)).toEqual(CLAIMED);
-    expect(await store.claim("kept three", "a", TIMES)).toEqual(CLAIMED);
+    await verbsOf(store).claimed("kept too", "a");
+    await verbsOf(store).claimed("kept three", "a");
     expect(await preparedOn(pool)).toBe(1);
-    expect(await store.claim("kept", "b", TIMES)).toMatchObject(IN_FLIGHT);
+    await verbsOf(store).inFlight("kept", "b");
   });
 
   it("two stores on one pool run their own statements", async () => {
@@ -82,7 +82,7 @@ postgresEngine.describe("the statements of postgresStore", () => {
     const stores = tables.map((table) => postgresStore({ pool, table, prepare: true }));
     for (const store of stores) {
       await store.migrate();
-      expect(await store.claim("k", "a", TIMES)).toEqual(CLAIMED);
+      await verbsOf(store).claimed("k", "a");
     }
   });
 });

@@ -12,8 +12,7 @@ import { STANDALONE_KINDS, openNodeRedis, portsOf } from "../../support/redis/re
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisWithAdmin } from "../../support/redis/redis-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
-
-const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
+import { verbsOf } from "../../support/stores/store-cases.js";
 
 describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
   describeRedis("the check of the eviction policy", () => {
@@ -43,7 +42,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       const store = redisStore({ client, logger: { warn }, ...options });
       try {
         for (const key of ["one", "two", "three"]) {
-          expect(await store.claim(key, "a", TIMES)).toMatchObject({ state: "claimed" });
+          await verbsOf(store).claimed(key, "a");
           await store.release(key, "a");
         }
         // Redis answers in order, so after this release it has answered the check.

@@ -7,9 +7,9 @@ import { delivery } from "../../support/deliveries.js";
 import { databaseOf, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+import { verbsOf } from "../../support/stores/store-cases.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const CLAIMED = { state: "claimed", takeover: false };
 const LONG = { dependencyTimeoutMs: 30_000, leaseMs: 60_000 };
 
 describeSql("the time limit of a call", (engine) => {
@@ -72,8 +72,8 @@ describeSql("the time limit of a call", (engine) => {
       );
     }
     await unlock();
-    expect(await store.claim("first", "b", TIMES)).toEqual(CLAIMED);
-    expect(await store.claim("second", "b", TIMES)).toEqual(CLAIMED);
+    await verbsOf(store).claimed("first", "b");
+    await verbsOf(store).claimed("second", "b");
     expect(counted.made).toBe(1);
   });
 

@@ -3,8 +3,8 @@ import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/inde
 import { rowsOf, valueOf } from "../../support/sqlite/drivers.js";
 import { sqliteProcesses } from "../../support/sqlite/processes.js";
 import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
+import { verbsOf } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const KINDS = ["store", "transactions"] as const;
 
 describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) => {
@@ -34,7 +34,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     const acknowledged = await killTwo("complete");
     const store = sqliteStore({ database: folder().open() });
     for (const key of acknowledged) {
-      expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
+      await verbsOf(store).completed(key, "b");
     }
   });
 
