@@ -90,3 +90,12 @@ function failure<Id extends string>(id: Id, title: string, alert: string) {
 
 export type SilentFailure = (typeof SILENT_FAILURES)[number];
 export type FailureId = SilentFailure["id"];
+
+/** Changes members of what is given. Returns what sets them back. */
+export function changeFor<Part extends object>(part: Part, change: Partial<Part>): () => void {
+  const before = { ...part };
+  Object.assign(part, change);
+  return () => {
+    for (const name in change) part[name] = before[name];
+  };
+}

@@ -92,13 +92,13 @@ export const statusFlaws: Flaws = {
     ),
   },
   drifted_clock_sent_again: {
-    "acknowledges and drops old deliveries": refusing("stale", 200),
+    "drops old deliveries": refusing("stale", 200),
     "answers 400 to an old timestamp": refusing("stale", 400),
   },
   lost_headers_sent_again: { "answers 422 to malformed headers": refusing("malformed", 422) },
   oversize: {
     "answers 400 to a body over the limit": refusing("too large", 400),
-    "acknowledges and drops bodies over the limit": refusing("too large", 200),
+    "drops bodies over the limit": refusing("too large", 200),
     "does not answer a genuine body over the limit": hanging(
       replacing("readBody", async (right, req) => (await right.readBody(req)) ?? never()),
     ),
@@ -176,9 +176,7 @@ export const statusFlaws: Flaws = {
       "python-requests": has("user-agent", /python/),
       "what looks like a script": has("user-agent", /curl|java|go-http/i),
     }),
-    "acknowledges and drops what calls itself a browser": answeringFirst(200)(
-      has("user-agent", /^Mozilla/),
-    ),
+    "drops what calls itself a browser": answeringFirst(200)(has("user-agent", /^Mozilla/)),
   },
   hostile_text: each(
     "answers 403 to",
@@ -384,7 +382,7 @@ export const transportFlaws: Flaws = {
       }),
     ),
     "answers 400 to an upload that takes a second": answeringSlow(400),
-    "acknowledges and drops an upload that takes a second": answeringSlow(200),
+    "drops an upload that takes a second": answeringSlow(200),
     "answers 404 while an upload is under way": overriding((right) => {
       let reading = 0;
       return {

@@ -29,10 +29,10 @@ export const concurrencyFlaws: Flaws = {
         },
       };
     }),
-    "acknowledges and drops what comes while it is busy": busy([200, "busy"]),
+    "drops what comes while it is busy": busy([200, "busy"]),
     "answers 400 while it is busy": busy([400, "busy"]),
     "redirects while it is busy": busy([302, "busy"]),
-    "acknowledges and drops what is more than 32 at once": limiting(32, [200, "busy"]),
+    "drops what is more than 32 at once": limiting(32, [200, "busy"]),
     "answers 400 to what is more than 40 at once": limiting(40, [400, "busy"]),
     "answers 404 to what is more than 20 at once": limiting(20, [404, "busy"]),
     "handles only the last of several deliveries": overriding((right) => {

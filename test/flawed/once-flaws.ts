@@ -183,25 +183,23 @@ export const onceFlaws: Flaws = {
       ],
       "when a record was created": ({ created_at, occurred_at }) => [created_at ?? occurred_at],
     }),
-    "acknowledges and drops a second alarm while it handles one of the same account": overriding(
-      (right) => {
-        const busyWith = new Map<unknown, string>();
-        return {
-          async handleOnce(request, record) {
-            const { account_id } = record;
-            const other = busyWith.get(account_id) ?? request.id;
-            if (other !== request.id) return [200, "busy with this account"];
-            busyWith.set(account_id, request.id);
-            try {
-              await wait(30);
-              return await right.handleOnce(request, record);
-            } finally {
-              busyWith.delete(account_id);
-            }
-          },
-        };
-      },
-    ),
+    "drops a second alarm while it handles one of the same account": overriding((right) => {
+      const busyWith = new Map<unknown, string>();
+      return {
+        async handleOnce(request, record) {
+          const { account_id } = record;
+          const other = busyWith.get(account_id) ?? request.id;
+          if (other !== request.id) return [200, "busy with this account"];
+          busyWith.set(account_id, request.id);
+          try {
+            await wait(30);
+            return await right.handleOnce(request, record);
+          } finally {
+            busyWith.delete(account_id);
+          }
+        },
+      };
+    }),
   },
   // Changes what it remembers on a request that it refuses.
   refusal_forgets_nothing: {

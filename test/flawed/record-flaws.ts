@@ -77,7 +77,7 @@ export const recordFlaws: Flaws = {
   },
   unknown_event_type: {
     "answers 422 to a new event type": giving(422)(ofEvents(({ type }) => type === "SITE_CLOSED")),
-    "acknowledges and drops a new event type": giving(200)(field("type", /^SITE_CLOSED$/)),
+    "drops a new event type": giving(200)(field("type", /^SITE_CLOSED$/)),
     "looks handlers up in an object with inherited members": giving(200)(
       ({ type }) => String(type) in {},
     ),
@@ -88,7 +88,7 @@ export const recordFlaws: Flaws = {
   },
   unknown_webhook_type: {
     "answers 404 to a new webhook type": overriding({ unknown: () => [404, "unknown"] }),
-    "acknowledges and drops a new webhook type": overriding({ unknown: () => [200, "unknown"] }),
+    "drops a new webhook type": overriding({ unknown: () => [200, "unknown"] }),
   },
   event: {
     "has no handler for events and acknowledges them": giving(200)(
@@ -112,9 +112,9 @@ export const recordFlaws: Flaws = {
       ),
       "a number as client_id": ofEvents(({ client_id }) => typeof client_id === "number"),
     }),
-    ...each("writes", throwingAfter, {
-      "the id of an alarm as a number after its work": ({ id }) => typeof id === "string",
-      "a client_id in lower case after its work": ({ client_id }) => typeof client_id === "number",
+    ...each("after its work writes", throwingAfter, {
+      "the id of an alarm as a number": ({ id }) => typeof id === "string",
+      "a client_id in lower case": ({ client_id }) => typeof client_id === "number",
     }),
   },
   missing_fields: {
@@ -129,14 +129,14 @@ export const recordFlaws: Flaws = {
       "without site fields": ofEvents((event) => !("site_id" in event)),
       "without a type": ofEvents(({ type }) => type === undefined),
     }),
-    ...each("acknowledges and drops", giving(200), {
+    ...each("drops", giving(200), {
       "an alarm without an id": (record) => "payload" in record && record["id"] === undefined,
       "an event whose occurred_at is null": ({ occurred_at }) => occurred_at === null,
     }),
-    ...each("writes", throwingAfter, {
-      "the text of an alarm into a log after its work": lacking("payload", "text"),
-      "the length of a client_id into a log after its work": lacking("occurred_at", "client_id"),
-      "the day of an alarm into a log after its work": lacking("payload", "created_at"),
+    ...each("after its work writes", throwingAfter, {
+      "the text of an alarm into a log": lacking("payload", "text"),
+      "the length of a client_id into a log": lacking("occurred_at", "client_id"),
+      "the day of an alarm into a log": lacking("payload", "created_at"),
     }),
     "counts severities after its work": throwingAfter(lacking("account_id", "severity")),
   },
@@ -162,7 +162,7 @@ export const recordFlaws: Flaws = {
       "a payload that is an object": ofAlarms(({ payload }) => isFields(payload)),
     }),
     "answers 422 to the payload null": giving(422)(ofAlarms(({ payload }) => payload === "null")),
-    ...each("acknowledges and drops an alarm", giving(200), {
+    ...each("drops an alarm", giving(200), {
       "whose payload is an object": ({ payload }) => isFields(payload),
       "whose payload it cannot read": isNoJson,
     }),
@@ -199,7 +199,7 @@ export const recordFlaws: Flaws = {
       "paths to a parent folder": bodyLike(/\.\.\//),
       "what looks like a lookup of Log4j": bodyLike(/\$\{jndi:/),
     }),
-    "acknowledges and drops markup in events": giving(200)(bodyLike(/"event".*<script/)),
+    "drops markup in events": giving(200)(bodyLike(/"event".*<script/)),
     "decodes percent signs before it verifies": verifyingText((text) =>
       text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
         String.fromCharCode(Number.parseInt(hex, 16)),
@@ -231,7 +231,7 @@ export const recordFlaws: Flaws = {
     "answers 400 to a body that it cannot read": overriding({
       unreadable: () => [400, "unreadable"],
     }),
-    "acknowledges and drops a body that it cannot read": overriding({
+    "drops a body that it cannot read": overriding({
       unreadable: () => [200, "unreadable"],
     }),
     "answers 422 to the JSON null": typing((parsed) => (parsed as unknown) !== null),
@@ -298,12 +298,12 @@ export const rareFlaws: Flaws = {
         return isFields(payload) && Object.keys(payload).length === 0;
       },
     }),
-    ...each("writes", throwingAfter, {
-      "the first letter of a text into a log after its work": ({ text }) => text === "",
-      "an event's hour into a log after its work": field("occurred_at", /-05:00/),
-      "the name of a breach into a log after its work": (record) =>
+    ...each("after its work writes", throwingAfter, {
+      "the first letter of a text into a log": ({ text }) => text === "",
+      "an event's hour into a log": field("occurred_at", /-05:00/),
+      "the name of a breach into a log": (record) =>
         isJson(record["payload"]) && !isFields(payloadOf(record)),
-      "the path of a site into a log after its work": field("site_base_url", /\?/),
+      "the path of a site into a log": field("site_base_url", /\?/),
     }),
     "remembers an alarm, and then cannot write its long id": throwingBefore(
       field("original_event_id", /^.{101}/s),

@@ -311,7 +311,7 @@ export const signatureFlaws: Flaws = {
     "believes X-Webhook-Type": overriding({
       typeOf: (parsed, { type }) => (isFields(parsed) ? type : undefined),
     }),
-    "acknowledges and drops an alarm whose X-Webhook-Type it does not know": replacing(
+    "drops an alarm whose X-Webhook-Type it does not know": replacing(
       "refuse",
       (right, reason, request) => {
         const isUnknown = reason === "another type" && SECRETS[request?.type ?? ""] === undefined;

@@ -486,15 +486,15 @@ describe("a worker of any queue", () => {
     },
   );
 
-  it.each<[string, object, string]>([
-    ["no store", { store: undefined }, "store must be given"],
-    ["no driver", { driver: undefined }, "driver must be"],
-    ["no handlers", { handlers: {} }, "handlers: give"],
-    ["an overflow without get", { overflow: { put: () => undefined } }, "the function get"],
-    ["a concurrency of 0", { concurrency: 0 }, "concurrency"],
-    ["a text as onJob", { onJob: "log" }, "onJob must be a function"],
-    ["a misspelt option", { lease: 1 }, "lease is no option of inboxConsume"],
-  ])("%s is refused", (_, given, message) => {
+  it.each<[object, string]>([
+    [{ store: undefined }, "store must be given"],
+    [{ driver: undefined }, "driver must be"],
+    [{ handlers: {} }, "handlers: give"],
+    [{ overflow: { put: () => undefined } }, "the function get"],
+    [{ concurrency: 0 }, "concurrency"],
+    [{ onJob: "log" }, "onJob must be a function"],
+    [{ lease: 1 }, "lease is no option of inboxConsume"],
+  ])("refuses %o: %s", (given, message) => {
     expect(() => worker(given)).toThrow(message);
   });
 });

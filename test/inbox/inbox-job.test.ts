@@ -79,25 +79,20 @@ describe("reading a job", () => {
   });
 
   it.each([
-    ["text for an object", "a job", "expected an object"],
-    ["null for an object", null, "expected an object"],
-    ["another version", { ...job, version: 2 }, "expected version 1"],
-    ["no version", { ...job, version: undefined }, "expected version 1"],
-    ["an id with a colon", { ...job, id: "a:b" }, "expected a delivery id in id"],
-    ["a list for an id", { ...job, id: ["a"] }, "expected a delivery id in id"],
-    ["a type with a space", { ...job, type: "new alarm" }, "expected a webhook type in type"],
-    ["a timestamp as text", { ...job, timestamp: "1" }, "expected Unix seconds in timestamp"],
-    ["a negative timestamp", { ...job, timestamp: -1 }, "expected Unix seconds in timestamp"],
-    ["a far timestamp", { ...job, timestamp: 1e12 }, "expected Unix seconds in timestamp"],
-    ["half a second", { ...job, timestamp: 1.5 }, "expected Unix seconds in timestamp"],
+    ["a job", "expected an object"],
+    [null, "expected an object"],
+    [{ ...job, version: 2 }, "expected version 1"],
+    [{ ...job, version: undefined }, "expected version 1"],
+    [{ ...job, id: "a:b" }, "expected a delivery id in id"],
+    [{ ...job, id: ["a"] }, "expected a delivery id in id"],
+    [{ ...job, type: "new alarm" }, "expected a webhook type in type"],
+    [{ ...job, timestamp: "1" }, "expected Unix seconds in timestamp"],
+    [{ ...job, timestamp: -1 }, "expected Unix seconds in timestamp"],
+    [{ ...job, timestamp: 1e12 }, "expected Unix seconds in timestamp"],
+    [{ ...job, timestamp: 1.5 }, "expected Unix seconds in timestamp"],
+    [{ ...job, encoding: "hex" }, 'expected "utf-8" or "base64" in encoding'],
+    [{ ...job, body: {} }, "expected a string in body"],
     [
-      "an unknown encoding",
-      { ...job, encoding: "hex" },
-      'expected "utf-8" or "base64" in encoding',
-    ],
-    ["a body that is not text", { ...job, body: {} }, "expected a string in body"],
-    [
-      "the key of another body",
       { ...job, encoding: "overflow", body: "../../etc/hostname" },
       "expected the key of its own id in body",
     ],
@@ -106,8 +101,8 @@ describe("reading a job", () => {
       { ...job, id: LISTED_ID, encoding: "overflow", body: LISTED_ID },
       "expected the key of its own id in body",
     ],
-    ["broken base64", { ...job, encoding: "base64", body: "%" }, "expected base64 in body"],
-  ])("a job is refused with %s", (_, data, message) => {
+    [{ ...job, encoding: "base64", body: "%" }, "expected base64 in body"],
+  ])("a job is refused that is %o: %s", (data, message) => {
     expect(() => readInboxJob(data)).toThrow(expect.objectContaining({ code: "unreadable_job" }));
     expect(() => readInboxJob(data)).toThrow(message);
   });

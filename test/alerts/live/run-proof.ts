@@ -5,6 +5,7 @@ import { openRedis } from "../../faults/receivers/redis-client.js";
 import { type RedisServer, startRedisServer } from "../../support/redis/redis-server.js";
 import { type Prometheus, startPrometheus } from "../prometheus.js";
 import {
+  changeFor,
   type FailureId,
   SHORTENED,
   shortenedRules,
@@ -93,12 +94,7 @@ function changed<Part extends object>(
   partOf: (scene: Scene) => Part,
   change: Partial<Part>,
 ): Plant {
-  return (scene) => {
-    const part = partOf(scene);
-    const before = { ...part };
-    Object.assign(part, change);
-    return () => void Object.assign(part, before);
-  };
+  return (scene) => changeFor(partOf(scene), change);
 }
 
 /** What became of one planted failure. */

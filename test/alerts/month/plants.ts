@@ -2,6 +2,7 @@ import { UnreadableBody, type WebhookRequest } from "../../../src/delivery/reque
 import { memoryStore, type DeliveryStore, type WebhookResponse } from "../../../src/index.js";
 import type { VirtualClock } from "../../../kit/index.js";
 import { throwing } from "../../support/faults.js";
+import { changeFor } from "../rules.js";
 import type { App, Deployment, GatewayWebhook } from "./app.js";
 
 /** A failure of the month: from nine in the morning of its day, for eight hours unless it says otherwise. */
@@ -33,14 +34,8 @@ const deployed =
 /** Changes members of a part of the app, which the cure sets back. */
 const changed =
   <Part extends object>(partOf: (app: App) => Part, change: Partial<Part>): Plant["plant"] =>
-  (app) => {
-    const part = partOf(app);
-    const before = { ...part };
-    Object.assign(part, change);
-    return () => {
-      for (const name in change) part[name] = before[name];
-    };
-  };
+  (app) =>
+    changeFor(partOf(app), change);
 
 const ofAlarms = (change: Partial<GatewayWebhook>) => changed((app) => app.alarms, change);
 const ofEvents = (change: Partial<GatewayWebhook>) => changed((app) => app.events, change);

@@ -34,13 +34,13 @@ it.each<[string, unknown]>([
   expect(() => redisStore(options)).toThrow("client must be a client of node-redis");
 });
 
-it.each<[string, unknown, string]>([
-  ["no options", undefined, "redisStore takes an options object"],
-  ["a misspelt option", { client, prefix: "x" }, "prefix is no option"],
-  ["a prefix that is no string", { client, keyPrefix: 1 }, "keyPrefix must be a string"],
-  ["a logger without warn", { client, logger: {} }, "logger must have a method warn"],
-  ["null as its logger", { client, logger: null }, "logger must have a method warn"],
-])("redisStore refuses %s", (_, options, message) => {
+it.each<[message: string, options: unknown]>([
+  ["redisStore takes an options object", undefined],
+  ["prefix is no option", { client, prefix: "x" }],
+  ["keyPrefix must be a string", { client, keyPrefix: 1 }],
+  ["logger must have a method warn", { client, logger: {} }],
+  ["logger must have a method warn", { client, logger: null }],
+])("redisStore refuses its options: %s", (message, options) => {
   expect(() => redisStore(options as RedisStoreOptions)).toThrow(ConfigurationError);
   expect(() => redisStore(options as RedisStoreOptions)).toThrow(message);
 });

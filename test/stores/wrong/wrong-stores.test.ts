@@ -101,9 +101,7 @@ const WRONG_STORES: readonly WrongStore[] = [
     const make: MakeClients = (now) => ({ store: naiveStore(now, mistake as StoreMistake) });
     return [mistake, convictedBy, make] as const;
   }),
-  ...Object.entries(AROUND).map(
-    ([what, [convictedBy, make]]) => [what, convictedBy, make] as const,
-  ),
+  ...Object.entries(AROUND).map(([what, row]) => [what, ...row] as const),
 ];
 
 /** A store that is made of a good one. */
