@@ -251,16 +251,15 @@ const BRANCHES = {
   "alarms of severity Medium": ({ severity }) => severity === "Medium",
   "alarms of severity Info": ({ severity }) => severity === "Info",
   "alarms about companies": ({ category_id }) => category_id === 5,
-  "alarms of an event_type that it does not know": ({ event_type }) =>
+  "alarms of a new event_type": ({ event_type }) =>
     event_type !== undefined && !known.includes(event_type),
   "alarms with dates in ISO 8601": ({ created_at }) => String(created_at).endsWith("Z"),
   "alarms with a long payload": ({ payload }) => String(payload).length > 4_096,
   "events without a site": ({ site_id }) => site_id === null,
-  "events of the type DATA_DELETED": ({ type }) => type === "DATA_DELETED",
-  "events of the type PERSONAL_DATA_NOT_FOUND": ({ type }) => type === "PERSONAL_DATA_NOT_FOUND",
+  "events DATA_DELETED": ({ type }) => type === "DATA_DELETED",
+  "events PERSONAL_DATA_NOT_FOUND": ({ type }) => type === "PERSONAL_DATA_NOT_FOUND",
   "events of severity INFO": ({ severity }) => severity === "INFO",
-  "events of a type that it does not know": ({ type }) =>
-    type !== undefined && !isOnlineDataEventType(textOf(type)),
+  "events of a new type": ({ type }) => type !== undefined && !isOnlineDataEventType(textOf(type)),
   "events beyond ASCII": ({ site_name }) => /[^ -~]/.test(textOf(site_name)),
   "bodies over 100 kB": (record) => JSON.stringify(record).length > 100_000,
 } satisfies Readonly<Record<string, (record: Fields) => boolean>>;
@@ -291,8 +290,8 @@ export const branchFlaws: Flaws = {
       "alarms about cards",
       "alarms of severity Medium",
       "events without a site",
-      "events of the type DATA_DELETED",
-      "events of a type that it does not know",
+      "events DATA_DELETED",
+      "events of a new type",
       "bodies over 100 kB",
     ),
     ...inBranches(
@@ -306,10 +305,10 @@ export const branchFlaws: Flaws = {
       "answers before it handles",
       answeringEarly,
       "alarms of BureauCreditB",
-      "alarms of an event_type that it does not know",
+      "alarms of a new event_type",
       "alarms about companies",
-      "events of the type PERSONAL_DATA_NOT_FOUND",
-      "events of a type that it does not know",
+      "events PERSONAL_DATA_NOT_FOUND",
+      "events of a new type",
       "bodies over 100 kB",
     ),
     ...inBranches(
@@ -341,7 +340,7 @@ export const branchFlaws: Flaws = {
         return undefined;
       }),
       "alarms of BureauCreditAEnquiry",
-      "events of the type DATA_DELETED",
+      "events DATA_DELETED",
       "events beyond ASCII",
     ),
   },
@@ -349,7 +348,7 @@ export const branchFlaws: Flaws = {
     "acknowledges at the time-out of its handler",
     atTimeOut(() => [202, "later"]),
     "alarms about companies",
-    "events of the type PERSONAL_DATA_NOT_FOUND",
+    "events PERSONAL_DATA_NOT_FOUND",
     "bodies over 100 kB",
   ),
   duplicate_handled_once: inBranches(
@@ -358,11 +357,11 @@ export const branchFlaws: Flaws = {
     "alarms of bureaus",
     "alarms of severity Info",
     "alarms about cards",
-    "alarms of an event_type that it does not know",
+    "alarms of a new event_type",
     "events without a site",
-    "events of the type DATA_DELETED",
+    "events DATA_DELETED",
     "bodies over 100 kB",
-    "events of a type that it does not know",
+    "events of a new type",
   ),
   concurrent_duplicates_handled_once: inBranches(
     "looks up and remembers in two steps the ids of",
@@ -381,7 +380,7 @@ export const branchFlaws: Flaws = {
     "alarms with a long payload",
     "alarms with dates in ISO 8601",
     "events without a site",
-    "events of the type PERSONAL_DATA_NOT_FOUND",
+    "events PERSONAL_DATA_NOT_FOUND",
     "bodies over 100 kB",
   ),
 };

@@ -14,10 +14,9 @@ import {
 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";
 import { startedForAll } from "../../support/started-for-all.js";
-import { expectToWork, storeCases, verbsOf } from "../../support/stores/store-cases.js";
+import { TIMES, expectToWork, storeCases, verbsOf } from "../../support/stores/store-cases.js";
 import { runCase } from "../../support/stores/test-store.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const COSTS_WORKER = new URL("../../support/cloudflare/costs-worker.ts", import.meta.url);
 
 it("sql/d1.sql is the SQL of d1Schema()", () => {

@@ -7,7 +7,12 @@ import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
 import { databaseOf, processWriting } from "../../support/stores/sql-engine.js";
-import { expectToProcess, expectToWork, verbsOf } from "../../support/stores/store-cases.js";
+import {
+  PROCESSED,
+  expectToProcess,
+  expectToWork,
+  verbsOf,
+} from "../../support/stores/store-cases.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 mysqlEngine.describe("the MySQL store", () => {
@@ -135,8 +140,6 @@ mysqlEngine.describe("the MySQL store", () => {
     expect(String(warn.mock.calls[0])).toContain("innodb_flush_log_at_trx_commit");
   });
 });
-
-const PROCESSED = { state: "processed" };
 
 mysqlEngine.describe(
   "a statement in a MySQL transaction whose promise the handler does not use",

@@ -8,10 +8,8 @@ import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
 import { openSqlPlace } from "../../support/stores/sql-engines.js";
 import { testStoreContract } from "../../support/stores/test-store.js";
 import { startedForAll } from "../../support/started-for-all.js";
+import { COMPLETED, PROCESSED, TIMES } from "../../support/stores/store-cases.js";
 
-const RETENTION = { retentionMs: 3_600_000 };
-const PROCESSED = { state: "processed" };
-const COMPLETED = { state: "completed" };
 /** Fewer than the clients, so that they share server connections. */
 const SERVER_CONNECTIONS = 4;
 
@@ -69,10 +67,10 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
           await end.promise;
           throw new Error("fails in the end");
         },
-        RETENTION,
+        TIMES,
       );
       const backend = await started.promise;
-      expect(await other?.process("copied", mustNotRun, RETENTION)).toMatchObject({
+      expect(await other?.process("copied", mustNotRun, TIMES)).toMatchObject({
         state: "in_flight",
       });
       end.resolve();
@@ -83,10 +81,10 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
       await holder.query("BEGIN");
       expect(await backendOf(holder)).toBe(backend);
       const work = (tx: pg.PoolClient) => db.effects.write(tx, "copied");
-      expect(await other?.process("copied", work, RETENTION)).toEqual(PROCESSED);
+      expect(await other?.process("copied", work, TIMES)).toEqual(PROCESSED);
       await holder.query("ROLLBACK");
       holder.release();
-      expect(await store?.process("copied", mustNotRun, RETENTION)).toEqual(COMPLETED);
+      expect(await store?.process("copied", mustNotRun, TIMES)).toEqual(COMPLETED);
       expect(await db.effects.of("copied")).toBe(1);
     });
   });

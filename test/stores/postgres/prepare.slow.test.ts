@@ -10,11 +10,7 @@ import {
   mustNotRun,
   type PoolSettings,
 } from "../../support/stores/sql-engine.js";
-import { verbsOf } from "../../support/stores/store-cases.js";
-
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const CLAIMED = { state: "claimed", takeover: false };
-const COMPLETED = { state: "completed" };
+import { CLAIMED, COMPLETED, TIMES, verbsOf } from "../../support/stores/store-cases.js";
 
 const preparedOn = async (pool: pg.Pool): Promise<number> =>
   (await pool.query("SELECT FROM pg_prepared_statements")).rowCount ?? 0;

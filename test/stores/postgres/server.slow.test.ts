@@ -8,9 +8,8 @@ import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
 import { expectProcessed, createEffects, databaseOf } from "../../support/stores/sql-engine.js";
-import { expectToProcess, expectToWork, verbsOf } from "../../support/stores/store-cases.js";
+import { TIMES, expectToProcess, expectToWork, verbsOf } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CHECK = "client_connection_check_interval";
 
 postgresEngine.describe("a server with synchronous_commit off", () => {

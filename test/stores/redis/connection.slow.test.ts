@@ -15,9 +15,8 @@ import {
   describeRedis,
   newServer,
 } from "../../support/redis/redis-describe.js";
-import { callsTo, verbsOf } from "../../support/stores/store-cases.js";
+import { TIMES, callsTo, verbsOf } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 /** Less than the two seconds for a first connection and the five that a receiver waits. */
 const AT_ONCE_MS = 1_500;
 

@@ -17,10 +17,8 @@ import {
   type Sql,
 } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
-import { expectToWork, verbsOf } from "../../support/stores/store-cases.js";
+import { PROCESSED, TIMES, expectToWork, verbsOf } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const PROCESSED = { state: "processed" };
 const REFUSAL = { name: "GatewayWebhookError", code: "transaction_misuse" };
 const UNFINISHED = "handed out a client inside a transaction";
 

@@ -4,9 +4,8 @@ import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { startBlackHoleProxy } from "../../support/black-hole-proxy.js";
 import { databaseOf, keysOf } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
+import { CLAIMED, COMPLETED, TIMES } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const CLAIMED = { state: "claimed", takeover: false };
 const IN_FLIGHT = { state: "in_flight" };
 
 /** A key that an engine refuses, and properties of its error. */
@@ -73,7 +72,7 @@ describeSql("calls to one store at the same time", (engine) => {
         const value = verb === "claim" ? CLAIMED : undefined;
         expect([first, ...others]).toEqual(keys.map(() => ({ status: "fulfilled", value })));
       }
-      expect(await store.claim(keys[5] ?? "", "b", TIMES)).toEqual({ state: "completed" });
+      expect(await store.claim(keys[5] ?? "", "b", TIMES)).toEqual(COMPLETED);
     },
   );
 
@@ -114,7 +113,7 @@ describeSql("calls to one store at the same time", (engine) => {
       await unlock();
       expect(await waiting).toEqual(verb === "claim" ? CLAIMED : undefined);
       if (verb === "claim") expect(await copy).toMatchObject(IN_FLIGHT);
-      else expect(await store.claim(held, "late", TIMES)).toEqual({ state: "completed" });
+      else expect(await store.claim(held, "late", TIMES)).toEqual(COMPLETED);
     },
   );
 

@@ -6,7 +6,13 @@ import { postgresSchema } from "../../../src/stores/postgres/index.js";
 import type { Sql, SqlEngine } from "../../support/stores/sql-engine.js";
 import { startedForAll } from "../../support/started-for-all.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
-import { expectToProcess, expectToWork, verbsOf } from "../../support/stores/store-cases.js";
+import {
+  COMPLETED,
+  TIMES,
+  expectToProcess,
+  expectToWork,
+  verbsOf,
+} from "../../support/stores/store-cases.js";
 
 /**
  * Tables that the stores cannot use: what each has, what the message says of it in the words of the database or of the
@@ -167,9 +173,6 @@ function postgresTable(engine: SqlEngine): TableDefinition {
 function tableOf(engine: SqlEngine): TableDefinition {
   return engine.name === "MySQL" ? mysqlTable(engine) : postgresTable(engine);
 }
-
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const COMPLETED = { state: "completed" };
 
 describeSql("the table of the stores", (engine) => {
   const definition = tableOf(engine);

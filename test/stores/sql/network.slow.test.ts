@@ -4,8 +4,8 @@ import { startCommitProxy } from "../../support/commit-proxy.js";
 import { databaseOf, mustNotRun, processLater, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { startedForAll } from "../../support/started-for-all.js";
+import { TIMES } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 /** Each poll advances the fake clock by its interval. Statements are given up after 12 s. */
 const BEFORE_10_S = { timeout: 8_000 };
 /** The limit of a store without a receiver, plus the time in which the server may answer that it ended a statement. */

@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { mysqlStore } from "../../../src/stores/mysql/index.js";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
-
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+import { TIMES } from "../../support/stores/store-cases.js";
 
 /** The server's error with this code. */
 function failure(code: number | string): Error {

@@ -7,9 +7,7 @@ import {
   type Sql,
 } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
-
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-const COMPLETED = { state: "completed" };
+import { COMPLETED, TIMES } from "../../support/stores/store-cases.js";
 
 describeSql("the store", (engine) => {
   const db = databaseOf(engine);

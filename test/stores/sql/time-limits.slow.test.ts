@@ -7,9 +7,8 @@ import { delivery } from "../../support/deliveries.js";
 import { databaseOf, type Sql } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
-import { verbsOf } from "../../support/stores/store-cases.js";
+import { TIMES, verbsOf } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const LONG = { dependencyTimeoutMs: 30_000, leaseMs: 60_000 };
 
 describeSql("the time limit of a call", (engine) => {

@@ -16,6 +16,7 @@ import {
 } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+import { PROCESSED, TIMES } from "../../support/stores/store-cases.js";
 
 /** What a query builder does with SQL. */
 interface Executes {
@@ -219,8 +220,6 @@ function misuseOf({ name }: SqlEngine): Misuse<Sql> {
   return name === "MySQL" ? mysqlMisuse : postgresMisuse;
 }
 
-const RETENTION = { retentionMs: 3_600_000 };
-const PROCESSED = { state: "processed" };
 const REFUSAL = { name: "GatewayWebhookError", code: "transaction_misuse" };
 const SETTLED = "after the handler had settled";
 
@@ -345,7 +344,7 @@ describeSql("a handler that misuses its transaction", (engine) => {
           takeover = facts?.takeover;
           await effects.write(tx, key);
         };
-        const { state } = await engine.makeTransactions(db.pool).process(key, work, RETENTION);
+        const { state } = await engine.makeTransactions(db.pool).process(key, work, TIMES);
         expect({ state, takeover }).toEqual({ ...PROCESSED, takeover: isTakeover });
       },
     );

@@ -14,9 +14,8 @@ import {
 } from "../../support/stores/sql-engine.js";
 import { describeSql } from "../../support/stores/sql-engines.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+import { PROCESSED, TIMES } from "../../support/stores/store-cases.js";
 
-const RETENTION = { retentionMs: 3_600_000 };
-const PROCESSED = { state: "processed" };
 const MYSQL_SESSIONS = [
   "SET innodb_snapshot_isolation = ON",
   "SET innodb_lock_wait_timeout = 0",
@@ -35,7 +34,7 @@ describeSql("transactions", (engine) => {
       throw new RangeError("at once");
     };
     const store = engine.makeTransactions(db.pool);
-    await expect(store.process("failing", throwsAtOnce, RETENTION)).rejects.toThrow(RangeError);
+    await expect(store.process("failing", throwsAtOnce, TIMES)).rejects.toThrow(RangeError);
     expect(await db.effects.remembered("failing")).toBe(0);
   });
 
@@ -47,14 +46,14 @@ describeSql("transactions", (engine) => {
       started.resolve();
       return end.promise;
     };
-    const first = store.process("copied", held, RETENTION);
+    const first = store.process("copied", held, TIMES);
     await started.promise;
     // If it waited for the row, it would wait until `end`, and so would the test.
     for (const duplicate of [store, other]) {
-      const answer = await duplicate.process("copied", mustNotRun, RETENTION);
+      const answer = await duplicate.process("copied", mustNotRun, TIMES);
       expect(answer).toEqual({ state: "in_flight", retryAfterMs: 10_000 });
     }
-    const unrelated = await other.process("unrelated", () => Promise.resolve(), RETENTION);
+    const unrelated = await other.process("unrelated", () => Promise.resolve(), TIMES);
     expect(unrelated).toEqual(PROCESSED);
     end.resolve();
     expect(await first).toEqual(PROCESSED);
@@ -76,7 +75,7 @@ describeSql("transactions", (engine) => {
     const duplicates = (key: string, work: (tx: Sql) => Promise<void>) =>
       Promise.all(
         Array.from({ length: 50 }, async (_, index) => {
-          const result = await stores[index % 2]?.process(key, work, RETENTION);
+          const result = await stores[index % 2]?.process(key, work, TIMES);
           return result?.state;
         }),
       );
@@ -96,7 +95,7 @@ describeSql("transactions", (engine) => {
       const store = engine.makeTransactions(db.server.pool({ isolation, max: 20 }));
       const keys = Array.from({ length: 200 }, (_, index) => `${isolation} apart ${String(index)}`);
       await Promise.all(
-        keys.map((key) => store.process(key, (tx) => db.effects.write(tx, key), RETENTION)),
+        keys.map((key) => store.process(key, (tx) => db.effects.write(tx, key), TIMES)),
       );
       for (const key of keys) expect(await db.effects.of(key)).toBe(1);
     },
@@ -126,11 +125,11 @@ describeSql("transactions", (engine) => {
     const store = engine.makeTransactions(db.pool);
     const work = () => engine.sleep(db.pool, 2.1).then(() => undefined);
     expect(await store.process("retained", work, { retentionMs: 2_000 })).toEqual(PROCESSED);
-    expect(await store.process("retained", work, RETENTION)).toEqual({ state: "completed" });
+    expect(await store.process("retained", work, TIMES)).toEqual({ state: "completed" });
   });
 
   it("mysqlTransactions does not read for the handler", async () => {
-    await engine.makeStore(db.pool).claim("snapshot", "a", { leaseMs: 1, ...RETENTION });
+    await engine.makeStore(db.pool).claim("snapshot", "a", { ...TIMES, leaseMs: 1 });
     await engine.sleep(db.pool, 0.05);
     const work = async (tx: Sql): Promise<void> => {
       await db.effects.write(db.pool, "committed meanwhile");
@@ -220,7 +219,7 @@ describeSql("transactions on faults", (engine) => {
         await expect(tx.query("DELETE FROM contended")).rejects.toHaveProperty("errno", 1205);
         await db.effects.write(tx, "waited");
       },
-      RETENTION,
+      TIMES,
     );
     await release();
     expect(result).toEqual(PROCESSED);
@@ -247,7 +246,7 @@ describeSql("transactions on faults", (engine) => {
           await Promise.allSettled(late);
           await effects.write(tx, "k");
         },
-        RETENTION,
+        TIMES,
       );
       await expect(lost).rejects.toMatchObject({
         code: "transaction_aborted",

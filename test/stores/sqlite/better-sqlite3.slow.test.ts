@@ -14,9 +14,8 @@ import {
   committed,
   openLedger,
 } from "../../support/sqlite/transaction-cases.js";
+import { CLAIMED, TIMES } from "../../support/stores/store-cases.js";
 
-const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
-const CLAIMED = { state: "claimed", takeover: false };
 const IDS = 100_000;
 const LATE = { code: "transaction_misuse" };
 const INSERT = "INSERT INTO effects (name) VALUES (?)";

@@ -8,9 +8,8 @@ import { deferred } from "../deferred.js";
 import { rowsOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
 import type { SqliteChecks, SqliteFolder } from "./folder.js";
 import { committed, openLedger, openTransactions, RETENTION, writes } from "./transaction-cases.js";
+import { CLAIMED, TIMES } from "../stores/store-cases.js";
 
-const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
-const CLAIMED = { state: "claimed", takeover: false };
 const KEYS = Array.from({ length: 20 }, (_, index) => `k${index}`);
 
 /** Commits of 20 calls that share them. More than one on a machine that is busy for 5 ms. */

@@ -6,11 +6,9 @@ import {
   sqliteTransactions,
   type SqliteOptions,
 } from "../../../src/stores/sqlite/index.js";
-import { expectToProcess, expectToWork } from "../stores/store-cases.js";
+import { TIMES, expectToProcess, expectToWork } from "../stores/store-cases.js";
 import { valueOf, type SqliteHandle } from "./drivers.js";
 import type { SqliteChecks } from "./folder.js";
-
-const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 
 /** Which handles, tables and options the SQLite stores accept. */
 export const openingChecks: SqliteChecks = {

@@ -10,9 +10,8 @@ import { delivery } from "../deliveries.js";
 import { rowsOf, valueOf, type SqliteHandle } from "./drivers.js";
 import type { SqliteChecks, SqliteFolder } from "./folder.js";
 import { openLedger, openTransactions, writes } from "./transaction-cases.js";
+import { CLAIMED, TIMES } from "../stores/store-cases.js";
 
-const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
-const CLAIMED = { state: "claimed", takeover: false };
 const KEYS = 3_000;
 const LONG_MS = 3_600_000;
 

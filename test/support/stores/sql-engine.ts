@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { DeliveryStore, TransactionalStore } from "../../../src/index.js";
 import type { TableMaintenance } from "../../../src/stores/table-maintenance.js";
 import type { DatabaseServer } from "../database-server.js";
+import { TIMES } from "./store-cases.js";
 
 /** What sends statements: a pool, a connection, or the `tx` of a handler. */
 export interface Sql {
@@ -153,7 +154,7 @@ export async function processLater(
 ): Promise<string> {
   for (;;) {
     const store = engine.makeTransactions(pool);
-    const { state } = await store.process(key, (tx) => effects.write(tx, key), RETENTION);
+    const { state } = await store.process(key, (tx) => effects.write(tx, key), TIMES);
     if (state !== "in_flight") return state;
     await engine.sleep(pool, 0.02);
   }
@@ -170,10 +171,8 @@ export function processWriting<Tx extends Sql>(
     await effects.write(tx, key);
     await beside(tx);
   };
-  return Promise.resolve(store.process(key, work, RETENTION));
+  return Promise.resolve(store.process(key, work, TIMES));
 }
-
-const RETENTION = { retentionMs: 3_600_000 };
 
 /** Processes `key`, with a handler that does nothing or `work`, and expects that it is committed. */
 export async function expectProcessed<Tx>(
@@ -181,7 +180,7 @@ export async function expectProcessed<Tx>(
   key: string,
   work: (tx: Tx) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
-  expect(await store.process(key, work, RETENTION)).toEqual({ state: "processed" });
+  expect(await store.process(key, work, TIMES)).toEqual({ state: "processed" });
 }
 
 /** Expects that `key` is remembered, and that no handler runs for it. */
@@ -189,7 +188,7 @@ export async function expectDuplicate<Tx>(
   store: TransactionalStore<Tx>,
   key: string,
 ): Promise<void> {
-  expect(await store.process(key, mustNotRun, RETENTION)).toEqual({ state: "completed" });
+  expect(await store.process(key, mustNotRun, TIMES)).toEqual({ state: "completed" });
 }
 
 /** The work of a delivery that must not be processed. */

@@ -31,9 +31,12 @@ export interface StoreCase {
 type Check = (place: StorePlace & Required<Pick<StorePlace, "purge" | "transactions">>) => unknown;
 
 const HOUR_MS = 3_600_000;
-const TIMES = { leaseMs: 60_000, retentionMs: HOUR_MS };
-const CLAIMED = { state: "claimed", takeover: false };
+/** Times that outlast a test. */
+export const TIMES = { leaseMs: 60_000, retentionMs: HOUR_MS };
+export const CLAIMED = { state: "claimed", takeover: false };
 const TAKEN_OVER = { state: "claimed", takeover: true };
+export const COMPLETED = { state: "completed" };
+export const PROCESSED = { state: "processed" };
 /** After it a lease of a second has ended, also with the margin of DynamoDB. */
 const LATER_MS = 4_000;
 const AWKWARD = ["__proto__", "'; DROP TABLE gateway_deliveries; --", '"', "?", "$1", ":a", "\\'"];
