@@ -25,7 +25,7 @@ export const freshnessFlaws: Flaws = {
     "does not look at the timestamp": withAge(() => true),
     "accepts any timestamp of the past": withAge((seconds) => seconds > -300),
     "takes seconds for milliseconds": withAge((seconds) => Math.abs(seconds) < 300_000),
-    "takes the seconds of the age without its days": withAge(
+    "takes the age's seconds without its days": withAge(
       (seconds) => Math.abs(seconds % 86_400) <= 300,
     ),
     "compares the hour of a clock with twelve": withAge(
@@ -57,7 +57,7 @@ export const freshnessFlaws: Flaws = {
     "tolerates no timestamp of the future": withAge((seconds) => seconds >= 0 && seconds < 300),
   },
   signed_malformed_headers: {
-    "takes a timestamp that is no number for a fresh one": withGrammar({ timestamp: /^/ }, () => ({
+    "takes a timestamp that is no number for fresh": withGrammar({ timestamp: /^/ }, () => ({
       isFresh: (request) => !(Math.abs(ageOf(request)) > 300),
     })),
     "also accepts milliseconds": withGrammar({ timestamp: /^[0-9]{1,13}$/ }, (right) => ({
@@ -99,13 +99,13 @@ export const statusFlaws: Flaws = {
   oversize: {
     "answers 400 to a body over the limit": refusing("too large", 400),
     "drops bodies over the limit": refusing("too large", 200),
-    "does not answer a genuine body over the limit": hanging(
+    "does not answer a genuine oversize body": hanging(
       replacing("readBody", async (right, req) => (await right.readBody(req)) ?? never()),
     ),
   },
   big_forgery: {
-    "acknowledges a forged body over the limit": refusing("too large", 202),
-    "accepts nothing after a body over the limit": overriding((right) => {
+    "acknowledges a forged oversize body": refusing("too large", 202),
+    "accepts nothing after an oversize body": overriding((right) => {
       let isFull = false;
       return {
         async readBody(req) {
@@ -155,7 +155,7 @@ export const statusFlaws: Flaws = {
     "obeys X-HTTP-Method-Override": answeringFirst(405)(
       has("x-http-method-override", /^(?!POST$)/),
     ),
-    "answers with a page when X-HTTP-Method-Override says GET": answeringFirst(200)(
+    "answers a page when X-HTTP-Method-Override says GET": answeringFirst(200)(
       has("x-http-method-override", /^GET$/),
     ),
   },
@@ -212,7 +212,7 @@ export const answerFlaws: Flaws = {
   other_methods: each("handles a", taking, named("PUT", "DELETE")),
   redirected_delivery: {
     "answers 200 to every GET and HEAD": overriding({ hasDeliveryMark: () => false }),
-    "answers 204 to a HEAD with the headers of a delivery": answeringFirst(204)(
+    "answers 204 to a HEAD with a delivery's headers": answeringFirst(204)(
       ({ method }) => method === "HEAD",
     ),
     "handles what a GET names in its headers": replacing("receive", async (right, req, body) => {
@@ -226,10 +226,10 @@ export const answerFlaws: Flaws = {
       parse: (body) => JSON.parse(String(body)) as unknown,
       unreadable: (error) => [503, String(error)],
     }),
-    "answers a refusal with the body that it got": overriding({
+    "answers a refusal with its body": overriding({
       refuse: (reason, request) => [409, `${reason}: ${String(request?.body)}`],
     }),
-    "answers with the record that it has handled": overriding({
+    "answers with the record it has handled": overriding({
       done: ({ body }) => [200, String(body)],
     }),
     "answers with the signature that it got": overriding({
@@ -237,20 +237,20 @@ export const answerFlaws: Flaws = {
     }),
   },
   leaked_secret: {
-    "answers with its settings, the secret among them": replacing(
+    "answers with its settings and the secret": replacing(
       "unreadable",
       (right, _error, request) => [503, JSON.stringify({ secrets: right.secrets(request) })],
     ),
     "shows its settings to GET": answeringFirst([200, `<pre>SECRET=${TEST_SECRET}</pre>`])(
       ({ method }) => method === "GET",
     ),
-    "shows its settings on a page about an error, the secret in base64": overriding({
+    "shows its settings on an error page, the secret in base64": overriding({
       unknown: () => [500, `<pre>${Buffer.from(TEST_SECRET).toString("base64")}</pre>`],
     }),
-    "answers with the bytes of its key in hexadecimal": overriding({
+    "answers with its key in hexadecimal": overriding({
       done: () => [200, "ok", { "x-key": Buffer.from(TEST_SECRET).toString("hex").toUpperCase() }],
     }),
-    "shows its settings to a method that it does not know": replacing("refuse", (right, reason) =>
+    "shows its settings to an unknown method": replacing("refuse", (right, reason) =>
       reason === "method" ? [405, `no route, ${TEST_SECRET}`] : right.refuse(reason),
     ),
   },
@@ -265,18 +265,18 @@ const isBig = (_req: unknown, body: Buffer) => body.length > 100_000;
 /** Each has something in front that answers 2xx in its place. Nothing counts what was handled: the answer convicts it. */
 export const frontFlaws: Flaws = {
   hostile_text: {
-    "stands behind a firewall that blocks javascript: by a page with 200": behind(PAGE, isAttack),
+    "has a firewall that blocks javascript: by a page with 200": behind(PAGE, isAttack),
     ...each("names its outcome behind a firewall that blocks javascript:", namedBehind(isAttack), {
       "by ok": OK,
       "by a page": PAGE,
     }),
   },
   unknown_headers: {
-    "stands behind a filter of robots that answers them a page with 200": behind(PAGE, isRobot),
-    "names its outcome behind a filter of robots that answers them ok": namedBehind(isRobot)(OK),
+    "has a filter that answers robots a page with 200": behind(PAGE, isRobot),
+    "names its outcome behind a filter that answers robots ok": namedBehind(isRobot)(OK),
   },
   big_alarm: {
-    "stands behind a proxy that answers a page with 200 to 100 kB": behind(PAGE, isBig),
+    "has a proxy that answers a page with 200 to 100 kB": behind(PAGE, isBig),
     "names its outcome behind a proxy that answers ok to 100 kB": namedBehind(isBig)(OK),
   },
 };
@@ -325,7 +325,7 @@ export const transportFlaws: Flaws = {
     }),
   },
   keep_alive: {
-    "takes the rest of a refused body for the next request": overriding((right) => {
+    "takes the rest of a refused body for a request": overriding((right) => {
       const confused = new WeakSet();
       return {
         async serve(req, res) {
@@ -381,7 +381,7 @@ export const transportFlaws: Flaws = {
         };
       }),
     ),
-    "answers 400 to an upload that takes a second": answeringSlow(400),
+    "answers 400 to an upload of a second": answeringSlow(400),
     "drops an upload that takes a second": answeringSlow(200),
     "answers 404 while an upload is under way": overriding((right) => {
       let reading = 0;
@@ -395,8 +395,8 @@ export const transportFlaws: Flaws = {
     }),
   },
   paused_upload: {
-    "answers 408 to an upload that takes a second": answeringSlow(408),
-    "closes a connection that is silent for a second": doingFirst("serve", (_right, req) =>
+    "answers 408 to an upload of a second": answeringSlow(408),
+    "closes a connection silent for a second": doingFirst("serve", (_right, req) =>
       req.socket.setTimeout(1_000, () => req.socket.destroy()),
     ),
   },

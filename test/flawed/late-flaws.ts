@@ -92,11 +92,11 @@ export const concurrencyFlaws: Flaws = {
 /** Each goes wrong after its handler's time-out, after its sender has left, or after its answer. */
 export const lateFlaws: Flaws = {
   late_failure_released: {
-    "remembers a delivery as handled at the time-out of its handler": whenLate((right, key) => {
+    "remembers a delivery as handled at its time-out": whenLate((right, key) => {
       right.handled.add(key);
       return undefined;
     }),
-    "remembers a delivery as handled when its late handler fails": knowingLate((right, late) => ({
+    "remembers a delivery as handled when it fails late": knowingLate((right, late) => ({
       failed(request, key) {
         if (late.has(key)) right.handled.add(key);
         return right.failed(request, key);
@@ -110,10 +110,10 @@ export const lateFlaws: Flaws = {
         },
       })),
     ),
-    "acknowledges a delivery whose handler is late": whenLate(() => [200, "late"]),
+    "acknowledges a delivery with a late handler": whenLate(() => [200, "late"]),
   },
   late_handler_counts: {
-    "gives the lock away at the time-out of its handler": whenLate((right, key) => {
+    "gives the lock away at the handler's time-out": whenLate((right, key) => {
       right.running.delete(key);
       return undefined;
     }),
@@ -149,19 +149,19 @@ export const lateFlaws: Flaws = {
     "answers 400 to a late handler": whenLate(() => [400, "late"]),
   },
   hang_up: {
-    "gives the lock away when the sender hangs up": doingFirst("serve", ({ running }, req, res) =>
+    "gives the lock away when its sender hangs up": doingFirst("serve", ({ running }, req, res) =>
       res.on("close", () => {
         if (!res.writableFinished) running.delete(String(req.headers["x-webhook-id"]));
       }),
     ),
-    "keeps the lock when the sender has hung up": hanging(
+    "keeps the lock when its sender has hung up": hanging(
       replacing("run", async (right, request, key, record) => {
         await wait(30);
         if (request.req.socket.destroyed) return [503, "no one waits"];
         return right.run(request, key, record);
       }),
     ),
-    "handles nothing when the sender has hung up, but remembers the id": replacing(
+    "remembers an id without handling when the sender has hung up": replacing(
       "handle",
       async (right, request, record) => {
         await wait(30);
@@ -187,7 +187,7 @@ export const lateFlaws: Flaws = {
         handleLater(right, id);
       }),
     ),
-    "queues a duplicate in flight and handles it after the first one": waitedFor(
+    "queues a duplicate in flight and handles it afterwards": waitedFor(
       overriding((right) => ({
         async handle(request, record) {
           // A busy process may read a copy late. A delivery without one takes the whole time.

@@ -37,12 +37,12 @@ const FLAWED: Readonly<Record<string, Proxies>> = {
     "shows a page with 200 when the app fails": {
       location: `proxy_intercept_errors on; error_page 500 502 503 504 ${PAGE}`,
     },
-    "passes what fails on to a page that answers 200": {
+    "passes what fails on to a page with 200": {
       http: "server { listen unix:FOLDER/page.sock; return 200; }",
       upstream: "server unix:FOLDER/page.sock backup;",
       location: "proxy_next_upstream error timeout http_500 http_503 non_idempotent;",
     },
-    "caches every answer for a minute by X-Webhook-Id": cachedBy("$http_x_webhook_id", "any 1m"),
+    "caches every answer a minute by X-Webhook-Id": cachedBy("$http_x_webhook_id", "any 1m"),
   },
   late_failure_released: {
     "shows a page with 200 when the app is slow": {
@@ -55,14 +55,11 @@ const FLAWED: Readonly<Record<string, Proxies>> = {
     },
   },
   other_id: {
-    "caches a 200 for five seconds by the signature": cachedBy(
-      "$http_x_webhook_signature",
-      "200 5s",
-    ),
+    "caches a 200 five seconds by the signature": cachedBy("$http_x_webhook_signature", "200 5s"),
   },
   big_alarm: {
     "reads bodies up to 8 kB": { location: "client_max_body_size 8k;" },
-    "passes on only bodies that it holds in memory": {
+    "passes on only bodies held in memory": {
       location: "proxy_set_body $request_body;",
     },
   },
@@ -92,11 +89,11 @@ const FLAWED: Readonly<Record<string, Proxies>> = {
 /** Proxies that do something unusual and harmless. */
 const HARMLESS: Proxies = {
   "does what the gateway asks for": {},
-  "handles each request twice, of which the app refuses one": {
+  "handles each request twice, of which one is refused": {
     server: "location /mirrored { internal; proxy_pass http://app/webhooks/gateway; }",
     location: "mirror /mirrored;",
   },
-  "caches a 200 for a minute by X-Webhook-Id": cachedBy("$http_x_webhook_id", "200 1m"),
+  "caches a 200 a minute by X-Webhook-Id": cachedBy("$http_x_webhook_id", "200 1m"),
   "goes on when the client hangs up, over HTTP/1.1, unbuffered": {
     location:
       "proxy_ignore_client_abort on; proxy_http_version 1.1; proxy_request_buffering off; proxy_buffering off;",

@@ -125,19 +125,16 @@ export const onceFlaws: Flaws = {
       "deliveries as handled": () => true,
       "events as handled": isEvent,
     }),
-    "remembers an id before it handles the delivery": replacing(
-      "run",
-      (right, request, key, record) => {
-        right.remember(key, request);
-        return right.run(request, key, record);
-      },
-    ),
+    "remembers an id before the handling": replacing("run", (right, request, key, record) => {
+      right.remember(key, request);
+      return right.run(request, key, record);
+    }),
     "keeps the lock of a failed delivery": hanging(
       doingFirst("failed", ({ running }, _request, key) => running.add(key)),
     ),
   },
   retries_at_once_after_failure: {
-    "looks for a failed row and runs it again without a lock": unlockedAfterFailure(() => true),
+    "runs a failed row again without a lock": unlockedAfterFailure(() => true),
     "runs a failed event again without a lock": unlockedAfterFailure(isEvent),
   },
   forged_duplicate: {
@@ -151,11 +148,10 @@ export const onceFlaws: Flaws = {
       if (request === undefined) right.handled.add(String(req.headers["x-webhook-id"]));
       return request;
     }),
-    "remembers ids of bodies that it cannot read": doingFirst(
-      "unreadable",
-      ({ handled }, _error, { id }) => handled.add(id),
+    "remembers ids of unreadable bodies": doingFirst("unreadable", ({ handled }, _error, { id }) =>
+      handled.add(id),
     ),
-    "remembers ids of records that it does not know": doingFirst("unknown", ({ handled }, { id }) =>
+    "remembers ids of unknown records": doingFirst("unknown", ({ handled }, { id }) =>
       handled.add(id),
     ),
     "answers 404 to an id that it has refused": overriding((right) => {
@@ -183,7 +179,7 @@ export const onceFlaws: Flaws = {
       ],
       "when a record was created": ({ created_at, occurred_at }) => [created_at ?? occurred_at],
     }),
-    "drops a second alarm while it handles one of the same account": overriding((right) => {
+    "drops a second alarm of an account while it handles one": overriding((right) => {
       const busyWith = new Map<unknown, string>();
       return {
         async handleOnce(request, record) {
@@ -208,9 +204,8 @@ export const onceFlaws: Flaws = {
       "it refuses an old request with it": "stale",
       "the type of a request with it differs": "another type",
     }),
-    "forgets an id when it cannot read a body with it": doingFirst(
-      "unreadable",
-      ({ handled }, _error, { id }) => handled.delete(id),
+    "forgets an id of an unreadable body": doingFirst("unreadable", ({ handled }, _error, { id }) =>
+      handled.delete(id),
     ),
   },
   // Lets forgers shut the gateway out.
@@ -230,12 +225,10 @@ export const onceFlaws: Flaws = {
       "ten failures": 10,
       "seven failures": 7,
     }),
-    "drops a delivery after five failures have opened its breaker": breaking(5, 200),
-    "drops a delivery after fifteen failures have opened its breaker": breaking(15, 202),
+    "drops a delivery when five failures open its breaker": breaking(5, 200),
+    "drops a delivery when fifteen failures open its breaker": breaking(15, 202),
     "answers 400 while its breaker is open": breaking(12, 400),
-    "never handles a delivery that has failed five times": hanging(
-      failing(5, 503, () => true, true),
-    ),
+    "never handles what has failed five times": hanging(failing(5, 503, () => true, true)),
   },
 };
 

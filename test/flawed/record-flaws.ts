@@ -46,7 +46,7 @@ export const recordFlaws: Flaws = {
       "an event with a new field": ofEvents((event) => hasOther(event, EVENT_FIELDS)),
     }),
     "refuses a new key beside the record": typing((parsed) => Object.keys(parsed).length === 1),
-    "takes the first key of the body for the record": typing((parsed) =>
+    "takes the body's first key for the record": typing((parsed) =>
       ["alarm", "event"].includes(Object.keys(parsed)[0] ?? ""),
     ),
   },
@@ -78,20 +78,16 @@ export const recordFlaws: Flaws = {
   unknown_event_type: {
     "answers 422 to a new event type": giving(422)(ofEvents(({ type }) => type === "SITE_CLOSED")),
     "drops a new event type": giving(200)(field("type", /^SITE_CLOSED$/)),
-    "looks handlers up in an object with inherited members": giving(200)(
-      ({ type }) => String(type) in {},
-    ),
-    "looks the name of an event up after its work": throwingAfter(isUnknownEvent),
-    "remembers an event, and then does not find its handler": throwingBefore(
-      field("type", /^SITE_CLOSED$/),
-    ),
+    "looks handlers up among inherited members": giving(200)(({ type }) => String(type) in {}),
+    "looks an event's name up after its work": throwingAfter(isUnknownEvent),
+    "remembers an event, and then finds no handler": throwingBefore(field("type", /^SITE_CLOSED$/)),
   },
   unknown_webhook_type: {
     "answers 404 to a new webhook type": overriding({ unknown: () => [404, "unknown"] }),
     "drops a new webhook type": overriding({ unknown: () => [200, "unknown"] }),
   },
   event: {
-    "has no handler for events and acknowledges them": giving(200)(
+    "acknowledges events without a handler": giving(200)(
       (_record, { type }) => type !== "new_alarm",
     ),
   },
@@ -167,8 +163,8 @@ export const recordFlaws: Flaws = {
       "whose payload it cannot read": isNoJson,
     }),
     "parses the payload after its work": throwingAfter(isNoJson),
-    "lists the keys of the payload after its work": throwingAfter(field("payload", /^null$/)),
-    "remembers an alarm, and then parses its payload before its work": throwingBefore(isNoJson),
+    "lists the payload's keys after its work": throwingAfter(field("payload", /^null$/)),
+    "remembers an alarm, and then parses its payload": throwingBefore(isNoJson),
   },
   odd_members: {
     ...each("refuses", giving(400), {
@@ -179,7 +175,7 @@ export const recordFlaws: Flaws = {
       "half of a surrogate pair": bodyLike(/\\ud83d/),
       "big numbers": bodyLike(/\d{20}/),
     }),
-    "ends its process when a record is nested deeply": overriding((right) => {
+    "ends its process at a deeply nested record": overriding((right) => {
       let hasEnded = false;
       return {
         receive(req, body) {
@@ -189,7 +185,7 @@ export const recordFlaws: Flaws = {
         },
       };
     }),
-    "writes a text with a NUL into a log after its work": throwingAfter(field("note", /\0/)),
+    "logs a text with a NUL after its work": throwingAfter(field("note", /\0/)),
     "copies each member after its work": throwingAfter(({ nested }) => nested !== undefined),
   },
   hostile_text: {
@@ -228,7 +224,7 @@ export const recordFlaws: Flaws = {
     ),
   },
   unreadable_body: {
-    "answers 400 to a body that it cannot read": overriding({
+    "answers 400 to an unreadable body": overriding({
       unreadable: () => [400, "unreadable"],
     }),
     "drops a body that it cannot read": overriding({
@@ -250,7 +246,7 @@ export const recordFlaws: Flaws = {
     "answers 400 to a byte order mark": giving(400)((_record, { body }) => body[0] === 0xef),
   },
   content_types: {
-    "writes the content type into a log after its work": throwingAfter(
+    "logs the content type after its work": throwingAfter(
       (_record, { req }) => !has("content-type")(req),
     ),
   },
@@ -268,10 +264,7 @@ export const rareFlaws: Flaws = {
       microseconds: field("occurred_at", /\.\d{6}/),
       "an event before the webhook": field("occurred_at", /^[01]|^20[01]/),
       "an original_event_id over 64 characters": field("original_event_id", /^.{65}/s),
-      "an original_event_id with other than letters and digits": field(
-        "original_event_id",
-        /[^\w.-]/,
-      ),
+      "an original_event_id beyond letters and digits": field("original_event_id", /[^\w.-]/),
       "a client_id over 64 characters": field("client_id", /^.{65}/s),
       "an array as payload": (record) => Array.isArray(payloadOf(record)),
       "a text as payload": (record) => typeof payloadOf(record) === "string",

@@ -54,7 +54,7 @@ export const VARIANTS: Receivers = {
   "answers 201 with a location": answering([201, "", { location: "/alarms/1" }]),
   "answers HTML": answering([200, "<p>ok</p>", { "content-type": "text/html" }]),
   "answers ok as HTML": answering([200, "ok", { "content-type": "text/html" }]),
-  "answers duplicates with a page too, as it does plain deliveries": overriding({
+  "answers duplicates and plain deliveries with a page": overriding({
     done: () => [200, "<p>new</p>", { "content-type": "text/html" }],
     duplicate: () => [200, "<p>known</p>", { "content-type": "text/html" }],
   }),
@@ -62,16 +62,16 @@ export const VARIANTS: Receivers = {
     done: () => [200, '{"outcome":"stored"}', { "content-type": "application/json" }],
     duplicate: () => [204, ""],
   }),
-  "answers 500 to text that its database refuses": giving(500)(({ text, site_name }) =>
+  "answers 500 to text its database refuses": giving(500)(({ text, site_name }) =>
     /[\0\p{Surrogate}]/u.test(`${String(text)}${String(site_name)}`),
   ),
   "sets a cookie": answering([200, "ok", { "set-cookie": "session=1" }]),
   "accepts only UUIDs as ids": withGrammar({ id: UUID }),
   "answers 409 to upper-case hexadecimal": withGrammar({ signature: /^v1=[0-9a-f]{64}$/ }),
-  "answers 409 to a type that it does not know": overriding({ unknown: () => [409, "unknown"] }),
-  "answers 500 to a record that it does not know": overriding({ unknown: () => [500, "unknown"] }),
-  "answers 500 to a body that it cannot read": overriding({ unreadable: () => [500, "no JSON"] }),
-  "answers 409 to a body that it cannot read": overriding({ unreadable: () => [409, "no JSON"] }),
+  "answers 409 to an unknown type": overriding({ unknown: () => [409, "unknown"] }),
+  "answers 500 to an unknown record": overriding({ unknown: () => [500, "unknown"] }),
+  "answers 500 to an unreadable body": overriding({ unreadable: () => [500, "no JSON"] }),
+  "answers 409 to an unreadable body": overriding({ unreadable: () => [409, "no JSON"] }),
   "answers 408 to an old timestamp": refusing("stale", 408),
   "tolerates two minutes": tolerating(120),
   "tolerates half an hour": tolerating(1_800),
@@ -100,22 +100,19 @@ export const VARIANTS: Receivers = {
       : right.receive(req, body),
   ),
   "answers 404 to other methods": answeringFirst(404)(({ method }) => method !== "POST"),
-  "answers requests without a host with the page of another site": answeringFirst([
+  "answers requests without a host with another site's page": answeringFirst([
     200,
     "<h1>welcome</h1>",
   ])(({ headers }) => headers.host === undefined),
   "closes each connection": doingFirst("serve", (_right, _req, res) =>
     res.setHeader("connection", "close"),
   ),
-  "closes the connection without an answer at the limit of a body": replacing(
-    "readBody",
-    async (right, req) => {
-      const body = await right.readBody(req);
-      if (body === undefined) throw new Error("too large");
-      return body;
-    },
-  ),
-  "handles one delivery at a time, and answers 503 to the others": overriding((right) => {
+  "closes the connection at the limit of a body": replacing("readBody", async (right, req) => {
+    const body = await right.readBody(req);
+    if (body === undefined) throw new Error("too large");
+    return body;
+  }),
+  "handles one delivery at a time, and answers 503 to others": overriding((right) => {
     let isBusy = false;
     return {
       async handleOnce(request, record) {
@@ -155,22 +152,19 @@ export const VARIANTS: Receivers = {
       },
     };
   }),
-  "accepts invalid bytes in headers and refuses them itself": parsingLoosely((value) => value),
+  "refuses invalid bytes in headers itself": parsingLoosely((value) => value),
   "ends an id at a NUL, as PHP and C do": parsingLoosely((value) => value.replace(/\0.*/s, "")),
-  "reads a form or another type itself and so refuses it": replacing(
-    "isSigned",
-    (right, request) => {
-      const type = String(request.req.headers["content-type"]);
-      return !/form|;;;/.test(type) && right.isSigned(request);
-    },
-  ),
+  "reads and so refuses a form or another type itself": replacing("isSigned", (right, request) => {
+    const type = String(request.req.headers["content-type"]);
+    return !/form|;;;/.test(type) && right.isSigned(request);
+  }),
   "forgets ids after a thousand deliveries": rememberingLast(1_000),
   "answers 429 to whatever it refuses": overriding({ refuse: () => [429, "refused"] }),
 };
 
 /** Right receivers of which a run cannot see everything, with the cases that it leaves open or that advise only. */
 export const RELUCTANT: Receivers = {
-  "puts each delivery into a queue, whose worker tries again": overriding((right) => {
+  "puts deliveries into a queue whose worker tries again": overriding((right) => {
     const queued = new Set<string>();
     const work = async (request: Request, record: Fields): Promise<void> => {
       try {

@@ -67,10 +67,8 @@ export const signatureFlaws: Flaws = {
     "has no secret for events and takes an empty one": overriding({
       secrets: ({ type }) => (type === "new_alarm" ? [TEST_SECRET] : [TEST_SECRET, ""]),
     }),
-    "takes an empty secret for a type that it has none for": byType(
-      ({ type }) => SECRETS[type] ?? "",
-    ),
-    "signs with the text of undefined for a type that it has no secret for": byType(({ type }) =>
+    "takes an empty secret for a type without one": byType(({ type }) => SECRETS[type] ?? ""),
+    "signs with the text of undefined for a type without a secret": byType(({ type }) =>
       String(SECRETS[type]),
     ),
     ...each("finds a secret for the type", byType, {
@@ -78,7 +76,7 @@ export const signatureFlaws: Flaws = {
       "constructor in an object": ({ type }) =>
         type === "constructor" ? String(SECRETS[type]) : SECRETS[type],
     }),
-    "takes the id for a secret that it does not have": overriding({
+    "takes the id for a missing secret": overriding({
       secrets: ({ id }) => [TEST_SECRET, id],
     }),
   },
@@ -87,7 +85,7 @@ export const signatureFlaws: Flaws = {
     "answers the expected signature in base64": leaking(
       (mac) => `expected v1=${mac.toString("base64")}`,
     ),
-    "answers the expected signature in JSON from a logger that escapes slashes": leaking((mac) =>
+    "answers the expected signature in JSON with escaped slashes": leaking((mac) =>
       JSON.stringify({ mac: mac.toString("base64") }).replaceAll("/", "\\/"),
     ),
     "answers the expected signature in a header": leaking((mac) => ({
@@ -140,7 +138,7 @@ export const signatureFlaws: Flaws = {
         },
       };
     }),
-    "does not verify a type that it does not know": overriding((right) => ({
+    "does not verify an unknown type": overriding((right) => ({
       isSigned: (request) => !Object.hasOwn(SECRETS, request.type) || right.isSigned(request),
       typeOf: (parsed, request) =>
         Object.hasOwn(SECRETS, request.type) ? right.typeOf(parsed, request) : request.type,
@@ -155,12 +153,10 @@ export const signatureFlaws: Flaws = {
     "what has ?skip_verification=true": ({ url }) => String(url).includes("skip_verification=true"),
   }),
   exact_bytes: {
-    "verifies events that it has serialized again": verifying((body, { type }) =>
+    "verifies events serialized again": verifying((body, { type }) =>
       type === "new_alarm" ? body : JSON.stringify(JSON.parse(String(body))),
     ),
-    "verifies JSON that it has serialized again": verifying((body) =>
-      JSON.stringify(JSON.parse(String(body))),
-    ),
+    "verifies JSON serialized again": verifying((body) => JSON.stringify(JSON.parse(String(body)))),
     "changes line ends before it verifies": verifying((body) =>
       String(body).replaceAll("\r\n", "\n"),
     ),
@@ -262,12 +258,12 @@ export const signatureFlaws: Flaws = {
       "signature of a failed delivery as good": ({ signature }) => signature,
       "id of a failed delivery as verified": ({ id }) => id,
     }),
-    "remembers good signatures by their timestamp and id": rememberingFailed(
+    "remembers good signatures by timestamp and id": rememberingFailed(
       ({ id, timestamp }) => `${timestamp}:${id}`,
     ),
   },
   other_id: {
-    "remembers good signatures and no longer looks at what they cover": overriding((right) => {
+    "remembers good signatures, whatever they cover": overriding((right) => {
       const good = new Set<string>();
       return {
         isSigned(request) {
@@ -278,7 +274,7 @@ export const signatureFlaws: Flaws = {
     }),
   },
   concurrent_forgeries: {
-    "keeps in one variable whether the request is signed": overriding((right) => {
+    "keeps in a variable whether the request is signed": overriding((right) => {
       let isLastSigned = false;
       const meeting = new Meeting();
       return {
@@ -292,7 +288,7 @@ export const signatureFlaws: Flaws = {
     }),
   },
   timestamp_text: {
-    "verifies the timestamp that it has parsed": withGrammar({ timestamp: /./ }, (right) => {
+    "verifies the parsed timestamp": withGrammar({ timestamp: /./ }, (right) => {
       const parsed = (request: Request) => {
         return { ...request, timestamp: String(Number.parseInt(request.timestamp)) };
       };
@@ -303,7 +299,7 @@ export const signatureFlaws: Flaws = {
     }),
   },
   delimiter_shift: {
-    "takes any id and handles bodies that it cannot read": withGrammar({ id: /./ }, (right) => ({
+    "takes any id and handles unreadable bodies": withGrammar({ id: /./ }, (right) => ({
       unreadable: (_error, request) => right.handleOnce(request, {}),
     })),
   },
@@ -311,14 +307,11 @@ export const signatureFlaws: Flaws = {
     "believes X-Webhook-Type": overriding({
       typeOf: (parsed, { type }) => (isFields(parsed) ? type : undefined),
     }),
-    "drops an alarm whose X-Webhook-Type it does not know": replacing(
-      "refuse",
-      (right, reason, request) => {
-        const isUnknown = reason === "another type" && SECRETS[request?.type ?? ""] === undefined;
-        return isUnknown ? [200, "ignored"] : right.refuse(reason, request);
-      },
-    ),
-    "takes the content for the type when it does not know X-Webhook-Type": replacing(
+    "drops an alarm of an unknown X-Webhook-Type": replacing("refuse", (right, reason, request) => {
+      const isUnknown = reason === "another type" && SECRETS[request?.type ?? ""] === undefined;
+      return isUnknown ? [200, "ignored"] : right.refuse(reason, request);
+    }),
+    "takes the content for the type of an unknown X-Webhook-Type": replacing(
       "typeOf",
       (right, parsed, request) => {
         const type = right.typeOf(parsed, request);
@@ -327,7 +320,7 @@ export const signatureFlaws: Flaws = {
     ),
   },
   missing_headers: {
-    "makes up an id where there is none, and skips the signature then": overriding((right) => ({
+    "makes up a missing id, and skips the signature then": overriding((right) => ({
       readHeaders(req, body) {
         const isMissing = req.headers["x-webhook-id"] === undefined;
         if (isMissing) req.headers["x-webhook-id"] = `made-up-${randomUUID()}`;

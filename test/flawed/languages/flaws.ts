@@ -38,70 +38,137 @@ const SERVING: Readonly<Record<Language, Serving>> = {
   },
 };
 
-/** A flaw in the words of a language: the value of FLAW, what the receiver does, and the cases that must fail. */
-type Row = readonly [flaw: string, does: string, ...caughtBy: string[]];
+/** Flaws in the words of a language, by the cases that must fail: the value of FLAW, and what the receiver does. */
+type Flaws = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-const PYTHON: readonly Row[] = [
-  ["reserialized", "verifies json.dumps(json.loads(body))", "exact_bytes", "other_bytes"],
-  ["decode_ignore", 'verifies body.decode("utf-8", "ignore")', "other_bytes_same_text"],
-  ["decode_replace", 'verifies body.decode("utf-8", "replace")', "other_bytes_same_text"],
-  ["int_timestamp", "signs str(int(timestamp))", "timestamp_text"],
-  ["empty_old_secret", 'also tries os.environ.get("OLD", "")', "guessable_secret"],
-  ["none_secret", 'also tries str(os.environ.get("OLD"))', "guessable_secret"],
-  ["answers_signature", "answers the signature that it expected", "leaked_signature"],
-  ["module_variable", "keeps the id in a variable of the module", "concurrent_deliveries"],
-  ["check_then_act", "looks the id up, writes it later", "concurrent_duplicates_handled_once"],
-  ["content_length_only", "reads Content-Length bytes, and none of a chunked body", "chunked"],
-  ["startswith", "compares with expected.startswith(given)", "partial_signature", "unsigned"],
-  ["forbids_unknown_fields", 'validates with extra="forbid"', "unknown_fields"],
-  ["marks_before_handling", "remembers the id before the handler ends", "failure_sent_again"],
-  ["background_thread", "answers 200 and handles in a thread", "failure_sent_again"],
-  ["forgets_after_five", "remembers the last five ids", "duplicate_after_others"],
-  ["timedelta_seconds", "takes timedelta.seconds, which has no days", "stale", "future"],
-  ["sorted_digits", "compares sorted(signature)", "partial_signature"],
-  ["lower_base64", "compares base64 in lower case", "partial_signature"],
-  ["bureau_except_pass", "passes over failures of bureaus' alarms", "failure_sent_again"],
-  ["early_without_site", "answers an event without a site at once", "failure_sent_again"],
-  ["dead_letters", "acknowledges after five failures", "ten_failures_sent_again"],
-  ["logs_text", 'logs record.get("text").strip() after its work', "missing_fields"],
-  ["falsy_id", "drops an alarm if not id", "rare_values"],
-  ["strptime", "reads times with strptime and without fractions", "rare_values"],
-];
+const PYTHON: Flaws = {
+  "exact_bytes other_bytes": {
+    reserialized: "verifies json.dumps(json.loads(body))",
+  },
+  other_bytes_same_text: {
+    decode_ignore: 'verifies body.decode("utf-8", "ignore")',
+    decode_replace: 'verifies body.decode("utf-8", "replace")',
+  },
+  timestamp_text: {
+    int_timestamp: "signs str(int(timestamp))",
+  },
+  guessable_secret: {
+    empty_old_secret: 'also tries os.environ.get("OLD", "")',
+    none_secret: 'also tries str(os.environ.get("OLD"))',
+  },
+  leaked_signature: {
+    answers_signature: "answers the signature that it expected",
+  },
+  concurrent_deliveries: {
+    module_variable: "keeps the id in a variable of the module",
+  },
+  concurrent_duplicates_handled_once: {
+    check_then_act: "looks the id up, writes it later",
+  },
+  chunked: {
+    content_length_only: "reads Content-Length bytes, and none of a chunked body",
+  },
+  "partial_signature unsigned": {
+    startswith: "compares with expected.startswith(given)",
+  },
+  unknown_fields: {
+    forbids_unknown_fields: 'validates with extra="forbid"',
+  },
+  failure_sent_again: {
+    marks_before_handling: "remembers the id before the handler ends",
+    background_thread: "answers 200 and handles in a thread",
+    bureau_except_pass: "passes over failures of bureaus' alarms",
+    early_without_site: "answers an event without a site at once",
+  },
+  duplicate_after_others: {
+    forgets_after_five: "remembers the last five ids",
+  },
+  "stale future": {
+    timedelta_seconds: "takes timedelta.seconds, which has no days",
+  },
+  partial_signature: {
+    sorted_digits: "compares sorted(signature)",
+    lower_base64: "compares base64 in lower case",
+  },
+  ten_failures_sent_again: {
+    dead_letters: "acknowledges after five failures",
+  },
+  missing_fields: {
+    logs_text: 'logs record.get("text").strip() after its work',
+  },
+  rare_values: {
+    falsy_id: "drops an alarm if not id",
+    strptime: "reads times with strptime and without fractions",
+  },
+};
 
-const PHP: readonly Row[] = [
-  ["reencoded", "verifies json_encode(json_decode($body))", "exact_bytes", "other_bytes"],
-  ["getenv_false", 'also tries getenv("OLD"), which is false', "guessable_secret"],
-  ["first_eight", "compares eight digits with strncmp", "partial_signature"],
-  ["intval_timestamp", "signs intval($timestamp)", "timestamp_text"],
-  ["file_race", "checks file_exists, touches it later", "concurrent_duplicates_handled_once"],
-  ["acknowledges_exceptions", "catches Throwable and answers 200", "failure_sent_again"],
-  ["json_error_400", "answers 400 to unreadable JSON", "unreadable_body", "invalid_utf8"],
-  ["iconv_ignore", 'verifies iconv("UTF-8", "UTF-8//IGNORE", $body)', "other_bytes_same_text"],
-  ["trims_body", "verifies trim($body)", "exact_bytes", "other_bytes"],
-  ["sixteen_characters", "remembers 16 characters of an id", "duplicate_handled_once"],
-  ["answers_signature", "puts the right signature into a header", "leaked_signature"],
-  ["limit_64k", "reads the first 64 KiB", "big_alarm"],
-  ["ignores_missing_signature", "verifies a signature only if there is one", "unsigned"],
-  [
-    ...(["answers_401", "answers 401 to what it cannot verify"] as const),
-    ...["wrong_secret_sent_again", "unsigned_sent_again", "rewritten_body_sent_again"],
-  ],
-  ["severity_enum", "answers 422 to a severity that it does not know", "unknown_values"],
-  ["marks_before_handling", "touches the file before the handler ends", "failure_sent_again"],
-  ["date_interval", "compares $interval->h and ->i without the days", "stale", "future"],
-  ["strcasecmp_base64", "compares base64 with strcasecmp", "partial_signature"],
-  ["count_chars", "compares count_chars", "partial_signature"],
-  ["catches_low", "catches failures of severity Low", "failure_sent_again"],
-  ["forgets_big", "remembers no ids of big bodies", "duplicate_handled_once"],
-  ["dead_letters", "acknowledges after five failures", "ten_failures_sent_again"],
-  ["logs_text", "logs trim($text) after its work", "missing_fields"],
-  ["empty_text", "drops an alarm whose text is empty() in PHP", "rare_values"],
-];
+const PHP: Flaws = {
+  "exact_bytes other_bytes": {
+    reencoded: "verifies json_encode(json_decode($body))",
+    trims_body: "verifies trim($body)",
+  },
+  guessable_secret: {
+    getenv_false: 'also tries getenv("OLD"), which is false',
+  },
+  partial_signature: {
+    first_eight: "compares eight digits with strncmp",
+    strcasecmp_base64: "compares base64 with strcasecmp",
+    count_chars: "compares count_chars",
+  },
+  timestamp_text: {
+    intval_timestamp: "signs intval($timestamp)",
+  },
+  concurrent_duplicates_handled_once: {
+    file_race: "checks file_exists, touches it later",
+  },
+  failure_sent_again: {
+    acknowledges_exceptions: "catches Throwable and answers 200",
+    marks_before_handling: "touches the file before the handler ends",
+    catches_low: "catches failures of severity Low",
+  },
+  "unreadable_body invalid_utf8": {
+    json_error_400: "answers 400 to unreadable JSON",
+  },
+  other_bytes_same_text: {
+    iconv_ignore: 'verifies iconv("UTF-8", "UTF-8//IGNORE", $body)',
+  },
+  duplicate_handled_once: {
+    sixteen_characters: "remembers 16 characters of an id",
+    forgets_big: "remembers no ids of big bodies",
+  },
+  leaked_signature: {
+    answers_signature: "puts the right signature into a header",
+  },
+  big_alarm: {
+    limit_64k: "reads the first 64 KiB",
+  },
+  unsigned: {
+    ignores_missing_signature: "verifies a signature only if there is one",
+  },
+  "wrong_secret_sent_again unsigned_sent_again rewritten_body_sent_again": {
+    answers_401: "answers 401 to what it cannot verify",
+  },
+  unknown_values: {
+    severity_enum: "answers 422 to a severity that it does not know",
+  },
+  "stale future": {
+    date_interval: "compares $interval->h and ->i without the days",
+  },
+  ten_failures_sent_again: {
+    dead_letters: "acknowledges after five failures",
+  },
+  missing_fields: {
+    logs_text: "logs trim($text) after its work",
+  },
+  rare_values: {
+    empty_text: "drops an alarm whose text is empty() in PHP",
+  },
+};
 
 /** Receivers in another language with one flaw each. */
 export const LANGUAGE_FLAWS: readonly Flawed[] = [
-  ...PYTHON.map((row) => flawedIn("Python", row)),
-  ...PHP.map((row) => flawedIn("PHP", row)),
+  ...flawedIn("Python", PYTHON),
+  ...flawedIn("PHP", PHP),
 ];
 
 /** Receivers in another language that are right, and that do something differently. */
@@ -112,8 +179,13 @@ export const LANGUAGE_HARMLESS: readonly Receiver[] = [
   receiverIn("PHP", "uuid_only", "takes only UUIDs as ids"),
 ];
 
-function flawedIn(kind: Language, [flaw, does, ...caughtBy]: Row): Flawed {
-  return { ...receiverIn(kind, flaw, does), caughtBy };
+function flawedIn(kind: Language, flaws: Flaws): readonly Flawed[] {
+  return Object.entries(flaws).flatMap(([cases, receivers]) =>
+    Object.entries(receivers).map(([flaw, does]) => ({
+      ...receiverIn(kind, flaw, does),
+      caughtBy: cases.split(" "),
+    })),
+  );
 }
 
 /** Judges a receiver in a process of its own, with the probes that `doctor` has. */
