@@ -104,7 +104,7 @@ it("docs/monitoring.md has the lines that are tested here, each once", () => {
 it.each(ROWS)("the code writes the line %s with the level %s", async (line, level) => {
   const collector = createCollector();
   await CAUSES[causeOf(line)]?.(collector);
-  const beginsSo = ({ message }: LogLine): boolean =>
+  const beginsSo = ({ message }: LogLine) =>
     message.startsWith(`identity-gateway-webhooks: ${line}`);
   expect(collector.lines.filter(beginsSo).map((found) => found.level)).toEqual([level]);
 });

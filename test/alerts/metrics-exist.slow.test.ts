@@ -66,7 +66,7 @@ function measuredApp() {
   return {
     prometheusText: () => sdk.prometheusText(),
     receiverText: () => metricsText(receiver),
-    deliver: async (): Promise<void> => {
+    deliver: async () => {
       const alarm = { ...sampleAlarm(), created_at: new Date().toISOString() };
       const delivery = await signedDelivery({ secret: TEST_SECRET, alarm });
       await Promise.all([receiver.receive(delivery), withInbox.receive(delivery)]);

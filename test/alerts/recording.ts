@@ -122,7 +122,7 @@ export function calmMinute(recording: Recording, minute: number): void {
   for (let sent = 0; sent < deliveries; sent++) {
     const instance = random.pick(["a", "b"]);
     const type = random.chance(10) ? "delete_my_data_event" : "new_alarm";
-    const happens = (what: keyof typeof PER_DAY): boolean =>
+    const happens = (what: keyof typeof PER_DAY) =>
       random.fraction() < PER_DAY[what] / DELIVERIES_PER_DAY;
     // A failure is cured by the next attempt.
     if (happens("failure")) {

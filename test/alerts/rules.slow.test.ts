@@ -187,8 +187,7 @@ it("each outcome that may lose a delivery raises an alert", () => {
 });
 
 it("the proof changes nothing of the rules but their durations", () => {
-  const withoutDurations = (rules: string): string =>
-    rules.replaceAll(/\b\d+[smhdw]\b| >= \d+$/gm, "T");
+  const withoutDurations = (rules: string) => rules.replaceAll(/\b\d+[smhdw]\b| >= \d+$/gm, "T");
   const short = shortenedRules();
   expect(short).not.toMatch(/\[\d+[mhdw]\]|offset \d+[mhdw]|for: \d+[mhdw]/);
   expect(withoutDurations(short)).toBe(withoutDurations(RULES));

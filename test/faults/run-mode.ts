@@ -174,7 +174,7 @@ async function settledContent(
     const content = { ...read, unfinishedIds, deadIds };
     // On its way from the dead jobs to a worker, a job is in no list.
     const stored = new Set(content.storedIds);
-    const isAway = ({ id, end }: Delivery): boolean => end === "acknowledged" && !stored.has(id);
+    const isAway = ({ id, end }: Delivery) => end === "acknowledged" && !stored.has(id);
     const away = faults.replays > 0 ? deliveries.filter(isAway).length : 0;
     const unfinished = unfinishedIds.length + away;
     emptyReads = unfinished === 0 ? emptyReads + 1 : 0;
@@ -189,7 +189,7 @@ async function settledContent(
 /** Rejects when `signal` aborts. Stops listening when `over` aborts. */
 function aborted(signal: AbortSignal | undefined, over: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const end = (): void => reject(new Error("the run was ended"));
+    const end = () => reject(new Error("the run was ended"));
     if (signal?.aborted === true) end();
     else signal?.addEventListener("abort", end, { signal: over });
   });

@@ -56,7 +56,7 @@ export async function inPool<T, R>(
 ): Promise<readonly R[]> {
   const results: R[] = [];
   const waiting = [...items.entries()];
-  const worker = async (): Promise<void> => {
+  const worker = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       results[next[0]] = await work(next[1]);
     }

@@ -270,7 +270,7 @@ function waitedFor(make: MakeReceiver): Judged {
 
 /** Handles a delivery after a while, whatever becomes of it. */
 function handleLater({ ledger }: RightReceiver, id: string): void {
-  const handle = async (): Promise<void> => {
+  const handle = async () => {
     await wait(A_LITTLE_LATER_MS);
     await ledger.record({ id });
   };

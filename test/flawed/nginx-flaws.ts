@@ -123,14 +123,14 @@ export const NGINX_HARMLESS = rowsOf(HARMLESS);
 /** nginx in front of a receiver, as a careful partner would set it up, with more directives. */
 function behindNginx(lines: ProxyLines): Front {
   return async (upstream) => {
-    const fileIn = (folder: string): string => path.join(folder, "nginx.conf");
+    const fileIn = (folder: string) => path.join(folder, "nginx.conf");
     const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     const { port, close } = await startServer({
       name: "nginx",
       command: NGINX,
       args: (_port, folder) => ["-c", fileIn(folder), "-p", folder],
       prepare(folder, own) {
-        const inBlock = (block: keyof ProxyLines): string =>
+        const inBlock = (block: keyof ProxyLines) =>
           (lines[block] ?? "").replaceAll("FOLDER", folder);
         writeFileSync(
           fileIn(folder),

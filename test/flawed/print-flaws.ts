@@ -26,7 +26,7 @@ async function judgeAll<T extends Receiver>(
     if (judged % 50 === 0) process.stderr.write(`${judged} judged in ${secondsSince()} s\n`);
     return { ...row, failed: results.filter(({ result }) => result === "failed") };
   };
-  const isQuick = ({ kind }: T): boolean => kind === "JavaScript";
+  const isQuick = ({ kind }: T) => kind === "JavaScript";
   return [
     ...(await inPool(rows.filter(isQuick), 16, judgeOne)),
     ...(await inPool(

@@ -166,7 +166,7 @@ export const VARIANTS: Receivers = {
 export const RELUCTANT: Receivers = {
   "puts deliveries into a queue whose worker tries again": overriding((right) => {
     const queued = new Set<string>();
-    const work = async (request: Request, record: Fields): Promise<void> => {
+    const work = async (request: Request, record: Fields) => {
       try {
         await right.handle(request, record);
       } catch {

@@ -719,7 +719,7 @@ describe("a job that kills its worker", () => {
     const counted: string[] = [];
     const count = (_: unknown, { outcome }: { outcome: string }) => void counted.push(outcome);
     let crashes = 0;
-    const start = (): void => {
+    const start = () => {
       const driver = new MemoryDriver(broker);
       const assertAlive = () => {
         if (driver.isKilled) throw new Error("killed");

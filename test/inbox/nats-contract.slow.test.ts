@@ -62,7 +62,7 @@ describeNats("NATS", () => {
     const [busy, other] = [await open(queueName), await open(queueName)];
     const taken: QueueMessage[] = [];
     const takenOver = deferred<undefined>();
-    const nothing = (): void => undefined;
+    const nothing = () => undefined;
     const options = { concurrency: 1, leaseMs: 3_000, onError: nothing, onBuried: nothing };
     const first = busy.driver.receive?.(async (message) => {
       taken.push(message);
@@ -94,11 +94,11 @@ describeNats("NATS", () => {
     const crashes: unknown[] = [];
     for (let stops = 0; stops < 30; stops += 1) {
       const came = deferred<QueueMessage>();
-      const run = async (message: QueueMessage): Promise<void> => {
+      const run = async (message: QueueMessage) => {
         came.resolve(message);
         await message.settle({ result: "retry", afterMs: 1, isLeased: true });
       };
-      const nothing = (): void => undefined;
+      const nothing = () => undefined;
       const options = { concurrency: 10, leaseMs: 10_000, onError: nothing, onBuried: nothing };
       const worker = driver.receive?.(run, options);
       crashes.push((await came.promise).crashes);

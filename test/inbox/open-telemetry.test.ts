@@ -131,7 +131,7 @@ async function throughQueue(telemetry: WebhookTelemetry, options: { fails?: bool
   const handlers = inbox({ driver, telemetry });
   const receiver = createWebhookReceiver({ secret: TEST_SECRET, logger: false, handlers });
   await receiver.receive(await alarmDelivery(1));
-  const new_alarm = (): void => {
+  const new_alarm = () => {
     if (options.fails === true) throw new RetryLater({ reason: "made up" });
   };
   const work = calledWorker({ handlers: { new_alarm }, telemetry, logger: false });

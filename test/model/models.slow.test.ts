@@ -30,7 +30,7 @@ async function differences(
 ): Promise<string[]> {
   const found: string[] = [];
   const left = [...walks.entries()];
-  const playAll = async (): Promise<void> => {
+  const playAll = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const key = `${model}-walk-${String(next[0])}`;
       const played = makePlayed(key);

@@ -71,7 +71,7 @@ function fail(): never {
 /** The calls of a transactional store in steps: `claim` begins, `complete` commits, `release` rolls back. */
 export function inSteps<Tx>(store: TransactionalStore<Tx>): ReplayedStore {
   const open = new Map<string, { readonly end: Deferred<void>; readonly done: Promise<unknown> }>();
-  const end = async (owner = "", error?: Error): Promise<boolean> => {
+  const end = async (owner = "", error?: Error) => {
     const transaction = open.get(owner);
     open.delete(owner);
     if (error === undefined) transaction?.end.resolve();
@@ -85,7 +85,7 @@ export function inSteps<Tx>(store: TransactionalStore<Tx>): ReplayedStore {
       async claim(keys, owner, times) {
         const [key, recordKey] = bothKeys.split(keys);
         const [begun, ended] = [deferred(), deferred()];
-        const work = (): Promise<void> => {
+        const work = () => {
           begun.resolve();
           return ended.promise;
         };

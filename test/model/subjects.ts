@@ -49,7 +49,7 @@ let transactions = 0;
 
 /** Both keys of a transaction as the key of one call. */
 export const bothKeys = {
-  join: (key: string, recordKey = ""): string => `${key} ${recordKey}`,
+  join: (key: string, recordKey = "") => `${key} ${recordKey}`,
   split: (joined: string) => joined.split(" ") as [key: string, recordKey: string],
 };
 

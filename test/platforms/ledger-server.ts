@@ -8,7 +8,7 @@ import { listen } from "../support/servers.js";
  */
 export async function startLedgerServer() {
   const ledger = createLedger();
-  const record = async (id: string): Promise<number> => {
+  const record = async (id: string) => {
     try {
       await ledger.record({ id });
       return 204;

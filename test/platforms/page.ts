@@ -22,9 +22,9 @@ export function markdownTable(
   titles: readonly string[],
   rows: readonly (readonly (string | number)[])[],
 ): string {
-  const line = (cells: readonly (string | number)[]): string =>
+  const line = (cells: readonly (string | number)[]) =>
     `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
-  const isNumber = (column: number): boolean =>
+  const isNumber = (column: number) =>
     rows.length > 0 && rows.every((cells) => typeof cells[column] === "number");
   const rule = titles.map((_title, column) => (isNumber(column) ? "--:" : "---"));
   return [line(titles), `|${rule.join("|")}|`, ...rows.map(line)].join("\n");

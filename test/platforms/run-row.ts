@@ -13,7 +13,7 @@ import type { Platform, PlatformResult } from "./platform.js";
 export async function runRow(platform: Platform): Promise<PlatformResult> {
   const startedAt = performance.now();
   const row = { platform, glueLines: glueLines(platform.code) };
-  const secondsSince = (): number => Math.round((performance.now() - startedAt) / 1000);
+  const secondsSince = () => Math.round((performance.now() - startedAt) / 1000);
   try {
     const { report, unreachable } = await runCases(platform);
     const { passed, failed, notJudged, results } = report;
@@ -59,7 +59,7 @@ export function complaintsOf(
   }: Pick<Platform, "ownAnswers" | "isSeenFromOutside">,
   results: readonly Pick<ConformanceReport["results"][number], "id" | "result" | "reason">[],
 ): readonly string[] {
-  const isExplained = (id: string): boolean => Object.hasOwn(ownAnswers, id);
+  const isExplained = (id: string) => Object.hasOwn(ownAnswers, id);
   const complaints = results
     .filter(({ result }) => !(isSeenFromOutside && result === "not_judged"))
     .filter(({ id, result }) => result !== "passed" && !isExplained(id))
@@ -89,7 +89,7 @@ export async function reachabilityComplaints(target: WebhookTarget): Promise<rea
 export function glueLines(code: string): number {
   const file = ts.createSourceFile("app.tsx", code, ts.ScriptTarget.Latest);
   const lines = new Set<number>();
-  const walk = (node: ts.Node): void => {
+  const walk = (node: ts.Node) => {
     const parts = node.getChildren(file).filter((part) => !ts.isJSDoc(part));
     for (const part of parts) walk(part);
     if (parts.length > 0 || node.getWidth(file) === 0) return;

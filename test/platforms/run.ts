@@ -20,7 +20,7 @@ function say(line: string): void {
 
 async function inTwos<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const waiting = [...items];
-  const worker = async (): Promise<void> => {
+  const worker = async () => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, worker));

@@ -87,7 +87,7 @@ export async function startServer(
   for (const stream of [server.stdout, server.stderr]) {
     stream.on("data", (text: Buffer) => (output += text.toString()));
   }
-  const stop = async (): Promise<void> => {
+  const stop = async () => {
     if (group === undefined) return;
     kill(group);
     groups.delete(group);

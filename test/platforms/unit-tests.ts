@@ -59,7 +59,7 @@ export async function runUnitTests(major: number): Promise<UnitTestResult> {
       maxBuffer: Infinity,
     },
   );
-  const stop = (): void => void run.child.kill();
+  const stop = () => void run.child.kill();
   process.once("exit", stop);
   try {
     // It rejects where a test failed, which the report says better.

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { DeliveryStore } from "../../src/index.js";
 import { dynamoStore } from "../../src/stores/dynamodb/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import { alarmReceiver, send } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { startDynalite } from "../support/dynamodb/dynalite-server.js";
@@ -116,14 +116,11 @@ it.each(ENGINES)(
     const store = await openStore();
     const receiver = alarmReceiver(({ id }) => runs.push(id), { store });
     const hasty = alarmReceiver(({ id }) => runs.push(id), { store, dependencyTimeoutMs: 300 });
-    expect(await receiver.receive(await delivery({ id: "before" }))).toMatchObject({ status: 200 });
+    expect(await send(receiver, "before")).toBe("200 handled");
     const request = await delivery({ id: "during" });
     const goOn = await hang();
     const startedAt = performance.now();
-    expect(await hasty.receive(request)).toMatchObject({
-      status: 503,
-      outcome: "store_unavailable",
-    });
+    expect(await send(hasty, request)).toBe("503 store_unavailable");
     // The default is 5 s.
     expect(performance.now() - startedAt).toBeLessThan(4_500);
     await goOn();
@@ -139,9 +136,9 @@ it.each(ENGINES)(
     const engine = await start();
     const one = alarmReceiver(() => engine.kill(), { store: await engine.openStore() });
     const request = await delivery({ id: "away" });
-    expect(await one.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await one.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
-    expect(await one.receive(await delivery({ id: "other" }))).toMatchObject({ status: 503 });
+    expect(await send(one, request)).toBe("200 handled");
+    expect(await send(one, request)).toBe("200 duplicate");
+    expect(await send(one, "other")).toBe("503 store_unavailable");
     await engine.start();
     const store = await engine.openStore();
     await expect

@@ -11,10 +11,10 @@ export async function startBlackHoleProxy(port: number) {
   const swallowed = new Set<Socket>();
   let onData: ((bytes: Buffer) => void) | undefined;
 
-  const swallow = (): void => {
+  const swallow = () => {
     for (const socket of sockets) swallowed.add(socket);
   };
-  const pass = (from: Socket, to: Socket): void => {
+  const pass = (from: Socket, to: Socket) => {
     sockets.add(from);
     from.on("data", (bytes) => {
       if (swallowed.has(from)) return;

@@ -18,7 +18,7 @@ export async function startCommitProxy(port: number, commit: string) {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, "127.0.0.1");
-    const cut = (): void => {
+    const cut = () => {
       client.destroy();
       upstream.destroy();
     };

@@ -37,10 +37,10 @@ export async function startDatabase<Pool extends { end: () => Promise<void> }, C
 ): Promise<DatabaseServer<Pool, Config>> {
   const { name, user, install, copyOf, signals, openPool } = database;
   const owner = ownerFor(user);
-  const make = (folder: string, [command, ...args]: ReturnType<typeof install>): void => {
+  const make = (folder: string, [command, ...args]: ReturnType<typeof install>) => {
     execFileSync(command, args, { ...owner, cwd: folder, stdio: "ignore" });
   };
-  const prepare = (folder: string): void => {
+  const prepare = (folder: string) => {
     if (copyOf !== undefined) {
       make(folder, copyOf(folder));
       return;

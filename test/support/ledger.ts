@@ -12,13 +12,13 @@ export function createLedger(slowMs = SLOW_MS) {
   const pending: (() => void)[] = [];
   let isFailing = false;
   let slow: { readonly over: () => Promise<void>; readonly late: Promise<void>[] } | undefined;
-  const count = (id: string): void => {
+  const count = (id: string) => {
     counts.set(id, (counts.get(id) ?? 0) + 1);
   };
   return {
     /** Records the effect of a handler. Waits in `whileSlow`, then throws in `whileFailing`. */
     record: ({ id }: { readonly id: string }): void | Promise<void> => {
-      const effect = (): void => {
+      const effect = () => {
         if (isFailing) throw new Error("no database");
         count(id);
       };

@@ -39,7 +39,7 @@ export async function startServer(program: ServerProgram) {
   /** The end of the previous process, which may lock its folder until then. */
   let ended: Promise<unknown> = Promise.resolve();
 
-  const start = async (): Promise<void> => {
+  const start = async () => {
     await ended;
     const stdio = ["ignore", "pipe", "pipe"] as const;
     const started = spawn(command, args(port, folder), {
@@ -62,7 +62,7 @@ export async function startServer(program: ServerProgram) {
     const how = String(started.exitCode ?? started.signalCode);
     throw new Error(`${name} ended with ${how} before it answered: ${said}`);
   };
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
+  const end = async (signal: NodeJS.Signals) => {
     const ending = child;
     child = undefined;
     if (ending === undefined || hasEnded(ending)) return;

@@ -192,13 +192,13 @@ async function simulate<Place extends string>(
     onOutcome(response.outcome);
     return response;
   };
-  const proceed = async (tasks: number): Promise<void> => {
+  const proceed = async (tasks: number) => {
     for (let left = tasks; left > 0 && scheduler.count() > 0; left--) {
       await scheduler.waitNext(1);
       await settle();
     }
   };
-  const take = async (step: Step<Place>): Promise<void> => {
+  const take = async (step: Step<Place>) => {
     if (step.what === "deliver") void deliver(step.id, step.process);
     else if (step.what === "proceed") await proceed(step.tasks);
     else if (step.what === "wait") await wait(step.ms);

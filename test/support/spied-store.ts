@@ -103,7 +103,7 @@ export function heldCompletions() {
 export function openWork() {
   const state = { given: 0, settled: 0 };
   const open = new Set<Promise<unknown> | undefined>();
-  const waitUntil = (work: Promise<unknown>): void => {
+  const waitUntil = (work: Promise<unknown>) => {
     state.given += 1;
     open.add(work);
     void work.then(() => {

@@ -11,12 +11,12 @@ export function temporaryFolder(removeAt: (remove: () => void) => void = afterEa
     folder = undefined;
   });
   /** The folder, or a path in it. */
-  const at = (...names: readonly string[]): string => {
+  const at = (...names: readonly string[]) => {
     folder ??= mkdtempSync(path.join(tmpdir(), "igw-test-"));
     return path.join(folder, ...names);
   };
   /** Writes a file in it, and returns its path. */
-  const write = (name: string, content: string | Uint8Array, mode?: number): string => {
+  const write = (name: string, content: string | Uint8Array, mode?: number) => {
     const file = at(name);
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, content, { mode });

@@ -23,7 +23,7 @@ export async function moveUrl(
 ): Promise<{ readonly handled: readonly number[]; readonly acknowledged: number }> {
   const handled = new Map<string, number>();
   let runs = 0;
-  const handle = (name: string): void => {
+  const handle = (name: string) => {
     runs += 1;
     if (runs % 10 === 0) throw new Error("the handler fails");
     handled.set(name, (handled.get(name) ?? 0) + 1);

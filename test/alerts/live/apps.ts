@@ -61,7 +61,7 @@ export type DemoApp = Awaited<ReturnType<typeof startDemoApp>>;
 /** Starts the app on a free port of 127.0.0.1. */
 export async function startDemoApp(store: DeliveryStore) {
   const work: Work = { delayMs: 0, failsFor: undefined };
-  const handle = async ({ type }: { readonly type?: string }): Promise<void> => {
+  const handle = async ({ type }: { readonly type?: string }) => {
     if (work.delayMs > 0) await wait(work.delayMs);
     if (type !== undefined && type === work.failsFor) throw new Error("a planted failure");
   };
@@ -117,7 +117,7 @@ export async function startInboxApp(redisPort: number) {
     logger: false,
     handlers: inbox({ driver, telemetry }),
   });
-  const handle = (): void => {
+  const handle = () => {
     if (isFailing) throw new Error("a planted failure");
   };
   const { stop } = inboxConsume({

@@ -36,7 +36,7 @@ export function startTraffic(url: string, inboxUrl: string) {
   let ticks = 0;
   let requests = 0;
 
-  const send = async (to: string, event: Parameters<typeof signedDelivery>[0]): Promise<void> => {
+  const send = async (to: string, event: Parameters<typeof signedDelivery>[0]) => {
     const { method, headers, body } = await signedDelivery(event);
     const { isUnsigned, hangsUpAfterMs } = sending;
     const sent: Record<string, string> = { ...headers };
@@ -46,7 +46,7 @@ export function startTraffic(url: string, inboxUrl: string) {
     const answer = await fetch(to, { method, headers: sent, body, signal });
     await answer.arrayBuffer();
   };
-  const begin = (work: Promise<void>): void => {
+  const begin = (work: Promise<void>) => {
     // An app that is down or slow is one of the failures.
     const settled = work.catch(() => undefined).finally(() => underWay.delete(settled));
     underWay.add(settled);

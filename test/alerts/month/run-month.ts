@@ -41,7 +41,7 @@ export async function runMonth(): Promise<Month> {
   let deliveries = 0;
   const cures = new Map<App, () => void>();
 
-  const minuteOf = async (app: App, minute: number): Promise<void> => {
+  const minuteOf = async (app: App, minute: number) => {
     const plant = plantAt(app.job, minute);
     const before = plantAt(app.job, minute - 1);
     if (before !== plant) {
@@ -115,7 +115,7 @@ function judge(recording: Recording, apps: readonly App[]): Omit<Month, "deliver
     const ofApp = (fired[at] ?? []).filter(
       ({ labels }) => labels["job"] === app.job || labels["instance"] === app.job,
     );
-    const isRight = ({ labels }: (typeof ofApp)[number]): boolean =>
+    const isRight = ({ labels }: (typeof ofApp)[number]) =>
       labels["alertname"] === alert && (command === undefined || labels["command"] === command);
     const right = ofApp.filter(isRight).map(({ first }) => first);
     const first = right.length === 0 ? undefined : Math.min(...right);

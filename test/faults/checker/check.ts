@@ -140,7 +140,7 @@ function checkForgeries(history: History): readonly Violation[] {
     rule: "forgery got in" as const,
     detail: `${id}: ${where}`,
   });
-  const isForged = (id: string): boolean => forgedIds.has(id);
+  const isForged = (id: string) => forgedIds.has(id);
   const ledgerIds = new Set(lines.flatMap((line) => ("id" in line ? [line.id] : [])));
   return [
     ...[...ledgerIds].filter(isForged).map(found("in the ledger")),
@@ -224,7 +224,7 @@ function countLosses(
 ): number {
   const exact = new Set(exactIds);
   // The effect that a transaction made is gone with it, whatever its handler saw.
-  const hasEffect = (id: string): boolean =>
+  const hasEffect = (id: string) =>
     guarantee === "transactional"
       ? exact.has(id)
       : (byId.get(id) ?? []).some(({ effectAt }) => effectAt !== undefined);

@@ -42,7 +42,7 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
   ];
 
   /** Whether the store has lost what it had confirmed while this run had its claim. */
-  const isForgotten = (earlier: Run, laterStartedAt: number): boolean => {
+  const isForgotten = (earlier: Run, laterStartedAt: number) => {
     const [heldFrom, heldTo] = heldBy(earlier, laterStartedAt);
     return ofStore.some(
       ({ kind, from, to }) => kind === "forgot" && to >= heldFrom && from <= heldTo,

@@ -32,7 +32,7 @@ export async function injectFaults(
 
   let restarted = Promise.resolve(true);
 
-  const toStore = async (work: () => Promise<void>): Promise<boolean> => {
+  const toStore = async (work: () => Promise<void>) => {
     const from = now();
     await work();
     interruptions.push({ kind: "store", from, to: now() });
@@ -45,7 +45,7 @@ export async function injectFaults(
       turn?.(false);
     });
 
-  const make = async ({ kind: fault, lastsMs, slot }: PlannedFault): Promise<boolean> => {
+  const make = async ({ kind: fault, lastsMs, slot }: PlannedFault) => {
     switch (fault) {
       case "kills":
         return fleet.kill(slot, lastsMs);

@@ -68,7 +68,7 @@ export async function startFleet(
     return slot;
   };
 
-  const retire = (slot: Slot): void => {
+  const retire = (slot: Slot) => {
     slot.isWanted = false;
     slot.sender?.close();
     slot.sender = undefined;
@@ -86,7 +86,7 @@ export async function startFleet(
     });
   };
 
-  const kill = async (at: number): Promise<void> => {
+  const kill = async (at: number) => {
     const slot = slots[at];
     if (slot === undefined) return;
     const { process: child, receiver } = slot;
@@ -97,7 +97,7 @@ export async function startFleet(
     interruptions.push({ kind: "kill", receiver, from, to: now() });
   };
 
-  const listening = async (): Promise<void> => {
+  const listening = async () => {
     while (slots.some(({ sender }) => sender === undefined)) await wait(20);
   };
 

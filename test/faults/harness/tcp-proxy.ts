@@ -18,7 +18,7 @@ function createPipe(weather: Weather, write: (chunk: Buffer) => void) {
   let timer: NodeJS.Timeout | undefined;
   let onEmpty: (() => void) | undefined;
 
-  const flow = (): void => {
+  const flow = () => {
     clearTimeout(timer);
     timer = undefined;
     while (!weather.isHeld) {
@@ -38,7 +38,7 @@ function createPipe(weather: Weather, write: (chunk: Buffer) => void) {
   };
 
   return {
-    push: (chunk: Buffer): void => {
+    push: (chunk: Buffer) => {
       if (weather.isBlackHole) return;
       pieces.push({ chunk, dueAt: performance.now() + weather.latencyMs });
       if (timer === undefined) flow();
@@ -73,7 +73,7 @@ export async function startTcpProxy(port: number) {
     const upstream = connect(target, "127.0.0.1");
     let hasAsked = false;
 
-    const reset = (): void => {
+    const reset = () => {
       connections.delete(connection);
       for (const socket of [client, upstream]) resetSocket(socket);
     };
@@ -97,12 +97,12 @@ export async function startTcpProxy(port: number) {
   });
   const { port: ownPort, close } = await listen(server);
 
-  const resetAll = (): number => {
+  const resetAll = () => {
     const count = connections.size;
     for (const { reset } of [...connections]) reset();
     return count;
   };
-  const flow = (): void => {
+  const flow = () => {
     for (const { pipes } of [...connections]) for (const { flow: go } of pipes) go();
   };
 

@@ -114,7 +114,7 @@ export function startTraffic(
     refreshTimestamp: own.repeatsTimestamp !== true,
   });
   const { forgeryRate = FORGERY_RATE } = own;
-  const forgeriesBefore = (count: number): number => Math.ceil(count * forgeryRate);
+  const forgeriesBefore = (count: number) => Math.ceil(count * forgeryRate);
   const webhooks = own.twoWebhooks === true ? [1, 2] : [1];
   const maxOpen = (own.openAtOnce ?? MAX_OPEN) / webhooks.length;
   const deliveries: Delivery[] = [];
@@ -124,7 +124,7 @@ export function startTraffic(
   let started = 0;
   let isClosed = false;
 
-  const deliver = async (number: number): Promise<void> => {
+  const deliver = async (number: number) => {
     const ends = await Promise.all(webhooks.map(() => twin.deliver(eventOf(number))));
     const first = ends[0]?.id ?? "";
     for (const { id, end } of ends) {
@@ -132,7 +132,7 @@ export function startTraffic(
       firstIds.set(id, first);
     }
   };
-  const forge = async (number: number): Promise<void> => {
+  const forge = async (number: number) => {
     const { id, request } = await forgeDelivery(secret, number);
     forgedIds.add(id);
     // A forgery without an answer is not sent again.
@@ -140,12 +140,12 @@ export function startTraffic(
   };
 
   /** Errors are thrown at the end: an unhandled rejection would leave the store's server running. */
-  const begin = (work: Promise<void>): void => {
+  const begin = (work: Promise<void>) => {
     work.catch(() => undefined);
     underWay.push(work);
   };
 
-  const run = async (): Promise<void> => {
+  const run = async () => {
     const startedAt = performance.now();
     while (started < wanted && !isClosed) {
       const passed = own.openAtOnce === undefined ? performance.now() - startedAt : Infinity;

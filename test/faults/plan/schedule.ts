@@ -21,7 +21,7 @@ export function planFaults(
   seed: number,
 ): readonly PlannedFault[] {
   const random = createRandom(seed);
-  const fraction = (): number => random.below(10_000) / 10_000;
+  const fraction = () => random.below(10_000) / 10_000;
   const kinds = Object.keys(FAULT_LENGTHS) as (keyof FaultCounts)[];
   return kinds
     .flatMap((kind) => {

@@ -26,7 +26,7 @@ export function withQueue(
   open: (config: ReceiverConfig, ledger: Ledger, workers: Workers) => Queue | Promise<Queue>,
 ): MakeReceiver {
   return async (config, ledger, work) => {
-    const handle = (_record: unknown, context: WorkContext): Promise<void> => work.handle(context);
+    const handle = (_record: unknown, context: WorkContext) => work.handle(context);
     const handlers = { new_alarm: handle, delete_my_data_event: handle };
     const { logger } = observe(ledger);
     const workers = { handlers, logger, retryLimit: config.retryLimit ?? 100 };
@@ -45,7 +45,7 @@ export function withQueue(
 
 /** Replays all dead jobs at each line "replay" on standard input, and then prints a line. */
 function startOperator(dead: DeadDeliveries, { flaw }: ReceiverConfig, ledger: Ledger): void {
-  const replayAll = async (): Promise<void> => {
+  const replayAll = async () => {
     const listed = await dead.list({ limit: 1_000 });
     const { replayed, notFound } = await dead.replay("all");
     ledger.write({ kind: "replayed", count: replayed.length, notFound: notFound.length });

@@ -10,7 +10,7 @@ export function observe(ledger: Ledger): {
   readonly logger: WebhookLogger;
   readonly onOutcome: (report: OutcomeReport) => void;
 } {
-  const note = (message: string, details: unknown): void => {
+  const note = (message: string, details: unknown) => {
     if (!UNSETTLED.test(message)) return;
     const { id, jobId } = Object(details) as { id?: unknown; jobId?: unknown };
     // The id of a job is that of the delivery, if it is a UUID.

@@ -6,7 +6,7 @@ export const LEAST = { deliveries: 30_000, kills: 100, restarts: 8, cuts: 30 };
 
 /** The sums over all modes, without the receivers with known mistakes. */
 export function totalsOf(modes: readonly ModeResult[]): typeof LEAST {
-  const sum = (of: (mode: ModeResult) => number): number =>
+  const sum = (of: (mode: ModeResult) => number) =>
     modes.reduce((total, mode) => total + of(mode), 0);
   return {
     deliveries: sum(({ deliveries }) => deliveries),

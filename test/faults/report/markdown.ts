@@ -122,7 +122,7 @@ function otherRules({ detectedBy, result }: Detection): string {
 }
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const rule = header.map((_, at) => (at === 0 ? "---" : "---:"));
   return [line(header), line(rule), ...rows.map(line)].join("\n");
 }

@@ -22,7 +22,7 @@ function openBroker(
   return crashingStore(server, server.kill, {
     async read() {
       const { waiting, dead } = await jobs(server.url);
-      const idOf = (key: string): string => key.replace(/^job#/, "");
+      const idOf = (key: string) => key.replace(/^job#/, "");
       const storedIds = (await store.read()).storedIds.map(idOf);
       // The claim of a worker that its job has killed stays.
       const claimed = claimedIds().map(idOf);

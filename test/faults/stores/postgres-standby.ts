@@ -20,7 +20,7 @@ export async function startStandby(
 ) {
   const stream = await startTcpProxy(port);
   let isCut = false;
-  const cut = async (): Promise<void> => {
+  const cut = async () => {
     if (!isCut) {
       isCut = true;
       await stream.close();
@@ -32,11 +32,11 @@ export async function startStandby(
     await stream.close();
     throw error;
   });
-  const close = async (): Promise<void> => {
+  const close = async () => {
     await cut();
     await server.close();
   };
-  const reached = async (state: string): Promise<void> => {
+  const reached = async (state: string) => {
     for (;;) {
       const { rows } = await pool.query<{ sync_state: string }>(STATES);
       if (rows[0]?.sync_state === state) return;

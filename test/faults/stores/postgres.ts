@@ -74,11 +74,11 @@ export async function openPostgres({
 function countConnections(pool: pg.Pool) {
   let most = 0;
   let isStopped = false;
-  const look = async (): Promise<void> => {
+  const look = async () => {
     const { rows } = await pool.query<{ count: number }>(COUNT, [HARNESS]);
     most = Math.max(most, rows[0]?.count ?? 0);
   };
-  const run = async (): Promise<void> => {
+  const run = async () => {
     while (!isStopped) {
       // A stopped server has no connections.
       await look().catch(() => undefined);
@@ -141,7 +141,7 @@ async function setReadOnly(pool: pg.Pool, value: "on" | "off"): Promise<void> {
 async function hold(pool: pg.Pool, statement: string, ms: number): Promise<void> {
   const stranger = await pool.connect();
   // Without a listener the error of a crash would end the run.
-  const ignore = (): void => undefined;
+  const ignore = () => undefined;
   stranger.on("error", ignore);
   try {
     await stranger.query("BEGIN");

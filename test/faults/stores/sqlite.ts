@@ -18,7 +18,7 @@ export function openSqlite(
   const idsOf = (sql: string): string[] => database.prepare(sql).pluck().all().map(String);
 
   /** Does not block the harness while a receiver writes. */
-  const tryToLock = (): boolean => {
+  const tryToLock = () => {
     try {
       database.exec("BEGIN IMMEDIATE");
       return true;
@@ -27,7 +27,7 @@ export function openSqlite(
     }
   };
   let locking = Promise.resolve();
-  const lockFile = async (ms: number): Promise<void> => {
+  const lockFile = async (ms: number) => {
     while (!tryToLock()) await wait(1);
     await wait(ms);
     database.exec("ROLLBACK");

@@ -243,7 +243,7 @@ export async function startReceiver(kind: Language, flaw = "") {
       stdio: "ignore",
     },
   );
-  const stop = (): void => {
+  const stop = () => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
     rmSync(state, { recursive: true, force: true });
   };

@@ -88,7 +88,7 @@ function cellOf(working: readonly VersionResult[], node: number): string {
  */
 function complaintsOf({ peer, versions }: PeerResult): readonly string[] {
   const [oldestNode = 0, newestNode = 0] = [...new Set(versions.flatMap(nodesOf))].sort();
-  const isSupported = ({ version }: VersionResult): boolean =>
+  const isSupported = ({ version }: VersionResult) =>
     Number.parseInt(version, 10) >= Number.parseInt(peer.oldest, 10);
   const supported = versions.filter(isSupported);
   const mustWork = [

@@ -104,7 +104,7 @@ it("in every order of requests at most one owner holds a delivery", async () => 
       let isCompleting = false;
       let crashes = 0;
 
-      const live = async (host: (typeof given)[number], index: number): Promise<void> => {
+      const live = async (host: (typeof given)[number], index: number) => {
         const now = () => ms + host.offMs;
         const store = dynamoStore({ client: through, table: TABLE, clockSkewMs: SKEW_MS, now });
         for (const [round, end] of host.ends.entries()) {

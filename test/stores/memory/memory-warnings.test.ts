@@ -80,7 +80,7 @@ describe("memoryStore in a receiver", () => {
     const store = memoryStore({ maxEntries: 1 });
     const warned: number[] = [];
     for (let receiver = 0; receiver < 101; receiver++) {
-      const warn = (): number => warned.push(receiver);
+      const warn = () => warned.push(receiver);
       store.connectReceiver?.({ warn, noteForgets: () => undefined, dependencyTimeoutMs: 1 });
     }
     for (const key of ["first", "second"]) {

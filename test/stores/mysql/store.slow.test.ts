@@ -189,7 +189,7 @@ mysqlEngine.describe(
     });
 
     it("its success is committed", async () => {
-      const beside = (tx: PoolConnection): void => void db.effects.write(tx, "not awaited");
+      const beside = (tx: PoolConnection) => void db.effects.write(tx, "not awaited");
       expect(await processWith("not awaited", beside)).toEqual(PROCESSED);
       expect(await db.effects.of("not awaited")).toBe(2);
     });

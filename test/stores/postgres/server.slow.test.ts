@@ -34,7 +34,7 @@ postgresEngine.describe("a server with synchronous_commit off", () => {
     const store = postgresTransactions({ pool });
     const keys = ["as it is", "turned off"];
     for (const key of keys) {
-      const work = async (tx: pg.PoolClient): Promise<void> => {
+      const work = async (tx: pg.PoolClient) => {
         if (key === "turned off") await tx.query("SET LOCAL synchronous_commit TO off");
         await effects.write(tx, key);
       };

@@ -20,7 +20,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     let admin: Redis;
     const setPolicy = (policy: string) => admin.config("SET", "maxmemory-policy", policy);
     const faults: unknown[] = [];
-    const onFault = (fault: unknown): void => void faults.push(fault);
+    const onFault = (fault: unknown) => void faults.push(fault);
 
     beforeAll(() => {
       process.on("unhandledRejection", onFault);

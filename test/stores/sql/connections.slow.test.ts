@@ -75,7 +75,7 @@ describeSql("the connections of transactions", (engine) => {
   it("tx is an instance of the connection of its driver", async () => {
     const native = await engine.connect(db.pool);
     native.release();
-    const ignore = (): void => undefined;
+    const ignore = () => undefined;
     const asked = (tx: Sql) => {
       expect(tx).toBeInstanceOf(native.constructor);
       expect(tx.constructor).toBe(native.constructor);
@@ -240,7 +240,7 @@ mysqlEngine.describe("MySQL: its own connections", () => {
   });
 
   it("tx refuses every method that takes the connection away", async () => {
-    const beside = async (tx: PoolConnection): Promise<void> => {
+    const beside = async (tx: PoolConnection) => {
       const promises = [
         tx.beginTransaction(),
         tx.commit(),

@@ -48,7 +48,7 @@ describeSql("calls to one store at the same time", (engine) => {
   }
 
   /** How many deadlocks the server has ended. */
-  const deadlocks = async (): Promise<number> => {
+  const deadlocks = async () => {
     const [row] = await engine.rows(
       db.pool,
       isMysql

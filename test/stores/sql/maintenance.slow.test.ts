@@ -318,7 +318,7 @@ describeSql("the table of the stores", (engine) => {
     await definition.expire(pool, "busy", 20_000);
     let isPurging = true;
     const handled: string[] = [];
-    const traffic = async (worker: number): Promise<void> => {
+    const traffic = async (worker: number) => {
       for (let at = 1; isPurging || at < 200; at += 1) {
         // Every worker uses ids that are being purged.
         const key = `expired-${String((at * 7 + worker * 5_000) % 20_000)}`;
@@ -328,7 +328,7 @@ describeSql("the table of the stores", (engine) => {
         handled.push(key);
       }
     };
-    const purge = async (): Promise<number> => store.purge({ batchRows: 100 });
+    const purge = async () => store.purge({ batchRows: 100 });
     const workers = [1, 2, 3, 4].map(traffic);
     const purged = await Promise.all([purge(), purge()]);
     isPurging = false;

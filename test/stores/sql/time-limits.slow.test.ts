@@ -85,7 +85,7 @@ describeSql("the time limit of a call", (engine) => {
     const pool = db.server.pool({ max: 1, session: set });
     const store = engine.makeTransactions(pool);
     let limit: unknown;
-    const work = async (tx: Sql): Promise<void> => {
+    const work = async (tx: Sql) => {
       limit = await engine.rows(tx, show);
     };
     await store.process("limits", work, TIMES);

@@ -103,7 +103,7 @@ describeSql("transactions", (engine) => {
 
   it(`${transactions} keeps other writes if a handler rolls back to a savepoint`, async () => {
     const isMysql = engine.name === "MySQL";
-    const work = async (tx: Sql): Promise<void> => {
+    const work = async (tx: Sql) => {
       const failing = isMysql ? "INSERT INTO effects VALUES (NULL)" : "SELECT 1 / 0";
       await db.effects.write(tx, "saved");
       // MySQL keeps the writes around a statement that failed; PostgreSQL rolls back to a savepoint.
@@ -131,7 +131,7 @@ describeSql("transactions", (engine) => {
   it("mysqlTransactions does not read for the handler", async () => {
     await engine.makeStore(db.pool).claim("snapshot", "a", { ...TIMES, leaseMs: 1 });
     await engine.sleep(db.pool, 0.05);
-    const work = async (tx: Sql): Promise<void> => {
+    const work = async (tx: Sql) => {
       await db.effects.write(db.pool, "committed meanwhile");
       const sql = "SELECT 1 FROM effects WHERE name = 'committed meanwhile'";
       expect(await engine.rows(tx, sql)).toHaveLength(1);

@@ -40,7 +40,7 @@ it("a SQLite file is looked at when it is opened, and then once a minute", async
   await withSqliteFolder(libsql, async (folder) => {
     now.mockReturnValue(0);
     const store = sqliteStore({ database: folder.open() });
-    const looksOf = async (keys: readonly string[]): Promise<number> => {
+    const looksOf = async (keys: readonly string[]) => {
       looks.mockClear();
       for (const key of keys)
         await store.claim(key, "owner", { leaseMs: 1_000, retentionMs: 1_000 });

@@ -175,7 +175,7 @@ function hashOf(text: string, factor: number, start: number): number {
 function forgetful(store: DeliveryStore, now: () => number): DeliveryStore {
   const generations = new Map<string, number>();
   const newest = new Set<string>();
-  const keyOf = (key: string): string => {
+  const keyOf = (key: string) => {
     newest.delete(key);
     newest.add(key);
     const [oldest = ""] = newest;

@@ -233,7 +233,7 @@ export const contextCases: readonly AdapterCase[] = [
             },
           },
           async ({ send }) => {
-            const sendNext = async (): Promise<void> => {
+            const sendNext = async () => {
               const id = `context-${String(ids.length)}`;
               ids.push(id);
               const request = { ...(await signed({ id })), chunked: true };

@@ -12,7 +12,7 @@ import {
  */
 export function watchedReceivers() {
   const faults: unknown[] = [];
-  const onFault = (fault: unknown): void => void faults.push(fault);
+  const onFault = (fault: unknown) => void faults.push(fault);
   const servers: ListeningReceiver[] = [];
   const clients: { close(): void }[] = [];
 

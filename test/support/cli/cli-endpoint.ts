@@ -71,7 +71,7 @@ export async function receivingEndpoint(options: Partial<CommonReceiverOptions> 
   const handle = nodeHandler(receiver);
   const switches = { failing: ledger.whileFailing, slow: ledger.whileSlow };
   const on = new Map<string, { readonly end: () => void; readonly ended: Promise<void> }>();
-  const turn = async (name: keyof typeof switches, way: string): Promise<void> => {
+  const turn = async (name: keyof typeof switches, way: string) => {
     if (way === "on") {
       const over = deferred();
       on.set(name, { end: over.resolve, ended: switches[name](() => over.promise) });

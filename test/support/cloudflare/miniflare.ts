@@ -87,7 +87,7 @@ function completed({ workers, onOutput, ...shared }: MiniflareOptions): object {
     // Without Node built-ins, which a bundle for the edge must not need.
     compatibilityDate: "2025-04-01",
   };
-  const handleRuntimeStdio = (...streams: Readable[]): void => {
+  const handleRuntimeStdio = (...streams: Readable[]) => {
     for (const stream of streams) {
       stream.on("data", (chunk: Buffer) => onOutput?.(chunk.toString()));
     }

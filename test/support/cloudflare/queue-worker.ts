@@ -24,7 +24,7 @@ export default {
   async queue(batch: { queue: string; messages: CloudflareMessage[] }, env: Env): Promise<void> {
     const post = (path: string, body: object) =>
       env.TESTS.fetch(`http://tests/${path}`, { method: "POST", body: JSON.stringify(body) });
-    const runOne = async (one: CloudflareMessage): Promise<void> => {
+    const runOne = async (one: CloudflareMessage) => {
       if (batch.queue === "dead") return;
       const message = driverOf(env).messageOf(one);
       const settlement = (await (await post("run", message)).json()) as QueueSettlement;

@@ -34,7 +34,7 @@ interface WaitingCall {
 /** Sends the calls that are made at the same time in one request, as the Worker would make them itself. */
 function remoteStore(running: Miniflare, url: string): D1Store {
   let waiting: WaitingCall[] = [];
-  const send = async (): Promise<void> => {
+  const send = async () => {
     const calls = waiting;
     waiting = [];
     const body = JSON.stringify(calls.map(({ call }) => call));

@@ -18,7 +18,7 @@ export async function startDynamodbFront(serverUrl: string) {
     void answer(request, response).catch(() => response.destroy());
   });
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const target = String(request.headers["x-amz-target"]);
     const operation = target.slice(target.indexOf(".") + 1);
     const body = (await buffer(request)).toString();

@@ -73,7 +73,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
   async "a worker of 30 jobs at once makes Node warn of no leak"({ driver }) {
     const warnings: string[] = [];
-    const onWarning = ({ name }: Error): void => void warnings.push(name);
+    const onWarning = ({ name }: Error) => void warnings.push(name);
     process.on("warning", onWarning);
     const end = deferred();
     let running = 0;
@@ -209,8 +209,7 @@ const STORED_CASES: Readonly<Record<string, Case>> = {
       },
       { concurrency: 50, retryLimit: 1, retryDelayMs: 1_000 },
     );
-    const ended = (): number =>
-      reports.filter(({ outcome }) => outcome !== "handler_failed").length;
+    const ended = () => reports.filter(({ outcome }) => outcome !== "handler_failed").length;
     await settlesAt(ended, COUNT);
     const dead = (await driver.list()).map(({ id }) => id);
     expect(dead).toHaveLength(COUNT / 100);

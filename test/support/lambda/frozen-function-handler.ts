@@ -32,7 +32,7 @@ client.on("error", () => undefined);
 
 async function run(text: string, { id, signal, takeover }: DeliveryContext): Promise<void> {
   const number = await client.incr(`runs:${id}`);
-  const write = async (what: LedgerEntry["what"]): Promise<void> => {
+  const write = async (what: LedgerEntry["what"]) => {
     const entry: LedgerEntry = { id, run: number, what, takeover };
     await client.rpush("ledger", JSON.stringify(entry));
   };

@@ -27,7 +27,7 @@ export async function startFront(
       return BAD_GATEWAY;
     }
   };
-  const serve = async (req: http.IncomingMessage, res: http.ServerResponse): Promise<void> => {
+  const serve = async (req: http.IncomingMessage, res: http.ServerResponse) => {
     try {
       const { status, headers, body } = await answerTo(req);
       res.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);

@@ -46,7 +46,7 @@ async function startInstance(deployment: Deployment) {
   let frozen = deferred();
   let freezes = 0;
 
-  const answer = async (req: http.IncomingMessage, res: http.ServerResponse): Promise<void> => {
+  const answer = async (req: http.IncomingMessage, res: http.ServerResponse) => {
     const path = String(req.url).split("/").slice(3);
     if (path.at(-1) === "next") {
       next = res;
@@ -75,7 +75,7 @@ async function startInstance(deployment: Deployment) {
   });
   frozen.promise.catch(() => undefined);
   let stopped: Promise<void> | undefined;
-  const end = async (): Promise<void> => {
+  const end = async () => {
     child.kill("SIGKILL");
     await exited;
     api.closeAllConnections();
@@ -187,7 +187,7 @@ export async function runFunction(options: FunctionOptions) {
   const failures: { readonly event: object; readonly kind: FailureKind }[] = [];
   let live = 0;
 
-  const handOn = (instance: LambdaInstance): void => {
+  const handOn = (instance: LambdaInstance) => {
     const take = waiting.shift();
     if (take === undefined) idle.push(instance);
     else take(instance);
@@ -206,7 +206,7 @@ export async function runFunction(options: FunctionOptions) {
     return new Promise((resolve) => waiting.push(resolve));
   };
   /** Makes the instance available again once it is frozen, or another one in its place. */
-  const giveBack = async (instance: LambdaInstance, restMs: number): Promise<void> => {
+  const giveBack = async (instance: LambdaInstance, restMs: number) => {
     try {
       await instance.untilFrozen();
       if (restMs > 0) await wait(restMs, undefined, { ref: false });

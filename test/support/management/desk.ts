@@ -126,7 +126,7 @@ function countingReceiver(
 export function startLoad(api: GatewayApi) {
   const deliveries: Promise<readonly TwinDelivery[]>[] = [];
   let isStopped = false;
-  const run = async (): Promise<void> => {
+  const run = async () => {
     while (!isStopped) {
       deliveries.push(api.twin.deliver({ alarm: sampleAlarm() }));
       await pause(10);

@@ -42,7 +42,7 @@ export function installPackage(type: "module" | "commonjs") {
     npm(["install", ...flags, pack()], folder);
   });
   const folder = mkdtempSync(path.join(tmpdir(), `igw-${type}-`));
-  const write = (file: string, content: string): void => {
+  const write = (file: string, content: string) => {
     const target = path.join(folder, file);
     mkdirSync(path.dirname(target), { recursive: true });
     writeFileSync(target, content);

@@ -16,7 +16,7 @@ export async function startReadmeServer(folder: string, tsconfig = "") {
   const { snippet } = readMarkdown("README.md");
   const port = await freePort();
   /** A text of the README with the port that the server has here. */
-  const atPort = (text: string): string => text.replaceAll("3000", String(port));
+  const atPort = (text: string) => text.replaceAll("3000", String(port));
   const file = path.join(folder, "server.ts");
   writeFileSync(file, atPort(snippet("ts", "// server.ts")));
   const [, secret = ""] =

@@ -60,7 +60,7 @@ export async function startPgBouncer(
       await client.end();
     }
   };
-  const fileIn = (folder: string): string => join(folder, "pgbouncer.ini");
+  const fileIn = (folder: string) => join(folder, "pgbouncer.ini");
   const { port, close } = await startServer({
     name: "pgbouncer",
     command: binary ?? "pgbouncer",

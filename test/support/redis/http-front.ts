@@ -30,7 +30,7 @@ export async function startRedisHttpFront(serverUrl: string) {
     }
   };
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const reply = (status: number, body: string) =>
       response.writeHead(status, { "content-type": "application/json" }).end(body);
     if (request.headers.authorization !== `Bearer ${TOKEN}`) {

@@ -43,7 +43,7 @@ export async function startRedisServer(
 export async function startRedisWithAdmin(settings?: Readonly<Record<string, string>>) {
   const server = await startRedisServer(settings);
   const admin = new Redis(server.port);
-  const close = (): Promise<void> => {
+  const close = () => {
     admin.disconnect();
     return server.close();
   };

@@ -70,7 +70,7 @@ async function withReceivers(
   const real = performance.now.bind(performance);
   let waitedMs = 0;
   performance.now = () => real() + waitedMs;
-  const wait = (ms: number): void => void (waitedMs += ms);
+  const wait = (ms: number) => void (waitedMs += ms);
   try {
     for (const makeStore of [sqliteStore, sqliteTransactions]) {
       const database = open();
@@ -104,11 +104,11 @@ export const lostFileChecks: SqliteChecks = {
   async "a receiver answers store_unavailable after its SQLite file was emptied or replaced"(
     folder,
   ) {
-    const replace = (): void => {
+    const replace = () => {
       copyFileSync(folder.file, `${folder.file}.copy`);
       renameSync(`${folder.file}.copy`, folder.file);
     };
-    const empty = (): void => truncateSync(folder.file);
+    const empty = () => truncateSync(folder.file);
     for (const damage of [replace, empty]) {
       await withReceivers(folder, async ({ send, wait }) => {
         assert.deepEqual(await send(crypto.randomUUID()), HANDLED);

@@ -309,7 +309,7 @@ export const transactionChecks: SqliteChecks = {
       },
     ];
     for (const [index, leave] of leavings.entries()) {
-      const leaving = (tx: SqliteHandle): Promise<void> => {
+      const leaving = (tx: SqliteHandle) => {
         leave(tx);
         return Promise.resolve();
       };

@@ -114,7 +114,7 @@ const works: Record<string, () => Promise<void>> = {
     await startTogether();
     const counts: Record<string, number> = {};
     const endsAt = performance.now() + Number(loadMs);
-    const deliver = async (): Promise<void> => {
+    const deliver = async () => {
       while (performance.now() < endsAt) {
         const delivery = { id: randomUUID(), alarm: sampleAlarm(), secret: TEST_SECRET };
         const { outcome } = await receiver.receive(await signedDelivery(delivery));

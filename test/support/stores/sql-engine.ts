@@ -116,7 +116,7 @@ export interface SqlEngine<Pool extends Sql = Sql> {
 /** Makes the effects table of the database that `pool` is connected to. */
 export async function createEffects<Pool extends Sql>(engine: SqlEngine<Pool>, pool: Pool) {
   await pool.query(`CREATE TABLE IF NOT EXISTS effects (name ${engine.text} NOT NULL)`);
-  const count = async (from: string, key: string): Promise<number> =>
+  const count = async (from: string, key: string) =>
     (await engine.rows(pool, `SELECT 1 FROM ${from} = ?`, [key])).length;
   return {
     /** Writes one effect of `key`, as a handler does. */
@@ -167,7 +167,7 @@ export function processWriting<Tx extends Sql>(
   key: string,
   beside: (tx: Tx) => unknown,
 ): Promise<unknown> {
-  const work = async (tx: Tx): Promise<void> => {
+  const work = async (tx: Tx) => {
     await effects.write(tx, key);
     await beside(tx);
   };

@@ -195,7 +195,7 @@ export function storeCases(
 ): readonly StoreCase[] {
   return CHECKS.flatMap(([title, needs, check]) => {
     if (needs !== undefined && !abilities.includes(needs)) return [];
-    const run = async (): Promise<void> => {
+    const run = async () => {
       const place = await makePlace();
       try {
         await check(place as Parameters<Check>[0]);

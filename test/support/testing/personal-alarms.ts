@@ -8,7 +8,7 @@ const EVENT_TYPES = ["email_hacked", "ssn_hacked", "BureauCreditA", "brand_new_k
 
 /** Made-up personal data of one person: every text that may be found in no fixture. */
 export function personOf(random: Random): readonly string[] {
-  const digits = (count: number): string =>
+  const digits = (count: number) =>
     Array.from({ length: count }, () => String(1 + random.below(8))).join("");
   const first = random.pick(FIRST_NAMES);
   const last = `${random.pick(LAST_NAMES)}-${digits(4)}`;
@@ -32,7 +32,7 @@ export function personOf(random: Random): readonly string[] {
 
 /** An alarm with the person in every place that can hold one, known and unknown. */
 export function personalAlarm(random: Random, person: readonly string[]): Record<string, unknown> {
-  const datum = (): string => random.pick(person);
+  const datum = () => random.pick(person);
   const nested = (depth: number): unknown => {
     if (depth === 0 || random.chance(4)) {
       const digits = (/[0-9]{9,15}/.exec(datum()) ?? ["123456789"])[0];

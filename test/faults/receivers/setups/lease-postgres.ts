@@ -16,7 +16,7 @@ const LISTENS_AFTER_MS = 100;
  * listen for errors of the connection only after they have waited.
  */
 function hastyStore(flaw: Flaw, pool: pg.Pool, store: DeliveryStore): DeliveryStore {
-  const look = async (): Promise<void> => {
+  const look = async () => {
     const client = await pool.connect();
     if (flaw === "listens for errors after it has waited") await wait(LISTENS_AFTER_MS);
     client.on("error", () => undefined);
