@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import {
@@ -111,14 +112,16 @@ describeSql("two transactions that write the same row at the same time", (engine
       const stranger = await engine.connect(db.pool);
       await stranger.query("BEGIN");
       const [insert, values] = complete(key);
+      let committed: Promise<unknown> | undefined;
       // The row is written after the first look, so the INSERT meets it.
       const watched = engine.watched(pool, async (sql) => {
         if (!sql.includes("INSERT")) return;
         await engine.rows(stranger, insert.replace("INSERT", "INSERT IGNORE"), values);
-        setTimeout(() => void stranger.query("COMMIT"), 50);
+        committed = wait(50).then(() => stranger.query("COMMIT"));
       });
       const store = engine.makeTransactions(watched);
       await expectDuplicate(store, key);
+      await committed;
       stranger.release();
     });
   });
