@@ -29,7 +29,7 @@ export function openTransactions<Tx extends SqliteDatabase>(options: SqliteOptio
 }
 
 /** The same on a handle with the table of effects. */
-export function transactionsOn(
+function transactionsOn(
   folder: SqliteFolder,
   options: Omit<SqliteOptions, "database"> = {},
 ) {
