@@ -23,6 +23,7 @@ import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import { recoverRecord } from "../../src/management/recover-record.js";
 import { send } from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
+import { pass } from "../support/fake-time.js";
 import { rejects } from "../support/faults.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { alarmJob, watchedLog } from "../support/inbox/receiver-and-worker.js";
@@ -124,8 +125,6 @@ const rejectsWhenAborted = (_alarm: unknown, { signal }: { signal: AbortSignal }
     if (signal.aborted) end();
     else signal.addEventListener("abort", end);
   });
-
-const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 /** Lets so much time pass while something runs to its end. */
 async function during(ms: number, ran: Promise<unknown>): Promise<void> {
@@ -662,7 +661,7 @@ describe("a body that may be too large for the queue", () => {
       const data = JSON.parse(job?.data ?? "") as unknown;
       const texts: string[] = [];
       const handlers: WebhookHandlers = { new_alarm: ({ text }) => void texts.push(text) };
-      await worker({ store: memoryStore(), handlers, overflow }).run(watchedMessage(data, []));
+      await worker({ handlers, overflow }).settledBy({ data });
       expect([texts, bodies.size]).toEqual([[record.text], 0]);
       bodies.set(key, new Uint8Array());
       const { discarded } = await driver.discard([jobNameOf(data).id ?? ""], { overflow });

@@ -97,7 +97,6 @@ describe("reading a job", () => {
       "expected the key of its own id in body",
     ],
     [
-      "a key with a #",
       { ...job, id: LISTED_ID, encoding: "overflow", body: LISTED_ID },
       "expected the key of its own id in body",
     ],

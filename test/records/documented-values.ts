@@ -32,4 +32,4 @@ export const DOCUMENTED_EVENTS = [
   ["POWER_OF_ATTORNEY_SIGNED", "SUCCESS"],
 ] as const;
 
-export const EVENT_TYPES = DOCUMENTED_EVENTS.map(([type]) => type);
+export const EVENT_TYPES: readonly string[] = DOCUMENTED_EVENTS.map(([type]) => type);
