@@ -272,7 +272,7 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run release:check": /[✓✗] the tree is clean/,
   "npm run format": /^\S+ \d+ms/m,
   "npx vitest test/handling": /(?:RUN|DEV) {2}v/,
-  "npx vitest run --project quick-web test/receiver": /RUN {2}v/,
+  "npx vitest run --project slow-web test/receiver": /RUN {2}v/,
 };
 
 /** Commands that do not start here, and why. */
