@@ -51,7 +51,9 @@ describe("an id that is sent again with the same timestamp", () => {
     expect(notices()).toHaveLength(1);
     expect(notices()[0]).toMatchObject({
       level: "warn",
-      message: expect.stringMatching(/captured delivery.* raise timestampToleranceMs .*store that survives restarts/) as string,
+      message: expect.stringMatching(
+        /captured delivery.* raise timestampToleranceMs .*store that survives restarts/,
+      ) as string,
       details: { id: "one" },
     });
   });

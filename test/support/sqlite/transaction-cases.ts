@@ -29,10 +29,7 @@ export function openTransactions<Tx extends SqliteDatabase>(options: SqliteOptio
 }
 
 /** The same on a handle with the table of effects. */
-function transactionsOn(
-  folder: SqliteFolder,
-  options: Omit<SqliteOptions, "database"> = {},
-) {
+function transactionsOn(folder: SqliteFolder, options: Omit<SqliteOptions, "database"> = {}) {
   return openTransactions({ database: openLedger(folder), ...options });
 }
 
