@@ -71,10 +71,12 @@ async function readBody(
   const isDeclaredTooLarge = Number(request.headers.get("content-length") ?? 0) > maxBodyBytes;
   try {
     while (!isDeclaredTooLarge) {
-      const waitMs = Math.min(bodyTimeoutMs, Math.max(endsAt - performance.now(), 0));
+      const leftMs = endsAt - performance.now();
+      // Otherwise an upload that drips on would have another moment for each of its bytes.
+      if (leftMs <= 0) return { body: new UnreadableBody("body_timeout", bytes) };
       const chunk = reader.read();
       // A process that stood still runs its timers before it reads what has arrived meanwhile.
-      const { done, value } = await within(waitMs, WHAT, chunk).catch(() =>
+      const { done, value } = await within(Math.min(bodyTimeoutMs, leftMs), WHAT, chunk).catch(() =>
         within(READING_MS, WHAT, chunk),
       );
       if (done) return { body: received.bytes() };

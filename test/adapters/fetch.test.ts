@@ -78,6 +78,21 @@ it("fetchHandler answers an endless upload at once, and gives it up two seconds 
   expect(await end).toMatchObject({ done: true });
 });
 
+it("fetchHandler gives up an upload that drips a byte each millisecond when its time is over", async () => {
+  vi.useFakeTimers();
+  const { receiver, outcomes } = createBodyReceiver();
+  const request = await streamingRequest({
+    pull: async (controller) => {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      controller.enqueue(new Uint8Array(1));
+    },
+  });
+  const answering = fetchHandler(receiver, { uploadTimeoutMs: 50 })(request);
+  await pass(100);
+  expect(outcomes()).toEqual(["body_timeout"]);
+  expect((await answering).status).toBe(408);
+});
+
 it("fetchHandler gives up an endless upload whose request was cloned before", async () => {
   vi.useFakeTimers();
   const { receiver } = createBodyReceiver({ maxBodyBytes: 10 });

@@ -102,6 +102,13 @@ function testTable(open: () => StateTable): void {
     expect(await rows(1)).toEqual([["removal", "DATA_REAPPEARED"]]);
   });
 
+  it("an event whose time cannot be read is taken", async () => {
+    const { take, rows } = open();
+    const odd = { type: "DATA_REAPPEARED", at: "2026-07-08T23:59:60Z" };
+    expect(await take(stateOf(eventOf(3, odd)))).toBe(true);
+    expect(await rows(3)).toEqual([["removal", "DATA_REAPPEARED"]]);
+  });
+
   it("a type that the gateway adds later is a kind of its own", async () => {
     const { take, rows } = open();
     const added = { ...eventOf(2, { type: "DATA_DELETED", at: EARLY[0] }), type: "ADDED_2030" };
