@@ -7,6 +7,7 @@ import {
   type WebhookRequest,
   type WebhookResponse,
 } from "../../src/index.js";
+import { resultOfStatus } from "../../src/answer/outcome.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { heldReceiver } from "../support/alarm-receiver.js";
 import { alarmBody, delivery, NO_TIME_TO_WAIT, TEST_SECRET } from "../support/deliveries.js";
@@ -176,4 +177,16 @@ describe.each<Unverifiable>(["retry", "reject"])("with unverifiable: %j", (unver
 test("no outcome has a status that stops the gateway's retries by default", () => {
   const FINAL = [400, 401, 403, 404, 422];
   expect(TABLE.filter(([, status]) => FINAL.includes(status))).toEqual([]);
+});
+
+test.each([
+  [199, "unlisted"],
+  [200, "acknowledged"],
+  [299, "acknowledged"],
+  [300, "unlisted"],
+  [409, "retryable"],
+  [422, "final"],
+  [418, "unlisted"],
+])("to the gateway the status %i is %s", (status, result) => {
+  expect(resultOfStatus(status)).toBe(result);
 });

@@ -50,12 +50,16 @@ test("a signature mismatch names a body that begins as gzip", async () => {
   expect(line).toContain(`${CLEAN}: the body begins as gzip.`);
 });
 
-test.each<[string, Record<string, unknown>]>([
+test.each<[string, Record<string, unknown>, body?: Uint8Array]>([
   ["no such headers", {}],
   ["identity", { "content-encoding": "identity" }],
   ["a Content-Length that is no number", { "content-length": "jane" }],
-])("a signature mismatch names nothing when nothing differs: %s", async (_, more) => {
-  expect(await lineOf(more)).not.toContain(CLEAN);
+  ["a Content-Length with a text behind it", { "content-length": "9 jane" }],
+  ["a Content-Length with a text in front of it", { "content-length": "jane 9" }],
+  ["a body with the first byte of gzip alone", {}, Uint8Array.of(0x1f, 0)],
+  ["a body with the second byte of gzip alone", {}, Uint8Array.of(0, 0x8b)],
+])("a signature mismatch names nothing when nothing differs: %s", async (_, more, body) => {
+  expect(await lineOf(more, body && { body })).not.toContain(CLEAN);
 });
 
 test("headers that cannot be read a second time leave out the facts", async () => {

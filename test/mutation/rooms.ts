@@ -8,7 +8,7 @@ export const TESTS: Readonly<Record<string, string>> = {
   handling:
     "handling/**/*,adapters/aws-lambda-time,options/handlers-option,telemetry/metrics,telemetry/spans,telemetry/observation",
   answer:
-    "answer/**/*,receiver/**/*,telemetry/**/*,options/**/*,handling/handler-errors,package/docs-tables,package/loggers,adapters/adapter-contract,adapters/lost-answers",
+    "answer/**/*,receiver/**/*,telemetry/**/*,options/**/*,handling/handler-errors,package/docs-tables,package/loggers,adapters/adapter-contract,adapters/lost-answers,adapters/fetch",
   // What a refused request claims is only in the metrics.
   delivery:
     "delivery/**/*,answer/**/*,receiver/**/*,telemetry/metrics,adapters/aws-lambda-time,adapters/own-adapter,adapters/upload-traces",
