@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import http from "node:http";
-import https from "node:https";
 import net from "node:net";
 import { beforeEach, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
@@ -8,8 +7,7 @@ import { alarmReceiver } from "../support/alarm-receiver.js";
 import { expectEnd, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { fixtures } from "../support/fixtures.js";
-import { serving } from "../support/serving.js";
-import { testCertificate } from "../support/servers.js";
+import { serving, servingTls } from "../support/serving.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const folder = temporaryFolder();
@@ -120,10 +118,9 @@ test("a fixture without an answer is a failure, also one without an expectation"
 test("no listener, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
   const silent = await silentUrl();
   const plain = (await receivingEndpoint()).url.replace("http", "https");
-  const server = https.createServer(testCertificate, (req, res) => {
+  const untrusted = await servingTls((req, res) => {
     req.resume().on("end", () => res.writeHead(409).end());
   });
-  const untrusted = (await serving(server)).replace("http", "https");
   for (const [url, said] of [
     [silent, /^✗ no connection to http:.*ECONNREFUSED.* Start the endpoint/],
     [plain, /^✗ 127\.0\.0\.1:\d+ does not speak TLS Begin the URL with http:\/\//],

@@ -3,6 +3,7 @@ import { createManagementClient } from "../../src/management/index.js";
 import { canariesIn, shownOf, CANARIES } from "../support/canaries.js";
 import { deferred, type Deferred } from "../support/deferred.js";
 import {
+  codeOf,
   failure,
   scriptedClient,
   scriptedGateway,
@@ -19,11 +20,6 @@ const webhook = { title: "alarms", url: "https://partner.example/", type: "new_a
 function loggingIn() {
   let logins = 0;
   return { token: () => `token-${String(++logins)}`, logins: () => logins };
-}
-
-/** The code of a call's error. */
-async function codeOf(call: Promise<unknown>): Promise<string> {
-  return (await failure(call)).code;
 }
 
 function tokensOf(seen: readonly SeenCall[]): readonly (string | undefined)[] {

@@ -89,3 +89,8 @@ export async function failure(work: Promise<unknown>): Promise<ManagementError> 
   expect(error).toBeInstanceOf(ManagementError);
   return error as ManagementError;
 }
+
+/** The code of the error that a call rejects with. */
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  return (await failure(call)).code;
+}
