@@ -164,18 +164,13 @@ test.each([
   expect(json).toMatchObject({ data: { ...record, has_secret } });
 });
 
-test.each([[422], [409]] as const)(
-  "with takenUrlStatus %i, a second webhook of a URL and type is refused with it",
-  async (takenUrlStatus) => {
-    const api = apiOf({ takenUrlStatus });
-    await call(api, "POST", "webhook", fields);
-    expect((await call(api, "POST", "webhook", fields)).status).toBe(takenUrlStatus);
-    const code = takenUrlStatus === 409 ? "conflict" : "validation_failed";
-    const client = await clientOf(api);
-    await expect(client.webhooks.create(fields)).rejects.toMatchObject({ code });
-    expect(await client.webhooks.list()).toHaveLength(1);
-  },
-);
+test("with takenUrlStatus 409, a second webhook of a URL and type is a conflict", async () => {
+  const api = apiOf({ takenUrlStatus: 409 });
+  await call(api, "POST", "webhook", fields);
+  const client = await clientOf(api);
+  await expect(client.webhooks.create(fields)).rejects.toMatchObject({ code: "conflict" });
+  expect(await client.webhooks.list()).toHaveLength(1);
+});
 
 test("with retryAfter false, throttling names no delay, and the client repeats a read by itself", async () => {
   const api = apiOf({ retryAfter: false });
@@ -224,7 +219,6 @@ test.each([
 
 test.each([
   ["PATCH", "webhook/1", 404],
-  ["GET", "accounts", 404],
   ["POST", "webhook/1/requests", 404],
   ["GET", "webhook/1/requests/9", 404],
   ["GET", "webhook/9/requests", 404],

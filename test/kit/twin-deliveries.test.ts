@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { sampleOnlineDataEvent } from "../../kit/index.js";
@@ -23,7 +22,6 @@ import { alarmReceiver } from "../support/alarm-receiver.js";
 import { alarm, alarmBody, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
 import { resultByContract, twinEndpoint } from "../support/testing/twin-endpoint.js";
 
-const HOUR_MS = 3_600_000;
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
 /** The gaps: 10 s times 2.48 to the power of 0 to 8, in milliseconds. */
@@ -51,15 +49,6 @@ test("the schedule has ten attempts, with gaps from 10 s to just under 4 h", asy
   const times = [0, ...GAPS].map((gap) => (at += gap));
   expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(times);
   expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(times);
-});
-
-test("the schedule spans 36 hours if every gap is 4 h", async () => {
-  const retry = { firstDelayMs: 4 * HOUR_MS };
-  const { twin, clock, startedAt } = twinWith(() => 503, { retry });
-  expect((await twin.deliver(event)).end).toBe("exhausted");
-  // The time-outs of answered requests do not move the clock.
-  for (let count = 0; count < 5; count++) await turn();
-  expect(clock.now() - startedAt).toBe(36 * HOUR_MS);
 });
 
 test("gaps stop growing at the longest gap", async () => {
@@ -285,61 +274,56 @@ test("observers see each attempt and delivery, and their errors are ignored", as
 const events = (count: number) =>
   Array.from({ length: count }, (_, id) => ({ alarm: alarm({ id }) }));
 
-describe("a seed", () => {
-  const runWith = async (seed: number, concurrency: number) => {
-    const clock = createVirtualClock();
-    const endpoint = twinEndpoint(clock.now, async ({ headers }) => {
-      const id = headers.get("x-webhook-id") ?? "";
-      // Depends only on the id and the time, not on deliveries that run beside it.
-      const random = createRandom(Number.parseInt(id.slice(0, 8), 16) ^ clock.now());
-      await clock.sleep(random.below(5_000));
-      return random.chance(3) ? 503 : 200;
-    });
-    const faults = { duplicateRate: 0.2, networkErrorRate: 0.2, lostAnswerRate: 0.1 };
-    const retry = { jitter: 0.5 };
-    const options = { target: endpoint.target, secret, clock, seed, faults, retry };
-    const report = await createGatewayTwin(options).deliverMany(events(200), { concurrency });
-    expect(report.seed).toBe(seed);
-    return report;
+const runWith = async (seed: number, concurrency: number) => {
+  const clock = createVirtualClock();
+  const endpoint = twinEndpoint(clock.now, async ({ headers }) => {
+    const id = headers.get("x-webhook-id") ?? "";
+    // Depends only on the id and the time, not on deliveries that run beside it.
+    const random = createRandom(Number.parseInt(id.slice(0, 8), 16) ^ clock.now());
+    await clock.sleep(random.below(5_000));
+    return random.chance(3) ? 503 : 200;
+  });
+  const faults = { duplicateRate: 0.2, networkErrorRate: 0.2, lostAnswerRate: 0.1 };
+  const retry = { jitter: 0.5 };
+  const options = { target: endpoint.target, secret, clock, seed, faults, retry };
+  const report = await createGatewayTwin(options).deliverMany(events(200), { concurrency });
+  expect(report.seed).toBe(seed);
+  return report;
+};
+
+test("a seed repeats a run, ids and times included", async () => {
+  const report = await runWith(11, 20);
+  expect(await runWith(11, 20)).toEqual(report);
+  expect(await runWith(12, 20)).not.toEqual(report);
+});
+
+test("the faults of a delivery depend on the seed, not on deliveries that run beside it", async () => {
+  const faultsOf = async (concurrency: number) =>
+    (await runWith(11, concurrency)).deliveries.map(({ id, attempts }) => [id, attempts[0]?.fault]);
+  expect(await faultsOf(1)).toEqual(await faultsOf(200));
+});
+
+test("each kind of fault is drawn independently of the others and of jitter", async () => {
+  const lostWith = async (duplicateRate = 0, concurrentDuplicateRate = 0, jitter = 0) => {
+    const faults = { duplicateRate, concurrentDuplicateRate, networkErrorRate: 0.5 };
+    const { twin } = twinWith(() => 503, { faults, retry: { jitter } });
+    const { deliveries } = await twin.deliverMany(events(20));
+    const attempts = deliveries.flatMap((delivery) => delivery.attempts);
+    return attempts.filter(({ repeat }) => repeat === 0).map(({ fault }) => fault);
   };
+  const lost = await lostWith();
+  expect(new Set(lost)).toEqual(new Set(["request_lost", undefined]));
+  expect(await lostWith(0.3)).toEqual(lost);
+  expect(await lostWith(0, 0.3)).toEqual(lost);
+  expect(await lostWith(0, 0, 0.3)).toEqual(lost);
+});
 
-  test("a seed repeats a run, ids and times included", async () => {
-    const report = await runWith(11, 20);
-    expect(await runWith(11, 20)).toEqual(report);
-    expect(await runWith(12, 20)).not.toEqual(report);
-  });
-
-  test("the faults of a delivery depend on the seed, not on deliveries that run beside it", async () => {
-    const faultsOf = async (concurrency: number) =>
-      (await runWith(11, concurrency)).deliveries.map(({ id, attempts }) => [
-        id,
-        attempts[0]?.fault,
-      ]);
-    expect(await faultsOf(1)).toEqual(await faultsOf(200));
-  });
-
-  test("each kind of fault is drawn independently of the others and of jitter", async () => {
-    const lostWith = async (duplicateRate = 0, concurrentDuplicateRate = 0, jitter = 0) => {
-      const faults = { duplicateRate, concurrentDuplicateRate, networkErrorRate: 0.5 };
-      const { twin } = twinWith(() => 503, { faults, retry: { jitter } });
-      const { deliveries } = await twin.deliverMany(events(20));
-      const attempts = deliveries.flatMap((delivery) => delivery.attempts);
-      return attempts.filter(({ repeat }) => repeat === 0).map(({ fault }) => fault);
-    };
-    const lost = await lostWith();
-    expect(new Set(lost)).toEqual(new Set(["request_lost", undefined]));
-    expect(await lostWith(0.3)).toEqual(lost);
-    expect(await lostWith(0, 0.3)).toEqual(lost);
-    expect(await lostWith(0, 0, 0.3)).toEqual(lost);
-  });
-
-  test("every delivery of a seed has its own UUID", async () => {
-    const { deliveries } = await runWith(13, 200);
-    const ids = deliveries.map(({ id }) => id);
-    const uuid = /^7e57da7a-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-    expect(ids.filter((id) => !uuid.test(id))).toEqual([]);
-    expect(new Set(ids).size).toBe(200);
-  });
+test("every delivery of a seed has its own UUID", async () => {
+  const { deliveries } = await runWith(13, 200);
+  const ids = deliveries.map(({ id }) => id);
+  const uuid = /^7e57da7a-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+  expect(ids.filter((id) => !uuid.test(id))).toEqual([]);
+  expect(new Set(ids).size).toBe(200);
 });
 
 const target = () => new Response();
@@ -363,8 +347,6 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["an unlisted status rule", single({ unlistedStatus: "drop" }), "unlistedStatus must be"],
   ["no attempts", single({ retry: { attempts: 0 } }), "attempts must be"],
   ["a shrinking gap", single({ retry: { factor: 0.9 } }), "factor must be"],
-  ["a factor that is no number", single({ retry: { factor: Number.NaN } }), "factor must be"],
-  ["too much jitter", single({ retry: { jitter: 1.1 } }), "jitter must be"],
   ["a first gap over the longest", single({ retry: { maxDelayMs: 9_999 } }), "firstDelayMs must"],
   ["a misspelt retry option", single({ retry: { delay: 1 } }), "delay is no option"],
   ["a rate over 1", single({ faults: { duplicateRate: 2 } }), "duplicateRate must be"],
@@ -450,20 +432,13 @@ describe("an event that a newer one overtakes", () => {
     expect(newer.type).toBe("DATA_REAPPEARED");
   });
 
-  test("is not sent at all if the newer one is no event", async () => {
-    const twin = createGatewayTwin({ target: "http://127.0.0.1:1", secret: TEST_SECRET });
-    onTestFinished(() => twin.close());
-    await expect(twin.deliver(deleted, { overtakenBy: {} as never })).rejects.toThrow("the event");
-    expect(twin.history()).toEqual([]);
-  });
-
-  test("is not sent at all if no webhook has the type of the newer one", async () => {
-    const url = "http://127.0.0.1:1";
-    const hook = { target: url, secret: TEST_SECRET, type: "delete_my_data_event" } as const;
+  test("is not sent at all if the newer one is no event, or of a type without a webhook", async () => {
+    const hook = { target: "http://127.0.0.1:1", secret, type: "delete_my_data_event" } as const;
     const twin = createGatewayTwin({ webhooks: [hook] });
     onTestFinished(() => twin.close());
-    const call = twin.deliver(deleted, { overtakenBy: { alarm: alarm() as unknown as Alarm } });
-    await expect(call).rejects.toMatchObject({
+    const overtakenBy = (newer: object) => twin.deliver(deleted, { overtakenBy: newer as never });
+    await expect(overtakenBy({})).rejects.toThrow("the event");
+    await expect(overtakenBy({ alarm: alarm() })).rejects.toMatchObject({
       name: "ConfigurationError",
       message: expect.stringContaining("overtakenBy") as string,
     });

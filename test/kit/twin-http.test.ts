@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
-import https from "node:https";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
@@ -11,9 +10,7 @@ import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
-import { freePort } from "../support/free-port.js";
-import { testCertificate } from "../support/servers.js";
-import { serving } from "../support/serving.js";
+import { serving, servingTls } from "../support/serving.js";
 
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
@@ -81,16 +78,6 @@ test("a real receiver that fails at first gets the delivery, with a new timestam
   await twin.close();
 });
 
-test("a refused connection is a network error, and the delivery is sent again", async () => {
-  const url = `http://127.0.0.1:${String(await freePort())}/`;
-  const { end, status, attempts } = await twinTo(url).deliver(event);
-  expect(end).toBe("exhausted");
-  expect(status).toBeUndefined();
-  expect(attempts).toHaveLength(10);
-  expect(new Set(attempts.map(({ result }) => result))).toEqual(new Set(["network_error"]));
-  expect(attempts[0]?.error).toContain("ECONNREFUSED");
-});
-
 test("a server that never answers is a time-out, and the delivery is sent again", async () => {
   const { url, idle } = await startTwinServer((_req, res, count) => {
     if (count > 0) res.end("{}");
@@ -133,8 +120,7 @@ test("the twin does not follow a redirect", async () => {
 });
 
 test("a self-signed certificate is refused unless skipSslVerification is set", async () => {
-  const secure = https.createServer(testCertificate, (_req, res) => res.end());
-  const target = (await serving(secure)).replace("http", "https");
+  const target = await servingTls((_req, res) => res.end());
   const deliver = async (skipSslVerification: boolean) => {
     const retry = { attempts: 1 };
     const twin = createGatewayTwin({ target, secret, retry, skipSslVerification });
@@ -143,17 +129,6 @@ test("a self-signed certificate is refused unless skipSslVerification is set", a
   };
   expect(await deliver(false)).toBe("exhausted");
   expect(await deliver(true)).toBe("acknowledged");
-});
-
-test("a virtual clock waits for real servers", async () => {
-  const { url } = await startTwinServer((_req, res, count) => {
-    setTimeout(() => res.writeHead(count < 9 ? 503 : 200).end(), 5);
-  });
-  const clock = createVirtualClock();
-  const { end, attempts } = await twinTo(url, { clock, timeoutMs: 5_000 }).deliver(event);
-  expect(end).toBe("acknowledged");
-  expect(attempts.map(({ ms }) => ms)).toEqual(Array(10).fill(0));
-  expect(clock.now() - 1_760_000_000_000).toBe(23_970_716);
 });
 
 test("concurrency limits the attempts under way, and waiting deliveries do not count", async () => {
