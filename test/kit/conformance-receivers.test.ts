@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import { runConformance } from "../../kit/conformance/run-conformance.js";
 import { overriding, type MakeReceiver } from "../flawed/flaw.js";
@@ -45,11 +45,9 @@ function answeringGet(status: number, isForeign = false): Answering {
 
 it("a receiver of this library that acknowledges a redirected delivery fails a must", async () => {
   const target = answeringGet(200);
-  const failure = await failureOf("redirected_delivery", { target });
-  expect(failure).toMatchObject({ failureCode: "acknowledged", level: "must" });
   const { failedMust, results } = await runSuite({ target }, ["redirected_delivery"]);
   expect(failedMust).toBe(1);
-  expect(results).toMatchObject([{ level: "must", result: "failed" }]);
+  expect(results).toMatchObject([{ level: "must", result: "failed", code: "acknowledged" }]);
 });
 
 it("another receiver that acknowledges a redirected delivery fails a should", async () => {
@@ -80,60 +78,58 @@ function refusing(refuse: (request: Request) => number): Answering {
   };
 }
 
-describe("a rate limiter that answers 429", () => {
-  const ids = [
-    "wrong_secret_sent_again",
-    "unknown_webhook_type",
-    "tampered",
-    "big_forgery",
-    "malformed_headers",
-    "other_methods",
-  ];
+const ids = [
+  "wrong_secret_sent_again",
+  "unknown_webhook_type",
+  "tampered",
+  "big_forgery",
+  "malformed_headers",
+  "other_methods",
+];
 
-  it("what a limiter hides that answers everything is not judged", async () => {
-    const ours = ledgerReceiver();
-    let requests = 0;
-    const target: Answering = async (request) => {
-      requests += 1;
-      // Only the first genuine delivery gets past it.
-      if (requests > 1) return new Response("", { status: 429, headers: { "retry-after": "0" } });
-      const { body, status } = await answerTo(request, ours);
-      return new Response(body, { status });
-    };
-    const report = await runSuite({ target }, ["tampered", ...ids]);
-    expect(idsOf(report, "failed")).toEqual([]);
-    const tampered = report.results.find(({ id }) => id === "tampered");
-    expect([tampered?.result, tampered?.reason]).toEqual([
-      "not_judged",
-      "another account_id: a rate limiter answered 429: lift its limit for this run",
-    ]);
-  });
+it("what a limiter hides that answers everything is not judged", async () => {
+  const ours = ledgerReceiver();
+  let requests = 0;
+  const target: Answering = async (request) => {
+    requests += 1;
+    // Only the first genuine delivery gets past it.
+    if (requests > 1) return new Response("", { status: 429, headers: { "retry-after": "0" } });
+    const { body, status } = await answerTo(request, ours);
+    return new Response(body, { status });
+  };
+  const report = await runSuite({ target }, ["tampered", ...ids]);
+  expect(idsOf(report, "failed")).toEqual([]);
+  const tampered = report.results.find(({ id }) => id === "tampered");
+  expect([tampered?.result, tampered?.reason]).toEqual([
+    "not_judged",
+    "another account_id: a rate limiter answered 429: lift its limit for this run",
+  ]);
+});
 
-  it("a receiver that refuses with 429 by choice and acknowledges each genuine delivery passes", async () => {
-    const report = await runSuite({ target: refusing(() => 429) }, ids);
-    expect([idsOf(report, "failed"), idsOf(report, "not_judged")]).toEqual([[], []]);
-    // The same request again and again, each time after a genuine delivery, and once only in a case.
-    const malformed = report.results.find(({ id }) => id === "malformed_headers");
-    expect(malformed?.exchanges).toHaveLength(24 + 6);
-  });
+it("a receiver that refuses with 429 by choice and acknowledges each genuine delivery passes", async () => {
+  const report = await runSuite({ target: refusing(() => 429) }, ids);
+  expect([idsOf(report, "failed"), idsOf(report, "not_judged")]).toEqual([[], []]);
+  // The same request again and again, each time after a genuine delivery, and once only in a case.
+  const malformed = report.results.find(({ id }) => id === "malformed_headers");
+  expect(malformed?.exchanges).toHaveLength(24 + 6);
+});
 
-  it("what a limiter hides now and then is seen by sending again", async () => {
-    let refusals = 0;
-    const target = refusing(() => (refusals++ % 2 === 0 ? 429 : 401));
-    const failure = await failureOf("wrong_secret_sent_again", { target });
-    expect(failure.message).toContain("another secret: expected a retryable status, got 401");
-    expect(idsOf(await runSuite({ target }, ["tampered"]), "passed")).toEqual(["tampered"]);
-  });
+it("what a limiter hides now and then is seen by sending again", async () => {
+  let refusals = 0;
+  const target = refusing(() => (refusals++ % 2 === 0 ? 429 : 401));
+  const failure = await failureOf("wrong_secret_sent_again", { target });
+  expect(failure.message).toContain("another secret: expected a retryable status, got 401");
+  expect(idsOf(await runSuite({ target }, ["tampered"]), "passed")).toEqual(["tampered"]);
+});
 
-  it("a forgery that was handled behind a 429 fails", async () => {
-    const ledger = createLedger();
-    const target = refusing(({ headers }) => {
-      void ledger.record({ id: headers.get("x-webhook-id") ?? "" });
-      return 429;
-    });
-    const failure = await failureOf("tampered", { target, handled: ledger.handled });
-    expect(failure.message).toMatch(/answered 429, .*, but handled 4 times$/);
+it("a forgery that was handled behind a 429 fails", async () => {
+  const ledger = createLedger();
+  const target = refusing(({ headers }) => {
+    void ledger.record({ id: headers.get("x-webhook-id") ?? "" });
+    return 429;
   });
+  const failure = await failureOf("tampered", { target, handled: ledger.handled });
+  expect(failure.message).toMatch(/answered 429, .*, but handled 4 times$/);
 });
 
 const judgeWith = (make: MakeReceiver, only: readonly string[], secret = TEST_SECRET) =>
@@ -171,9 +167,6 @@ it("the secret in an answer to HTTP/1.0 is seen", async () => {
 });
 
 it.each<[string, (secret: string) => string]>([
-  ["as it is", (secret) => secret],
-  ["in hexadecimal", (secret) => Buffer.from(secret).toString("hex")],
-  ["in base64", (secret) => Buffer.from(secret).toString("base64")],
   ["in base64 for URLs", (secret) => Buffer.from(secret).toString("base64url")],
   ["in JSON", (secret) => JSON.stringify({ secret })],
   [
