@@ -1,14 +1,10 @@
 import { stringify } from "yaml";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { logLine } from "../../src/answer/log-line.js";
 import { runCommand } from "../support/cli/cli-io.js";
-import { insomnia5 } from "../kit/capture-forms.js";
+import { HEADERS, LINES, LOWER, PAIRS } from "../kit/capture-forms.js";
 import { ALARM_BODY, captured, NOW_MS, SECRET } from "../kit/diagnosis-capture.js";
 
-const HEADERS = captured().headers as Record<string, string>;
-const PAIRS = Object.entries(HEADERS);
-const LINES = PAIRS.map(([name, value]) => `${name}: ${value}`);
-const LOWER = Object.fromEntries(PAIRS.map(([name, value]) => [name.toLowerCase(), value]));
 const HTTP = ["POST /hook HTTP/1.1", ...LINES, "", ALARM_BODY].join("\n");
 const QUOTED = JSON.stringify(ALARM_BODY);
 const NAMES = Object.entries(LOWER).map(([name, value]) => `${name}=${value}`);
@@ -28,14 +24,6 @@ const FORMS: Readonly<Record<string, string>> = {
   "JSON in a string of JSON": JSON.stringify({
     message: JSON.stringify({ body: ALARM_BODY, headers: LOWER }),
   }),
-  "HAR with the answer": JSON.stringify({
-    request: {
-      method: "POST",
-      headers: PAIRS.map(([name, value]) => ({ name, value })),
-      postData: { mimeType: "application/json", text: ALARM_BODY },
-    },
-    response: { headers: [{ name: "Content-Length", value: "7" }], content: { text: "{}" } },
-  }),
   "curl for cmd.exe": `curl ^"https://a.example/^" ^\n ${LINES.map((line) => `-H ^"${line}^" ^\n`).join(" ")} --data-raw ^"${ALARM_BODY.replaceAll(/[\\"]/g, "\\$&").replaceAll(/[^\w\s]/gu, "^$&")}^"`,
   YAML: stringify({ request: { headers: HEADERS, body: ALARM_BODY } }),
   "YAML with a block": stringify(
@@ -49,7 +37,6 @@ const FORMS: Readonly<Record<string, string>> = {
   "code with header()": `request.post(url)${PAIRS.map(([name, value]) => `\n  .set("${name}", "${value}")`).join("")}\n  .send(${QUOTED});`,
   Sentry: JSON.stringify({ request: { method: "POST", headers: PAIRS, data: ALARM_BODY } }),
   CloudWatch: `2026-07-08T10:00:06.000Z\t4d2c\tINFO\t${JSON.stringify({ headers: LOWER, body: ALARM_BODY, isBase64Encoded: false })}`,
-  "CloudWatch with base64": `2026-07-08T10:00:06.000Z 4d2c INFO ${JSON.stringify({ headers: LOWER, body: Buffer.from(ALARM_BODY).toString("base64"), isBase64Encoded: true })}`,
   "a map of Java": `Method request headers: {${NAMES.join(", ")}}\nMethod request body before transformations: ${ALARM_BODY}\n`,
   "names and values with = between": `${NAMES.join(" ")} body=${ALARM_BODY}\n`,
   "Markdown fences": `The request:\n\n\`\`\`http\n${HTTP}\n\`\`\`\n\nIt is refused.\n`,
@@ -86,15 +73,10 @@ const wrapped = (text: string): string =>
 
 /** What chats, mails and editors do to a text. */
 const ALTERATIONS: Readonly<Record<string, (text: string) => string>> = {
-  nothing: (text) => text,
   "the quotes of a mail": (text) => everyLine(text, "> "),
-  "the quotes of a mail that was answered twice": (text) => everyLine(text, ">> "),
   "the quotes of a mail, and its line ends": (text) => everyLine(wrapped(text), "> "),
-  "Markdown fences": (text) => `\`\`\`\n${text}\n\`\`\``,
   "an indented block": (text) => everyLine(text, "    "),
   "typographic quotes": (text) => text.replace(/"([^"\n]*)"/g, "“$1”"),
-  "typographic quotes of German": (text) => text.replace(/"([^"\n]*)"/g, "„$1“"),
-  "smart dashes": (text) => text.replaceAll("--", "—"),
   "all that an editor makes typographic": (text) =>
     text
       .replaceAll("--", "–")
@@ -102,65 +84,52 @@ const ALTERATIONS: Readonly<Record<string, (text: string) => string>> = {
       .replaceAll("'", "’")
       .replace(/"([^"\n]*)"/g, "“$1”"),
   "no-break spaces": (text) => text.replaceAll(" ", "\u00a0"),
-  "no-break spaces in the body": (text) =>
-    text.replace(/\{.*\}/s, (body) => body.replaceAll(" ", "\u00a0")),
   "a zero-width space in the signature": (text) => text.replace("v1=", "v1=\u200b"),
   "zero-width characters": (text) =>
     text.replaceAll("@", "\u200b@\u2060").replaceAll(": ", ": \u200b"),
-  "a mark at the beginning": (text) => `\uFEFF${text}`,
   "non-breaking hyphens": (text) => text.replaceAll("-", "\u2011"),
   "a mailto link of Outlook": (text) => text.replace(ADDRESS, `${ADDRESS}<mailto:${ADDRESS}>`),
   "a mailto link of Slack": (text) => text.replace(ADDRESS, `<mailto:${ADDRESS}|${ADDRESS}>`),
   "a mailto link of Markdown": (text) => text.replace(ADDRESS, `[${ADDRESS}](mailto:${ADDRESS})`),
-  "an address in brackets": (text) => text.replace(ADDRESS, `<${ADDRESS}>`),
   "a link of Slack": (text) => text.replace(/https:[^\s"\\]+/, "<$&>"),
-  "a link of Slack with its text": (text) => text.replace(/https:[^\s"\\]+/, "<$&|$&>"),
-  "a link of Markdown": (text) => text.replace(/https:[^\s"\\]+/, "[$&]($&)"),
   "the escapes of Markdown": (text) => text.replaceAll("_", "\\_").replaceAll("*", "\\*"),
-  "HTML entities": (text) => text.replaceAll('"', "&quot;").replaceAll("'", "&#39;"),
   "lines of 72 characters": wrapped,
   "lines cut at 76 characters": (text) =>
     text.replace(/(\{.{75}|.{76})(?=.)/g, (line) =>
       line.startsWith("{") || line.includes('"') ? `${line}\n` : line,
     ),
   "quoted-printable": (text) => text.replaceAll("=", "=3D").replace(/(\{.{72})/g, "$1=\n"),
-  CRLF: (text) => text.replaceAll("\n", "\r\n"),
-  "a newline at the end": (text) => `${text}\n`,
   "blanks at line ends": (text) => text.replace(/$/gm, "  "),
   "a sentence before it": (text) => `Hi, X-Webhook-Signature does not match here:\n\n${text}`,
   "a sentence behind it": (text) => `${text}\n\nWhat is wrong?`,
 };
 
-describe("what chats do to a capture", () => {
-  test.each(Object.entries(ALTERATIONS))(
-    "explain reads a right delivery, or names the change, after %s",
-    async (_, alter) => {
-      for (const body of [RECORD, ALARM_BODY]) {
-        const { codes, stderr } = await explain(alter(http(body)));
-        expect(codes).not.toContain("unexplained");
-        expect(stderr).toBe("");
-      }
-    },
-  );
+test.each(Object.entries(ALTERATIONS))(
+  "explain reads a right delivery, or names the change, after %s",
+  async (_, alter) => {
+    for (const body of [RECORD, ALARM_BODY]) {
+      const { codes, stderr } = await explain(alter(http(body)));
+      expect(codes).not.toContain("unexplained");
+      expect(stderr).toBe("");
+    }
+  },
+);
 
-  test.each([
-    ["tabs became blanks", TABBED, TABBED.replaceAll("\t", "    ")],
-    ["the newline at the end is gone", `${RECORD}\n`, RECORD],
-    ["the body was indented anew", RECORD, JSON.stringify(JSON.parse(RECORD), null, 2)],
-  ])("explain names the change when %s", async (_, body, sent) => {
-    const { codes, message } = await explain(http(body).replace(body, () => sent));
-    expect(codes).not.toContain("unexplained");
-    expect(message).toMatch(/signed/);
-  });
+test.each([
+  ["tabs became blanks", TABBED, TABBED.replaceAll("\t", "    ")],
+  ["the newline at the end is gone", `${RECORD}\n`, RECORD],
+  ["the body was indented anew", RECORD, JSON.stringify(JSON.parse(RECORD), null, 2)],
+])("explain names the change when %s", async (_, body, sent) => {
+  const { codes, message } = await explain(http(body).replace(body, () => sent));
+  expect(codes).not.toContain("unexplained");
+  expect(message).toMatch(/signed/);
+});
 
-  test("explain says where the body stops being JSON when nothing explains it, and does not blame the secret", async () => {
-    const { codes, message } = await explain(
-      http(RECORD).replace('"account_id":7', "account id: 7"),
-    );
-    expect(codes).toEqual(["unexplained"]);
-    expect(message).toContain(`no JSON from byte ${String(RECORD.indexOf('"account_id"'))} on`);
-    expect(message).not.toMatch(/likely the secret is wrong/i);
-  });
+test("explain says where the body stops being JSON when nothing explains it, and does not blame the secret", async () => {
+  const { codes, message } = await explain(http(RECORD).replace('"account_id":7', "account id: 7"));
+  expect(codes).toEqual(["unexplained"]);
+  expect(message).toContain(`no JSON from byte ${String(RECORD.indexOf('"account_id"'))} on`);
+  expect(message).not.toMatch(/likely the secret is wrong/i);
 });
 
 test.each([
@@ -181,7 +150,6 @@ test.each([
 
 test.each([
   ["empty lines", (lines: string) => lines + HTTP.slice(0, 40)],
-  ["empty lines within an export of Insomnia", (lines: string) => insomnia5(`{${lines}}`)],
   ["empty lines behind a name", (lines: string) => `x-webhook-id: ${lines}${lines}`],
   ["blanks behind a name", (lines: string) => `x-webhook-id:${lines.replaceAll("\n", " ")}x`],
   ["quote signs of a mail", () => `${"> ".repeat(40_000)}x-webhook-id: a\n`],

@@ -9,8 +9,9 @@ export const LOWER = Object.fromEntries(
     value,
   ]),
 );
-export const RAW = Object.entries(HEADERS).flat();
-const PAIRS = Object.entries(HEADERS);
+export const PAIRS = Object.entries(HEADERS);
+export const RAW = PAIRS.flat();
+export const LINES = PAIRS.map(([name, value]) => `${name}: ${value}`);
 const PARSED: unknown = JSON.parse(ALARM_BODY);
 const PRETTY = (value: unknown): string => JSON.stringify(value, null, 2);
 
@@ -21,22 +22,18 @@ function powerShell(text: string): string {
 }
 
 /** An export of Insomnia 5, written by the package that it uses, with a request before the delivery and one after. */
-export function insomnia5(text: string, headers: readonly (readonly [string, string])[] = PAIRS) {
+function insomnia5(): string {
   const meta = { id: "req_1", created: 1_760_000_000_000, isPrivate: false };
   const settings = { encodeUrl: true, cookies: { send: true, store: true } };
   const other = { url: "https://a.example/", name: "other", meta, method: "GET", settings };
-  const sent = headers.map(([name, value]) => ({ name, value, disabled: false }));
-  const body = { mimeType: "application/json", text };
-  const webhook = { ...other, name: "webhook", method: "POST", body, headers: sent };
+  const headers = PAIRS.map(([name, value]) => ({ name, value, disabled: false }));
+  const body = { mimeType: "application/json", text: ALARM_BODY };
+  const webhook = { ...other, name: "webhook", method: "POST", body, headers };
   const folder = { name: "folder", meta, children: [other, webhook, other] };
   const environments = { name: "Base", data: { base: "https://a.example" }, tags: [] };
+  const type = "collection.insomnia.rest/5.0";
   return stringify(
-    {
-      type: "collection.insomnia.rest/5.0",
-      name: "a",
-      collection: [other, folder],
-      environments,
-    },
+    { type, name: "a", collection: [other, folder], environments },
     { aliasDuplicateObjects: false },
   );
 }
@@ -44,8 +41,6 @@ export function insomnia5(text: string, headers: readonly (readonly [string, str
 /** The same delivery in the forms in which people have it. */
 export const FORMS: Readonly<Record<string, string>> = {
   "console.log of Node's headers": `${inspect(LOWER)}\n${ALARM_BODY}`,
-  "the same with a blank line": `${inspect(LOWER)}\n\n${ALARM_BODY}`,
-  "console.log after a word": `headers ${inspect(LOWER)}\n${ALARM_BODY}`,
   "console.log of headersDistinct": `${inspect(new Map(PAIRS))}\n${ALARM_BODY}`,
   "console.log of Headers": `${inspect(new Headers(HEADERS))}\n${ALARM_BODY}`,
   "console.log of rawHeaders": `${inspect(RAW)}\n${ALARM_BODY}`,
@@ -87,7 +82,7 @@ export const FORMS: Readonly<Record<string, string>> = {
       },
     ],
   }),
-  "an export of Insomnia 5": insomnia5(ALARM_BODY),
+  "an export of Insomnia 5": insomnia5(),
   "an event of Pipedream": PRETTY({
     trigger: { event: { method: "POST", headers: LOWER, bodyRaw: ALARM_BODY, body: PARSED } },
   }),
@@ -102,7 +97,6 @@ export const FORMS: Readonly<Record<string, string>> = {
     body: PARSED,
     rawBody: ALARM_BODY,
   }),
-  "getallheaders() by print_r": `Array\n(\n${PAIRS.map(([name, value]) => `    [${name}] => ${value}\n`).join("")})\n\n${ALARM_BODY}`,
   "getallheaders() by var_export": `array (\n${PAIRS.map(([name, value]) => `  '${name}' => '${value}',\n`).join("")})\n${ALARM_BODY}`,
   "getallheaders() by var_dump": `array(5) {\n${PAIRS.map(([name, value]) => `  ["${name}"]=>\n  string(${value.length}) "${value}"\n`).join("")}}\n${ALARM_BODY}`,
   "Copy as PowerShell": `Invoke-WebRequest -UseBasicParsing -Uri "https://a.example/hook" \`\n-Method "POST" \`\n-Headers @{\n${PAIRS.map(([name, value]) => `  "${name}"="${value}"\n`).join("")}} \`\n-ContentType "application/json" \`\n-Body ([System.Text.Encoding]::UTF8.GetBytes("${powerShell(ALARM_BODY)}"))`,

@@ -4,6 +4,7 @@ import { readWebhookHeaders } from "../../kit/diagnosis/header-readings.js";
 import { isCutJson, unexplained } from "../../kit/diagnosis/lost-body.js";
 import { isJson } from "../support/is-json.js";
 import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
+import { ascii, goEscapes } from "./planted-faults.js";
 
 const BYTES = Buffer.from(ALARM_BODY);
 const LENGTH = { "Content-Length": String(BYTES.length) };
@@ -25,18 +26,21 @@ const written = (indent?: number): string =>
     indent,
   ).replace(/"([\d.]+)"/g, "$1");
 
+const JAVASCRIPT = written();
+const PYTHON_UNICODE =
+  '{"alarm": {"id": 1, "text": "Åsa – <b>\\"x\\" & y</b> it\'s = a/b", "score": 1.50, "big": 12345678901234567890, "list": [1, {"b": null}, []], "none": {}}}';
+const PHP_UNICODE = JAVASCRIPT.replaceAll("/", "\\/");
+const GO = goEscapes(JAVASCRIPT);
+
 /** One JSON value as different programs write it. Its numbers stay as they were sent. */
 const JSON_OF = {
-  javascript: written(),
-  python:
-    '{"alarm": {"id": 1, "text": "\\u00c5sa \\u2013 <b>\\"x\\" & y</b> it\'s = a/b", "score": 1.50, "big": 12345678901234567890, "list": [1, {"b": null}, []], "none": {}}}',
-  pythonUnicode:
-    '{"alarm": {"id": 1, "text": "Åsa – <b>\\"x\\" & y</b> it\'s = a/b", "score": 1.50, "big": 12345678901234567890, "list": [1, {"b": null}, []], "none": {}}}',
-  php: '{"alarm":{"id":1,"text":"\\u00c5sa \\u2013 <b>\\"x\\" & y<\\/b> it\'s = a\\/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
-  phpUnicode:
-    '{"alarm":{"id":1,"text":"Åsa – <b>\\"x\\" & y<\\/b> it\'s = a\\/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
-  go: '{"alarm":{"id":1,"text":"Åsa – \\u003cb\\u003e\\"x\\" \\u0026 y\\u003c/b\\u003e it\'s = a/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
-  gson: '{"alarm":{"id":1,"text":"Åsa – \\u003cb\\u003e\\"x\\" \\u0026 y\\u003c/b\\u003e it\\u0027s \\u003d a/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
+  javascript: JAVASCRIPT,
+  python: ascii(PYTHON_UNICODE),
+  pythonUnicode: PYTHON_UNICODE,
+  php: ascii(PHP_UNICODE),
+  phpUnicode: PHP_UNICODE,
+  go: GO,
+  gson: GO.replace("'", "\\u0027").replace("=", "\\u003d"),
   dotNet:
     '{"alarm":{"id":1,"text":"\\u00C5sa \\u2013 \\u003Cb\\u003E\\u0022x\\u0022 \\u0026 y\\u003C/b\\u003E it\\u0027s = a/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
   jackson: `{

@@ -31,16 +31,12 @@ export interface Signed {
   readonly body?: string | Uint8Array;
   readonly id?: string;
   readonly timestamp?: string;
-  /** Replaces the scheme's own string before the body. */
-  readonly prefix?: string;
-  readonly hash?: string;
 }
 
 /** The MAC of what is signed. Uses node:crypto, so that a bug of the library cannot hide itself. */
 export function macOf(signed: Signed = {}): Buffer {
   const { secret = SECRET, body = ALARM_BODY, id = ID, timestamp = TIMESTAMP } = signed;
-  const { prefix = `v1:${timestamp}:${id}:`, hash = "sha256" } = signed;
-  return createHmac(hash, secret).update(prefix).update(body).digest();
+  return createHmac("sha256", secret).update(`v1:${timestamp}:${id}:`).update(body).digest();
 }
 
 /** Options of a diagnosis for a delivery that is signed as `signed` and captured as `capture`. */

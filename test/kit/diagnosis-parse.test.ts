@@ -6,10 +6,9 @@ import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import { readChunks } from "../../kit/diagnosis/http-head.js";
 import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
 import { thrownBy } from "../support/thrown.js";
-import { FORMS, HEADERS, LOWER, RAW } from "./capture-forms.js";
+import { FORMS, HEADERS, LINES, LOWER, RAW } from "./capture-forms.js";
 import { ALARM_BODY, codesOf, ID, NOW_MS, SECRET } from "./diagnosis-capture.js";
 
-const LINES = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
 const TEXT = [...LINES, "", ALARM_BODY].join("\n");
 const SENT = LINES.map((line) => `> ${line}`).join("\n");
 const BASE64 = Buffer.from(ALARM_BODY).toString("base64");
@@ -77,6 +76,7 @@ const HAR = {
     headers: Object.entries(HEADERS).map(([name, value]) => ({ name, value })),
     postData: { mimeType: "application/json", text: ALARM_BODY },
   },
+  response: { headers: [{ name: "Content-Length", value: "7" }], content: { text: "{}" } },
 };
 const CURL_VERBOSE = `*   Trying 127.0.0.1:3000...
 * Connected to 127.0.0.1 (127.0.0.1) port 3000
@@ -90,7 +90,10 @@ ${ALARM_BODY}
 < HTTP/1.1 409 Conflict
 <`;
 
-/** The same delivery in further forms, byte for byte. Those that are not text are written as JSON. */
+/**
+ * The same delivery in further forms, byte for byte. Those that are not text are written as JSON. Forms with the time of
+ * capture have a test of their own.
+ */
 const CAPTURES: Readonly<Record<string, string | Uint8Array | object>> = {
   "HTTP with CRLF": crlf(`POST /hook HTTP/1.1\n${TEXT}`),
   "HTTP with LF": `POST /hook HTTP/1.1\n${TEXT}`,
@@ -107,9 +110,7 @@ const CAPTURES: Readonly<Record<string, string | Uint8Array | object>> = {
   chunks: crlf(
     `Transfer-Encoding: chunked\n${TEXT.replace(ALARM_BODY, () => `${BYTES.toString(16)}\n${ALARM_BODY}\n0\n\n`)}`,
   ),
-  "a fixture": { description: "x", headers: HEADERS, body: ALARM_BODY },
   "a fixture in base64": { headers: HEADERS, bodyBase64: BASE64 },
-  "an event of API Gateway": { headers: HEADERS, body: ALARM_BODY, isBase64Encoded: false },
   "one in base64, with values in lists": {
     multiValueHeaders: LISTS,
     headers: HEADERS,
@@ -117,7 +118,6 @@ const CAPTURES: Readonly<Record<string, string | Uint8Array | object>> = {
     isBase64Encoded: true,
   },
   HAR: { log: { entries: [{ request: { headers: [], method: "GET" } }, HAR] } },
-  "an entry of HAR": HAR,
   "a curl command": curlCommand(shellQuoted),
   "a curl command in double quotes, on one line": curlCommand(
     (text) => `"${text.replace(/[\\"$`]/g, "\\$&")}"`,
@@ -126,15 +126,12 @@ const CAPTURES: Readonly<Record<string, string | Uint8Array | object>> = {
     (text) => `$'${text.replace(/[^ -~]|['\\]/g, escapedAnsi)}'`,
   ),
   "a curl command with -d and joined options": `$ curl -sS -XPOST ${LINES.map((line) => `-H'${line}'`).join(" ")} -d ${shellQuoted(ALARM_BODY)} https://a.example/hook; echo done`,
-  "a request of ngrok": NGROK,
   "ngrok's list of requests": {
     uri: "/api/requests/http",
     requests: [{ request: { headers: {}, raw: "R0VUIC8=" } }, NGROK],
   },
-  "a request of webhook.site": WEBHOOK_SITE,
   "webhook.site's list of requests": { data: [{ headers: {} }, WEBHOOK_SITE], total: 2 },
   "the environment of a CGI program": cgi(String),
-  "the environment of a CGI program with CRLF": crlf(cgi(String)),
   "exported variables": cgi((line) => `declare -x ${line.replace("=", '="')}"`),
   "$_SERVER by PHP's print_r": cgi(
     (line) => `    [${line.replace("=", "] => ")}`,
@@ -188,12 +185,13 @@ test("parseCapturedRequest reads long runs of blanks in CGI variables and curl c
 });
 
 // Without a linear trim this takes minutes.
-test.each([" ", "\t", " \t"])(
-  "parseCapturedRequest reads a long run of %j in a header value in linear time",
+test(
+  "parseCapturedRequest reads a long run of blanks in a header value in linear time",
   { timeout: 20_000 },
-  (blank) => {
-    const value = `a${blank.repeat(300_000)}b`;
-    const capture = `X-A: ${value}${blank.repeat(300_000)}\r\n\r\nbody`;
+  () => {
+    const blanks = " \t".repeat(300_000);
+    const value = `a${blanks}b`;
+    const capture = `X-A: ${value}${blanks}\r\n\r\nbody`;
     expect(parseCapturedRequest(capture).headers["X-A"] === value).toBe(true);
   },
 );
@@ -219,13 +217,10 @@ test.each([
   ["no blank line", LINES.join("\n"), "missing_body"],
   ["only a body", ALARM_BODY, "missing_headers"],
   ["broken JSON", ALARM_BODY.slice(0, -1), "missing_headers"],
-  ["a list", "[1]", "missing_headers"],
   ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],
   ["a parsed body", JSON.stringify({ headers: HEADERS, body: {} }), "invalid_body"],
-  ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "missing_headers"],
   ["HAR without a body", JSON.stringify({ request: { headers: HEADERS } }), "missing_body"],
   ["variables without a blank line", CGI.join("\n"), "missing_body"],
-  ["variables without a header", JSON.stringify({ HTTP_: "a" }), "missing_headers"],
   ["a curl command without headers", "curl https://a.example -d {}", "missing_headers"],
   ["a curl command with a file", `curl -H 'X-Webhook-Id: ${ID}' -d @body.json`, "missing_body"],
 ])("parseCapturedRequest refuses this capture by what it lacks: %s", (_, capture, code) => {
@@ -236,14 +231,9 @@ test.each([
 
 test.each([
   `curl -H 'X-Webhook-Id: ${ID}'`,
-  `curl https://a.example/${ID}`,
-  `HTTP_X_WEBHOOK_ID=${ID}`,
   JSON.stringify({ data: [{ content: ID }, { content: ID }] }),
   `POST /${ID} HTTP/1.1\r\n${ID} without a colon\r\n\r\n${ID}`,
-  `POST /${ID} HTTP/1.1\r\nX-Webhook-Id: ${ID}\r\n`,
-  `{"id": "${ID}"}`,
   `{"headers": {"x-webhook-id": "${ID}"}, "body": {"${ID}": 1}}`,
-  `{"headers": {"x-webhook-id": "${ID}"}}`,
   `{"${ID}": "${ID}"`,
 ])("the error of parseCapturedRequest quotes nothing of %j", (text) => {
   const error = thrownBy(() => parseCapturedRequest(text)) as Error;
@@ -267,12 +257,6 @@ test("parseCapturedRequest reads the method and the headers of CGI variables und
     "Content-Length": "2",
   });
   expect(receivedAt).toEqual(new Date(1_760_000_000_000));
-});
-
-test("CGI variables in JSON have no body, which is then given by itself", () => {
-  const { headers, body } = parseCapturedRequest(JSON.stringify(VARIABLES), Buffer.from("a"));
-  expect(headers).toMatchObject({ "X-Webhook-Id": ID });
-  expect(body).toHaveLength(1);
 });
 
 test("parseCapturedRequest reads the method of a curl command, and its data in the quotes of a shell", () => {

@@ -70,12 +70,7 @@ describe.each(SECRETS)("planted faults with %s", (name, secret) => {
   test.each([
     ["another number", ALARM.replace(/"account_id":\d+/, '"account_id":99')],
     ["a rounded number", ALARM.replace('"risk_score":12', '"risk_score":12.0')],
-    ["another letter", ALARM.replace("canary", "canbry")],
     ["a lost field", ALARM.replace(/"account_id":\d+,/, "")],
-    ["a lost colon", ALARM.replace('"account_id":', '"account_id"')],
-    ["a lost quote", ALARM.replace('"account_id', "account_id")],
-    ["a lost comma", ALARM.replace(',"account_id', '"account_id')],
-    ["lost bytes in the middle", ALARM.slice(0, 60) + ALARM.slice(90)],
     ["a lost beginning", ALARM.slice(20)],
     ["another delivery", EVENT],
   ])(`diagnoseSignature names no cause for %s with ${name}`, async (_, body) => {

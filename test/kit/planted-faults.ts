@@ -428,14 +428,15 @@ function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }
 
-function ascii(text: string): string {
+/** As PHP and Python escape letters outside of ASCII. */
+export function ascii(text: string): string {
   return text.replace(
     /[\u007f-\uffff]/g,
     (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 
-function goEscapes(text: string): string {
+export function goEscapes(text: string): string {
   return text.replace(/[<>&]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`);
 }
 
