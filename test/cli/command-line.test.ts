@@ -18,6 +18,7 @@ import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 import { never } from "../support/deferred.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
+import { xmlFault } from "../support/xml-fault.js";
 
 const folder = temporaryFolder();
 
@@ -85,33 +86,24 @@ test.each([
   ["sned", "unknown command sned, did you mean send?"],
   ["help doktor", "unknown command doktor, did you mean doctor?"],
   [
-    "xyzzy",
+    [SECRET],
     "unknown command; the commands are init, send, replay, doctor, listen, explain, webhooks, gateway, help\n",
   ],
-  [[SECRET], "unknown command; the commands are init, send"],
   [`help ${SECRET}`, "unknown command; the commands are init, send"],
   [`--secret:${SECRET} send`, "the command comes first, then --secret\n"],
   [`send --secret:${SECRET}`, "unknown option --secret"],
   [`send http:/user:${SECRET}@/`, "the endpoint must be an http or https URL"],
-
-  [`doctor ftp://user:${SECRET}@example.com/`, "the endpoint must be an http or https URL"],
-  [`listen --forward //user:${SECRET}@example.com/`, "the endpoint must be an http or https"],
-  [`replay x --to user:${SECRET}@example.com`, "the endpoint must be an http or https URL"],
   [`send http://127.0.0.1/ --secret-file ${SECRET}`, "--secret-file: no such file"],
   [`send http://127.0.0.1/ --secret-file ${SECRET.repeat(20)}`, "--secret-file: ENAMETOOLONG"],
   ["send", "missing argument: <url>"],
   [`send http://127.0.0.1/ ${SECRET}`, "too many arguments: 2 given, expected <url>"],
   [`send --secert=${SECRET}`, "unknown option --secert, did you mean --secret?"],
-  ["send -x", "unknown option -x"],
   [`send --ä${SECRET}`, "unknown option -\n"],
-  ["send --__proto__ 1", "unknown option --__proto__"],
   ["send --tamper=yes", "--tamper takes no value"],
   ["send --secret", "--secret needs a value: <secret>"],
   ["send --secret --json", "--secret needs a value; write a value that begins with a dash"],
   ["send --id a --id b", "--id was given twice"],
   ["send --times 0", "--times must be a whole number from 1 to 1000"],
-
-  ["listen --port 65536", "--port must be a whole number from 0 to 65535"],
   ["send --type alarm", "--type must be one of new_alarm, delete_my_data_event"],
 
   ["send http://127.0.0.1/ --id a:b", "--id must be"],
@@ -125,7 +117,6 @@ test.each([
   ["send http://127.0.0.1/ --json --show-body", "--show-body cannot be used"],
   [`send http://127.0.0.1/ --fixture fixtures --seed 1`, "--seed is for made-up"],
   ["send http://127.0.0.1/ --body x --format legacy", "--format is for made-up"],
-  ["replay there-is-none --to http://127.0.0.1/", "there is no there-is-none"],
   ["replay fixtures", "--to <url>"],
   [
     `replay fixtures/golden-vector.json --to http://127.0.0.1/ --type delete_my_data_event`,
@@ -352,144 +343,119 @@ function output(
   };
 }
 
-/** Reports what an XML parser would refuse. Knows only the XML that a report uses. */
-function xmlFault(xml: string): string | undefined {
-  const open: string[] = [];
-  const token = /<\?xml [^>]*\?>|<(\/?)([a-z]+)((?: [a-z]+="[^"<]*")*)(\/?)>|([^<>]+)/gy;
-  while (token.lastIndex < xml.length) {
-    const at = token.lastIndex;
-    const match = token.exec(xml);
-    if (match === null) return `no XML at ${xml.slice(at, at + 40)}`;
-    const [whole, close, name, , empty] = match;
-    if (/&(?!(amp|lt|gt|quot|#10|#9);)/.test(whole)) return `no entity in ${whole}`;
-    // Char of XML 1.0.
-    if (/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.test(whole)) return "no Char";
-    if (name === undefined || empty === "/") continue;
-    if (close === "/" && open.pop() !== name) return `</${name}> closes nothing`;
-    if (close === "") open.push(name);
-  }
-  return open.length > 0 ? `${open.join()} is not closed` : undefined;
-}
-
-describe("a JUnit report", () => {
-  test("a JUnit report counts its cases and shows the failures", () => {
-    const xml = renderJunit("suite", [
-      { group: "must.once", name: "a", ms: 1500, result: { state: "passed" } },
-      {
-        group: "must.once",
-        name: 'b "<&>"',
-        ms: 0,
-        result: { state: "failed", message: "first\nsecond", details: "]]>\u0000\u001b" },
-      },
-      { group: "should", name: "c", ms: 0, result: { state: "skipped", message: "not seen" } },
-    ]);
-    expect(xmlFault(xml)).toBeUndefined();
-    expect(xml).toContain('tests="3" failures="1" errors="0" skipped="1" time="1.500"');
-    expect(xml).toContain('name="b &quot;&lt;&amp;&gt;&quot;"');
-    expect(xml).toContain('<failure message="first&#10;second">]]&gt;</failure>');
-    expect(xml).toContain('<skipped message="not seen"/>');
-  });
-
-  test("a JUnit report is well-formed XML for any answer", () => {
-    const text = fc.string({ unit: "binary" });
-    const lone = fc.constantFrom("\ud800", "\udfff", "<", "]]>", '"', "\r\n", "\u0085", "\ufffe");
-    const any = fc.array(fc.oneof(text, lone)).map((parts) => parts.join(""));
-    fc.assert(
-      fc.property(any, any, (message, details) => {
-        const result = { state: "failed", message, details } as const;
-        const xml = renderJunit(message, [{ group: details, name: message, ms: 1, result }]);
-        expect(xmlFault(xml)).toBeUndefined();
-      }),
-    );
-  });
-
-  test("the XML check of the JUnit tests finds errors", () => {
-    const broken = ["<a>", "<a></b>", "<a>&</a>", '<a b="<"/>', "<a>\u0000</a>", "<a b='1'/>"];
-    for (const xml of broken) expect(xmlFault(xml)).toBeDefined();
-  });
+test("a JUnit report counts its cases and shows the failures", () => {
+  const xml = renderJunit("suite", [
+    { group: "must.once", name: "a", ms: 1500, result: { state: "passed" } },
+    {
+      group: "must.once",
+      name: 'b "<&>"',
+      ms: 0,
+      result: { state: "failed", message: "first\nsecond", details: "]]>\u0000\u001b" },
+    },
+    { group: "should", name: "c", ms: 0, result: { state: "skipped", message: "not seen" } },
+  ]);
+  expect(xmlFault(xml)).toBeUndefined();
+  expect(xml).toContain('tests="3" failures="1" errors="0" skipped="1" time="1.500"');
+  expect(xml).toContain('name="b &quot;&lt;&amp;&gt;&quot;"');
+  expect(xml).toContain('<failure message="first&#10;second">]]&gt;</failure>');
+  expect(xml).toContain('<skipped message="not seen"/>');
 });
 
-describe("a table", () => {
-  const columns = [
-    { title: "Name", isFlexible: true },
-    { title: "ms", align: "right" },
-  ] as const;
-  const rows = [
-    ["a name that is rather long", "1.0"],
-    ["short", { text: "200.5", format: "red" }],
-  ] as const;
-
-  test("a table is complete in a pipe", () => {
-    expect(renderTable(columns, rows, output())).toEqual([
-      "Name                           ms",
-      "a name that is rather long    1.0",
-      "short                       200.5",
-    ]);
-  });
-
-  test("a table fits the width of a terminal, and has colours there", () => {
-    const lines = renderTable(columns, rows, output(22));
-    expect(lines).toEqual([
-      "\u001b[2mName           \u001b[22m  \u001b[2m   ms\u001b[22m",
-      "a name that is…    1.0",
-      "short            \u001b[31m200.5\u001b[39m",
-    ]);
-  });
-
-  test("a table without rows shows only its header", () => {
-    expect(renderTable(columns, [], output())).toEqual(["Name  ms"]);
-  });
+test("a JUnit report is well-formed XML for any answer", () => {
+  const text = fc.string({ unit: "binary" });
+  const lone = fc.constantFrom("\ud800", "\udfff", "<", "]]>", '"', "\r\n", "\u0085", "\ufffe");
+  const any = fc.array(fc.oneof(text, lone)).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(any, any, (message, details) => {
+      const result = { state: "failed", message, details } as const;
+      const xml = renderJunit(message, [{ group: details, name: message, ms: 1, result }]);
+      expect(xmlFault(xml)).toBeUndefined();
+    }),
+  );
 });
 
-describe("a progress bar", () => {
-  test("a progress bar is drawn on one line of a terminal and removed", () => {
-    const err = output(30);
-    const bar = createProgressBar(err, 2);
-    bar.advance("the first");
-    bar.advance();
-    bar.end();
-    const drawn = err.written().split("\r\u001b[2K");
-    expect(drawn).toHaveLength(5);
-    expect(drawn[2]).toMatch(/^█{12}░{12} 1\/2/);
-    expect(drawn.every((line) => line.length < 30)).toBe(true);
-    expect(drawn.at(-1)).toBe("");
-  });
+test("the XML check of the JUnit tests finds errors", () => {
+  const broken = ["<a>", "<a></b>", "<a>&</a>", '<a b="<"/>', "<a>\u0000</a>", "<a b='1'/>"];
+  for (const xml of broken) expect(xmlFault(xml)).toBeDefined();
+});
 
-  test("a progress bar lets a line stay above it, which is written without a bar too", () => {
-    const err = output(30);
-    const bar = createProgressBar(err, 2);
-    bar.advance("the first");
-    bar.say("it takes long");
-    expect(err.written().split("\r\u001b[2K").slice(3)).toEqual([
-      "it takes long\n",
-      expect.stringMatching(/^█{12}░{12} 1\/2/),
-    ]);
-    const pipe = output(undefined);
-    createProgressBar(pipe, 9).say("it takes long");
-    expect(pipe.written()).toBe("it takes long\n");
-  });
+const columns = [
+  { title: "Name", isFlexible: true },
+  { title: "ms", align: "right" },
+] as const;
+const rows = [
+  ["a name that is rather long", "1.0"],
+  ["short", { text: "200.5", format: "red" }],
+] as const;
 
-  test("a progress bar assumes 80 columns for a terminal of unknown width", () => {
-    const err = output(undefined, true);
-    createProgressBar(err, 2).advance("x".repeat(200));
-    const drawn = err.written().split("\r\u001b[2K");
-    expect(drawn.map((line) => line.length)).toEqual([0, 29, 79]);
-  });
+test("a table is complete in a pipe", () => {
+  expect(renderTable(columns, rows, output())).toEqual([
+    "Name                           ms",
+    "a name that is rather long    1.0",
+    "short                       200.5",
+  ]);
+});
 
-  test("a progress bar escapes control characters in the name of a file", () => {
-    const err = output(80);
-    createProgressBar(err, 2).advance("a\u001b[2J\u009b\nb");
-    expect(err.written()).toContain("a\\u001b[2J\\u009b\\nb");
-    expect(err.written().replaceAll("\r\u001b[2K", "")).not.toMatch(/\p{Cc}/u);
-  });
+test("a table fits the width of a terminal, and has colours there", () => {
+  const lines = renderTable(columns, rows, output(22));
+  expect(lines).toEqual([
+    "\u001b[2mName           \u001b[22m  \u001b[2m   ms\u001b[22m",
+    "a name that is…    1.0",
+    "short            \u001b[31m200.5\u001b[39m",
+  ]);
+});
 
-  test("a progress bar is not drawn for one step", () => {
-    const err = output(80);
-    const bar = createProgressBar(err, 1);
-    bar.advance("x");
-    bar.end();
-    expect(err.written()).toBe("");
-  });
+test("a table without rows shows only its header", () => {
+  expect(renderTable(columns, [], output())).toEqual(["Name  ms"]);
+});
+
+test("a progress bar is drawn on one line of a terminal and removed", () => {
+  const err = output(30);
+  const bar = createProgressBar(err, 2);
+  bar.advance("the first");
+  bar.advance();
+  bar.end();
+  const drawn = err.written().split("\r\u001b[2K");
+  expect(drawn).toHaveLength(5);
+  expect(drawn[2]).toMatch(/^█{12}░{12} 1\/2/);
+  expect(drawn.every((line) => line.length < 30)).toBe(true);
+  expect(drawn.at(-1)).toBe("");
+});
+
+test("a progress bar lets a line stay above it, which is written without a bar too", () => {
+  const err = output(30);
+  const bar = createProgressBar(err, 2);
+  bar.advance("the first");
+  bar.say("it takes long");
+  expect(err.written().split("\r\u001b[2K").slice(3)).toEqual([
+    "it takes long\n",
+    expect.stringMatching(/^█{12}░{12} 1\/2/),
+  ]);
+  const pipe = output(undefined);
+  createProgressBar(pipe, 9).say("it takes long");
+  expect(pipe.written()).toBe("it takes long\n");
+});
+
+test("a progress bar assumes 80 columns for a terminal of unknown width", () => {
+  const err = output(undefined, true);
+  createProgressBar(err, 2).advance("x".repeat(200));
+  const drawn = err.written().split("\r\u001b[2K");
+  expect(drawn.map((line) => line.length)).toEqual([0, 29, 79]);
+});
+
+test("a progress bar escapes control characters in the name of a file", () => {
+  const err = output(80);
+  createProgressBar(err, 2).advance("a\u001b[2J\u009b\nb");
+  expect(err.written()).toContain("a\\u001b[2J\\u009b\\nb");
+  expect(err.written().replaceAll("\r\u001b[2K", "")).not.toMatch(/\p{Cc}/u);
+});
+
+test("a progress bar is not drawn for one step", () => {
+  const err = output(80);
+  const bar = createProgressBar(err, 1);
+  bar.advance("x");
+  bar.end();
+  expect(err.written()).toBe("");
 });
 
 test("foreign text cannot control the terminal", () => {

@@ -71,7 +71,6 @@ test("two made-up alarms have two ids, about the accounts that are named", async
 
 test.each([
   ["--event", "DATA_REAPPEARED", "delete_my_data_event"],
-  ["--event", "POWER_OF_ATTORNEY_SIGNED", "delete_my_data_event"],
   ["--event-type", "BureauCreditB", "new_alarm"],
   ["--type", "delete_my_data_event", "delete_my_data_event"],
   ["--format", "standardized", "new_alarm"],
