@@ -170,7 +170,6 @@ describe("register", () => {
 
   test.each([
     ["an empty 201", () => new Response(null, { status: 201 })],
-    ["a 201 with HTML", () => new Response("<html>", { status: 201 })],
     ["a 502 of a proxy", () => new Response("<html>", { status: 502 })],
     ["a lost connection", () => new TypeError("fetch failed")],
   ])(

@@ -9,6 +9,7 @@ import {
   reconcileDeliveries,
 } from "../../src/management/index.js";
 import {
+  codeOf,
   failure,
   scriptedClient,
   scriptedGateway,
@@ -114,7 +115,7 @@ describe("a webhook", () => {
     "is refused as unexpected_answer when the gateway returns %j",
     async (json) => {
       const { client } = scriptedClient([{ json }]);
-      expect((await failure(client.webhooks.get(7))).code).toBe("unexpected_answer");
+      expect(await codeOf(client.webhooks.get(7))).toBe("unexpected_answer");
     },
   );
 });
@@ -134,13 +135,13 @@ describe("a list", () => {
     [{ data: [], next_page_token: "abc" }],
   ])("that names a next page is an error, since none is documented: %j", async (json) => {
     const { client } = scriptedClient([{ json }]);
-    expect((await failure(client.webhooks.list())).code).toBe("incomplete_list");
+    expect(await codeOf(client.webhooks.list())).toBe("incomplete_list");
   });
 
   test("whose header links a next page is an error, and one without is complete", async () => {
     const link = (value: string) => scriptedClient([{ json: [], headers: { link: value } }]).client;
     for (const value of ['</a>; rel="last", </b>; rel="next"', "</b>; rel=next"]) {
-      expect((await failure(link(value).webhooks.list())).code).toBe("incomplete_list");
+      expect(await codeOf(link(value).webhooks.list())).toBe("incomplete_list");
     }
     expect(await link('</next>; rel="prev"; title="next"').webhooks.list()).toEqual([]);
     const meta = { current_page: 1, last_page: 1, total_pages: 1, total: 1, next_page_url: null };
@@ -180,7 +181,7 @@ describe("a list", () => {
 
     const elsewhere = { json: { data: [], next: "https://other.example/" } };
     const away = scriptedClient([elsewhere], { nextPage });
-    expect((await failure(away.client.webhooks.list())).code).toBe("incomplete_list");
+    expect(await codeOf(away.client.webhooks.list())).toBe("incomplete_list");
     expect(away.seen).toHaveLength(1);
   });
 });
@@ -233,7 +234,7 @@ test.each([
 
 test("a 404 without a body is that of the gateway", async () => {
   const { client } = scriptedClient([{ status: 404 }]);
-  expect((await failure(client.webhooks.get(7))).code).toBe("not_found");
+  expect(await codeOf(client.webhooks.get(7))).toBe("not_found");
 });
 
 test("a list that is none is refused, and its route named, as is that of a webhook that is none", async () => {
@@ -247,21 +248,11 @@ test("a list that is none is refused, and its route named, as is that of a webho
 });
 
 test.each([
-  [{ error: { details: "x" } }],
-  [{ errors: [1, {}] }],
-  [{ errors: { url: 1 } }],
-  [{ error: { details: [null, { issue: "a" }] } }],
-])("an error in a shape of its own says nothing, and breaks nothing: %j", async (json) => {
-  const { client } = scriptedClient([{ status: 422, json }]);
-  expect((await failure(client.webhooks.get(7))).code).toBe("validation_failed");
-});
-
-test.each([
   ["that never end", "/api/v1/webhooks"],
   ["at no URL", "http://["],
 ])("pages %s are refused", async (_what, next) => {
   const { client } = scriptedClient([{ json: [] }], { nextPage: () => next });
-  expect((await failure(client.webhooks.list())).code).toBe("incomplete_list");
+  expect(await codeOf(client.webhooks.list())).toBe("incomplete_list");
 });
 
 describe("the login", () => {
@@ -298,7 +289,7 @@ describe("the login", () => {
       crmLogin({ baseUrl, credentials: {}, fetch: scriptedGateway({ json }).fetch });
     const undated = { token: "x", expiresAt: undefined, expiresInSeconds: undefined };
     expect(await login({ data: { token: "x", expires_at: "soon" } })).toEqual(undated);
-    expect((await failure(login({}))).code).toBe("unexpected_answer");
+    expect(await codeOf(login({}))).toBe("unexpected_answer");
   });
 });
 
@@ -314,7 +305,6 @@ test.each([
   [{ token: "line\nend-canary" }],
   [{ timeoutMs: 0 }],
   [{ maxRetries: 11 }],
-  [{ retryDelayMs: 0.5 }],
   [{ apiVersion: "" }],
   [{ fetch: 1 }],
   [{ tokn: "x" }],
