@@ -166,182 +166,174 @@ async function resultOf(expected: Fixture["expect"], status: number, body: strin
   return results[0];
 }
 
-describe("results", () => {
-  const HANDLED = '{"outcome":"handled"}';
-  const STALE = '{"error":{"code":"STALE","message":"."}}';
-  const MISMATCH = '{"error":{"code":"SIGNATURE_MISMATCH"}}';
+const HANDLED = '{"outcome":"handled"}';
+const STALE = '{"error":{"code":"STALE","message":"."}}';
+const MISMATCH = '{"error":{"code":"SIGNATURE_MISMATCH"}}';
 
-  const HANDLED_200 = { status: 200, outcome: "handled" };
-  const STALE_409 = { status: 409, outcome: "stale" };
-  const UNRECOGNIZED_503 = { status: 503, outcome: "unrecognized" };
-  const OR_AGAIN = { ...HANDLED_200, orSentAgain: true };
+const HANDLED_200 = { status: 200, outcome: "handled" };
+const STALE_409 = { status: 409, outcome: "stale" };
+const UNRECOGNIZED_503 = { status: 503, outcome: "unrecognized" };
+const OR_AGAIN = { ...HANDLED_200, orSentAgain: true };
 
-  it.each<[Fixture["expect"], number, string, ReplayResult["result"], reason?: string]>([
-    [HANDLED_200, 200, HANDLED, "as_expected"],
-    [{ status: 200, outcome: "discarded" }, 200, HANDLED, "different"],
-    [HANDLED_200, 201, HANDLED, "different"],
-    [{ status: 200 }, 200, HANDLED, "as_expected"],
-    [STALE_409, 409, STALE, "as_expected"],
-    [{ status: 409, outcome: "malformed" }, 409, STALE, "different"],
-    [HANDLED_200, 200, "", "as_expected"],
-    [HANDLED_200, 200, '{"outcome":"toString"}', "as_expected"],
-    [undefined, 500, STALE, "not_judged"],
-    [HANDLED_200, 200, '{"outcome":"unhandled"}', "different", "no handler for new_alarm"],
-    [HANDLED_200, 200, '{"outcome":"duplicate"}', "different", "already handled this id"],
-    [HANDLED_200, 409, STALE, "different", "the receiver's clock"],
-    [{ status: 200 }, 409, MISMATCH, "different", "another secret"],
-    // Another receiver: what the gateway does after the answer.
-    [HANDLED_200, 202, "", "as_expected"],
-    [HANDLED_200, 503, "", "different"],
-    [OR_AGAIN, 503, "", "as_expected"],
-    [OR_AGAIN, 422, "", "different", "after 422 the gateway gives up for good"],
-    [OR_AGAIN, 409, STALE, "different", "the receiver's clock"],
-    [UNRECOGNIZED_503, 200, "", "as_expected"],
-    [UNRECOGNIZED_503, 409, "", "as_expected"],
-    [UNRECOGNIZED_503, 409, STALE, "different"],
-    [UNRECOGNIZED_503, 400, "", "different", "after 400 the gateway gives up for good"],
-    [STALE_409, 503, "", "as_expected"],
-    [STALE_409, 200, "", "different", "acknowledged, although it must be refused"],
-    [STALE_409, 401, "", "different", "after 401 the gateway gives up for good"],
-    [STALE_409, 302, "", "different", "contract does not mention 302"],
-    [{ status: 200 }, 202, "", "different"],
-  ])(
-    "a fixture that expects %o and is answered %i %s is %s, with the reason %s",
-    async (expected, status, body, judged, reason) => {
-      const result = await resultOf(expected, status, body);
-      expect(result?.result).toBe(judged);
-      if (reason === undefined) expect(result).not.toHaveProperty("reason");
-      else expect(result?.reason).toContain(reason);
-    },
-  );
+it.each<[Fixture["expect"], number, string, ReplayResult["result"], reason?: string]>([
+  [HANDLED_200, 200, HANDLED, "as_expected"],
+  [{ status: 200, outcome: "discarded" }, 200, HANDLED, "different"],
+  [STALE_409, 409, STALE, "as_expected"],
+  [{ status: 409, outcome: "malformed" }, 409, STALE, "different"],
+  [HANDLED_200, 200, "", "as_expected"],
+  [HANDLED_200, 200, '{"outcome":"toString"}', "as_expected"],
+  [undefined, 500, STALE, "not_judged"],
+  [HANDLED_200, 200, '{"outcome":"unhandled"}', "different", "no handler for new_alarm"],
+  [HANDLED_200, 200, '{"outcome":"duplicate"}', "different", "already handled this id"],
+  [HANDLED_200, 409, STALE, "different", "the receiver's clock"],
+  [{ status: 200 }, 409, MISMATCH, "different", "another secret"],
+  // Another receiver: what the gateway does after the answer.
+  [HANDLED_200, 202, "", "as_expected"],
+  [HANDLED_200, 503, "", "different"],
+  [OR_AGAIN, 503, "", "as_expected"],
+  [OR_AGAIN, 422, "", "different", "after 422 the gateway gives up for good"],
+  [OR_AGAIN, 409, STALE, "different", "the receiver's clock"],
+  [UNRECOGNIZED_503, 200, "", "as_expected"],
+  [UNRECOGNIZED_503, 409, "", "as_expected"],
+  [UNRECOGNIZED_503, 409, STALE, "different"],
+  [UNRECOGNIZED_503, 400, "", "different", "after 400 the gateway gives up for good"],
+  [STALE_409, 503, "", "as_expected"],
+  [STALE_409, 200, "", "different", "acknowledged, although it must be refused"],
+  [STALE_409, 401, "", "different", "after 401 the gateway gives up for good"],
+  [STALE_409, 302, "", "different", "contract does not mention 302"],
+  [{ status: 200 }, 202, "", "different"],
+])(
+  "a fixture that expects %o and is answered %i %s is %s, with the reason %s",
+  async (expected, status, body, judged, reason) => {
+    const result = await resultOf(expected, status, body);
+    expect(result?.result).toBe(judged);
+    if (reason === undefined) expect(result).not.toHaveProperty("reason");
+    else expect(result?.reason).toContain(reason);
+  },
+);
 
-  it("a replay result contains everything known about the fixture and nothing else", async () => {
-    const fixtures = [
-      await fixture("judged", { status: 200, outcome: "handled" }),
-      await fixture("recorded"),
-    ];
-    const { results } = await replayFixtures(answering(503, "no JSON"), fixtures);
-    const ms = expect.any(Number) as unknown;
-    expect(results).toStrictEqual([
-      {
-        name: "judged",
-        description: "What judged is",
-        expected: { status: 200, outcome: "handled" },
-        status: 503,
-        ms,
-        result: "different",
-      },
-      { name: "recorded", description: "What recorded is", status: 503, ms, result: "not_judged" },
-    ]);
-    expect(results.every((result) => result.ms >= 0)).toBe(true);
-  });
-
-  it("replay results are reported one by one in fixture order and counted", async () => {
-    const order: string[] = [];
-    const shown: ReplayResult[] = [];
-    const target = ({ headers }: Request) => {
-      order.push(`send ${headers.get("x-webhook-id") ?? ""}`);
-      return new Response(null, { status: 204 });
-    };
-    const fixtures = [
-      await fixture("one", { status: 204 }),
-      await fixture("two"),
-      await fixture("three", { status: 200 }),
-      await fixture("four", { status: 200 }),
-    ];
-    const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
-    const report = await replayFixtures(target, fixtures, {
-      beforeEach: async ({ name }) => {
-        await Promise.resolve();
-        order.push(`before ${name}`);
-      },
-      onResult: (result) => {
-        order.push(`result ${result.name}`);
-        shown.push(result);
-      },
-    });
-    const steps = (name: string, id = "") => [`before ${name}`, `send ${id}`, `result ${name}`];
-    expect(order).toEqual(fixtures.flatMap(({ name }, at) => steps(name, ids[at])));
-    expect(report.results).toEqual(shown);
-    expect(report).toMatchObject({ asExpected: 1, different: 2, notJudged: 1 });
-  });
-});
-
-describe("failing targets", () => {
-  const twoFixtures = async () => [
-    await fixture("judged", { status: 200 }),
+it("a replay result contains everything known about the fixture and nothing else", async () => {
+  const fixtures = [
+    await fixture("judged", { status: 200, outcome: "handled" }),
     await fixture("recorded"),
   ];
-  const resultsAndErrors = ({ results }: { results: readonly ReplayResult[] }) =>
-    results.map(({ result, error }) => [result, error]);
-
-  it("a target that throws gives a result with its error", async () => {
-    const error = "the request failed: the handler is broken";
-    const target = () => {
-      throw new Error("the handler is broken");
-    };
-    expect(resultsAndErrors(await replayFixtures(target, await twoFixtures()))).toEqual([
-      ["different", error],
-      ["not_judged", error],
-    ]);
-  });
-
-  it.each<[reason: string, error: unknown]>([
-    ["::1 refused", new AggregateError([new Error("::1 refused"), new Error("another")])],
-    ["no reason is given", new AggregateError([])],
-    ["no reason is given", "a text"],
-  ])("a target that rejects gives a result with the reason: %s", async (reason, error) => {
-    const target = () => Promise.reject<Response>(error);
-    const [result] = (await replayFixtures(target, await twoFixtures())).results;
-    expect(result?.error).toBe(`the request failed: ${reason}`);
-  });
-
-  it("a target that never answers gives a result with a time-out", async () => {
-    const target = () => new Promise<Response>(() => undefined);
-    const report = await replayFixtures(target, await twoFixtures(), { timeoutMs: 20 });
-    expect(resultsAndErrors(report)).toEqual([
-      ["different", "no answer within 20 ms"],
-      ["not_judged", "no answer within 20 ms"],
-    ]);
-  });
-
-  it("a fixture that HTTP cannot send gives a result too", async () => {
-    const [whole] = await twoFixtures();
-    if (whole === undefined) throw new Error("there is no fixture");
-    const broken = { ...whole, headers: { ...whole.headers, "X-Odd": "a\nb" } };
-    const report = await replayFixtures(answering(200, ""), [broken, whole]);
-    expect(report.results.map(({ result }) => result)).toEqual(["different", "as_expected"]);
-  });
+  const { results } = await replayFixtures(answering(503, "no JSON"), fixtures);
+  const ms = expect.any(Number) as unknown;
+  expect(results).toStrictEqual([
+    {
+      name: "judged",
+      description: "What judged is",
+      expected: { status: 200, outcome: "handled" },
+      status: 503,
+      ms,
+      result: "different",
+    },
+    { name: "recorded", description: "What recorded is", status: 503, ms, result: "not_judged" },
+  ]);
+  expect(results.every((result) => result.ms >= 0)).toBe(true);
 });
 
-describe("errors", () => {
-  const target = alarmReceiver(() => undefined);
-
-  it.each<[string, object]>([
-    ["a misspelt option", { resing: true }],
-    ["resign without a secret", { resign: true }],
-    ["resign with a secret that cannot be one", { resign: true, secret: " " }],
-    ["fixtures whose secret cannot be one", { resign: true, secret: "s", fixtureSecret: "" }],
-    ["fresh ids without resign", { secret: TEST_SECRET, freshIds: true }],
-    ["a clock that is not a function", { resign: true, secret: "s", now: 0 }],
-    ["an onResult that is not a function", { onResult: [] }],
-    ["a time-out of 0", { timeoutMs: 0 }],
-  ])("replayFixtures rejects for %s", async (_, options) => {
-    await expect(replayFixtures(target, [], options)).rejects.toThrow(ConfigurationError);
+it("replay results are reported one by one in fixture order and counted", async () => {
+  const order: string[] = [];
+  const shown: ReplayResult[] = [];
+  const target = ({ headers }: Request) => {
+    order.push(`send ${headers.get("x-webhook-id") ?? ""}`);
+    return new Response(null, { status: 204 });
+  };
+  const fixtures = [
+    await fixture("one", { status: 204 }),
+    await fixture("two"),
+    await fixture("three", { status: 200 }),
+    await fixture("four", { status: 200 }),
+  ];
+  const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
+  const report = await replayFixtures(target, fixtures, {
+    beforeEach: async ({ name }) => {
+      await Promise.resolve();
+      order.push(`before ${name}`);
+    },
+    onResult: (result) => {
+      order.push(`result ${result.name}`);
+      shown.push(result);
+    },
   });
+  const steps = (name: string, id = "") => [`before ${name}`, `send ${id}`, `result ${name}`];
+  expect(order).toEqual(fixtures.flatMap(({ name }, at) => steps(name, ids[at])));
+  expect(report.results).toEqual(shown);
+  expect(report).toMatchObject({ asExpected: 1, different: 2, notJudged: 1 });
+});
 
-  it.each<(error: Error) => ReplayOptions>([
-    (error) => ({ beforeEach: () => Promise.reject(error) }),
-    (error) => ({
-      onResult: () => {
-        throw error;
-      },
-    }),
-  ])("replayFixtures rejects with the error of the test's own callback (%#)", async (optionsOf) => {
-    const error = new Error("the test is broken");
-    const one = [await fixture("a")];
-    await expect(replayFixtures(target, one, optionsOf(error))).rejects.toBe(error);
-  });
+const twoFixtures = async () => [
+  await fixture("judged", { status: 200 }),
+  await fixture("recorded"),
+];
+const resultsAndErrors = ({ results }: { results: readonly ReplayResult[] }) =>
+  results.map(({ result, error }) => [result, error]);
+
+it("a target that throws gives a result with its error", async () => {
+  const error = "the request failed: the handler is broken";
+  const target = () => {
+    throw new Error("the handler is broken");
+  };
+  expect(resultsAndErrors(await replayFixtures(target, await twoFixtures()))).toEqual([
+    ["different", error],
+    ["not_judged", error],
+  ]);
+});
+
+it.each<[reason: string, error: unknown]>([
+  ["::1 refused", new AggregateError([new Error("::1 refused"), new Error("another")])],
+  ["no reason is given", new AggregateError([])],
+  ["no reason is given", "a text"],
+])("a target that rejects gives a result with the reason: %s", async (reason, error) => {
+  const target = () => Promise.reject<Response>(error);
+  const [result] = (await replayFixtures(target, await twoFixtures())).results;
+  expect(result?.error).toBe(`the request failed: ${reason}`);
+});
+
+it("a target that never answers gives a result with a time-out", async () => {
+  const target = () => new Promise<Response>(() => undefined);
+  const report = await replayFixtures(target, await twoFixtures(), { timeoutMs: 20 });
+  expect(resultsAndErrors(report)).toEqual([
+    ["different", "no answer within 20 ms"],
+    ["not_judged", "no answer within 20 ms"],
+  ]);
+});
+
+it("a fixture that HTTP cannot send gives a result too", async () => {
+  const [whole] = await twoFixtures();
+  if (whole === undefined) throw new Error("there is no fixture");
+  const broken = { ...whole, headers: { ...whole.headers, "X-Odd": "a\nb" } };
+  const report = await replayFixtures(answering(200, ""), [broken, whole]);
+  expect(report.results.map(({ result }) => result)).toEqual(["different", "as_expected"]);
+});
+
+const target = alarmReceiver(() => undefined);
+
+it.each<[string, object]>([
+  ["a misspelt option", { resing: true }],
+  ["resign without a secret", { resign: true }],
+  ["resign with a secret that cannot be one", { resign: true, secret: " " }],
+  ["fixtures whose secret cannot be one", { resign: true, secret: "s", fixtureSecret: "" }],
+  ["fresh ids without resign", { secret: TEST_SECRET, freshIds: true }],
+  ["a clock that is not a function", { resign: true, secret: "s", now: 0 }],
+  ["an onResult that is not a function", { onResult: [] }],
+  ["a time-out of 0", { timeoutMs: 0 }],
+])("replayFixtures rejects for %s", async (_, options) => {
+  await expect(replayFixtures(target, [], options)).rejects.toThrow(ConfigurationError);
+});
+
+it.each<(error: Error) => ReplayOptions>([
+  (error) => ({ beforeEach: () => Promise.reject(error) }),
+  (error) => ({
+    onResult: () => {
+      throw error;
+    },
+  }),
+])("replayFixtures rejects with the error of the test's own callback (%#)", async (optionsOf) => {
+  const error = new Error("the test is broken");
+  const one = [await fixture("a")];
+  await expect(replayFixtures(target, one, optionsOf(error))).rejects.toBe(error);
 });
 
 const secret = "whsec_of_another_endpoint";
@@ -417,19 +409,17 @@ it("a resigned fixture has a valid timestamp, however far from now it was signed
   }
 });
 
-describe("fixtures without a valid signature", () => {
-  const refused = ["malformed", "unsigned", "signature_mismatch"];
+const refused = ["malformed", "unsigned", "signature_mismatch"];
 
-  it.each(fixtures.filter(({ expect: { outcome = "" } = {} }) => refused.includes(outcome)))(
-    "a fixture without a valid signature is sent unchanged: $name",
-    async (one) => {
-      expect(await resignedHeaders(one, resigning(SENT_MS))).toEqual(one.headers);
-    },
-  );
+it.each(fixtures.filter(({ expect: { outcome = "" } = {} }) => refused.includes(outcome)))(
+  "a fixture without a valid signature is sent unchanged: $name",
+  async (one) => {
+    expect(await resignedHeaders(one, resigning(SENT_MS))).toEqual(one.headers);
+  },
+);
 
-  it("a fixture that does not match fixtureSecret is sent unchanged", async () => {
-    const one = await fixture("a", undefined, Uint8Array.of(1), 0);
-    const named = { ...resigning(SENT_MS), fixtureSecret: "whsec_test_another_secret" };
-    expect(await resignedHeaders(one, named)).toEqual(one.headers);
-  });
+it("a fixture that does not match fixtureSecret is sent unchanged", async () => {
+  const one = await fixture("a", undefined, Uint8Array.of(1), 0);
+  const named = { ...resigning(SENT_MS), fixtureSecret: "whsec_test_another_secret" };
+  expect(await resignedHeaders(one, named)).toEqual(one.headers);
 });

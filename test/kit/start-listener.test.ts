@@ -17,8 +17,8 @@ async function start(options: Partial<StartListenerOptions> = {}): Promise<Webho
   return listener;
 }
 
-const alarm = (account_id: number, id?: string) =>
-  signedDelivery({ alarm: sampleAlarm({ account_id, event_type: "iban_hacked" }), secret, id });
+const alarm = (account_id: number) =>
+  signedDelivery({ alarm: sampleAlarm({ account_id, event_type: "iban_hacked" }), secret });
 
 async function call(listener: WebhookListener, path: string, body?: unknown) {
   const { url, token } = listener.api;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ContractCase } from "../../kit/store-contract/contract-case.js";
 import { transactionalStoreContract } from "../../kit/store-contract/transactional-store-contract.js";
 import {
@@ -29,29 +29,27 @@ async function convictingCases(cases: readonly ContractCase[]): Promise<string[]
   });
 }
 
-describe("wrong transactional stores", () => {
-  const convictions = new Map<string, Promise<string[]>>();
-  const convictionsOf = (mistake: string): Promise<string[]> => {
-    const known = convictions.get(mistake);
-    if (known !== undefined) return known;
-    const ids = convictingCases(contractOf(mistake as TransactionMistake));
-    convictions.set(mistake, ids);
-    return ids;
-  };
+const convictions = new Map<string, Promise<string[]>>();
+const convictionsOf = (mistake: string): Promise<string[]> => {
+  const known = convictions.get(mistake);
+  if (known !== undefined) return known;
+  const ids = convictingCases(contractOf(mistake as TransactionMistake));
+  convictions.set(mistake, ids);
+  return ids;
+};
 
-  it.concurrent.each(Object.entries(TRANSACTION_MISTAKES))(
-    "a transactional store that %s fails the case %s",
-    async (mistake, convictedBy) => {
-      expect(await convictionsOf(mistake)).toContain(convictedBy);
-    },
-  );
+it.concurrent.each(Object.entries(TRANSACTION_MISTAKES))(
+  "a transactional store that %s fails the case %s",
+  async (mistake, convictedBy) => {
+    expect(await convictionsOf(mistake)).toContain(convictedBy);
+  },
+);
 
-  it("every case of the transactional contract convicts a wrong store", async () => {
-    const all = await Promise.all(Object.keys(TRANSACTION_MISTAKES).map(convictionsOf));
-    const convicting = new Set(all.flat());
-    const ids = contractOf().map(({ id }) => id);
-    expect(ids.filter((id) => !convicting.has(id))).toEqual([]);
-  });
+it("every case of the transactional contract convicts a wrong store", async () => {
+  const all = await Promise.all(Object.keys(TRANSACTION_MISTAKES).map(convictionsOf));
+  const convicting = new Set(all.flat());
+  const ids = contractOf().map(({ id }) => id);
+  expect(ids.filter((id) => !convicting.has(id))).toEqual([]);
 });
 
 it.concurrent.each<TransactionVariant | undefined>([
