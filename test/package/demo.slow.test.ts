@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { type RedisClientType, createClient } from "redis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { UsageError, readCommand } from "../../examples/demo/command-line.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { mysqlEngine } from "../support/mysql/mysql-engine.js";
@@ -31,47 +31,45 @@ it("npm run demo writes escape codes with FORCE_COLOR, and the same text", async
   expect(demoRows(stripVTControlCharacters(stdout))).toEqual(demoRows(run.stdout));
 });
 
-describe("npm run demo with a folder", () => {
-  /** Copies one fixture to the folder and changes its text. */
-  const addChanged = async (from: RegExp, to: string): Promise<void> => {
-    const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
-    expect(text).toMatch(from);
-    folder.write("alarm-email-hacked.json", text.replace(from, to));
-  };
+/** Copies one fixture to the folder and changes its text. */
+const addChanged = async (from: RegExp, to: string): Promise<void> => {
+  const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
+  expect(text).toMatch(from);
+  folder.write("alarm-email-hacked.json", text.replace(from, to));
+};
 
-  it("npm run demo with a folder exits with 1 and shows the difference from a wrong expectation", async () => {
-    await cp(fixturesFolder, folder.at(), { recursive: true });
-    await addChanged(/"handled"/, '"duplicate"');
+it("npm run demo with a folder exits with 1 and shows the difference from a wrong expectation", async () => {
+  await cp(fixturesFolder, folder.at(), { recursive: true });
+  await addChanged(/"handled"/, '"duplicate"');
 
-    const { code, stdout } = await runDemo([folder.at()]);
+  const { code, stdout } = await runDemo([folder.at()]);
 
-    expect(code).toBe(1);
-    expect(demoRows(stdout).filter(([mark]) => mark !== "✓")).toEqual([
-      ["✗", "Email address found in a breach", "signed and sent", "200", "handled"],
-    ]);
-    expect(stdout).toContain("\n  expected 200 duplicate\n");
-    expect(stdout).toContain("the handler ran once instead of 0 times");
-    expect(stdout).toContain("2 differences from what is expected");
-  });
+  expect(code).toBe(1);
+  expect(demoRows(stdout).filter(([mark]) => mark !== "✓")).toEqual([
+    ["✗", "Email address found in a breach", "signed and sent", "200", "handled"],
+  ]);
+  expect(stdout).toContain("\n  expected 200 duplicate\n");
+  expect(stdout).toContain("the handler ran once instead of 0 times");
+  expect(stdout).toContain("2 differences from what is expected");
+});
 
-  it("npm run demo with a folder shows a fixture without an expectation as not judged", async () => {
-    await addChanged(/"expect": {[^}]*},/, "");
+it("npm run demo with a folder shows a fixture without an expectation as not judged", async () => {
+  await addChanged(/"expect": {[^}]*},/, "");
 
-    const { code, stdout } = await runDemo([folder.at()]);
+  const { code, stdout } = await runDemo([folder.at()]);
 
-    expect(code).toBe(0);
-    expect(demoRows(stdout)[0]?.slice(0, 2)).toEqual(["–", "Email address found in a breach"]);
-    expect(stdout).toContain("1 not judged, the others answered as expected");
-  });
+  expect(code).toBe(0);
+  expect(demoRows(stdout)[0]?.slice(0, 2)).toEqual(["–", "Email address found in a breach"]);
+  expect(stdout).toContain("1 not judged, the others answered as expected");
+});
 
-  it("npm run demo with a folder exits with 2 and names the file and the unknown field", async () => {
-    await addChanged(/"expect"/, '"expects"');
+it("npm run demo with a folder exits with 2 and names the file and the unknown field", async () => {
+  await addChanged(/"expect"/, '"expects"');
 
-    expect(await runDemo([folder.at()])).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: `${folder.at("alarm-email-hacked.json")} is not a fixture: it must not have the unknown field expects\n`,
-    });
+  expect(await runDemo([folder.at()])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `${folder.at("alarm-email-hacked.json")} is not a fixture: it must not have the unknown field expects\n`,
   });
 });
 
@@ -234,7 +232,6 @@ it.each([
   ["--url redis://localhost", "--url goes with --store redis, postgres or mysql"],
   ["--store sqlite fixtures", "--store sends alarms of its own: leave the folder out"],
   ["--monitor --store sqlite", "--monitor goes with no store and no folder"],
-  ["--monitor fixtures", "--monitor goes with no store and no folder"],
   ["fixtures others", "one folder of fixtures at a time"],
 ])("the demo's command line says what to change in %s", (args, message) => {
   expect(() => readCommand(args.split(" "), {})).toThrow(new UsageError(message));
@@ -251,14 +248,6 @@ it.each([
 ])("the demo's command line reads %s, and --url before the variable", (args, command) => {
   const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
   expect(readCommand(args.split(" "), env)).toEqual(command);
-});
-
-it("the demo's command line exits with 2 and one line if the URL is missing", async () => {
-  expect(await runDemo(["--store", "redis"])).toEqual({
-    code: 2,
-    stdout: "",
-    stderr: "--store redis needs a server: add --url redis://…, or set REDIS_URL\n",
-  });
 });
 
 it.each(["redis", "postgres", "mysql"])(
