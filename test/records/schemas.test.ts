@@ -14,29 +14,25 @@ import { EVENT_TYPES } from "./documented-values.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { judged, parsed } from "./validated.js";
 
-describe("alarmSchema", () => {
-  test("alarmSchema returns a documented alarm unchanged", () => {
-    expect(parsed(alarmSchema, alarm())).toEqual(alarm());
-  });
+test("alarmSchema returns a documented alarm unchanged", () => {
+  expect(parsed(alarmSchema, alarm())).toEqual(alarm());
+});
 
-  test("alarmSchema converts without changing its input", () => {
-    const sent = alarm({ account_id: "42", original_event_id: 9, added: "x" });
-    const before = structuredClone(sent);
-    expect(parsed(alarmSchema, sent)).toEqual({ ...sent, account_id: 42, original_event_id: "9" });
-    expect(sent).toEqual(before);
-  });
+test("alarmSchema converts without changing its input", () => {
+  const sent = alarm({ account_id: "42", original_event_id: 9, added: "x" });
+  const before = structuredClone(sent);
+  expect(parsed(alarmSchema, sent)).toEqual({ ...sent, account_id: 42, original_event_id: "9" });
+  expect(sent).toEqual(before);
+});
 
-  test.each(Object.keys(alarm()))("alarmSchema requires the field %s", (field) => {
-    const others = Object.entries(alarm()).filter(([name]) => name !== field);
-    const { issues } = judged(alarmSchema, Object.fromEntries(others));
-    expect(issues?.map(({ path }) => path)).toEqual([[field]]);
-  });
+test.each(Object.keys(alarm()))("alarmSchema requires the field %s", (field) => {
+  const others = Object.entries(alarm()).filter(([name]) => name !== field);
+  const { issues } = judged(alarmSchema, Object.fromEntries(others));
+  expect(issues?.map(({ path }) => path)).toEqual([[field]]);
+});
 
-  test.each([null, [], "alarm", undefined])("alarmSchema refuses %j", (value) => {
-    expect(judged(alarmSchema, value).issues).toEqual([
-      { path: [], message: "expected an object" },
-    ]);
-  });
+test.each([null, [], "alarm", undefined])("alarmSchema refuses %j", (value) => {
+  expect(judged(alarmSchema, value).issues).toEqual([{ path: [], message: "expected an object" }]);
 });
 
 test("newAlarmSchema accepts the body of an alarm and keeps its other fields", () => {
@@ -44,25 +40,23 @@ test("newAlarmSchema accepts the body of an alarm and keeps its other fields", (
   expect(parsed(newAlarmSchema, body)).toEqual({ alarm: alarm({ id: 5 }), added: true });
 });
 
-describe("onlineDataEventSchema", () => {
-  test.each(["DATA_DELETED", "POWER_OF_ATTORNEY_SIGNED", "DATA_MOVED", "__proto__"])(
-    "onlineDataEventSchema returns an event of type %s unchanged",
-    (type) => {
-      expect(parsed(onlineDataEventSchema, onlineDataEvent(type))).toEqual(onlineDataEvent(type));
-    },
-  );
+test.each(["DATA_DELETED", "POWER_OF_ATTORNEY_SIGNED", "DATA_MOVED", "__proto__"])(
+  "onlineDataEventSchema returns an event of type %s unchanged",
+  (type) => {
+    expect(parsed(onlineDataEventSchema, onlineDataEvent(type))).toEqual(onlineDataEvent(type));
+  },
+);
 
-  test("onlineDataEventSchema accepts an unknown type with and without a site", () => {
-    const event = onlineDataEvent("DATA_MOVED", NO_SITE);
-    expect(parsed(onlineDataEventSchema, event)).toEqual(event);
-    const some = onlineDataEvent("DATA_MOVED", { ...NO_SITE, site_id: "7" });
-    expect(parsed(onlineDataEventSchema, some)).toEqual({ ...some, site_id: 7 });
-  });
+test("onlineDataEventSchema accepts an unknown type with and without a site", () => {
+  const event = onlineDataEvent("DATA_MOVED", NO_SITE);
+  expect(parsed(onlineDataEventSchema, event)).toEqual(event);
+  const some = onlineDataEvent("DATA_MOVED", { ...NO_SITE, site_id: "7" });
+  expect(parsed(onlineDataEventSchema, some)).toEqual({ ...some, site_id: 7 });
+});
 
-  test("onlineDataEventSchema converts a number in the event's type to its digits", () => {
-    const event = onlineDataEvent("DATA_MOVED", { type: 12 });
-    expect(parsed(onlineDataEventSchema, event)).toEqual({ ...event, type: "12" });
-  });
+test("onlineDataEventSchema converts a number in the event's type to its digits", () => {
+  const event = onlineDataEvent("DATA_MOVED", { type: 12 });
+  expect(parsed(onlineDataEventSchema, event)).toEqual({ ...event, type: "12" });
 });
 
 test("deleteMyDataEventSchema accepts the body of an event and keeps its other fields", () => {
@@ -245,24 +239,22 @@ async function expectAsValidated(type: string, body: string) {
   return expected.issues === undefined;
 }
 
-describe("each field of an alarm", () => {
-  const fields = textsOf(alarm());
+const fields = textsOf(alarm());
 
-  test.each(Object.keys(fields))(
-    "the alarm field %s is accepted or refused as the schema decides",
-    async (field) => {
-      const taken: (string | undefined)[] = [];
-      for (const text of [undefined, ...ODD_VALUES]) {
-        const body = `{"alarm":${jsonOf({ ...fields, [field]: text })}}`;
-        if (await expectAsValidated("new_alarm", body)) taken.push(text);
-      }
-      // Some values are accepted; a missing value and null are not.
-      expect(taken).toContain('"007"');
-      expect(taken).not.toContain(undefined);
-      expect(taken).not.toContain("null");
-    },
-  );
-});
+test.each(Object.keys(fields))(
+  "the alarm field %s is accepted or refused as the schema decides",
+  async (field) => {
+    const taken: (string | undefined)[] = [];
+    for (const text of [undefined, ...ODD_VALUES]) {
+      const body = `{"alarm":${jsonOf({ ...fields, [field]: text })}}`;
+      if (await expectAsValidated("new_alarm", body)) taken.push(text);
+    }
+    // Some values are accepted; a missing value and null are not.
+    expect(taken).toContain('"007"');
+    expect(taken).not.toContain(undefined);
+    expect(taken).not.toContain("null");
+  },
+);
 
 // One of each kind: the property below draws from all types.
 const KINDS = ["DATA_DELETED", "POWER_OF_ATTORNEY_SIGNED", "DATA_MOVED", "__proto__"];
@@ -296,48 +288,46 @@ test.each(ODD_VALUES)("a record that is %s is refused, as the schema refuses it"
   expect(await expectAsValidated("delete_my_data_event", jsonOf({ event: text }))).toBe(false);
 });
 
-describe("records of any shape", () => {
-  const settings = { seed: 20_260_708, numRuns: 300 };
-  const odd = fc.option(fc.constantFrom(...ODD_VALUES), { nil: undefined });
-  const unknown = fc.dictionary(
-    fc.constantFrom("__proto__", "constructor", "toString", "added", "0", "Id", "site"),
-    fc.constantFrom(...ODD_VALUES, '{"id":5}'),
-    { maxKeys: 3 },
-  );
+const settings = { seed: 20_260_708, numRuns: 300 };
+const odd = fc.option(fc.constantFrom(...ODD_VALUES), { nil: undefined });
+const unknown = fc.dictionary(
+  fc.constantFrom("__proto__", "constructor", "toString", "added", "0", "Id", "site"),
+  fc.constantFrom(...ODD_VALUES, '{"id":5}'),
+  { maxKeys: 3 },
+);
 
-  /** The text of a record with up to three odd fields and some unknown fields. */
-  function recordLike(fields: Fields) {
-    const changes = fc.dictionary(fc.constantFrom(...Object.keys(fields)), odd, { maxKeys: 3 });
-    return fc
-      .tuple(changes, unknown, fc.boolean())
-      .map(([changed, added, first]) =>
-        jsonOf(
-          Object.fromEntries([
-            ...(first ? Object.entries(added) : []),
-            ...Object.entries({ ...fields, ...changed }),
-            ...(first ? [] : Object.entries(added)),
-          ]),
-        ),
-      );
-  }
+/** The text of a record with up to three odd fields and some unknown fields. */
+function recordLike(fields: Fields) {
+  const changes = fc.dictionary(fc.constantFrom(...Object.keys(fields)), odd, { maxKeys: 3 });
+  return fc
+    .tuple(changes, unknown, fc.boolean())
+    .map(([changed, added, first]) =>
+      jsonOf(
+        Object.fromEntries([
+          ...(first ? Object.entries(added) : []),
+          ...Object.entries({ ...fields, ...changed }),
+          ...(first ? [] : Object.entries(added)),
+        ]),
+      ),
+    );
+}
 
-  const alarms = recordLike(textsOf(alarm()));
-  const events = fc
-    .constantFrom(...ALL_EVENTS)
-    .chain((type) => recordLike(textsOf(onlineDataEvent(type))));
+const alarms = recordLike(textsOf(alarm()));
+const events = fc
+  .constantFrom(...ALL_EVENTS)
+  .chain((type) => recordLike(textsOf(onlineDataEvent(type))));
 
-  test.each([
-    ["alarms", "new_alarm", "alarm", alarms],
-    ["events", "delete_my_data_event", "event", events],
-  ] as const)(
-    "as a property, %s of any shape are accepted or refused as the schema decides",
-    async (_, type, owner, records) => {
-      await fc.assert(
-        fc.asyncProperty(records, async (text) => {
-          await expectAsValidated(type, `{"${owner}":${text}}`);
-        }),
-        settings,
-      );
-    },
-  );
-});
+test.each([
+  ["alarms", "new_alarm", "alarm", alarms],
+  ["events", "delete_my_data_event", "event", events],
+] as const)(
+  "as a property, %s of any shape are accepted or refused as the schema decides",
+  async (_, type, owner, records) => {
+    await fc.assert(
+      fc.asyncProperty(records, async (text) => {
+        await expectAsValidated(type, `{"${owner}":${text}}`);
+      }),
+      settings,
+    );
+  },
+);

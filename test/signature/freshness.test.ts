@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { memoryStore } from "../../src/index.js";
 import { heldReceiver } from "../support/alarm-receiver.js";
 import { NOW_MS, NOW_SECONDS, delivery } from "../support/deliveries.js";
@@ -22,39 +22,37 @@ async function outcomeAt(nowMs: unknown, timestampToleranceMs: number, timestamp
 const FRESH = { outcome: "handled", status: 200, runs: 1 };
 const STALE = { outcome: "stale", status: 409, runs: 0 };
 
-describe("the freshness of a signed timestamp", () => {
-  test.each([
-    [1_000, 1_000, FRESH],
-    [1_000, -1_000, FRESH],
-    [1_000, 1_001, STALE],
-    [1_000, -1_001, STALE],
-    [1_000, 1_000.5, STALE],
-    [Number.MAX_SAFE_INTEGER, 10 ** 14, FRESH],
-  ])(
-    "with a tolerance of %d ms, a clock may be off by the tolerance and no more: %d ms",
-    async (toleranceMs, offMs, expected) => {
+test.each([
+  [1_000, 1_000, FRESH],
+  [1_000, -1_000, FRESH],
+  [1_000, 1_001, STALE],
+  [1_000, -1_001, STALE],
+  [1_000, 1_000.5, STALE],
+  [Number.MAX_SAFE_INTEGER, 10 ** 14, FRESH],
+])(
+  "with a tolerance of %d ms, a clock may be off by the tolerance and no more: %d ms",
+  async (toleranceMs, offMs, expected) => {
+    expect(await outcomeAt(NOW_MS + offMs, toleranceMs)).toEqual(expected);
+  },
+);
+
+test("the tolerance also holds at the smallest and the largest possible timestamp", async () => {
+  expect(await outcomeAt(0, 1_000, 0)).toEqual(FRESH);
+  expect(await outcomeAt(1_001, 1_000, 0)).toEqual(STALE);
+  expect(await outcomeAt(MAX_SECONDS * 1_000, 1_000, MAX_SECONDS)).toEqual(FRESH);
+  expect(await outcomeAt(NOW_MS, 300_000, MAX_SECONDS)).toEqual(STALE);
+});
+
+test("as a property, a signed timestamp is fresh within the tolerance and stale outside it", async () => {
+  const offsets = fc.integer({ min: -700_000, max: 700_000 });
+  const tolerances = fc.integer({ min: 1_000, max: 600_000 });
+  await fc.assert(
+    fc.asyncProperty(offsets, tolerances, async (offMs, toleranceMs) => {
+      const expected = Math.abs(offMs) <= toleranceMs ? FRESH : STALE;
       expect(await outcomeAt(NOW_MS + offMs, toleranceMs)).toEqual(expected);
-    },
+    }),
+    { seed: 20_260_708, numRuns: 200 },
   );
-
-  test("the tolerance also holds at the smallest and the largest possible timestamp", async () => {
-    expect(await outcomeAt(0, 1_000, 0)).toEqual(FRESH);
-    expect(await outcomeAt(1_001, 1_000, 0)).toEqual(STALE);
-    expect(await outcomeAt(MAX_SECONDS * 1_000, 1_000, MAX_SECONDS)).toEqual(FRESH);
-    expect(await outcomeAt(NOW_MS, 300_000, MAX_SECONDS)).toEqual(STALE);
-  });
-
-  test("as a property, a signed timestamp is fresh within the tolerance and stale outside it", async () => {
-    const offsets = fc.integer({ min: -700_000, max: 700_000 });
-    const tolerances = fc.integer({ min: 1_000, max: 600_000 });
-    await fc.assert(
-      fc.asyncProperty(offsets, tolerances, async (offMs, toleranceMs) => {
-        const expected = Math.abs(offMs) <= toleranceMs ? FRESH : STALE;
-        expect(await outcomeAt(NOW_MS + offMs, toleranceMs)).toEqual(expected);
-      }),
-      { seed: 20_260_708, numRuns: 200 },
-    );
-  });
 });
 
 test.each([Number.NaN, undefined, "now", Infinity, -Infinity])(

@@ -10,78 +10,74 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 const MISMATCH = { status: 409, outcome: "signature_mismatch" };
 const UNAVAILABLE = { status: 503, outcome: "secret_unavailable" };
 
-describe("a secret function that does not know the sender", () => {
-  test.each<[string, SecretFunction]>([
-    ["it returns undefined", () => undefined],
-    ["it returns null", () => null],
-    ["it returns an empty list", () => []],
-    ["it returns a promise of undefined", () => Promise.resolve(undefined)],
-  ])(
-    "a secret function that does not know the sender is answered 409 signature_mismatch: %s",
-    async (_, secret) => {
-      const { receive, handled, reports } = recordingReceiver({ secret });
-      expect(await receive(await delivery())).toMatchObject(MISMATCH);
-      expect(handled).toEqual([]);
-      expect(reports[0]).not.toHaveProperty("error");
-    },
-  );
+test.each<[string, SecretFunction]>([
+  ["it returns undefined", () => undefined],
+  ["it returns null", () => null],
+  ["it returns an empty list", () => []],
+  ["it returns a promise of undefined", () => Promise.resolve(undefined)],
+])(
+  "a secret function that does not know the sender is answered 409 signature_mismatch: %s",
+  async (_, secret) => {
+    const { receive, handled, reports } = recordingReceiver({ secret });
+    expect(await receive(await delivery())).toMatchObject(MISMATCH);
+    expect(handled).toEqual([]);
+    expect(reports[0]).not.toHaveProperty("error");
+  },
+);
 
-  test("a function that looks a made-up type up in a record is answered 409", async () => {
-    const secrets: Record<string, string> = {
-      new_alarm: TEST_SECRET,
-      delete_my_data_event: TEST_SECRET,
-    };
-    const { receive } = recordingReceiver({ secret: ({ type }) => secrets[type] });
-    for (const type of ["forged_type", "constructor", "toString", "__proto__"]) {
-      const forged = await delivery({ type, secret: "whsec_of_a_stranger" });
-      expect(await receive(forged)).toMatchObject(MISMATCH);
-    }
-    expect(await receive(await delivery())).toMatchObject({ outcome: "handled" });
-  });
+test("a function that looks a made-up type up in a record is answered 409", async () => {
+  const secrets: Record<string, string> = {
+    new_alarm: TEST_SECRET,
+    delete_my_data_event: TEST_SECRET,
+  };
+  const { receive } = recordingReceiver({ secret: ({ type }) => secrets[type] });
+  for (const type of ["forged_type", "constructor", "toString", "__proto__"]) {
+    const forged = await delivery({ type, secret: "whsec_of_a_stranger" });
+    expect(await receive(forged)).toMatchObject(MISMATCH);
+  }
+  expect(await receive(await delivery())).toMatchObject({ outcome: "handled" });
 });
 
-describe("an undocumented type, where the secret of one type fails", () => {
-  const sealed = new Error("the vault has no such secret");
-  const oneOf =
-    (fails: string): SecretFunction =>
-    ({ type }) =>
-      type === fails ? Promise.reject(sealed) : TEST_SECRET;
+const sealed = new Error("the vault has no such secret");
+const oneOf =
+  (fails: string): SecretFunction =>
+  ({ type }) =>
+    type === fails ? Promise.reject(sealed) : TEST_SECRET;
 
-  test.each(["new_alarm", "delete_my_data_event"])(
-    "an undocumented type is tried against the secrets that answer: %s fails",
-    async (fails) => {
-      const { receive, handled, reports } = recordingReceiver({ secret: oneOf(fails) });
-      const forged = await delivery({ type: "made_up", secret: "whsec_of_a_stranger" });
-      expect(await receive(forged)).toMatchObject(MISMATCH);
-      const genuine = await delivery({ type: "made_up", body: '{"new":{}}' });
-      expect(await receive(genuine)).toMatchObject({ outcome: "unrecognized" });
-      expect(reports.map(({ secretIndex }) => secretIndex)).toEqual([undefined, 0]);
-      expect(handled).toEqual([]);
+test.each(["new_alarm", "delete_my_data_event"])(
+  "an undocumented type is tried against the secrets that answer: %s fails",
+  async (fails) => {
+    const { receive, handled, reports } = recordingReceiver({ secret: oneOf(fails) });
+    const forged = await delivery({ type: "made_up", secret: "whsec_of_a_stranger" });
+    expect(await receive(forged)).toMatchObject(MISMATCH);
+    const genuine = await delivery({ type: "made_up", body: '{"new":{}}' });
+    expect(await receive(genuine)).toMatchObject({ outcome: "unrecognized" });
+    expect(reports.map(({ secretIndex }) => secretIndex)).toEqual([undefined, 0]);
+    expect(handled).toEqual([]);
+  },
+);
+
+test("an undocumented type is refused when one type is not registered and the other fails", async () => {
+  const { receive } = recordingReceiver({
+    secret: ({ type }) => (type === "new_alarm" ? Promise.reject(sealed) : undefined),
+  });
+  expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(MISMATCH);
+});
+
+test("an undocumented type is answered 503 when the secrets of both types fail, at once or later", async () => {
+  const { receive, reports } = recordingReceiver({
+    secret: ({ type }) => {
+      if (type === "new_alarm") throw sealed;
+      return Promise.reject(sealed);
     },
-  );
-
-  test("an undocumented type is refused when one type is not registered and the other fails", async () => {
-    const { receive } = recordingReceiver({
-      secret: ({ type }) => (type === "new_alarm" ? Promise.reject(sealed) : undefined),
-    });
-    expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(MISMATCH);
   });
+  expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
+  expect(reports[0]?.error).toBe(sealed);
+});
 
-  test("an undocumented type is answered 503 when the secrets of both types fail, at once or later", async () => {
-    const { receive, reports } = recordingReceiver({
-      secret: ({ type }) => {
-        if (type === "new_alarm") throw sealed;
-        return Promise.reject(sealed);
-      },
-    });
-    expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
-    expect(reports[0]?.error).toBe(sealed);
-  });
-
-  test('an undocumented type is answered 503 with unverifiable: "reject" when one secret fails, as 401 is final', async () => {
-    const { receive } = recordingReceiver({ secret: oneOf("new_alarm"), unverifiable: "reject" });
-    expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
-  });
+test('an undocumented type is answered 503 with unverifiable: "reject" when one secret fails, as 401 is final', async () => {
+  const { receive } = recordingReceiver({ secret: oneOf("new_alarm"), unverifiable: "reject" });
+  expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
 });
 
 /** The outcomes of these deliveries, each named once. */
@@ -107,115 +103,113 @@ function vault() {
   return { calls, secret };
 }
 
-describe("the calls of a secret function", () => {
-  test("500 forgeries of random types make one call for each documented type, and genuine deliveries are handled", async () => {
-    const { calls, secret } = vault();
-    const { receive, handled } = recordingReceiver({ secret });
-    const forgery = await delivery({ secret: "whsec_of_a_stranger" });
-    // Signed before the calls begin, which have a time limit.
-    const requests = await numbered(40);
-    const forged = Array.from({ length: 500 }, (_, at) =>
-      receive({
-        ...forgery,
-        headers: { ...forgery.headers, "x-webhook-type": `type-${String(at)}` },
-      }),
-    );
-    const genuine = requests.map(receive);
-    expect(calls.map(({ type }) => type)).toEqual(["new_alarm", "delete_my_data_event"]);
-    for (const call of calls) call.resolve(TEST_SECRET);
-    expect(await outcomesOf(forged)).toEqual(["signature_mismatch"]);
-    expect(await outcomesOf(genuine)).toEqual(["handled"]);
-    expect(handled).toHaveLength(40);
-    expect(calls).toHaveLength(2);
-  });
+test("500 forgeries of random types make one call for each documented type, and genuine deliveries are handled", async () => {
+  const { calls, secret } = vault();
+  const { receive, handled } = recordingReceiver({ secret });
+  const forgery = await delivery({ secret: "whsec_of_a_stranger" });
+  // Signed before the calls begin, which have a time limit.
+  const requests = await numbered(40);
+  const forged = Array.from({ length: 500 }, (_, at) =>
+    receive({
+      ...forgery,
+      headers: { ...forgery.headers, "x-webhook-type": `type-${String(at)}` },
+    }),
+  );
+  const genuine = requests.map(receive);
+  expect(calls.map(({ type }) => type)).toEqual(["new_alarm", "delete_my_data_event"]);
+  for (const call of calls) call.resolve(TEST_SECRET);
+  expect(await outcomesOf(forged)).toEqual(["signature_mismatch"]);
+  expect(await outcomesOf(genuine)).toEqual(["handled"]);
+  expect(handled).toHaveLength(40);
+  expect(calls).toHaveLength(2);
+});
 
-  test("a delivery that comes after a call has ended makes a new call", async () => {
-    const { calls, secret } = vault();
-    const { receive } = recordingReceiver({ secret });
-    const first = receive(await delivery({ id: "first" }));
-    calls[0]?.resolve(TEST_SECRET);
-    expect(await first).toMatchObject({ outcome: "handled" });
-    const second = receive(await delivery({ id: "second" }));
-    calls[1]?.reject(new Error("the vault is sealed"));
-    expect(await second).toMatchObject({ outcome: "secret_unavailable" });
-    const third = receive(await delivery({ id: "third" }));
-    calls[2]?.resolve(TEST_SECRET);
-    expect(await third).toMatchObject({ outcome: "handled" });
-    expect(calls).toHaveLength(3);
-  });
+test("a delivery that comes after a call has ended makes a new call", async () => {
+  const { calls, secret } = vault();
+  const { receive } = recordingReceiver({ secret });
+  const first = receive(await delivery({ id: "first" }));
+  calls[0]?.resolve(TEST_SECRET);
+  expect(await first).toMatchObject({ outcome: "handled" });
+  const second = receive(await delivery({ id: "second" }));
+  calls[1]?.reject(new Error("the vault is sealed"));
+  expect(await second).toMatchObject({ outcome: "secret_unavailable" });
+  const third = receive(await delivery({ id: "third" }));
+  calls[2]?.resolve(TEST_SECRET);
+  expect(await third).toMatchObject({ outcome: "handled" });
+  expect(calls).toHaveLength(3);
+});
 
-  test("all deliveries that share a call are answered 503 when it fails, without a second call", async () => {
-    const { calls, secret } = vault();
-    const { receive } = recordingReceiver({ secret });
-    const answers = (await numbered(3)).map(receive);
-    calls[0]?.reject(new Error("the vault is sealed"));
+test("all deliveries that share a call are answered 503 when it fails, without a second call", async () => {
+  const { calls, secret } = vault();
+  const { receive } = recordingReceiver({ secret });
+  const answers = (await numbered(3)).map(receive);
+  calls[0]?.reject(new Error("the vault is sealed"));
+  expect(await outcomesOf(answers)).toEqual(["secret_unavailable"]);
+  expect(calls).toHaveLength(1);
+});
+
+test("a late call is not made again, and its secret serves the deliveries that have time left", async () => {
+  const request = await delivery();
+  const later = await numbered(2);
+  vi.useFakeTimers();
+  const { calls, secret } = vault();
+  const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+  const first = receive(request);
+  await pass(600);
+  const others = later.map(receive);
+  await pass(400);
+  expect(await first).toMatchObject(UNAVAILABLE);
+  await pass(200);
+  expect(calls).toHaveLength(1);
+  calls[0]?.resolve(TEST_SECRET);
+  expect(await outcomesOf(others)).toEqual(["handled"]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a vault that hangs gets one call of each type, and a new one after a minute", async () => {
+  const request = await delivery();
+  const forged = await delivery({ type: "made_up" });
+  vi.useFakeTimers();
+  const { calls, secret } = vault();
+  const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+  const sent = async (): Promise<void> => {
+    const answers = [receive(request), receive(forged)];
+    await pass(1_000);
     expect(await outcomesOf(answers)).toEqual(["secret_unavailable"]);
-    expect(calls).toHaveLength(1);
-  });
+  };
+  for (let second = 0; second < 60; second++) await sent();
+  expect(calls.map(({ type }) => type)).toEqual(["new_alarm", "delete_my_data_event"]);
+  await sent();
+  await sent();
+  await sent();
+  expect(calls).toHaveLength(4);
+  calls[2]?.resolve(TEST_SECRET);
+  await pass(0);
+  const next = receive(request);
+  calls[4]?.resolve(TEST_SECRET);
+  expect(await next).toMatchObject({ outcome: "handled" });
+});
 
-  test("a late call is not made again, and its secret serves the deliveries that have time left", async () => {
-    const request = await delivery();
-    const later = await numbered(2);
-    vi.useFakeTimers();
-    const { calls, secret } = vault();
-    const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
-    const first = receive(request);
-    await pass(600);
-    const others = later.map(receive);
-    await pass(400);
-    expect(await first).toMatchObject(UNAVAILABLE);
-    await pass(200);
-    expect(calls).toHaveLength(1);
-    calls[0]?.resolve(TEST_SECRET);
-    expect(await outcomesOf(others)).toEqual(["handled"]);
-    expect(vi.getTimerCount()).toBe(0);
-  });
+test("a secret function whose thenable throws leaves no timer behind", async () => {
+  const request = await delivery();
+  vi.useFakeTimers();
+  const thrower = { then: throwing(new Error("the vault is sealed")) };
+  const { receive } = recordingReceiver({ secret: () => thrower });
+  expect(await receive(request)).toMatchObject({ outcome: "secret_unavailable" });
+  expect(vi.getTimerCount()).toBe(0);
+});
 
-  test("a vault that hangs gets one call of each type, and a new one after a minute", async () => {
-    const request = await delivery();
-    const forged = await delivery({ type: "made_up" });
-    vi.useFakeTimers();
-    const { calls, secret } = vault();
-    const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
-    const sent = async (): Promise<void> => {
-      const answers = [receive(request), receive(forged)];
-      await pass(1_000);
-      expect(await outcomesOf(answers)).toEqual(["secret_unavailable"]);
-    };
-    for (let second = 0; second < 60; second++) await sent();
-    expect(calls.map(({ type }) => type)).toEqual(["new_alarm", "delete_my_data_event"]);
-    await sent();
-    await sent();
-    await sent();
-    expect(calls).toHaveLength(4);
-    calls[2]?.resolve(TEST_SECRET);
-    await pass(0);
-    const next = receive(request);
-    calls[4]?.resolve(TEST_SECRET);
-    expect(await next).toMatchObject({ outcome: "handled" });
-  });
-
-  test("a secret function whose thenable throws leaves no timer behind", async () => {
-    const request = await delivery();
-    vi.useFakeTimers();
-    const thrower = { then: throwing(new Error("the vault is sealed")) };
-    const { receive } = recordingReceiver({ secret: () => thrower });
-    expect(await receive(request)).toMatchObject({ outcome: "secret_unavailable" });
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("no delivery joins the call of a request that its runtime has ended with its timers", async () => {
-    vi.useFakeTimers();
-    const { calls, secret } = vault();
-    const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
-    void receive(await delivery({ id: "ended" }));
-    vi.clearAllTimers();
-    await pass(2_000);
-    const next = receive(await delivery({ id: "next" }));
-    calls[1]?.resolve(TEST_SECRET);
-    expect(await next).toMatchObject({ outcome: "handled" });
-    expect(calls).toHaveLength(2);
-  });
+test("no delivery joins the call of a request that its runtime has ended with its timers", async () => {
+  vi.useFakeTimers();
+  const { calls, secret } = vault();
+  const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+  void receive(await delivery({ id: "ended" }));
+  vi.clearAllTimers();
+  await pass(2_000);
+  const next = receive(await delivery({ id: "next" }));
+  calls[1]?.resolve(TEST_SECRET);
+  expect(await next).toMatchObject({ outcome: "handled" });
+  expect(calls).toHaveLength(2);
 });
 
 describe("the calls of a secret function on Cloudflare Workers", () => {

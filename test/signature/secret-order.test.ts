@@ -1,6 +1,6 @@
 import { backend } from "#crypto";
 import * as fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { authenticate } from "../../src/signature/authenticate.js";
 import { readSignedHeaders } from "../../src/delivery/header-values.js";
 import { keysOf, type Secrets } from "../../src/signature/secrets.js";
@@ -128,76 +128,72 @@ test("as a property, the order is that of the last matches, and the index that o
 
 // A MAC of WebCrypto is a promise. While one delivery waits for it, another one may move its own
 // secret to the front of the list that both use.
-describe("deliveries at the same time", () => {
-  type Verify = typeof backend.verify;
-  const realVerify = backend.verify.bind(backend);
+type Verify = typeof backend.verify;
+const realVerify = backend.verify.bind(backend);
 
-  test.each([...SECRETS, FORGER])(
-    "a delivery signed by %s misses no secret if others move to the front while it waits for a MAC",
-    async (signer) => {
-      const [waiting, goOn] = [deferred(), deferred()];
-      let tried = 0;
-      const verify: Verify = async (...call) => {
-        if (call[1].id === "d-0" && tried++ === 0) {
-          waiting.resolve();
-          await goOn.promise;
-        }
-        return realVerify(...call);
-      };
-      const request = await delivery({ id: "d-0", secret: signer });
-      // One after the other, they reverse the list.
-      const others = await Promise.all(
-        SECRETS.map((secret, at) => delivery({ id: `${at}`, secret })),
-      );
-      vi.spyOn(backend, "verify").mockImplementation(verify);
-      const { receive, reports } = recordingReceiver({ secret: SECRETS });
-      const answer = receive(request);
-      await waiting.promise;
-      for (const other of others) expect((await receive(other)).outcome).toBe("handled");
-      goOn.resolve();
-      await answer;
-      const index = SECRETS.indexOf(signer);
-      const secretIndex = index === -1 ? undefined : index;
-      expect(reports.at(-1)?.secretIndex).toBe(secretIndex);
-      expect(tried).toBe((secretIndex ?? SECRETS.length - 1) + 1);
-    },
-  );
-
-  test("as a property, each delivery is checked with all secrets in any order of the MACs", async () => {
-    const signers = fc.array(fc.constantFrom(...SECRETS, FORGER), { minLength: 2, maxLength: 6 });
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), signers, async (scheduler, row) => {
-        const requests = await Promise.all(
-          row.map((secret, at) => delivery({ id: `d-${at}`, secret })),
-        );
-        const scheduled = scheduler.scheduleFunction(async (...call: Parameters<Verify>) =>
-          realVerify(...call),
-        );
-        const verify = vi.spyOn(backend, "verify").mockImplementation(scheduled);
-        const { receive, reports } = recordingReceiver({ secret: SECRETS });
-        await scheduler.waitFor(Promise.all(requests.map(receive)));
-        for (const [at, signer] of row.entries()) {
-          const index = SECRETS.indexOf(signer);
-          const keys = verify.mock.calls.flatMap(([key, { id }]) =>
-            id === `d-${at}` ? [key] : [],
-          );
-          expect(new Set(keys).size, "no secret is tried twice").toBe(keys.length);
-          if (index === -1) expect(keys, "every secret is tried").toHaveLength(SECRETS.length);
-          else {
-            expect(reports.find(({ id }) => id === `d-${at}`)).toMatchObject({
-              outcome: "handled",
-              secretIndex: index,
-            });
-          }
-        }
-        vi.restoreAllMocks();
-        // Afterwards the list is complete: each secret is still there, with its index.
-        for (const [index, secret] of SECRETS.entries()) {
-          await receive(await delivery({ id: `after-${index}`, secret }));
-          expect(reports.at(-1)).toMatchObject({ outcome: "handled", secretIndex: index });
-        }
-      }),
-      SETTINGS,
+test.each([...SECRETS, FORGER])(
+  "a delivery signed by %s misses no secret if others move to the front while it waits for a MAC",
+  async (signer) => {
+    const [waiting, goOn] = [deferred(), deferred()];
+    let tried = 0;
+    const verify: Verify = async (...call) => {
+      if (call[1].id === "d-0" && tried++ === 0) {
+        waiting.resolve();
+        await goOn.promise;
+      }
+      return realVerify(...call);
+    };
+    const request = await delivery({ id: "d-0", secret: signer });
+    // One after the other, they reverse the list.
+    const others = await Promise.all(
+      SECRETS.map((secret, at) => delivery({ id: `${at}`, secret })),
     );
-  });
+    vi.spyOn(backend, "verify").mockImplementation(verify);
+    const { receive, reports } = recordingReceiver({ secret: SECRETS });
+    const answer = receive(request);
+    await waiting.promise;
+    for (const other of others) expect((await receive(other)).outcome).toBe("handled");
+    goOn.resolve();
+    await answer;
+    const index = SECRETS.indexOf(signer);
+    const secretIndex = index === -1 ? undefined : index;
+    expect(reports.at(-1)?.secretIndex).toBe(secretIndex);
+    expect(tried).toBe((secretIndex ?? SECRETS.length - 1) + 1);
+  },
+);
+
+test("as a property, each delivery is checked with all secrets in any order of the MACs", async () => {
+  const signers = fc.array(fc.constantFrom(...SECRETS, FORGER), { minLength: 2, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(fc.scheduler(), signers, async (scheduler, row) => {
+      const requests = await Promise.all(
+        row.map((secret, at) => delivery({ id: `d-${at}`, secret })),
+      );
+      const scheduled = scheduler.scheduleFunction(async (...call: Parameters<Verify>) =>
+        realVerify(...call),
+      );
+      const verify = vi.spyOn(backend, "verify").mockImplementation(scheduled);
+      const { receive, reports } = recordingReceiver({ secret: SECRETS });
+      await scheduler.waitFor(Promise.all(requests.map(receive)));
+      for (const [at, signer] of row.entries()) {
+        const index = SECRETS.indexOf(signer);
+        const keys = verify.mock.calls.flatMap(([key, { id }]) => (id === `d-${at}` ? [key] : []));
+        expect(new Set(keys).size, "no secret is tried twice").toBe(keys.length);
+        if (index === -1) expect(keys, "every secret is tried").toHaveLength(SECRETS.length);
+        else {
+          expect(reports.find(({ id }) => id === `d-${at}`)).toMatchObject({
+            outcome: "handled",
+            secretIndex: index,
+          });
+        }
+      }
+      vi.restoreAllMocks();
+      // Afterwards the list is complete: each secret is still there, with its index.
+      for (const [index, secret] of SECRETS.entries()) {
+        await receive(await delivery({ id: `after-${index}`, secret }));
+        expect(reports.at(-1)).toMatchObject({ outcome: "handled", secretIndex: index });
+      }
+    }),
+    SETTINGS,
+  );
 });

@@ -4,68 +4,66 @@ import { backend as web } from "../../src/signature/crypto/web.js";
 import { TEST_SECRET, alarm, delivery, eventDelivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-describe("a secret per webhook type", () => {
-  const secret = {
-    new_alarm: ["whsec_alarm_new", "whsec_alarm_old"],
-    delete_my_data_event: "whsec_event",
-  };
-  const MISMATCH = { status: 409, outcome: "signature_mismatch" };
+const secret = {
+  new_alarm: ["whsec_alarm_new", "whsec_alarm_old"],
+  delete_my_data_event: "whsec_event",
+};
+const MISMATCH = { status: 409, outcome: "signature_mismatch" };
 
-  test("with secrets per webhook type, secretIndex counts within the list of the type", async () => {
-    const { receive, reports } = recordingReceiver({
-      secret: { new_alarm: "whsec_alarm", delete_my_data_event: ["whsec_next", "whsec_current"] },
-    });
-    for (const signer of ["whsec_next", "whsec_current"]) {
-      await receive(await eventDelivery("DATA_DELETED", { id: signer, secret: signer }));
-    }
-    expect(reports).toMatchObject([
-      { outcome: "handled", secretIndex: 0 },
-      { outcome: "handled", secretIndex: 1 },
-    ]);
+test("with secrets per webhook type, secretIndex counts within the list of the type", async () => {
+  const { receive, reports } = recordingReceiver({
+    secret: { new_alarm: "whsec_alarm", delete_my_data_event: ["whsec_next", "whsec_current"] },
   });
+  for (const signer of ["whsec_next", "whsec_current"]) {
+    await receive(await eventDelivery("DATA_DELETED", { id: signer, secret: signer }));
+  }
+  expect(reports).toMatchObject([
+    { outcome: "handled", secretIndex: 0 },
+    { outcome: "handled", secretIndex: 1 },
+  ]);
+});
 
-  test("a secret per webhook type refuses a delivery that the other type's secret signed", async () => {
-    const { receive, handled } = recordingReceiver({ secret });
-    expect(await receive(await delivery({ secret: "whsec_event" }))).toMatchObject(MISMATCH);
-    for (const signer of secret.new_alarm) {
-      const event = await eventDelivery("DATA_DELETED", { secret: signer });
-      expect(await receive(event)).toMatchObject(MISMATCH);
-    }
-    expect(handled).toEqual([]);
-  });
-
-  test("a secret per webhook type refuses a delivery with the other type's header", async () => {
-    const { receive, handled } = recordingReceiver({ secret });
-    const asEvent = await delivery({ secret: "whsec_alarm_new", type: "delete_my_data_event" });
-    expect(await receive(asEvent)).toMatchObject(MISMATCH);
-    const event = await eventDelivery("DATA_DELETED", { secret: "whsec_event", type: "new_alarm" });
+test("a secret per webhook type refuses a delivery that the other type's secret signed", async () => {
+  const { receive, handled } = recordingReceiver({ secret });
+  expect(await receive(await delivery({ secret: "whsec_event" }))).toMatchObject(MISMATCH);
+  for (const signer of secret.new_alarm) {
+    const event = await eventDelivery("DATA_DELETED", { secret: signer });
     expect(await receive(event)).toMatchObject(MISMATCH);
-    expect(handled).toEqual([]);
-  });
+  }
+  expect(handled).toEqual([]);
+});
 
-  test("with secrets per webhook type, an undocumented type tries the secrets of all types", async () => {
-    const taken: unknown[] = [];
-    const { receive, reports } = recordingReceiver({
-      secret,
-      handlers: {
-        new_alarm: (one) => taken.push(one),
-        unrecognized: ({ body }) => taken.push(body),
-      },
-    });
-    const signers = ["whsec_alarm_new", "whsec_alarm_old", "whsec_event", "whsec_another"];
-    for (const signer of signers) {
-      await receive(
-        await delivery({ id: signer, secret: signer, type: "added_later", body: '{"a":1}' }),
-      );
-    }
-    expect(reports.map(({ outcome, secretIndex }) => [outcome, secretIndex])).toEqual([
-      ["handled", 0],
-      ["handled", 1],
-      ["handled", 0],
-      ["signature_mismatch", undefined],
-    ]);
-    expect(taken).toEqual([{ a: 1 }, { a: 1 }, { a: 1 }]);
+test("a secret per webhook type refuses a delivery with the other type's header", async () => {
+  const { receive, handled } = recordingReceiver({ secret });
+  const asEvent = await delivery({ secret: "whsec_alarm_new", type: "delete_my_data_event" });
+  expect(await receive(asEvent)).toMatchObject(MISMATCH);
+  const event = await eventDelivery("DATA_DELETED", { secret: "whsec_event", type: "new_alarm" });
+  expect(await receive(event)).toMatchObject(MISMATCH);
+  expect(handled).toEqual([]);
+});
+
+test("with secrets per webhook type, an undocumented type tries the secrets of all types", async () => {
+  const taken: unknown[] = [];
+  const { receive, reports } = recordingReceiver({
+    secret,
+    handlers: {
+      new_alarm: (one) => taken.push(one),
+      unrecognized: ({ body }) => taken.push(body),
+    },
   });
+  const signers = ["whsec_alarm_new", "whsec_alarm_old", "whsec_event", "whsec_another"];
+  for (const signer of signers) {
+    await receive(
+      await delivery({ id: signer, secret: signer, type: "added_later", body: '{"a":1}' }),
+    );
+  }
+  expect(reports.map(({ outcome, secretIndex }) => [outcome, secretIndex])).toEqual([
+    ["handled", 0],
+    ["handled", 1],
+    ["handled", 0],
+    ["signature_mismatch", undefined],
+  ]);
+  expect(taken).toEqual([{ a: 1 }, { a: 1 }, { a: 1 }]);
 });
 
 test("later changes of the array of secrets have no effect", async () => {
