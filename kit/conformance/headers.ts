@@ -73,11 +73,11 @@ export const headerRules: ConformanceRules = {
   },
   repeated_headers: {
     level: "should",
-    title: "a webhook header with two values is refused",
+    title: "a second id, timestamp or type is refused",
     why: "A proxy may use one value and the receiver the other.",
-    fix: "Refuse a request with a repeated webhook header, as two lines or joined with a comma.",
+    fix: "Refuse a request with a second id, timestamp or type, as two lines or joined with a comma.",
     refuse: async ({ deliver }) => {
-      const pairs = await each([ID, TIMESTAMP, TYPE, SIGNATURE], async (name) => {
+      const pairs = await each([ID, TIMESTAMP, TYPE], async (name) => {
         const delivery = await deliver();
         const value = delivery.header(name);
         return [

@@ -1,4 +1,4 @@
-import { HEADERS, isDeliveryId, type HeaderKey } from "../../src/delivery/headers.js";
+import { HEADERS, isDeliveryId, isSignature, type HeaderKey } from "../../src/delivery/headers.js";
 import { HEADER_ROWS } from "../../src/delivery/header-values.js";
 import { headerClue, type Clue } from "./finding.js";
 import type { GivenLine } from "./header-lines.js";
@@ -39,7 +39,9 @@ function readHeader(key: HeaderKey, lines: readonly GivenLine[]): readonly TextR
   if (found.some(([, value]) => typeof value === "number")) {
     clues.push(headerClue("header_malformed", key, "is a number and must be text"));
   }
-  const values = found.flatMap(([, value]) => partsOf(key, String(value)));
+  const texts = found.map(([, value]) => String(value));
+  const isList = key === "signature" && texts.length > 1;
+  const values = isList ? [texts.join(", ")] : texts.flatMap((text) => partsOf(key, text));
   return values.slice(0, MAX_VALUES).flatMap((value, at) => {
     const what = `has ${values.length} values; the signature is over value ${at + 1}`;
     const repeated = values.length > 1 ? [headerClue("header_repeated", key, what)] : [];
@@ -108,7 +110,7 @@ export interface MacReading {
 const MAC_BYTES = 32;
 /** A shorter beginning would match by chance in a long search. */
 const MIN_BEGINNING_BYTES = 8;
-const MAX_PARTS = 8;
+const MAX_PARTS = 16;
 const MAX_LENGTH = 4_096;
 
 /** The MACs that X-Webhook-Signature may contain, the correct form first. */
@@ -129,7 +131,8 @@ function macsIn({ text, clues }: TextReading): readonly MacReading[] {
       found.length > 1
         ? headerClue("header_repeated", "signature", what)
         : headerClue("signature_prefix", "signature", "has other fields next to the digest");
-    const own = parts.length > 1 ? [around, ...reading.clues] : reading.clues;
+    const isStray = parts.length > 1 && !isSignature(text);
+    const own = isStray ? [around, ...reading.clues] : reading.clues;
     return { mac: reading.mac, clues: [...clues, ...own] };
   });
 }

@@ -37,13 +37,17 @@ export function hasDeliveryMark(headers: GivenHeaders): boolean {
 export function claimedType(headers: GivenHeaders): TypeLabel | undefined {
   try {
     const areFit = (neededBy: string): boolean =>
-      ROWS.every((row) => row.neededBy !== neededBy || row.fits(firstOf(headers, row.name)));
+      ROWS.every((row) => row.neededBy !== neededBy || fitsFirst(headers, row));
     if (!areFit("secret") && !areFit("delivery")) return undefined;
     const type = firstOf(headers, HEADERS.type.name);
     return typeLabel(isDeliveryId(type) ? type : undefined);
   } catch {
     return undefined;
   }
+}
+
+function fitsFirst(headers: GivenHeaders, { name, fits, isList }: HeaderRow): boolean {
+  return isList === true ? fits(valuesOf(headers, name).join()) : fits(firstOf(headers, name));
 }
 
 /** The first value of a header, also of several that are joined with a comma. */
@@ -53,10 +57,11 @@ function firstOf(headers: GivenHeaders, name: string): string {
 }
 
 function faultOf(row: HeaderRow, values: readonly unknown[]): string | undefined {
-  const { name, neededBy, fits } = row;
+  const { name, neededBy, fits, isList } = row;
   const [value] = values;
   // Without a signature a delivery is unsigned, not malformed.
   if (value === undefined) return neededBy === "secret" ? undefined : `${name} is missing`;
+  if (isList === true) return fits(values.join()) ? undefined : brokenRule(row);
   if (values.length > 1) return `${name} is repeated`;
   if (typeof value !== "string") return brokenRule(row);
   // Several values of one name come joined with a comma, which no grammar allows.

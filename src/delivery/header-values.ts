@@ -38,7 +38,10 @@ for (const [, { name }] of HEADER_ROWS) {
 }
 const ROWS = HEADER_ROWS.map(([key, row]) => ({ key, ...row }));
 const NO_VALUES = HEADER_ROWS.map(() => undefined);
-/** In place of a value that is no text, or given twice, in an array or in two letter cases. No grammar allows it. */
+/**
+ * In place of a value that is no text, or given twice, in an array or in two letter cases, unless it is a list. No grammar
+ * allows it.
+ */
 const NO_TEXT = null;
 
 /**
@@ -67,7 +70,7 @@ function findValues(headers: WebhookHeaders | null | undefined): unknown[] {
   // A serverless event without headers may have null here.
   if (headers === null || headers === undefined) return values;
   if (isHeadersObject(headers)) {
-    // A repeated header arrives joined with a comma, which the grammar refuses.
+    // A repeated header arrives joined with a comma, which only a list may have.
     for (const [name, row] of ROW_OF) values[row] = trimmed(headers.get(name) ?? undefined);
     return values;
   }
@@ -79,10 +82,12 @@ function findValues(headers: WebhookHeaders | null | undefined): unknown[] {
     const row = ROW_OF.get(name) ?? ROW_OF.get(name.toLowerCase());
     if (row === undefined) continue;
     const given = own[name];
-    const value: unknown = typeof given === "string" ? given : onlyValue(given);
+    const value: unknown = typeof given === "string" ? given : oneValue(given, row);
     if (value === undefined) continue;
-    const isText = typeof value === "string" && values[row] === undefined;
-    values[row] = isText ? trimmed(value) : NO_TEXT;
+    const before = values[row];
+    if (typeof value !== "string" || before === NO_TEXT) values[row] = NO_TEXT;
+    else if (before === undefined) values[row] = trimmed(value);
+    else values[row] = oneValue([before as string, value], row);
   }
   return values;
 }
@@ -91,12 +96,15 @@ function isHeadersObject(headers: WebhookHeaders): headers is HeadersObject {
   return typeof headers.get === "function";
 }
 
-/** Value of a header sent once, also as a one-element array. An empty array counts as absent. */
-function onlyValue(given: string | readonly string[] | undefined): unknown {
+/** The value of a header: of a one-element array, or several joined if it is a list. An empty array counts as absent. */
+function oneValue(given: string | readonly string[] | undefined, row: number): unknown {
   if (!Array.isArray(given)) return given;
   if (given.length === 0) return undefined;
-  const [first] = given as readonly unknown[];
-  return given.length === 1 && typeof first === "string" ? first : NO_TEXT;
+  const texts: readonly unknown[] = given;
+  const isOne = texts.length === 1 || ROWS[row]?.isList === true;
+  return isOne && texts.every((text) => typeof text === "string")
+    ? texts.map(trimmed).join(", ")
+    : NO_TEXT;
 }
 
 /** The text without the spaces and tabs around it, which are not part of a header value (RFC 9110, section 5.5). */

@@ -33,10 +33,14 @@ export interface HeaderRow {
   readonly neededBy: "delivery" | "secret" | "none";
   /** Whether a signature is checked with it. Only a delivery has such a header. */
   readonly ofSignature: boolean;
+  /** Whether it may be given several times, which makes one list of all values. */
+  readonly isList?: true;
 }
 
 export const MAX_TIMESTAMP_LENGTH = 12;
 export const MAX_TOKEN_LENGTH = 128;
+/** A sender may sign with an old and a new secret, and in more than one way. */
+const MAX_SIGNATURES = 8;
 
 const TOKEN = {
   grammar: `1 to ${MAX_TOKEN_LENGTH} characters of [0-9A-Za-z._-]`,
@@ -70,11 +74,12 @@ export const HEADERS = {
   },
   signature: {
     name: "X-Webhook-Signature",
-    grammar: "v1= and 64 hexadecimal digits",
+    grammar: `v1= and 64 hexadecimal digits, alone or in a list of at most ${MAX_SIGNATURES}`,
     fits: isSignature,
     meaning: "a signature",
     neededBy: "secret",
     ofSignature: true,
+    isList: true,
   },
 } as const satisfies Readonly<Record<string, HeaderRow>>;
 
@@ -100,6 +105,10 @@ const DIGIT_ZERO = 0x30;
  */
 const NO_TOKEN = /[^0-9A-Za-z._-]/;
 const SIGNATURE = /^v1=[0-9A-Fa-f]{64}$/;
+/** A signature of any scheme. */
+const ANY_SIGNATURE = /^[0-9A-Za-z._-]+=[!-+\--~]*$/;
+/** A comma, spaces, or a comma between spaces. */
+const SEPARATOR = / *, *| +/;
 
 /** Whether a value can be an X-Webhook-Timestamp. */
 export function isDeliveryTimestamp(value: unknown): value is string {
@@ -133,5 +142,17 @@ export function isDeliveryId(value: unknown): value is string {
 
 /** Whether a value can be an X-Webhook-Signature. Its digits may be of any letter case. */
 export function isSignature(value: unknown): value is string {
-  return typeof value === "string" && SIGNATURE.test(value);
+  return typeof value === "string" && signaturesOf(value).length > 0;
+}
+
+/**
+ * The signatures of an X-Webhook-Signature that this package can check: those of the scheme `v1`. None if the text is not
+ * one signature or a list of at most eight.
+ */
+export function signaturesOf(text: string): readonly string[] {
+  if (SIGNATURE.test(text)) return [text];
+  // One more than may be there: a long header is not taken apart.
+  const all = text.split(SEPARATOR, MAX_SIGNATURES + 1);
+  const isRight = all.length <= MAX_SIGNATURES && all.every((one) => ANY_SIGNATURE.test(one));
+  return isRight ? all.filter((one) => SIGNATURE.test(one)) : [];
 }

@@ -153,14 +153,61 @@ test.each<[string, (signature: string) => string]>([
   ["as sha256=", (signature) => `sha256=${signature.slice(3)}`],
   ["with a no-break space in front", (signature) => `\u00a0${signature}`],
   ["with a newline at the end", (signature) => `${signature}\n`],
-  ["twice, joined by a comma", (signature) => `${signature},${signature}`],
-  ["after a wrong signature", (signature) => `v1=${"0".repeat(64)} ${signature}`],
+  ["after a text without a scheme", (signature) => `other,${signature}`],
+  ["after a comma alone", (signature) => `,${signature}`],
+  ["before a comma alone", (signature) => `${signature},`],
+  ["after two commas", (signature) => `v2=a,,${signature}`],
+  ["after a tab", (signature) => `v2=a\t${signature}`],
+  ["after a semicolon", (signature) => `v2=a;${signature}`],
+  ["after eight others", (signature) => `${"v2=a,".repeat(8)}${signature}`],
+  ["beside a scheme with a colon", (signature) => `v1:a=b,${signature}`],
 ])("the signature header is malformed %s", async (_, change) => {
   const { receive } = recordingReceiver();
   const { headers, body } = rawDelivery();
   const signature = change(headers["x-webhook-signature"]);
   const signed = { ...headers, "x-webhook-signature": signature };
   expect((await receive({ headers: signed, body })).outcome).toBe("malformed");
+});
+
+const ZEROS = `v1=${"0".repeat(64)}`;
+
+test.each<[string, (signature: string) => string | string[]]>([
+  ["twice, with a comma", (signature) => `${signature},${signature}`],
+  ["after a wrong one and a space", (signature) => `${ZEROS} ${signature}`],
+  ["before a wrong one, a comma and a space", (signature) => `${signature}, ${ZEROS}`],
+  ["after a v1 that is too short", (signature) => `v1=0 ${signature}`],
+  ["after another scheme", (signature) => `v2=YWJj/+==,${signature}`],
+  ["with digits of the other letter case", (text) => `v2=a v1=${text.slice(3).toUpperCase()}`],
+  ["as the last of eight", (signature) => `${"v2=a,".repeat(7)}${signature}`],
+  ["on the second of two lines", (signature) => [ZEROS, signature]],
+  ["on a line after a list", (signature) => [`v2=a, ${ZEROS} `, `\t${signature}`]],
+])("a good signature is accepted %s", async (_, change) => {
+  const { receive } = recordingReceiver();
+  const { headers, body } = rawDelivery();
+  const signed = { ...headers, "x-webhook-signature": change(headers["x-webhook-signature"]) };
+  expect((await receive({ headers: signed, body })).outcome).toBe("handled");
+});
+
+test("a good signature is accepted under a second spelling of the header, and as a second line of Headers", async () => {
+  const { receive } = recordingReceiver();
+  const { headers, body } = rawDelivery();
+  const lines = new Headers(headers);
+  lines.set("x-webhook-signature", "v2=a");
+  lines.append("x-webhook-signature", headers["x-webhook-signature"]);
+  expect((await receive({ headers: lines, body })).outcome).toBe("handled");
+  const twice = { "X-Webhook-Signature": "v2=a", ...headers };
+  expect((await receive({ headers: twice, body })).outcome).toBe("duplicate");
+});
+
+test("eight wrong signatures are a mismatch, and a value that is no text is malformed", async () => {
+  const { receive } = recordingReceiver();
+  const { headers, body } = rawDelivery();
+  const outcomeWith = async (signature: unknown) => {
+    const changed = { ...headers, "x-webhook-signature": signature as string };
+    return (await receive({ headers: changed, body })).outcome;
+  };
+  expect(await outcomeWith(Array.from({ length: 8 }, () => ZEROS))).toBe("signature_mismatch");
+  expect(await outcomeWith([headers["x-webhook-signature"], 7])).toBe("malformed");
 });
 
 test("of all characters, only the 22 hexadecimal digits are accepted in a signature", () => {

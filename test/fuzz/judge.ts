@@ -85,10 +85,9 @@ export function headerOf(headers: unknown, name: string): HeaderValue {
     .filter(([given]) => String(given).toLowerCase() === name)
     .flatMap(([, value]) => (value === undefined ? [] : (value as unknown)));
   if (values.length === 0) return undefined;
-  const [value] = values;
-  return values.length === 1 && typeof value === "string"
-    ? value.replace(/^[ \t]+|[ \t]+$/g, "")
-    : null;
+  const isOne = values.length === 1 || name === "x-webhook-signature";
+  if (!isOne || !values.every((value) => typeof value === "string")) return null;
+  return values.map((value) => value.replace(/^[ \t]+|[ \t]+$/g, "")).join(",");
 }
 
 /** Whether one of the secrets signed these headers and bytes, at any time. The type is not signed. */
@@ -97,7 +96,8 @@ export function isSigned(secrets: readonly string[], headers: unknown, body: Uin
   // A repeated header makes the whole of them unreadable.
   if (type === null || !isToken(id) || !isTimestamp(timestamp) || !isSignature(signature))
     return false;
-  return secrets.some((secret) => sign(secret, timestamp, id, body) === signature.toLowerCase());
+  const given = signaturesIn(signature).map((one) => one.toLowerCase());
+  return secrets.some((secret) => given.includes(sign(secret, timestamp, id, body)));
 }
 
 /** Judges the requests that one receiver gets, in their order. */
@@ -174,7 +174,15 @@ type HeaderValue = string | null | undefined;
 
 const isToken = (text: HeaderValue): text is string => /^[0-9A-Za-z._-]{1,128}$/.test(text ?? "");
 const isTimestamp = (text: HeaderValue): text is string => /^[0-9]{1,12}$/.test(text ?? "");
-const isSignature = (text: HeaderValue): text is string => /^v1=[0-9A-Fa-f]{64}$/.test(text ?? "");
+const isSignature = (text: HeaderValue): text is string => signaturesIn(text ?? "").length > 0;
+
+/** The signatures of the scheme v1 in a list of at most eight, of which each has a scheme. */
+function signaturesIn(text: string): readonly string[] {
+  const list = /^[\w.-]+=[!-+\--~]*(?:(?: *, *| +)[\w.-]+=[!-+\--~]*){0,7}$/;
+  return list.test(text)
+    ? text.split(/[ ,]+/).filter((one) => /^v1=[0-9A-Fa-f]{64}$/.test(one))
+    : [];
+}
 
 function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -119,8 +119,9 @@ const HEADERS: Table<Change | ((hex: string) => Change)> = {
     "an id joined with another": { "X-Webhook-Id": `other, ${ID}` },
     "an id in two letter cases": { "x-webhook-id": "other" },
     "two timestamps in one header": { "X-Webhook-Timestamp": `${TIMESTAMP}, 1760000099` },
-    "two signatures in one header": signature((hex) => `v1=${"0".repeat(64)}, v1=${hex}`),
-    "two signatures in a list": (hex) => ({ "X-Webhook-Signature": [`v1=${hex}`, "v1=00"] }),
+    "nine signatures in one header": signature(
+      (hex) => `${`v1=${"0".repeat(64)}, `.repeat(8)}v1=${hex}`,
+    ),
   },
   header_whitespace: {
     "a blank before the id": { "X-Webhook-Id": ` ${ID}` },
@@ -134,7 +135,7 @@ const HEADERS: Table<Change | ((hex: string) => Change)> = {
   signature_prefix: {
     "a signature without v1=": signature((hex) => hex),
     "a signature with sha256=": signature((hex) => `sha256=${hex}`),
-    "a signature in Stripe's fields": signature((hex) => `t=${TIMESTAMP},v1=${hex}`),
+    "a signature in fields with a semicolon": signature((hex) => `t=${TIMESTAMP};v1=${hex}`),
   },
   signature_length: {
     "a signature cut at 50 characters": signature((hex) => `v1=${hex}`.slice(0, 50)),

@@ -112,14 +112,14 @@ test.each<[string, unknown]>([
 });
 
 test.each(["x-webhook-id", "x-webhook-timestamp", "x-webhook-signature"])(
-  "verifySignature returns false if %s is missing, invalid or repeated",
+  "verifySignature returns false if %s is missing or invalid, or is repeated and no list",
   async (name) => {
     const { headers, body } = await delivery();
     const text = headers[name as keyof typeof headers];
     for (const change of [
       { [name]: undefined },
       { [name]: `\u00a0${text}` },
-      { [name.toUpperCase()]: text },
+      name === "x-webhook-signature" ? { [name]: [text, "other"] } : { [name.toUpperCase()]: text },
     ]) {
       expect(await verify({ headers: { ...headers, ...change }, body })).toBe(false);
     }

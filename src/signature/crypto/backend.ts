@@ -12,8 +12,8 @@ export interface CryptoBackend<Key> {
   /** The MAC as 64 lower-case hexadecimal digits. */
   sign(key: Key, head: SignedHead, body: Uint8Array): ValueOrPromise<string>;
   /**
-   * Whether `signature`, any text, is `v1=` and the MAC in hexadecimal digits of any letter case.
-   * Compares in constant time.
+   * Whether `signature`, any text, is `v1=` and the MAC in hexadecimal digits of any letter case, or a list with one
+   * that is. Compares in constant time, and computes the MAC once.
    */
   verify(key: Key, head: SignedHead, body: Uint8Array, signature: string): ValueOrPromise<boolean>;
   /** SHA-256 of the text in UTF-8: 64 lower-case hexadecimal digits. */

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import * as nodeCrypto from "node:crypto";
+import { signaturesOf } from "../../delivery/headers.js";
 import type { CryptoBackend } from "./backend.js";
 import {
   createOneShotHmac,
@@ -48,16 +49,23 @@ export function createNodeBackend(hash: OneShotHash | undefined): CryptoBackend<
     },
     sign: macOf,
     verify(key, head, body, signature) {
-      if (signature.length !== SIGNATURE_BYTES) return false;
+      const isOne = signature.length === SIGNATURE_BYTES;
+      const signatures = isOne ? undefined : signaturesOf(signature);
+      if (signatures?.length === 0) return false;
       encoder.encodeInto(macOf(key, head, body), expectedDigits);
-      if (isExpected(signature)) return true;
-      const digits = signature.slice(PREFIX_BYTES);
-      const lower = signature.slice(0, PREFIX_BYTES) + digits.toLowerCase();
-      return lower !== signature && isExpected(lower);
+      return signatures === undefined ? isRightOne(signature) : signatures.some(isRightOne);
     },
     sha256: (text) => nodeCrypto.createHash("sha256").update(text, "utf8").digest("hex"),
     randomUuid: nodeCrypto.randomUUID,
   };
+}
+
+/** Whether it is the expected signature, with digits of any letter case. */
+function isRightOne(signature: string): boolean {
+  if (isExpected(signature)) return true;
+  const digits = signature.slice(PREFIX_BYTES);
+  const lower = signature.slice(0, PREFIX_BYTES) + digits.toLowerCase();
+  return lower !== signature && isExpected(lower);
 }
 
 /**

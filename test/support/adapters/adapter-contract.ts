@@ -99,6 +99,11 @@ const deliveryCases: readonly AdapterCase[] = [
       withHeader(await signed(), "content-type", contentType),
     ),
   ),
+  handled("repeated_signature", "two lines of signatures are one list of them", async () => {
+    const request = await signed();
+    const other = `v2=abc, v1=${"0".repeat(64)}`;
+    return withHeader(request, SIGNATURE, other, headerOf(request, SIGNATURE));
+  }),
 
   ...["GET", "HEAD", "OPTIONS"].map((method): AdapterCase => ({
     id: `probe_${method.toLowerCase()}`,
@@ -198,7 +203,7 @@ const refusalCases: readonly AdapterCase[] = [
       withHeader(await signed(), name),
     ),
   ),
-  ...[ID, TIMESTAMP, TYPE, SIGNATURE].map((name) =>
+  ...[ID, TIMESTAMP, TYPE].map((name) =>
     refused(`repeated_${name}`, `${name} given twice is refused`, MALFORMED, async () => {
       const request = await signed();
       const value = headerOf(request, name);
