@@ -31,6 +31,7 @@ export default defineConfig(
       "test/platforms/lambda/handler-types.ts",
       // Apps of platforms, in JavaScript, and what is made of them.
       "test/platforms/**/*.{js,jsx,mjs,cjs}",
+      "test/stores/sql/orms/*.mjs",
       "test/platforms/**/*.cts",
       "test/platforms/*/{.next,.nitro,.nuxt,.output,.react-router,.svelte-kit,build}/",
     ],

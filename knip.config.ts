@@ -28,7 +28,7 @@ const config: KnipConfig = {
     "test/mutation/vitest.config.ts",
     "test/site/screenshots.ts",
     "src/signature/crypto/*.ts",
-    "test/{receiver,support}/**/*-{child,process,handler}.ts",
+    "test/{receiver,stores,support}/**/*-{child,process,handler}.ts",
   ],
   project: [
     "src/**/*.ts",

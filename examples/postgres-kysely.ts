@@ -1,40 +1,37 @@
 // GATEWAY_WEBHOOK_SECRET=… DATABASE_URL=postgres://… npx tsx examples/postgres-kysely.ts
-// Like postgres.ts, but the handler writes with Kysely, in the same transaction.
+// Like postgres.ts, but the handler writes in the transaction of Kysely.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createWebhookReceiver } from "identity-gateway-webhooks";
 import { nodeHandler } from "identity-gateway-webhooks/node";
-import { postgresTransactions } from "identity-gateway-webhooks/postgres";
-import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
+import { sqlSchema, sqlTransactions } from "identity-gateway-webhooks/sql";
+import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from "kysely";
 import pg from "pg";
 
 interface Database {
   alarms: { delivery_id: string; account_id: number; event_type: string; text: string };
 }
 
-/**
- * Kysely on the client of the transaction. Do not call its `transaction()`: that would end the store's
- * transaction. Use savepoints.
- */
-function kyselyOn(tx: pg.PoolClient): Kysely<Database> {
-  const client = {
-    query: tx.query.bind(tx) as PostgresPoolClient["query"],
-    release: () => undefined, // the store releases it
-  };
-  const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve() };
-  return new Kysely({ dialect: new PostgresDialect({ pool }) });
-}
-
+const CONNECTIONS = 10;
 const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],
   connectionTimeoutMillis: 5_000,
+  max: CONNECTIONS,
 });
 pool.on("error", ({ message }) => {
   console.error(`idle connection lost: ${message}`);
 });
+// Without it, a connection that breaks in a transaction ends the process.
+pool.on("connect", (client) => client.on("error", console.error));
+const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 
-const store = postgresTransactions({ pool });
-await store.migrate();
+const store = sqlTransactions<Transaction<Database>>({
+  dialect: "postgres",
+  transaction: (run) => db.transaction().execute(run),
+  query: (tx, sql) => tx.executeQuery(CompiledQuery.raw(sql)),
+  connections: CONNECTIONS,
+});
+await pool.query(sqlSchema("postgres"));
 await pool.query(
   `CREATE TABLE IF NOT EXISTS alarms (
     delivery_id text NOT NULL, account_id bigint NOT NULL, event_type text, text text
@@ -46,8 +43,7 @@ const receiver = createWebhookReceiver({
   store,
   handlers: {
     new_alarm: async ({ account_id, event_type, severity, text }, { id, tx }) => {
-      const db = kyselyOn(tx);
-      await db
+      await tx
         .insertInto("alarms")
         .values({ delivery_id: id, account_id, event_type, text })
         .execute();

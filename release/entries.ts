@@ -126,6 +126,21 @@ export const ENTRIES: readonly Entry[] = [
     ],
   },
   {
+    name: "sql",
+    file: "src/stores/sql/index.ts",
+    what: "transactions that an ORM opens, in PostgreSQL, MySQL and SQLite",
+    plugs: [
+      {
+        kind: "transactions",
+        title: "any of them through an ORM",
+        make: "sqlTransactions({ dialect, transaction, query })",
+        page: "docs/stores/orm.md",
+        contract: "test/stores/sql/orms.slow.test.ts",
+        noFaults: "an ORM has the connection, and the stores on a pool have the same statements",
+      },
+    ],
+  },
+  {
     name: "dynamodb",
     file: "src/stores/dynamodb/index.ts",
     what: "a store in DynamoDB",

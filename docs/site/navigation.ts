@@ -26,7 +26,7 @@ const docs = (...names: readonly string[]): Page[] =>
   names.map((name) => ({ file: `docs/${name}.md`, to: name }));
 
 const STORES = ENTRIES.flatMap(({ plugs = [] }) => plugs)
-  .filter(({ kind }) => kind === "lease")
+  .filter(({ page }) => /^docs\/stores\/[^#]+$/.test(page))
   .map(({ page }) => page.replace(/^docs\/|\.md$/g, ""));
 
 const PARTS: readonly Part[] = [
@@ -80,6 +80,7 @@ const PARTS: readonly Part[] = [
   {
     title: "Project",
     pages: [
+      { file: "AGENTS.md", to: "agents" },
       { file: "SECURITY.md", to: "security" },
       { file: "STABILITY.md", to: "stability" },
       { file: "CHANGELOG.md", to: "changelog" },

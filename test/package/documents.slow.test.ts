@@ -27,6 +27,19 @@ const isInstalled = ({ name }: { name: string }) =>
   existsSync(path.join(REPOSITORY, "node_modules", name));
 const INSTALLED = PEERS.filter(isInstalled).map(({ name }) => name);
 
+/** What the snippets of docs/stores/orm.md import. */
+const ORM_PACKAGES = [
+  "@mikro-orm/postgresql",
+  "@prisma/adapter-pg",
+  "@prisma/client",
+  "drizzle-orm",
+  "knex",
+  "kysely",
+  "postgres",
+  "sequelize",
+  "typeorm",
+];
+
 const partner = partnerProject(...INSTALLED, "@types/pg", "@nats-io/nats-core");
 
 const README = readMarkdown("README.md");
@@ -181,6 +194,7 @@ test("every TypeScript snippet of the documents compiles against the installed p
   for (const { name, folder = "" } of PEERS.filter((peer) => !isInstalled(peer))) {
     partner().borrow(name, `test/platforms/${folder}`);
   }
+  for (const name of ORM_PACKAGES) partner().borrow(name, "test/stores/sql/orms");
   const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
   const errors = partner().compile(snippets.map(({ code }) => code));
   expect(errors, files.join("\n")).toBe("");

@@ -8,6 +8,7 @@ const FOLDERS = [
   "../site",
   "../adapters/hono-node-servers",
   "../kit/peers",
+  "../stores/sql/orms",
   "lambda",
   "workerd",
   ...Object.values(ENGINES).flatMap(({ folder }) => folder ?? []),

@@ -12,9 +12,9 @@ type CommitFault =
 
 /**
  * Starts a TCP proxy in front of the database server at `port` of 127.0.0.1, which breaks connections at COMMIT.
- * `commit`: the bytes by which it knows a COMMIT.
+ * `commit`: by which it knows a COMMIT, in latin1.
  */
-export async function startCommitProxy(port: number, commit: string) {
+export async function startCommitProxy(port: number, commit: RegExp) {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, "127.0.0.1");
@@ -28,7 +28,7 @@ export async function startCommitProxy(port: number, commit: string) {
     }
     let hit: CommitFault | undefined;
     client.on("data", (chunk) => {
-      if (chunk.includes(commit, 0, "latin1") && proxy.fault !== undefined) {
+      if (commit.test(chunk.toString("latin1")) && proxy.fault !== undefined) {
         hit = proxy.fault;
         proxy.hits += 1;
       }

@@ -25,7 +25,7 @@ import { PreparedStatements } from "./prepared-statements.js";
 import { query } from "./query.js";
 import { StatementLimits } from "./statement-limits.js";
 import { openTransaction, type Transaction } from "./transaction.js";
-import { lookOf, fromNow } from "./sql-text.js";
+import { fromNow, lockOf, lookOf } from "./sql-text.js";
 
 /**
  * Options of `postgresTransactions`, which are those of `postgresStore`. Each delivery that is being handled takes one
@@ -226,7 +226,7 @@ async function complete<Client>(
  */
 function beginStatement(table: string): string {
   return `INSERT INTO ${table} AS held (key, expires_at)
-      SELECT $1, ${fromNow("$2")} WHERE ${lockOf(table)}
+      SELECT $1, ${fromNow("$2")} WHERE ${lockOf(table, "$1")}
       ON CONFLICT (key) DO UPDATE SET
         owner = NULL,
         lease_until = NULL,
@@ -243,16 +243,10 @@ function beginStatement(table: string): string {
 function lookStatement(table: string): string {
   return `SELECT ${lookOf(table, "key = $1")}
     UNION ALL
-    SELECT 'in_flight', NULL WHERE NOT ${lockOf(table)}`;
+    SELECT 'in_flight', NULL WHERE NOT ${lockOf(table, "$1")}`;
 }
 
 /** Deletes only that version of the row: another process may have handled the delivery since. */
 function forgetStatement(table: string): string {
   return `DELETE FROM ${table} WHERE key = $1 AND xmin = $2::xid`;
-}
-
-/** Only one transaction at a time has the lock of a key. `$1` is the key. */
-function lockOf(table: string): string {
-  return `pg_try_advisory_xact_lock(
-      hashtextextended($1::text COLLATE "C", '${table}'::regclass::oid::bigint))`;
 }

@@ -8,7 +8,7 @@ export function fromNow(parameter: string): string {
 }
 
 /** SQL for the milliseconds until `lease_until`; at least 1. */
-const LEASE_LEFT_MS =
+export const LEASE_LEFT_MS =
   "greatest(1, ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000))::float8";
 
 /** The rest of a SELECT that says what holds the rows that `where` names: columns, table and condition. */
@@ -27,6 +27,15 @@ export function lookOf(table: string, where: string): string {
  */
 export const SYNCHRONOUS_COMMIT =
   "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true)";
+
+/**
+ * SQL that takes the lock of a key for the rest of the transaction, and says whether it is held. Only one transaction at a
+ * time has it. `table` is a quoted name, `key` is SQL.
+ */
+export function lockOf(table: string, key: string): string {
+  return `pg_try_advisory_xact_lock(
+      hashtextextended(${key}::text COLLATE "C", '${table}'::regclass::oid::bigint))`;
+}
 
 /**
  * `statement` with its parameters `$1`, `$2` … replaced by literals. The settings that limit a statement

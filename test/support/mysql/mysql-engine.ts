@@ -51,7 +51,7 @@ export const mysqlEngine: SqlEngine<Pool> = {
   },
   notPools: ["mysql://", { getConnection: 1 }],
   notAPool: "pool must be a pool of mysql2, with the method getConnection",
-  commit: "COMMIT AND NO CHAIN",
+  commit: /COMMIT AND NO CHAIN/,
   firstStatement: "DO 0",
   lost: { code: "PROTOCOL_CONNECTION_LOST" },
   lostAnswer: { code: "lost_answer" },

@@ -28,7 +28,7 @@ export const postgresEngine: SqlEngine<pg.Pool> = {
   },
   notPools: ["postgres://", { query: 1 }],
   notAPool: "pool must be a Pool of pg, with the method query",
-  commit: "COMMIT\0",
+  commit: /COMMIT\0/,
   firstStatement: "BEGIN",
   lost: { message: "Connection terminated unexpectedly" },
   lostAnswer: { message: expect.stringContaining("the statement took longer than") as string },

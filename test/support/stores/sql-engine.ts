@@ -78,8 +78,8 @@ export interface SqlEngine<Pool extends Sql = Sql> {
   /** What is no pool, besides what is none on any engine, and how its refusal begins. */
   readonly notPools: readonly unknown[];
   readonly notAPool: string;
-  /** The bytes by which a proxy knows a COMMIT. */
-  readonly commit: string;
+  /** By which a proxy knows a COMMIT. */
+  readonly commit: RegExp;
   /** The statement with which a transaction begins, as an error names it. */
   readonly firstStatement: string;
   /** Properties of the error of a call whose connection breaks. */
