@@ -7,10 +7,16 @@ import { bullmqJobId } from "../../src/inbox/bullmq/client.js";
 import { startBlackHoleProxy } from "../support/black-hole-proxy.js";
 import { canariesIn, shownOf } from "../support/canaries.js";
 import { deferred } from "../support/deferred.js";
-import { describeOnBullmq, HOLD_MS, openBullmqQueue } from "../support/inbox/inbox-engines.js";
+import {
+  describeOnBullmq,
+  describeOnBullmqPostgres,
+  HOLD_MS,
+  openBullmqQueue,
+} from "../support/inbox/inbox-engines.js";
 import { keepsContract } from "../support/inbox/queue-matrix.js";
 import {
   alarmDelivery,
+  alarmJob,
   deliverCanaries,
   inboxReceiver,
   settlesAt,
@@ -28,6 +34,26 @@ it("a job of BullMQ has the delivery's UUID as its id, and never a key of BullMQ
   expect(bullmqJobId(UUID)).toBe(UUID);
   expect(bullmqJobId("123")).toBe("#123");
   expect(bullmqJobId("wait")).toBe("#wait");
+});
+
+describeOnBullmqPostgres("BullMQ on PostgreSQL", (engine) => {
+  it("BullMQ on PostgreSQL without its tables names what is missing at each put", async () => {
+    const { queue, driver } = engine().open("unmigrated", false);
+    await expect(queue.waitUntilReady()).rejects.toThrow("migrate: true");
+    const put = driver.put(await alarmJob(), {});
+    await expect(put).rejects.toThrow("run the migrations of BullMQ");
+  });
+
+  keepsContract(
+    "BullMQ on PostgreSQL",
+    async () => {
+      const made = engine().open(randomUUID());
+      await made.queue.waitUntilReady();
+      return { ...made, otherClient: made.newClient().driver };
+    },
+    ["lists dead jobs"],
+    { holdMs: HOLD_MS },
+  );
 });
 
 describeOnBullmq("BullMQ", (engine) => {

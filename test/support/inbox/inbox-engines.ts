@@ -1,4 +1,11 @@
-import { Queue, Worker, type QueueOptions, type WorkerOptions } from "bullmq";
+import {
+  createPostgresBackend,
+  Queue,
+  withBackend,
+  Worker,
+  type QueueOptions,
+  type WorkerOptions,
+} from "bullmq";
 import { Redis } from "ioredis";
 import { PgBoss } from "pg-boss";
 import { bullmqQueue } from "../../../src/inbox/bullmq/index.js";
@@ -125,6 +132,9 @@ async function startPgBossEngine() {
 /** Locks short enough for a test, and long enough for a worker on a busy machine. */
 const SHORT_LOCKS = { lockDuration: 5_000, stalledInterval: 500, drainDelay: 1 };
 
+/** The classes of a backend of BullMQ. */
+type BullmqClasses = Pick<ReturnType<typeof withBackend>, "Queue" | "Worker">;
+
 /** Opens a queue that fails fast when its Redis is away. */
 export function openBullmqQueue(
   name: string,
@@ -133,18 +143,29 @@ export function openBullmqQueue(
   queueOptions: Partial<QueueOptions> = {},
 ) {
   const connection = { host: "127.0.0.1", port };
-  const queue = new Queue(name, {
-    connection: { ...connection, enableOfflineQueue: false },
-    ...queueOptions,
-  });
+  const made = openBullmq(
+    { Queue, Worker },
+    name,
+    { connection: { ...connection, enableOfflineQueue: false }, ...queueOptions },
+    { connection, ...SHORT_LOCKS, ...options },
+  );
+  return { ...made, queue: made.queue as unknown as Queue };
+}
+
+function openBullmq(
+  classes: BullmqClasses,
+  name: string,
+  queueOptions: QueueOptions<unknown>,
+  workerOptions: WorkerOptions<unknown>,
+) {
+  const queue = new classes.Queue(name, queueOptions);
   queue.on("error", () => undefined);
-  const workerOptions = { connection, ...SHORT_LOCKS, ...options };
   /** A client of the queue, as another process has it. */
   const newClient = () => {
-    const workers: Worker[] = [];
-    class KillableWorker extends Worker {
-      constructor(queueName: string, processor: undefined, own: WorkerOptions) {
-        super(queueName, processor, own);
+    const workers: { disconnect(): Promise<unknown> }[] = [];
+    class KillableWorker extends classes.Worker {
+      constructor(queueName: string, processor: undefined, own: object) {
+        super(queueName, processor, own as WorkerOptions<unknown>);
         workers.push(this);
       }
     }
@@ -156,6 +177,37 @@ export function openBullmqQueue(
     };
   };
   return { queue, newClient, ...newClient() };
+}
+
+/** `describe` with a PostgreSQL in which BullMQ keeps its jobs. */
+export function describeOnBullmqPostgres(
+  title: string,
+  body: (engine: () => BullmqPostgresEngine) => void,
+): void {
+  describePgBoss(title, () => body(startedForAll(startBullmqPostgresEngine)));
+}
+
+type BullmqPostgresEngine = Awaited<ReturnType<typeof startBullmqPostgresEngine>>;
+
+async function startBullmqPostgresEngine() {
+  const server = await startPostgres();
+  const connectionString = postgresUrl(server.port);
+  const classes = withBackend(createPostgresBackend) as unknown as BullmqClasses;
+  const queues: { close(): Promise<unknown> }[] = [];
+  return {
+    /** Opens a queue. It is closed with the engine. `isMigrated`: with the tables of BullMQ. */
+    open(name: string, isMigrated = true) {
+      const connection = { connectionString, migrate: isMigrated };
+      const locks = { ...SHORT_LOCKS, lockDuration: HOLD_MS / 2, stalledInterval: HOLD_MS / 2 };
+      const opened = openBullmq(classes, name, { connection }, { connection, ...locks });
+      queues.push(opened.queue);
+      return opened;
+    },
+    async close() {
+      await Promise.all(queues.map((queue) => queue.close().catch(() => undefined)));
+      await server.close();
+    },
+  };
 }
 
 /** Starts a Redis that writes every job to disk before it answers. */
