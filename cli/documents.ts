@@ -8,6 +8,12 @@ export function documentFile(page: string): string {
   return `docs/${page}.md`;
 }
 
+/** What a coding agent reads first in a project, and the line about this package in it. */
+export const AGENTS = {
+  file: "AGENTS.md",
+  line: "- Webhooks of the Identity Protection Gateway: read node_modules/identity-gateway-webhooks/AGENTS.md before you write or change the receiver.",
+} as const;
+
 /** A file of this package. */
 export function readPackaged(file: string): string {
   // The sources and the build are each one folder below the package.

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { apiReports } from "../api/api-reports.js";
+import { openApi } from "./contract.js";
 import { ENTRY_TABLES, readmeWithEntries } from "./entry-tables.js";
 import { listenPage } from "./listen-page.js";
 import { monitoringPage } from "./monitoring-page.js";
@@ -30,6 +31,9 @@ const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>>
   "docs/monitoring.md": monitoringPage,
   "docs/performance.md": (now) => performancePage(now, results()),
   ...ENTRY_TABLES,
+  "contract/openapi.json": openApi,
+  // The name under which other agents look for the same page.
+  "llms.txt": () => read("AGENTS.md"),
   "README.md": (now) => readmeWithEntries(readmeWithPerformance(now, results())),
   "cli/page/page-html.ts": listenPage,
   "docs/doctor.svg": () => doctorPicture(inRepository("dist/cli.js")),

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createCommand } from "../command.js";
+import { AGENTS } from "../documents.js";
 import { EXIT, UsageError, untilAborted } from "../exit.js";
 import { FRAMEWORKS, packagesOf, projectOf, type PackageJson } from "../init-files.js";
 import { STORES } from "../init-stores.js";
@@ -31,6 +32,7 @@ export const init = createCommand({
       "What a server remembers deliveries in. Default memory. One of:",
       STORE_NAMES,
     ),
+    agents: flag(`Adds a line about this package to the ${AGENTS.file} that is there.`),
     yes: flag("Writes without asking."),
     "dry-run": flag("Shows the files and the commands, and writes nothing."),
   },
@@ -51,10 +53,14 @@ export const init = createCommand({
     const { files, commands } = projectOf(framework, found, STORES[store]);
     const isThere = (file: string): boolean => existsSync(path.join(folder, file));
     const missing = Object.entries(files).filter(([file]) => !isThere(file));
+    if (values.agents && !isThere(AGENTS.file)) {
+      throw new UsageError(`--agents adds a line to ${AGENTS.file}, and there is none`);
+    }
     out.write(`A receiver for ${name}:\n`);
     for (const file of Object.keys(files)) {
       out.write(isThere(file) ? `  ${file} is there and stays as it is\n` : `+ ${file}\n`);
     }
+    if (values.agents) out.write(`+ a line in ${AGENTS.file}\n`);
     if (values["dry-run"]) out.write("\nNothing was written. Afterwards you would run:\n");
     else {
       if (!values.yes && !(await isConfirmed(io))) {
@@ -62,6 +68,7 @@ export const init = createCommand({
         return EXIT.passed;
       }
       for (const [file, content] of missing) await writeNew(path.join(folder, file), content);
+      if (values.agents) await addLine(path.join(folder, AGENTS.file));
       out.write(`\nWritten: ${missing.length} files. Now run:\n`);
     }
     const all = folder === "." ? commands : [`cd '${folder}'`, ...commands];
@@ -111,6 +118,18 @@ async function writeNew(file: string, content: string): Promise<void> {
   try {
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, content, { flag: "wx" });
+  } catch (error) {
+    throw new UsageError(fileFault(file, error));
+  }
+}
+
+/** Adds the line unless it is there. Throws `UsageError` if the file cannot be read or written. */
+async function addLine(file: string): Promise<void> {
+  try {
+    const text = await readFile(file, "utf8");
+    const isEnded = text === "" || text.endsWith("\n");
+    if (!text.includes(AGENTS.line))
+      await appendFile(file, `${isEnded ? "" : "\n"}${AGENTS.line}\n`);
   } catch (error) {
     throw new UsageError(fileFault(file, error));
   }

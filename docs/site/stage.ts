@@ -82,6 +82,8 @@ export function stage(folder: string, base: string): readonly StagedPage[] {
     add(file, to, heading, title === undefined ? text : `# ${title}\n\n${text}`);
     for (const part of split?.pages ?? []) add(file, part.to, part.title, part.text);
   }
+  // At the root, where agents look for it.
+  write(posix.join(folder, "public/llms.txt"), read("llms.txt"));
   return staged;
 }
 

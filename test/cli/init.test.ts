@@ -146,3 +146,22 @@ test("a package.json that is no JSON, and a folder that is a file, are wrong usa
   folder.write("package.json", "{");
   await expectEnd(init("--yes"), { code: 2, stdout: "", stderr: "package.json cannot be read" });
 });
+
+test("init --agents adds one line to an AGENTS.md, and no other run does", async () => {
+  folder.write("AGENTS.md", "# Rules");
+  await expectEnd(init("--framework express --yes"), { code: 0 });
+  expect(read("AGENTS.md")).toBe("# Rules");
+  for (let times = 0; times < 2; times += 1) {
+    const { stdout } = await expectEnd(init("--framework express --agents --yes"), { code: 0 });
+    expect(stdout).toContain("+ a line in AGENTS.md\n");
+  }
+  const [first, line, ...more] = read("AGENTS.md").split("\n");
+  expect([first, ...more]).toEqual(["# Rules", ""]);
+  expect(line).toContain("read node_modules/identity-gateway-webhooks/AGENTS.md");
+});
+
+test("init --agents without an AGENTS.md writes nothing", async () => {
+  const { stderr } = await expectEnd(init("--framework express --agents --yes"), { code: 2 });
+  expect(stderr).toContain("--agents adds a line to AGENTS.md, and there is none");
+  expect(written()).toEqual([]);
+});
