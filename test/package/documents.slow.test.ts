@@ -14,6 +14,7 @@ import { runCommand } from "../support/cli/cli-io.js";
 import { DOCUMENTS, TESTING_DOCUMENTS, brokenLinks } from "../support/package/documents.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
+import { openOrm } from "../stores/sql/orms/orm.js";
 import { partnerProject } from "../support/package/partner-project.js";
 
 /** Needs Nest's decorators: nestjs.slow.test.ts compiles it in a Nest project. */
@@ -189,12 +190,14 @@ function manySnippets(language: string, least: number) {
   return snippets;
 }
 
-test("every TypeScript snippet of the documents compiles against the installed package", () => {
+test("every TypeScript snippet of the documents compiles against the installed package", async () => {
   const snippets = manySnippets("ts", 40);
   for (const { name, folder = "" } of PEERS.filter((peer) => !isInstalled(peer))) {
     partner().borrow(name, `test/platforms/${folder}`);
   }
   for (const name of ORM_PACKAGES) partner().borrow(name, "test/stores/sql/orms");
+  // Its types are generated.
+  await openOrm("prisma", "postgres", {}).then((prisma) => prisma.close());
   const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
   const errors = partner().compile(snippets.map(({ code }) => code));
   expect(errors, files.join("\n")).toBe("");

@@ -14,16 +14,19 @@ const ADAPTERS = {
 };
 const pathOf = (file) => fileURLToPath(new URL(file, import.meta.url));
 
-/** The client for a dialect, which Prisma generates from a schema. */
+const require = createRequire(import.meta.url);
+
+/** The client for a dialect, which Prisma generates from a schema. That of PostgreSQL is where `@prisma/client` has it. */
 function clientFor(dialect) {
   const folder = pathOf(`node_modules/.generated/${dialect}`);
-  if (!existsSync(`${folder}/client/index.js`)) {
+  const isDefault = dialect === "postgres";
+  if (!existsSync(`${folder}/generated`)) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(
       `${folder}/schema.prisma`,
       `generator client {
         provider = "prisma-client-js"
-        output   = "./client"
+        ${isDefault ? "" : 'output = "./client"'}
       }
       datasource db {
         provider = "${PROVIDERS[dialect]}"
@@ -42,8 +45,9 @@ function clientFor(dialect) {
         env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true" },
       },
     );
+    writeFileSync(`${folder}/generated`, "");
   }
-  return createRequire(import.meta.url)(`${folder}/client/index.js`).PrismaClient;
+  return require(isDefault ? "@prisma/client" : `${folder}/client/index.js`).PrismaClient;
 }
 
 export async function open({ dialect, connection, connections }) {
