@@ -8,7 +8,14 @@ import { runPeers } from "./peers/run-peers.js";
 import type { Platform, PlatformResult } from "./platform.js";
 import { PLATFORMS } from "./rows.js";
 import { runRow } from "./run-row.js";
-import { isWhole, readSelection, selectPlatforms, unitTestNodes } from "./selection.js";
+import { PROJECTS, runProject, type ProjectResult } from "./projects.js";
+import {
+  isWhole,
+  readSelection,
+  selectPlatforms,
+  selectProjects,
+  unitTestNodes,
+} from "./selection.js";
 import { runUnitTests, type UnitTestResult } from "./unit-tests.js";
 
 /** More at a time would measure this machine against the time limits of the cases. */
@@ -33,7 +40,9 @@ async function install(folders: readonly string[]): Promise<void> {
     try {
       await installPackages(folder);
       const files: Record<string, string> = {};
-      for (const row of PLATFORMS) if (row.folder === folder) Object.assign(files, row.files);
+      for (const row of [...PLATFORMS, ...PROJECTS]) {
+        if (row.folder === folder) Object.assign(files, row.files);
+      }
       copyPackage(folder, files);
     } catch (error) {
       say(`${folder} could not be installed: ${String(error)}`);
@@ -65,8 +74,10 @@ if (process.argv[2] === "peers") {
 const selection = readSelection(process.argv.slice(2));
 const platforms = selectPlatforms(PLATFORMS, selection);
 const nodes = unitTestNodes(selection);
+const projects = selectProjects(selection);
 await install([
   ".",
+  ...projects.map(({ folder }) => folder),
   ...(nodes.length > 0 ? ["node"] : []),
   ...platforms.flatMap(({ folder, needs = [] }) => [folder, ...needs]),
 ]);
@@ -74,6 +85,12 @@ const results = await runRows(platforms);
 if (isWhole(selection)) {
   const page = new URL("../../docs/platforms.md", import.meta.url);
   writeFileSync(page, platformPage(results, selection.date));
+}
+const built: ProjectResult[] = [];
+for (const project of projects) {
+  const result = await runProject(project);
+  built.push(result);
+  say(`${result.name}, ${result.version}: ${result.complaints.length === 0 ? "passed" : "failed"}`);
 }
 const unitTests: UnitTestResult[] = [];
 for (const major of nodes) {
@@ -84,7 +101,9 @@ if (results.length > 0) say(`\n${platformTable(results)}`);
 if (unitTests.length > 0) say(`\n${unitTestTable(unitTests)}`);
 const complaints = [
   ...results.map((row) => ({ name: row.platform.name, found: row.complaints })),
+  ...built.map(({ name, complaints }) => ({ name, found: complaints })),
   ...unitTests.map((tests) => ({ name: `Node ${tests.version}`, found: tests.complaints })),
 ].flatMap(({ name, found }) => found.map((complaint) => `${name}: ${complaint}`));
 if (complaints.length > 0) say(`\n${complaints.join("\n")}`);
-process.exitCode = complaints.length === 0 && results.length + unitTests.length > 0 ? 0 : 1;
+process.exitCode =
+  complaints.length === 0 && results.length + built.length + unitTests.length > 0 ? 0 : 1;

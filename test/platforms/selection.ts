@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import type { Platform } from "./platform.js";
+import { PROJECTS } from "./projects.js";
 
 /** What `npm run platforms` was asked to run. */
 export interface Selection {
@@ -65,12 +66,18 @@ export function unitTestNodes({
   return isFast ? [26] : [20, 22, 24, 26];
 }
 
+/** The projects to compile or to test. The fast half has none: other tests have the oldest TypeScript and the newest. */
+export function selectProjects({ only, isFast }: Pick<Selection, "only" | "isFast">) {
+  return isFast ? [] : PROJECTS.filter(({ folder }) => only?.includes(folder) ?? true);
+}
+
 /** The rows to run, by name. Throws for a folder without a row. */
 export function selectPlatforms(
   platforms: readonly Platform[],
   { only, isFast }: Pick<Selection, "only" | "isFast">,
 ): readonly Platform[] {
-  const folders = new Set([UNIT_TESTS, ...platforms.map(({ folder }) => folder)]);
+  const rows = [...platforms, ...PROJECTS];
+  const folders = new Set([UNIT_TESTS, ...rows.map(({ folder }) => folder)]);
   const unknown = (only ?? []).filter((folder) => !folders.has(folder));
   if (unknown.length > 0) {
     throw new Error(
