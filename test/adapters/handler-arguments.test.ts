@@ -37,7 +37,16 @@ describe.each(HANDLERS)("%s", (name, handler, option) => {
     Promise.resolve().then(() => (handler as (...given: unknown[]) => unknown)(...given));
 
   test.each<[string, unknown, object, object]>([
-    ["what is no receiver", {}, {}, { code: "invalid_receiver" }],
+    ["no receiver at all", undefined, {}, { code: "invalid_receiver" }],
+    [
+      "what is no receiver",
+      {},
+      {},
+      {
+        code: "invalid_receiver",
+        message: `${name} takes the receiver that createWebhookReceiver(options) returns`,
+      },
+    ],
     ["an option that is out of bounds", receiver, { [option]: 0 }, { code: "invalid_option" }],
     [
       "a misspelt option, which would keep its default unnoticed",

@@ -9,6 +9,7 @@ import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { pgBossStub } from "../support/inbox/pg-boss-stub.js";
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
 import { ConfigurationError, memoryStore } from "../../src/index.js";
+import { configurationErrorOf } from "../options/refusal.js";
 import { MemoryDriver } from "../support/inbox/memory-queue.js";
 
 const nothing = () => Promise.resolve(undefined as never);
@@ -56,8 +57,6 @@ const refused: Readonly<
 > = {
   inbox: [
     [{}, "driver must have the method put"],
-    [undefined, "takes an options object"],
-    [{ driver: { put: nothing }, timeout: 1 }, "timeout is no"],
     [{ driver: { put: nothing }, putTimeoutMs: 0 }, "putTimeoutMs"],
   ],
   pgBossQueue: [
@@ -67,11 +66,8 @@ const refused: Readonly<
     [{ boss, pollIntervalMs: 1 }, "pollIntervalMs"],
     [{ boss, heartbeatMs: 1_000 }, "heartbeatMs"],
     [{ boss, pendingRetentionMs: 1 }, "pendingRetentionMs"],
-    [null, "takes an options object"],
-    [{ boss, queue: "q" }, "queue is no option of pgBossQueue"],
   ],
   bullmqQueue: [
-    [undefined, "takes an options object"],
     [{}, "give queue, a Queue object of BullMQ, or Worker"],
     [{ queue: null }, "queue must be a Queue"],
     [
@@ -105,18 +101,15 @@ const refused: Readonly<
     [{ connect: nothing, queueName: "a/b" }, "queueName must be"],
   ],
   cloudflareQueue: [
-    [undefined, "takes an options object"],
     [{ queue: undefined }, "is it named in queues.producers"],
     [{ queue: binding, deadQueue: {} }, "deadQueue must be"],
     [{ queue: binding, queueName: binding }, "queueName must be"],
-    [{ queue: binding, name: "q" }, "name is no option of cloudflareQueue"],
   ],
   cloudflareQueueHandler: [
     [undefined, "driver must be made by"],
     [{ driver: cloudflareQueue({ queue: binding }) }, "deadQueue"],
   ],
   sqsQueue: [
-    [undefined, "takes an options object"],
     [{ ...sqs, client: { send: nothing } }, "new SQS(config) in place of new SQSC"],
     [{ ...sqs, client: { ...client, send: 1 } }, "aws-sdk 2"],
     [{ client, queueUrl: "q" }, "queueUrl must be the URL of a"],
@@ -124,7 +117,6 @@ const refused: Readonly<
     [{ ...sqs, deadQueueUrl: queueUrl }, "must be another queue than"],
     [{ ...sqs, maxMessageBytes: 2_097_152 }, "maxMessageBytes must be"],
     [{ ...sqs, maxReceiveCount: 1 }, "maxReceiveCount must be"],
-    [{ ...sqs, deadLetterQueueUrl: queueUrl }, "is no option of sqsQueue"],
   ],
   sqsHandler: [
     [undefined, "driver must be made by sqsQueue"],
@@ -168,17 +160,6 @@ it.each<[string, (driver: MemoryDriver) => Promise<unknown>]>([
 });
 
 // `npm run platforms -- peers` tries the real packages.
-/** What `make` throws. */
-function errorOf(make: () => unknown): ConfigurationError {
-  try {
-    make();
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error;
-    throw error;
-  }
-  throw new Error("it did not throw");
-}
-
 describe("versions of pg-boss", () => {
   it.each([
     [
@@ -188,7 +169,7 @@ describe("versions of pg-boss", () => {
     ["12.34, whose calls take no run of a job", { ...pgBossStub(), start: nothing }],
     ["11, which has no touch", { start: nothing, fetch: nothing, createQueue: nothing }],
   ])("pgBossQueue refuses pg-boss %s", (_, boss) => {
-    const { code, message } = errorOf(() => pgBossQueue({ boss: boss as never }));
+    const { code, message } = configurationErrorOf(() => pgBossQueue({ boss: boss as never }));
     expect(code).toBe("unsupported_version");
     expect(message).toBe(
       "boss is of a version before pg-boss 12.35, which does not work here. Supported: pg-boss 12.35 and later",
@@ -218,7 +199,7 @@ describe("versions of bullmq", () => {
         return nothing();
       }
     }
-    const { code, message } = errorOf(() =>
+    const { code, message } = configurationErrorOf(() =>
       bullmqQueue({ Worker: OldWorker as never, workerOptions: {} }),
     );
     expect(code).toBe("unsupported_version");
@@ -230,7 +211,7 @@ describe("versions of bullmq", () => {
 
   it("bullmqQueue refuses a Queue without some of its methods", () => {
     const queue = { name: "q", add: nothing, getJobs: nothing };
-    const { code, message } = errorOf(() => bullmqQueue({ queue: queue as never }));
+    const { code, message } = configurationErrorOf(() => bullmqQueue({ queue: queue as never }));
     expect(code).toBe("unsupported_version");
     expect(message).toBe(`queue is of a version of bullmq without the method getJob, ${supported}`);
   });

@@ -30,16 +30,6 @@ describe("the options of d1Store", () => {
     batch: () => expect.fail("nothing is run"),
   };
 
-  it("d1Store sends nothing when it is made, so a Worker may make it while it loads", () => {
-    d1Store({ database });
-  });
-
-  it("d1Store refuses an unknown option and names it", () => {
-    expect(() => d1Store({ database, tabel: "t" } as never)).toThrow(
-      "tabel is no option of d1Store: is it misspelt? There are database, table",
-    );
-  });
-
   it.each([undefined, null, "DB", {}, { prepare: () => 1 }])(
     "d1Store refuses %j as its database",
     (wrong) => {

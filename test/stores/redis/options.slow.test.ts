@@ -35,8 +35,6 @@ it.each<[string, unknown]>([
 });
 
 it.each<[message: string, options: unknown]>([
-  ["redisStore takes an options object", undefined],
-  ["prefix is no option", { client, prefix: "x" }],
   ["keyPrefix must be a string", { client, keyPrefix: 1 }],
   ["logger must have a method warn", { client, logger: {} }],
   ["logger must have a method warn", { client, logger: null }],

@@ -39,7 +39,6 @@ export const mysqlEngine: SqlEngine<Pool> = {
   later: "9999999999999",
   isolations: ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "READ UNCOMMITTED"],
   oddSessions: ["SET innodb_snapshot_isolation = ON", "SET innodb_lock_wait_timeout = 0"],
-  factories: [mysqlStore, mysqlTransactions],
   async sessionState(pool) {
     const settings = await this.rows(
       pool,

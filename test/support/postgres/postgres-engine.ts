@@ -17,7 +17,6 @@ export const postgresEngine: SqlEngine<pg.Pool> = {
   later: "now() + interval '1 hour'",
   isolations: ["read committed", "repeatable read", "serializable"],
   oddSessions: [],
-  factories: [postgresStore, postgresTransactions],
   sessionState(pool) {
     return this.rows(
       pool,

@@ -71,8 +71,6 @@ export interface SqlEngine<Pool extends Sql = Sql> {
   readonly isolations: readonly string[];
   /** Statements after which each connection works otherwise than by default. */
   readonly oddSessions: readonly string[];
-  /** The functions that make a store, as users call them. */
-  readonly factories: readonly ((options: never) => unknown)[];
   /** What a call could leave on the connection of a pool with one. */
   sessionState(pool: Pool): Promise<unknown>;
   /** What is no pool, besides what is none on any engine, and how its refusal begins. */
