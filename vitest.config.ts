@@ -29,7 +29,6 @@ const ALONE = [
 /** They count or fake the timers of their process for seconds, where an engine's client of another file may start one. */
 const SLOW_ALONE = [
   "test/receiver/{fuzz,model}.slow.test.ts",
-  "test/handling/transactional-model.slow.test.ts",
   "test/stores/sql/{connections,network}.slow.test.ts",
 ];
 /** What depends on the crypto backend, for Web Crypto: the other rooms get a promise or a value of it, whichever it is. */

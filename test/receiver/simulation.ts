@@ -5,37 +5,38 @@ import {
   DiscardDelivery,
   RetryLater,
   type WebhookOutcome,
+  type DeliveryContext,
+  type DeliveryStore,
   type WebhookReceiver,
-  type WebhookReceiverOptions,
   type WebhookResponse,
 } from "../../src/index.js";
-import { never } from "./deferred.js";
-import { alarm, NOW_MS, NOW_SECONDS } from "./deliveries.js";
+import { never } from "../support/deferred.js";
+import { alarm, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
 
 /** How a handler's run ends. */
-export type RunEnd = "succeeds" | "fails" | "discards" | "retries later" | "never ends";
+type RunEnd = "succeeds" | "fails" | "discards" | "retries later" | "never ends";
 
-/** How a call of the store goes wrong. A lost answer means that the call had its effect. */
-export type Fault = "throws" | "rejects" | "hangs" | "loses the answer" | "conflicts";
+type Method = "claim" | "renew" | "complete" | "release";
 
-/** The fault of a store that may try again. */
-export class ConflictError extends Error {}
+/** A call of the store that goes wrong. A lost answer means that the call had its effect. */
+interface Fault {
+  readonly method: Method;
+  readonly fault: "throws" | "rejects" | "hangs" | "loses the answer";
+}
 
-/** One thing that happens. `place` is what a store is asked for. */
-type Step<Place> =
+/** One thing that happens. */
+type Step =
   | { readonly what: "deliver"; readonly id: string; readonly process: number }
   | { readonly what: "proceed"; readonly tasks: number }
   | { readonly what: "wait"; readonly ms: number }
   /** All processes are paused, so no timer fires before the time is over. */
   | { readonly what: "freeze"; readonly ms: number }
-  | { readonly what: "fault"; readonly place: Place; readonly fault: Fault }
-  /** The connections of a process are cut, and its handlers do not know. */
-  | { readonly what: "cut"; readonly process: number }
+  | ({ readonly what: "fault" } & Fault)
   | { readonly what: "crash"; readonly process: number };
 
 /** What happens, one thing after the other, and how the handler's runs go. */
-interface Plan<Place> {
-  readonly steps: readonly Step<Place>[];
+interface Plan {
+  readonly steps: readonly Step[];
   /** `afterMs`: undefined if the run ends before the handler returns. */
   readonly runs: readonly { readonly end: RunEnd; readonly afterMs: number | undefined }[];
   /** Whether the store is called over a network or answers at once. */
@@ -43,30 +44,26 @@ interface Plan<Place> {
 }
 
 /** A process on the way to its store. */
-export interface Process<Place> {
-  readonly isGone: () => boolean;
+interface Process {
   /** Calls the store, or goes wrong as planned. */
-  readonly call: <T>(place: Place, apply: () => T) => T | Promise<T>;
+  readonly call: <T>(method: Method, apply: () => T) => T | Promise<T>;
   /** Runs a handler as planned. */
   readonly run: (ended: (end: RunEnd) => void) => unknown;
 }
 
 /** What is simulated, and the rules that it must keep. */
-export interface Simulated<Place> {
+interface Simulated {
   /** The store of a new process, and its handler. */
-  readonly start: (process: Process<Place>) => {
-    readonly store: object;
-    readonly handler: (context: never) => unknown;
-    readonly cut?: () => void;
-    /** The store finds the process gone: what has not arrived by now never will. */
-    readonly close?: () => void;
+  readonly start: (process: Process) => {
+    readonly store: DeliveryStore;
+    readonly handler: (context: DeliveryContext) => unknown;
   };
   /** The gateway gets an answer. */
   readonly answered: (id: string, response: WebhookResponse) => void;
 }
 
 /** Makes what is simulated. `blame` tells of a broken rule. */
-export type Simulation<Place> = (blame: (fault: string) => void) => Simulated<Place>;
+export type Simulation = (blame: (fault: string) => void) => Simulated;
 
 /** Time limits of the simulated receivers. */
 export const LEASE_MS = 3_000;
@@ -96,20 +93,20 @@ const requestOf = (id: string) => ({
  * Plays a plan on two processes that share a store, and then delivers every id again without faults. Rejects as soon
  * as a rule is broken, or if a delivery is never handled.
  */
-async function simulate<Place extends string>(
-  simulation: Simulation<Place>,
-  plan: Plan<Place>,
+async function simulate(
+  simulation: Simulation,
+  plan: Plan,
   scheduler: fc.Scheduler,
   onOutcome: (outcome: WebhookOutcome) => void,
 ): Promise<void> {
   const broken: string[] = [];
   const { start, answered } = simulation((fault) => broken.push(fault));
   const planned = [...plan.runs];
-  const faults: { place: Place; fault: Fault }[] = [];
+  const faults: Fault[] = [];
   const ids = new Set<string>();
   const task = (label: string) => scheduler.schedule(Promise.resolve(), label);
-  const takeFault = (place: Place) => {
-    const at = faults.findIndex((fault) => fault.place === place);
+  const takeFault = (method: Method) => {
+    const at = faults.findIndex((fault) => fault.method === method);
     return at < 0 ? undefined : faults.splice(at, 1)[0]?.fault;
   };
   const assertNothingBroken = () => {
@@ -119,20 +116,18 @@ async function simulate<Place extends string>(
   const startProcess = () => {
     let gone = false;
     const isGone = () => gone;
-    const { store, handler, cut, close } = start({
-      isGone,
-      call(place, apply) {
-        const fault = takeFault(place);
-        const message = `the store ${fault ?? "works"}`;
-        const failure = fault === "conflicts" ? new ConflictError(message) : new Error(message);
+    const { store, handler } = start({
+      call(method, apply) {
+        const fault = takeFault(method);
+        const failure = new Error(`the store ${fault ?? "works"}`);
         if (fault === "throws") throw failure;
         if (fault === "hangs" || gone) return never();
         if (fault === undefined && !plan.isRemote) return apply();
         return (async () => {
-          await task(`${place} request`);
-          if (fault === "rejects" || fault === "conflicts") throw failure;
+          await task(`${method} request`);
+          if (fault === "rejects") throw failure;
           const answer = apply();
-          await task(`${place} answer`);
+          await task(`${method} answer`);
           if (isGone()) await never();
           if (fault === "loses the answer") throw failure;
           return answer;
@@ -161,25 +156,19 @@ async function simulate<Place extends string>(
     });
     const receiver: WebhookReceiver = createWebhookReceiver({
       acceptUnsignedDeliveries: true,
-      handlers: { new_alarm: (_alarm: unknown, context: never) => handler(context) },
+      handlers: { new_alarm: (_alarm, context) => handler(context) },
       store,
       ...TIMES,
       logger: false,
       now: () => NOW_MS,
-    } as unknown as WebhookReceiverOptions);
-    const end = () => {
-      gone = true;
-      cut?.();
-    };
-    return { receiver, isGone, cut, close, end };
+    });
+    return { receiver, isGone, end: () => (gone = true) };
   };
 
-  const gone: ReturnType<typeof startProcess>[] = [];
   const processes = [startProcess(), startProcess()];
   const crash = (index: number) => {
     const [ended] = processes.splice(index, 1, startProcess());
     ended?.end();
-    if (ended !== undefined) gone.push(ended);
   };
   const deliver = async (id: string, index: number): Promise<WebhookResponse | undefined> => {
     ids.add(id);
@@ -198,13 +187,12 @@ async function simulate<Place extends string>(
       await settle();
     }
   };
-  const take = async (step: Step<Place>) => {
+  const take = async (step: Step) => {
     if (step.what === "deliver") void deliver(step.id, step.process);
     else if (step.what === "proceed") await proceed(step.tasks);
     else if (step.what === "wait") await wait(step.ms);
     else if (step.what === "freeze") vi.advanceTimersByTime(step.ms);
     else if (step.what === "fault") faults.push(step);
-    else if (step.what === "cut") processes[step.process]?.cut?.();
     else crash(step.process);
   };
 
@@ -221,7 +209,6 @@ async function simulate<Place extends string>(
   crash(1);
   // Calls that are still on the network arrive.
   await proceed(Infinity);
-  for (const { close } of gone) close?.();
   await wait(LEASE_MS + 250);
   for (const id of ids) {
     let response: WebhookResponse | undefined;
@@ -236,15 +223,11 @@ async function simulate<Place extends string>(
   }
 }
 
-/** What may happen in a simulation. */
-export interface Happenings<Place> {
-  readonly faults: fc.Arbitrary<{ readonly place: Place; readonly fault: Fault }>;
-  /** What happens to all processes or to one, besides a crash. */
-  readonly also: "freeze" | "cut";
-  readonly isRemote: fc.Arbitrary<boolean>;
-}
-
-function plansOf<Place>({ faults, also, isRemote }: Happenings<Place>): fc.Arbitrary<Plan<Place>> {
+function plans(): fc.Arbitrary<Plan> {
+  const faults = fc.record({
+    method: fc.constantFrom("claim", "renew", "complete", "release"),
+    fault: fc.constantFrom("throws", "rejects", "hangs", "loses the answer"),
+  });
   const what = <W extends string>(name: W) => ({ what: fc.constant(name) });
   const process = fc.nat({ max: 1 });
   const ms = fc.constantFrom(200, 900, 1_100, 2_100, 3_100, 8_000);
@@ -258,9 +241,9 @@ function plansOf<Place>({ faults, also, isRemote }: Happenings<Place>): fc.Arbit
       3,
       faults.map((fault) => ({ what: "fault" as const, ...fault })),
     ),
-    weighted(1, fc.record({ ...what(also), ms, process })),
+    weighted(1, fc.record({ ...what("freeze"), ms, process })),
     weighted(1, fc.record({ ...what("crash"), process })),
-  ) as fc.Arbitrary<Step<Place>>;
+  ) as fc.Arbitrary<Step>;
   const ends = [
     "succeeds",
     "succeeds",
@@ -276,7 +259,7 @@ function plansOf<Place>({ faults, also, isRemote }: Happenings<Place>): fc.Arbit
       maxLength: 8,
       size: "max",
     }),
-    isRemote,
+    isRemote: fc.boolean(),
   });
 }
 
@@ -284,35 +267,18 @@ function plansOf<Place>({ faults, also, isRemote }: Happenings<Place>): fc.Arbit
  * Plays plans until one breaks a rule. Resolves to the rule, and to the outcomes that were reached. The timers must be
  * fake, but not `setImmediate`.
  */
-export async function playPlans<Place extends string>(
-  simulation: Simulation<Place>,
-  happenings: Happenings<Place>,
+export async function playPlans(
+  simulation: Simulation,
   parameters: { readonly seed: number; readonly numRuns: number },
 ) {
   const seen = new Set<WebhookOutcome>();
-  const property = fc.asyncProperty(
-    plansOf(happenings),
-    fc.scheduler(),
-    async (plan, scheduler) => {
-      try {
-        await simulate(simulation, plan, scheduler, (outcome) => seen.add(outcome));
-      } finally {
-        vi.clearAllTimers();
-      }
-    },
-  );
+  const property = fc.asyncProperty(plans(), fc.scheduler(), async (plan, scheduler) => {
+    try {
+      await simulate(simulation, plan, scheduler, (outcome) => seen.add(outcome));
+    } finally {
+      vi.clearAllTimers();
+    }
+  });
   const { failed, errorInstance } = await fc.check(property, { ...parameters, endOnFailure: true });
   return { broken: failed ? String(errorInstance) : undefined, outcomes: [...seen].sort() };
 }
-
-/** Every outcome of a genuine delivery. */
-export const OUTCOMES: readonly WebhookOutcome[] = [
-  "discarded",
-  "duplicate",
-  "handled",
-  "handler_failed",
-  "handler_timeout",
-  "in_flight",
-  "retry_later",
-  "store_unavailable",
-];
