@@ -1,30 +1,16 @@
 import http from "node:http";
-import { createAdaptorServer } from "@hono/node-server";
-import { Hono } from "hono";
 import { inject } from "vitest";
-import { fetchHandler } from "../../../adapters/fetch.js";
-import { honoHandler } from "../../../adapters/hono.js";
-import { nodeHandler } from "../../../adapters/node.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
-import { expressServer, fastifyServer, koaServer } from "./http-servers.js";
+import { newestServers } from "./http-servers.js";
 import { lambdaTargets } from "./lambda-targets.js";
 import { ownFrameworkListener } from "./own-adapter.js";
 import { overHttp } from "./target-kinds.js";
 
 /** Each adapter once, over HTTP where it has a server. */
 const newestTargets: readonly AdapterTarget[] = [
-  overHttp("express", expressServer),
-  overHttp("node on http", (receiver) => http.createServer(nodeHandler(receiver))),
-  overHttp("fastify", fastifyServer),
-  overHttp("koa", koaServer),
+  ...newestServers.map(([name, createServer]) => overHttp(name, createServer)),
   overHttp("an adapter of one's own", (receiver) =>
     http.createServer(ownFrameworkListener(receiver)),
-  ),
-  overHttp("hono on @hono/node-server", (receiver) =>
-    createAdaptorServer({ fetch: new Hono().all("/", honoHandler(receiver)).fetch }),
-  ),
-  overHttp("fetch on @hono/node-server", (receiver) =>
-    createAdaptorServer({ fetch: fetchHandler(receiver) }),
   ),
   ...lambdaTargets,
 ];

@@ -1,24 +1,14 @@
 import type { UnderlyingSource } from "node:stream/web";
-import { createWebhookReceiver } from "../../../src/index.js";
-import { createCollector } from "../collector.js";
-import { NOW_MS, TEST_SECRET } from "../deliveries.js";
+import { observedAlarmReceiver, type AlarmHandler } from "../alarm-receiver.js";
 import { oddDelivery } from "../odd-delivery.js";
 
 /** A receiver, the bodies of its handler's calls as texts, and its outcomes and log. */
 export function createBodyReceiver(options: { maxBodyBytes?: number } = {}) {
-  const collector = createCollector();
   const bodies: string[] = [];
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: {
-      new_alarm: (_alarm, { rawBody }) => bodies.push(new TextDecoder().decode(rawBody)),
-    },
-    now: () => NOW_MS,
-    ...collector.options,
-    ...options,
-  });
-  const outcomes = () => collector.reports.map(({ outcome }) => outcome);
-  return { receiver, bodies, outcomes, lines: collector.lines };
+  const keep: AlarmHandler = ({ rawBody }) => bodies.push(new TextDecoder().decode(rawBody));
+  const { receiver, reports, lines } = observedAlarmReceiver(keep, options);
+  const outcomes = () => reports.map(({ outcome }) => outcome);
+  return { receiver, bodies, outcomes, lines };
 }
 
 /** A request whose body comes from `source`. */

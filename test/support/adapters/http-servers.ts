@@ -49,24 +49,18 @@ export function koaListener(
   return (req, res) => void listener(req, res);
 }
 
-export const expressServer = expressServerOf(express);
-export const fastifyServer = fastifyServerOf(() => fastify());
-export const koaServer: CreateServer = (receiver, options) =>
-  http.createServer(koaListener(new Koa(), receiver, options));
-
-/** The adapters that read a Node stream themselves. */
-const newestNodeServers: readonly (readonly [name: string, createServer: CreateServer])[] = [
-  ["node", (receiver, options) => http.createServer(nodeHandler(receiver, options))],
-  ["express", expressServer],
-  ["fastify", fastifyServer],
-  ["koa", koaServer],
-];
+/** Servers with a receiver at `/`. */
+export type Servers = readonly (readonly [name: string, createServer: CreateServer])[];
 
 const honoFetch = (...[receiver, options]: Parameters<CreateServer>) =>
   new Hono().all("/", honoHandler(receiver, options)).fetch;
 
-/** The adapters that read a `Request`, on Node. */
-const fetchServers: readonly (readonly [name: string, createServer: CreateServer])[] = [
+/** Each adapter on its newest server: those that read a Node stream themselves, and those that read a `Request`. */
+export const newestServers: Servers = [
+  ["node", (...given) => http.createServer(nodeHandler(...given))],
+  ["express", expressServerOf(express)],
+  ["fastify", fastifyServerOf(() => fastify())],
+  ["koa", (...given) => http.createServer(koaListener(new Koa(), ...given))],
   ["hono on @hono/node-server", (...given) => createAdaptorServer({ fetch: honoFetch(...given) })],
   [
     "fetch on @hono/node-server",
@@ -77,7 +71,7 @@ const fetchServers: readonly (readonly [name: string, createServer: CreateServer
 const { createServer } = http2;
 
 /** The adapters on HTTP/2 in cleartext. */
-export const http2Servers: readonly (readonly [name: string, createServer: CreateServer])[] = [
+export const http2Servers: Servers = [
   ["node", (...given) => createServer(nodeHandler(...given))],
   [
     "hono on @hono/node-server",
@@ -89,15 +83,11 @@ export const http2Servers: readonly (readonly [name: string, createServer: Creat
   ],
 ];
 
-const isNewest = inject("servers") === "newest";
-
-/** Servers whose requests are Node streams: the newest in `npm test`, older ones in `npm run test:all`. */
-const nodeServers = isNewest
-  ? newestNodeServers
-  : (await import("./other-servers.js")).otherNodeServers;
-
-/** The same, and those that have a `Request` on Node. All over HTTP/1. */
-export const httpServers = isNewest ? [...nodeServers, ...fetchServers] : nodeServers;
+/** Servers over HTTP/1: the newest in `npm test`, and older ones of Node streams in `npm run test:all`. */
+export const httpServers =
+  inject("servers") === "newest"
+    ? newestServers
+    : (await import("./other-servers.js")).otherNodeServers;
 
 /** Those whose adapter reads Node's stream itself. A fetch handler gets what its server reads. */
 export const streamServers = httpServers.filter(([name]) => !name.startsWith("fetch"));

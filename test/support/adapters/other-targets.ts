@@ -1,7 +1,6 @@
 import http from "node:http";
 import http2 from "node:http2";
 import https from "node:https";
-import { createAdaptorServer } from "@hono/node-server";
 import * as h3v1 from "h3-1";
 import * as h3v2 from "h3-2";
 import { toNodeHandler } from "h3-2/node";
@@ -11,20 +10,22 @@ import { honoHandler } from "../../../adapters/hono.js";
 import { nodeHandler } from "../../../adapters/node.js";
 import { testCertificate } from "../servers.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
+import { http2Servers } from "./http-servers.js";
 import {
-  express4Server,
   fastify4OverHttps,
-  fastify4Server,
   fastify5OverClearHttp2,
   fastify5OverHttp2,
-  koa2Server,
   koa3OverHttp2,
+  otherNodeServers,
 } from "./other-servers.js";
 import { clearHttp2, https1, inProcess, overHttp, secureHttp2 } from "./target-kinds.js";
 
 /** Older servers, and each adapter without a server, over TLS, over HTTP/2 and mounted in other frameworks. */
 export const otherTargets: readonly AdapterTarget[] = [
-  overHttp("express 4", express4Server),
+  ...otherNodeServers.map(([name, createServer]) => overHttp(name, createServer)),
+  ...http2Servers.map(([name, createServer]) =>
+    overHttp(`${name} with cleartext HTTP/2`, createServer, clearHttp2),
+  ),
   overHttp(
     "node on https",
     (receiver) => https.createServer(testCertificate, nodeHandler(receiver)),
@@ -35,11 +36,6 @@ export const otherTargets: readonly AdapterTarget[] = [
     (receiver) => http2.createSecureServer(testCertificate, nodeHandler(receiver)),
     secureHttp2,
   ),
-  overHttp(
-    "node on cleartext HTTP/2",
-    (receiver) => http2.createServer(nodeHandler(receiver)),
-    clearHttp2,
-  ),
   overHttp("node on h3 1", (receiver) => {
     const app = h3v1.createApp().use("/", h3v1.fromNodeMiddleware(nodeHandler(receiver)));
     return http.createServer(h3v1.toNodeListener(app));
@@ -48,21 +44,13 @@ export const otherTargets: readonly AdapterTarget[] = [
     const app = new h3v2.H3().all("/", h3v2.fromNodeHandler(nodeHandler(receiver)));
     return http.createServer(toNodeHandler(app));
   }),
-  overHttp("fastify 4", fastify4Server),
   overHttp("fastify 4 on https", fastify4OverHttps, https1),
   overHttp("fastify 5 on HTTP/2", fastify5OverHttp2, secureHttp2),
   overHttp("fastify 5 on cleartext HTTP/2", fastify5OverClearHttp2, clearHttp2),
-  overHttp("koa 2", koa2Server),
   overHttp("koa 3 on HTTP/2", koa3OverHttp2, secureHttp2),
   inProcess("hono in process", (receiver) => {
     const app = new Hono().all("/", honoHandler(receiver));
     return (request) => app.request(request);
   }),
   inProcess("fetch in process", (receiver) => fetchHandler(receiver)),
-  overHttp(
-    "fetch on @hono/node-server with HTTP/2",
-    (receiver) =>
-      createAdaptorServer({ fetch: fetchHandler(receiver), createServer: http2.createServer }),
-    clearHttp2,
-  ),
 ];
