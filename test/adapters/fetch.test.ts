@@ -4,12 +4,12 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
+import { signed } from "../support/adapters/adapter-exchange.js";
 import { createBodyReceiver, streamingRequest } from "../support/adapters/body-receiver.js";
 import { requestOf } from "../support/adapters/target-kinds.js";
 import { observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
-import { delivery } from "../support/deliveries.js";
 import { pass } from "../support/fake-time.js";
 import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 
@@ -123,13 +123,7 @@ async function lateOnWorkers(contextOf: () => unknown) {
   const { receiver, lines } = observedAlarmReceiver(() => never(), { handlerTimeoutMs: 1_000 });
   const handler = fetchHandler(receiver);
   for (const id of ["first", "second"]) {
-    const { headers, body } = await delivery({ id });
-    const request = new Request("https://localhost/webhooks/gateway", {
-      method: "POST",
-      headers,
-      body,
-    });
-    const answer = handler(request, {}, contextOf());
+    const answer = handler(requestOf(await signed({ id })), {}, contextOf());
     await pass(1_100);
     expect((await answer).status).toBe(503);
   }
@@ -152,25 +146,14 @@ it("on Workers with ctx, the line says that the handler keeps running", async ()
 
 it("a body that SvelteKit cuts off at its own limit is logged and answered 409", async () => {
   const { receiver, lines, reports } = observedAlarmReceiver(() => undefined);
-  const { headers } = await delivery();
   // As @sveltejs/kit makes it.
   const error = Object.assign(new Error("request body size exceeded BODY_SIZE_LIMIT of 9"), {
     status: 413,
     text: "Payload Too Large",
   });
-  const body = new ReadableStream({
-    start(controller) {
-      controller.enqueue(new Uint8Array(9));
-    },
-    pull(controller) {
-      controller.error(error);
-    },
-  });
-  const request = new Request("https://localhost/webhooks/gateway", {
-    method: "POST",
-    headers,
-    body,
-    duplex: "half",
+  const request = await streamingRequest({
+    start: (controller) => controller.enqueue(new Uint8Array(9)),
+    pull: (controller) => controller.error(error),
   });
   expect((await fetchHandler(receiver)(request)).status).toBe(409);
   expect(reports).toMatchObject([{ outcome: "body_too_large", bytes: 9 }]);

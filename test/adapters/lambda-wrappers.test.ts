@@ -14,6 +14,7 @@ import { observedAlarmReceiver, type AlarmHandler } from "../support/alarm-recei
 import { linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { pass } from "../support/fake-time.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { spiedStore } from "../support/spied-store.js";
 
@@ -23,8 +24,6 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs();
 });
 
-/** Lets time pass. */
-const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const TIMEOUT_MS = 10_000;
 const PATH = "/webhooks/gateway";
 

@@ -1,68 +1,46 @@
 import http from "node:http";
-import { connect } from "node:net";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { UnreadableBody, bodyLimits } from "../../adapters/http/index.js";
-import { ConfigurationError, createWebhookReceiver, type WebhookOutcome } from "../../src/index.js";
+import { ConfigurationError } from "../../src/index.js";
+import { signed } from "../support/adapters/adapter-exchange.js";
 import { ownFrameworkListener } from "../support/adapters/own-adapter.js";
-import { TEST_SECRET } from "../support/deliveries.js";
-import { listen, type RunningServer } from "../support/servers.js";
+import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+import type { CreateServer } from "../support/listening-receiver.js";
+import { headOf } from "../support/raw-connection.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import { thrownBy } from "../support/thrown.js";
 
-const outcomes: WebhookOutcome[] = [];
-const receiver = createWebhookReceiver({
-  secret: TEST_SECRET,
-  handlers: { new_alarm: () => undefined },
-  maxBodyBytes: 1_000,
-  logger: false,
-  onOutcome: ({ outcome }) => outcomes.push(outcome),
-});
-
-let server: RunningServer;
-
-beforeEach(async () => {
-  outcomes.length = 0;
-  server = await listen(http.createServer(ownFrameworkListener(receiver, { bodyTimeoutMs: 50 })));
-});
-
-afterEach(() => server.close());
-
-/** Sends bytes over a connection of its own, and resolves to all that came back when it is closed. */
-function exchange(...parts: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let answer = "";
-    const socket = connect(server.port, "127.0.0.1", () => {
-      for (const part of parts) socket.write(part);
-    });
-    socket.setEncoding("utf8");
-    socket.on("data", (text: string) => (answer += text));
-    socket.on("end", () => {
-      socket.destroy();
-      resolve(answer);
-    });
-    socket.on("error", reject);
-  });
-}
-
-const head = (length: number) =>
-  `POST / HTTP/1.1\r\nhost: partner.example\r\ncontent-length: ${String(length)}\r\n\r\n`;
+const open = watchedReceivers();
+const create: CreateServer = (...given) => http.createServer(ownFrameworkListener(...given));
 
 describe("an adapter made of /adapter", () => {
-  test("answers a body over maxBodyBytes 409 and closes the connection after the upload", async () => {
-    const answer = await exchange(head(100_000), "x".repeat(100_000));
-    expect(answer).toMatch(/^HTTP\/1\.1 409 /);
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
-    expect(outcomes).toEqual(["body_too_large"]);
-  });
-
-  test("answers an upload that stalls 408 after bodyTimeoutMs and closes the connection", async () => {
-    const answer = await exchange(head(100), "x");
-    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
-    expect(outcomes).toEqual(["body_timeout"]);
+  test.each([
+    [
+      "a body over maxBodyBytes 409 and closes the connection after the upload",
+      { maxBodyBytes: 1_000 },
+      "x".repeat(2_000),
+      { status: 409, outcome: "body_too_large" },
+    ],
+    [
+      "an upload that stalls 408 after bodyTimeoutMs and closes the connection",
+      { bodyTimeoutMs: 50 },
+      "x",
+      { status: 408, outcome: "body_timeout" },
+    ],
+  ])("answers %s", async (_what, options, body, { status, outcome }) => {
+    const { server, connection } = await open.connected(create, options);
+    await connection.write(headOf(await signed(), "Content-Length: 2000"));
+    await connection.write(body);
+    const [answer] = await connection.answers(1);
+    expect(answer).toMatchObject({ status, headers: { connection: "close" } });
+    await connection.closed;
+    expect(outcomesOf(server)).toEqual([outcome]);
   });
 });
 
 describe("bodyLimits", () => {
+  const { receiver } = recordingReceiver({ maxBodyBytes: 1_000 });
+
   test("takes maxBodyBytes from the receiver and the defaults of the adapters", () => {
     expect(bodyLimits("ownAdapter", receiver)).toEqual({
       maxBodyBytes: 1_000,

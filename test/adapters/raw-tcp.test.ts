@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
-import { httpServers, streamServers } from "../support/adapters/http-servers.js";
-import { eventually, type ListeningOptions } from "../support/listening-receiver.js";
+import { httpServers } from "../support/adapters/http-servers.js";
+import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { chunkOf, headOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 
@@ -15,19 +15,15 @@ const HANDLED = { status: 200, body: '{"outcome":"handled"}' };
 const open = watchedReceivers();
 
 /** A connection in the middle of an upload that has reached the server. */
-async function uploading(
-  create: (typeof httpServers)[number][1],
-  [framing, start]: readonly [string, string | Uint8Array] = ["Content-Length: 1000", '{"alarm":'],
-  options: ListeningOptions = {},
-) {
-  const { server, connection } = await open.connected(create, options);
+async function uploading(create: CreateServer, framing: string, start: string | Uint8Array) {
+  const { server, connection } = await open.connected(create);
   await connection.write(headOf(await signed(), framing));
   await connection.write(start);
   await eventually(() => server.requests.length).toBe(1);
   return { server, connection };
 }
 
-describe.each(httpServers)("%s", (_name, create) => {
+describe.each(httpServers)("%s", (name, create) => {
   it("a body in small pieces is not a stalled upload, however long it takes in all", async () => {
     const bodyTimeoutMs = 3_000;
     const { connection } = await open.connected(create, { bodyTimeoutMs });
@@ -66,15 +62,6 @@ describe.each(httpServers)("%s", (_name, create) => {
       expect(server.runs).toEqual([]);
       await server.allGone();
     });
-
-    it("is not answered once its sender has broken it off", async () => {
-      const bodyTimeoutMs = 300;
-      const { server, connection } = await uploading(create, undefined, { bodyTimeoutMs });
-      connection.socket.resetAndDestroy();
-      await server.allGone();
-      await sleep(bodyTimeoutMs);
-      expect(outcomesOf(server)).toEqual([]);
-    });
   });
 
   describe("an upload that breaks off midway", () => {
@@ -82,7 +69,7 @@ describe.each(httpServers)("%s", (_name, create) => {
       ["Content-Length", "Content-Length: 1000", '{"alarm":'],
       ["chunks", CHUNKED, chunkOf(bytesOf('{"alarm":'))],
     ])("by a reset leaves nothing behind (%s)", async (_kind, framing, start) => {
-      const { server, connection } = await uploading(create, [framing, start]);
+      const { server, connection } = await uploading(create, framing, start);
       connection.socket.resetAndDestroy();
       await server.allGone();
       expect(connection.received()).toBe("");
@@ -90,14 +77,22 @@ describe.each(httpServers)("%s", (_name, create) => {
       expect(outcomesOf(server)).toEqual([]);
     });
 
-    it("by an early end runs no handler and makes no report", async () => {
-      const { server, connection } = await uploading(create);
-      connection.socket.end();
-      await connection.closed;
-      await server.allGone();
-      expect(server.runs).toEqual([]);
-      expect(outcomesOf(server)).toEqual([]);
-    });
+    it.each([
+      ["Content-Length", "Content-Length: 1000", '{"alarm":'],
+      ["chunks", CHUNKED, "3e8\r\nabc"],
+    ])(
+      "by an early end runs no handler and makes no report (%s)",
+      async (_kind, framing, start) => {
+        const { server, connection } = await uploading(create, framing, start);
+        connection.socket.end();
+        await connection.closed;
+        await server.allGone();
+        // Node's own answer would be final. A fetch handler gets what its server reads.
+        if (!name.startsWith("fetch")) expect(connection.received()).toBe("");
+        expect(server.runs).toEqual([]);
+        expect(outcomesOf(server)).toEqual([]);
+      },
+    );
   });
 
   it("runs no handler for a body that its Content-Length has cut", async () => {
@@ -109,19 +104,4 @@ describe.each(httpServers)("%s", (_name, create) => {
     expect(server.runs).toEqual([]);
     await server.allGone();
   });
-});
-
-describe.each(streamServers)("%s", (_name, create) => {
-  it.each([
-    ["Content-Length", "Content-Length: 1000", '{"alarm":'],
-    ["chunks", CHUNKED, "3e8\r\nabc"],
-  ])(
-    "gives no answer to an upload that ends early, as Node's own would be final (%s)",
-    async (_kind, framing, start) => {
-      const { connection } = await uploading(create, [framing, start]);
-      connection.socket.end();
-      await connection.closed;
-      expect(connection.received()).toBe("");
-    },
-  );
 });

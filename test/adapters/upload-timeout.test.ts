@@ -1,16 +1,12 @@
-import http2 from "node:http2";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { recordOf } from "../../kit/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
-import { http2Servers, httpServers } from "../support/adapters/http-servers.js";
+import { httpServers } from "../support/adapters/http-servers.js";
 import { headOf, wireOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 
 const open = watchedReceivers();
 
-/** Never silent for long, and never done. */
-const slowly = { bodyTimeoutMs: 30_000, uploadTimeoutMs: 300 };
 const GAP_MS = 20;
 const STILL_MS = 200;
 
@@ -33,7 +29,10 @@ describe("an upload whose rest arrives while the process stands still", () => {
 
 describe("an upload that comes byte by byte, and never ends", () => {
   it.each(httpServers)("is answered 408 and closed over HTTP/1: %s", async (_name, create) => {
-    const { server, connection } = await open.connected(create, slowly);
+    const { server, connection } = await open.connected(create, {
+      bodyTimeoutMs: 30_000,
+      uploadTimeoutMs: 300,
+    });
     await connection.write(headOf(await signed(), "Content-Length: 100000"));
     while (!connection.socket.closed) {
       await connection.write("x");
@@ -44,22 +43,5 @@ describe("an upload that comes byte by byte, and never ends", () => {
       headers: { connection: "close" },
     });
     expect(outcomesOf(server)).toEqual(["body_timeout"]);
-  });
-
-  it.each(http2Servers)("is answered 408 over HTTP/2: %s", async (_name, create) => {
-    const server = await open(create, slowly);
-    const session = http2.connect(`http://127.0.0.1:${String(server.port)}`);
-    const { headers } = await signed();
-    const stream = session.request({ ":method": "POST", ":path": "/", ...recordOf(headers) });
-    const statuses: (number | undefined)[] = [];
-    stream.on("response", (head) => statuses.push(head[":status"]));
-    stream.on("error", () => undefined).resume();
-    while (!stream.closed && statuses.length === 0) {
-      stream.write("x");
-      await sleep(GAP_MS);
-    }
-    expect(statuses).toEqual([408]);
-    expect(outcomesOf(server)).toEqual(["body_timeout"]);
-    session.destroy();
   });
 });

@@ -47,6 +47,8 @@ class Handlers {
 }
 Injectable()(decorate(Handlers, { handle: [OnAlarm()] }));
 
+const refusal = (code: string): Error => expect.objectContaining({ code }) as Error;
+
 const thrownBy = (start: () => unknown): Promise<unknown> =>
   Promise.resolve()
     .then(start)
@@ -204,29 +206,23 @@ describe("the options of the module", () => {
     (path) => {
       expect(() =>
         WebhookReceiverModule.forRoot({ ...moduleDefaults, path: path as string }),
-      ).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
+      ).toThrow(refusal("invalid_option"));
     },
   );
 
   it.each(["handlers", "handlerTimeout", "Path"])("the option %s is refused", (name) => {
     const options = { ...moduleDefaults, [name]: {} };
-    expect(() => WebhookReceiverModule.forRoot(options)).toThrow(
-      expect.objectContaining({ code: "unknown_option" }) as Error,
-    );
+    expect(() => WebhookReceiverModule.forRoot(options)).toThrow(refusal("unknown_option"));
   });
 
   it("an option of forRootAsync that does not exist is refused", () => {
     const options = { useFactory: () => moduleDefaults, useClass: Handlers };
-    expect(() => WebhookReceiverModule.forRootAsync(options)).toThrow(
-      expect.objectContaining({ code: "unknown_option" }) as Error,
-    );
+    expect(() => WebhookReceiverModule.forRootAsync(options)).toThrow(refusal("unknown_option"));
   });
 });
 
 describe("a platform that the module does not know", () => {
   const listener = (): void => undefined;
-  const unsupported = expect.objectContaining({ code: "unsupported_platform" }) as Error;
-  const unsupportedVersion = expect.objectContaining({ code: "unsupported_version" }) as Error;
 
   it("an app on another platform is refused when it starts", async () => {
     const adapter = new ExpressAdapter();
@@ -253,7 +249,7 @@ describe("a platform that the module does not know", () => {
     for (const [type, instance] of Object.entries({ express, fastify, "": {} })) {
       const adapter = { getType: () => type, getInstance: () => instance };
       expect(() => mount(adapter, PATH, listener)).toThrow(
-        type === "" ? unsupported : unsupportedVersion,
+        refusal(type === "" ? "unsupported_platform" : "unsupported_version"),
       );
     }
   });
