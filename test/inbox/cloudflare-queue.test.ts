@@ -4,6 +4,7 @@ import { cloudflareQueue, cloudflareQueueHandler } from "../../src/inbox/cloudfl
 import type { JobReport } from "../../src/inbox/index.js";
 import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import { never } from "../support/deferred.js";
+import { throwing } from "../support/faults.js";
 import { alarmJob } from "../support/inbox/receiver-and-worker.js";
 
 interface Sent {
@@ -55,9 +56,7 @@ function deployed(run: () => unknown, options: object = {}, failures = 0) {
   return { queue, deadQueue, reports, handler };
 }
 
-const failing = () => {
-  throw new TypeError("made up on purpose");
-};
+const failing = throwing(new TypeError("made up on purpose"));
 
 describe("cloudflareQueueHandler", () => {
   afterEach(() => {

@@ -5,10 +5,12 @@ import { sampleOnlineDataEvent, signedDelivery } from "../../kit/index.js";
 import { CANARIES, canariesIn } from "../support/canaries.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { deferred, never } from "../support/deferred.js";
+import { rejects, throws } from "../support/faults.js";
 import {
   alarmDelivery,
   deliverCanaries,
   inboxReceiver,
+  keepingQueue,
 } from "../support/inbox/receiver-and-worker.js";
 import { send } from "../support/alarm-receiver.js";
 
@@ -16,8 +18,8 @@ const secret = TEST_SECRET;
 
 describe("inbox", () => {
   it("an inbox queues alarms, events and what it does not recognize", async () => {
-    const jobs: InboxJob[] = [];
-    const receiver = inboxReceiver({ put: (job) => Promise.resolve(jobs.push(job)) });
+    const { jobs, driver } = keepingQueue();
+    const receiver = inboxReceiver(driver);
     const event = sampleOnlineDataEvent("DATA_REAPPEARED");
     const deliveries = [
       await alarmDelivery(1),
@@ -34,12 +36,12 @@ describe("inbox", () => {
   });
 
   it("an inbox queues a single type if only its handler is used", async () => {
-    const jobs: InboxJob[] = [];
+    const { jobs, driver } = keepingQueue();
     const here: unknown[] = [];
     const receiver = createWebhookReceiver({
       secret,
       handlers: {
-        ...inbox({ driver: { put: (job) => Promise.resolve(jobs.push(job)) } }),
+        ...inbox({ driver }),
         delete_my_data_event: (event) => here.push(event.type),
       },
       logger: false,
@@ -65,14 +67,9 @@ describe("inbox", () => {
   });
 
   it.each<[string, QueueProducer["put"]]>([
-    ["rejects", () => Promise.reject(new Error("the queue is away"))],
-    [
-      "throws",
-      () => {
-        throw new Error("the queue is away");
-      },
-    ],
-    ["never ends", () => never()],
+    ["rejects", rejects],
+    ["throws", throws],
+    ["never ends", never],
     // The function forgot its `return`.
     ["returns no promise", (() => undefined) as unknown as QueueProducer["put"]],
   ])("an inbox answers 500 if the write %s, and takes the next attempt", async (_, broken) => {
@@ -141,15 +138,7 @@ describe("an error of the user's own enqueue", () => {
     ["undefined", () => undefined, "could not be put into the queue"],
     [
       "an error that cannot be read",
-      () =>
-        new Proxy(
-          {},
-          {
-            get: () => {
-              throw new Error("no");
-            },
-          },
-        ),
+      () => new Proxy({}, { get: throws }),
       "could not be put into the queue",
     ],
   ])("%s, thrown by put, is reported without the body", async (_, makeError, expected) => {

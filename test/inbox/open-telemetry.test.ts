@@ -11,6 +11,7 @@ import { MemoryDriver } from "../support/inbox/memory-queue.js";
 import {
   alarmDelivery,
   inboxReceiver,
+  keepingQueue,
   settlesAt,
   watchWorker,
   failingWorker,
@@ -125,8 +126,7 @@ it("a queue that does not answer has no age, and other metrics are exported", as
 
 /** Queues one delivery, and runs its job. */
 async function throughQueue(telemetry: WebhookTelemetry, options: { fails?: boolean } = {}) {
-  const jobs: object[] = [];
-  const driver = { put: (job: object) => Promise.resolve(jobs.push(job)) };
+  const { jobs, driver } = keepingQueue();
   // Without telemetry of its own, so that the spans are of the queue alone.
   const handlers = inbox({ driver, telemetry });
   const receiver = createWebhookReceiver({ secret: TEST_SECRET, logger: false, handlers });
@@ -151,8 +151,7 @@ it('with linkJobs "parent" a job is in the trace of its delivery', async () => {
 it("a job carries the span that wrote it, and no baggage", async () => {
   const job = await throughQueue(telemetryOf());
   const { traceId, spanId } = named("send queue").spanContext();
-  expect(job).toMatchObject({ trace: { traceparent: `00-${traceId}-${spanId}-01` } });
-  expect(Object.keys((job as { trace: object }).trace)).toEqual(["traceparent"]);
+  expect(job?.trace).toEqual({ traceparent: `00-${traceId}-${spanId}-01` });
 });
 
 it("without spans a job carries nothing, and jobs are counted", async () => {

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { PgBoss } from "pg-boss";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { RetryLater } from "../../src/index.js";
-import type { PgBossClient } from "../../src/inbox/pg-boss/client.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { startBlackHoleProxy, type BlackHoleProxy } from "../support/black-hole-proxy.js";
 import { canariesIn, shownOf } from "../support/canaries.js";
@@ -14,6 +13,7 @@ import {
   postgresUrl,
   startPgBoss,
 } from "../support/inbox/inbox-engines.js";
+import { killable } from "../support/inbox/killable.js";
 import { keepsContract } from "../support/inbox/queue-matrix.js";
 import {
   alarmDelivery,
@@ -29,19 +29,6 @@ import { send } from "../support/alarm-receiver.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
-/** The same client until it is killed: a killed process calls nothing more. */
-function killable(boss: PgBossClient): { boss: PgBossClient; kill: () => void } {
-  let isKilled = false;
-  const alive = new Proxy(boss, {
-    get: (target, key) => {
-      const method = Reflect.get(target, key) as (...given: unknown[]) => unknown;
-      return (...given: unknown[]) =>
-        isKilled ? Promise.reject(new Error("killed")) : method.apply(target, given);
-    },
-  });
-  return { boss: alive, kill: () => void (isKilled = true) };
-}
-
 describeOnPgBoss("pg-boss", (engine) => {
   keepsContract(
     "pg-boss",
@@ -52,7 +39,7 @@ describeOnPgBoss("pg-boss", (engine) => {
         const driver = engine().open(queueName, {}, (client) => {
           const made = killable(client);
           ({ kill } = made);
-          return made.boss;
+          return made.client;
         });
         return { driver, kill };
       };

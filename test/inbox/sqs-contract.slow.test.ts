@@ -9,6 +9,8 @@ import type { SqsEvent, SqsHandlerOptions } from "../../src/inbox/sqs/handler.js
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
+import { throwing } from "../support/faults.js";
+import { killable } from "../support/inbox/killable.js";
 import { keepsContract } from "../support/inbox/queue-matrix.js";
 import { alarmJob, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
 import { startSqs, type SqsQueuePair } from "../support/inbox/sqs-engine.js";
@@ -26,27 +28,12 @@ describe.each([
     `${title} of SQS`,
     () => {
       const { client, makeQueues } = engine();
-      let isKilled = false;
-      const killable = new Proxy(client, {
-        get(target, name) {
-          const method: unknown = Reflect.get(target, name, target);
-          if (typeof method !== "function") return method;
-          return async (...given: unknown[]): Promise<unknown> => {
-            const call: unknown = isKilled ? undefined : Reflect.apply(method, target, given);
-            const result: unknown = await call;
-            // A killed process calls nothing more, and sees no response.
-            if (isKilled) throw new Error("killed");
-            return result;
-          };
-        },
-      });
+      const alive = killable(client);
       const queues = makeQueues(isFifo);
       return {
-        driver: sqsQueue({ client: killable, ...queues }),
+        driver: sqsQueue({ client: alive.client, ...queues }),
         otherClient: sqsQueue({ client, ...queues }),
-        kill: () => {
-          isKilled = true;
-        },
+        kill: alive.kill,
         async putStrange() {
           const strange = ["-1000000000", "x", "1e300", "0x10"];
           for (const [n, StringValue] of strange.entries()) {
@@ -176,9 +163,7 @@ async function nextBatch(poll: () => Promise<{ taken: number; failed: number }>)
   }
 }
 
-const failing = () => {
-  throw new TypeError("made up on purpose");
-};
+const failing = throwing(new TypeError("made up on purpose"));
 
 describe("sqsHandler behind the event source of Lambda", () => {
   it("a message that is done is left to Lambda, which deletes it", async () => {

@@ -4,6 +4,7 @@ import { MemoryDriver } from "../support/inbox/memory-queue.js";
 import {
   alarmDelivery,
   inboxReceiver,
+  keepingQueue,
   settlesAt,
   watchWorker,
 } from "../support/inbox/receiver-and-worker.js";
@@ -11,15 +12,15 @@ import { calledWorker } from "../support/inbox/called-worker.js";
 
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-/** Telemetry that marks what is sent and writes down what it sees. */
-function tracer() {
+/** Telemetry that marks what is sent, and writes down what it sees. */
+function tracer(mark: unknown = { traceparent: TRACEPARENT }) {
   const works: TelemetryWork[] = [];
   const ended: string[] = [];
   const telemetry: WebhookTelemetry<string> = {
     begin: (kind) => kind,
     run(_state, work, call) {
       works.push(work);
-      if (work.kind === "send") Object.assign(work.carrier, { traceparent: TRACEPARENT });
+      if (work.kind === "send") Object.assign(work.carrier, mark);
       return call();
     },
     end: (kind, { outcome }) => ended.push(`${kind} ${outcome}`),
@@ -57,17 +58,8 @@ it.each([
   ["another grammar", { traceparent: "Jane Doe" }],
   ["a number", { traceparent: 5 }],
 ])("a carrier that is %s does not get into the job", async (_, carrier) => {
-  const jobs: object[] = [];
-  const telemetry: WebhookTelemetry = {
-    begin: () => undefined,
-    run(_state, work, call) {
-      if (work.kind === "send") Object.assign(work.carrier, carrier);
-      return call();
-    },
-    end: () => undefined,
-  };
-  const driver = { put: (job: object) => Promise.resolve(jobs.push(job)) };
-  const receiver = inboxReceiver(driver, undefined, telemetry);
+  const { jobs, driver } = keepingQueue();
+  const receiver = inboxReceiver(driver, undefined, tracer(carrier).telemetry);
   await receiver.receive(await alarmDelivery(1));
   expect(jobs).toHaveLength(1);
   expect(jobs[0]).not.toHaveProperty("trace");
@@ -75,8 +67,8 @@ it.each([
 
 it("telemetry gets the carrier of a job only if it is well-formed", async () => {
   const { works, telemetry } = tracer();
-  const jobs: object[] = [];
-  const receiver = inboxReceiver({ put: (job) => Promise.resolve(jobs.push(job)) });
+  const { jobs, driver } = keepingQueue();
+  const receiver = inboxReceiver(driver);
   await receiver.receive(await alarmDelivery(1));
   const work = calledWorker({ handlers: { new_alarm: () => undefined }, telemetry });
   const long = "x".repeat(513);

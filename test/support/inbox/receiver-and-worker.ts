@@ -38,6 +38,13 @@ export function inboxReceiver(
   });
 }
 
+/** A queue that keeps the jobs that are put. */
+export function keepingQueue() {
+  const jobs: InboxJob[] = [];
+  const put = (job: InboxJob) => Promise.resolve(jobs.push(job));
+  return { jobs, driver: { put } };
+}
+
 /** Queues an alarm by a receiver of its own. Resolves to the answer. */
 export async function queueAlarm(driver: QueueProducer, account = 1, id?: string) {
   return inboxReceiver(driver).receive(await alarmDelivery(account, id));
