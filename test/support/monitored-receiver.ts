@@ -6,7 +6,7 @@ import {
   type WebhookReceiverOptions,
   type WebhookRequest,
 } from "../../src/index.js";
-import { alarm, delivery, NOW_MS, TEST_SECRET } from "./deliveries.js";
+import { alarm, delivery, NOW_MS, onlineDataEvent, TEST_SECRET } from "./deliveries.js";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -24,6 +24,12 @@ export interface Sent {
   /** Headers that are changed after signing; undefined takes one away. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
+
+/** A signed Online Data event. */
+export const EVENT: Sent = {
+  type: "delete_my_data_event",
+  body: JSON.stringify({ event: onlineDataEvent("DATA_DELETED") }),
+};
 
 /** A receiver with a clock that the test sets, and a sender. */
 export class Monitored {

@@ -8,16 +8,12 @@ import {
   type WebhookReceiverOptions,
 } from "../../src/index.js";
 import { deferred, never } from "../support/deferred.js";
-import { onlineDataEvent, TEST_SECRET, NO_TIME_TO_WAIT } from "../support/deliveries.js";
-import { Monitored, type Sent } from "../support/monitored-receiver.js";
+import { TEST_SECRET, NO_TIME_TO_WAIT } from "../support/deliveries.js";
+import { EVENT, Monitored, type Sent } from "../support/monitored-receiver.js";
 import { spiedStore } from "../support/spied-store.js";
 
 const WRONG_SECRET: Sent = { secret: "another secret of 20" };
 const STALE: Sent = { offMs: -3_600_000 };
-const EVENT: Sent = {
-  type: "delete_my_data_event",
-  body: JSON.stringify({ event: onlineDataEvent("DATA_DELETED") }),
-};
 const fail = (): Promise<never> => Promise.reject(new Error("made up"));
 /** A vault that has the secret of alarms only. */
 const oneSecret: SecretFunction = ({ type }) => (type === "new_alarm" ? TEST_SECRET : fail());
@@ -189,6 +185,7 @@ describe("each reason", () => {
     expect(monitored.codes()).toEqual([]);
   });
 
+  // The status is that of the worst reason.
   it.each<[string, Sent]>([
     ["with a wrong secret", WRONG_SECRET],
     ["with a cut signature", { headers: { "x-webhook-signature": "v1=0123" } }],
@@ -208,6 +205,7 @@ describe("each reason", () => {
       status: "failing",
       reasons: [
         { code: "all_refused", count: 360, since },
+        // Alone it is degraded.
         { code: "mismatch_ratio", count: 16 },
       ],
     });
@@ -336,16 +334,6 @@ describe("each reason", () => {
       since: begun,
     });
     expect(monitored.codes()).toEqual([]);
-  });
-
-  it("the status is the worst of the reasons", async () => {
-    const monitored = new Monitored();
-    await monitored.sendMany(3, { record: { severity: "Critical" } });
-    expect(monitored.health().status).toBe("degraded");
-    expect(monitored.receiver.health({ deadJobs: 1 })).toMatchObject({
-      status: "failing",
-      reasons: [{ code: "dead_jobs" }, { code: "schema_drift" }],
-    });
   });
 
   it.each([

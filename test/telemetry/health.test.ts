@@ -3,9 +3,9 @@ import { memoryStore, type DeliveryStore, type ReceiverHealth } from "../../src/
 import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../support/canaries.js";
 import { createCollector } from "../support/collector.js";
 import { deferred } from "../support/deferred.js";
-import { NOW_MS, onlineDataEvent } from "../support/deliveries.js";
+import { NOW_MS } from "../support/deliveries.js";
 import { rejects } from "../support/faults.js";
-import { Monitored } from "../support/monitored-receiver.js";
+import { EVENT, Monitored } from "../support/monitored-receiver.js";
 import { failingStore, spiedStore } from "../support/spied-store.js";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -38,8 +38,7 @@ it("the last times are those of the last authentic request, and of the last ackn
   });
   await monitored.send();
   monitored.pass({ minutes: 1 });
-  const body = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
-  await monitored.send({ type: "delete_my_data_event", body });
+  await monitored.send(EVENT);
   monitored.pass({ minutes: 1 });
   await monitored.send({ offMs: -3_600_000 });
   monitored.pass({ minutes: 1 });

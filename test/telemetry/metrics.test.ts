@@ -335,13 +335,6 @@ it("a handler that ends after its time-out is in flight until then, and a late e
   expect(text().get("gateway_webhook_in_flight{}")).toBe(0);
 });
 
-it("metricsText refuses what is no receiver", () => {
-  const stranger = { receive: () => Promise.reject(new Error("made up")) };
-  expect(() => metricsText(stranger)).toThrow(
-    expect.objectContaining({ code: "invalid_receiver" }),
-  );
-});
-
 it("how long a type is refused whole is told until an authentic delivery of it comes", async () => {
   let now = NOW_MS;
   const { receiver, text, exported } = measuredReceiver(() => undefined, { now: () => now });

@@ -1,8 +1,6 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, it } from "vitest";
 import {
   createWebhookReceiver,
-  RetryLater,
   type WebhookTelemetry,
   type WebhookReceiverOptions,
 } from "../../src/index.js";
@@ -143,21 +141,6 @@ it("a handler that settles late is reported to the same state twice", async () =
   ]);
 });
 
-it("the asynchronous context that it sets reaches the handler", async () => {
-  const spans = new AsyncLocalStorage<string>();
-  const seen: unknown[] = [];
-  const handler = async (): Promise<void> => {
-    seen.push(spans.getStore());
-    await Promise.resolve();
-    seen.push(spans.getStore());
-  };
-  const receiver = alarmReceiver(handler, {
-    telemetry: { ...silent, run: (_state, { id }, call) => spans.run(id, call) },
-  });
-  await receiver.receive(await delivery());
-  expect(seen).toEqual([ID, ID]);
-});
-
 const boom = throwing(new Error("telemetry fails"));
 it.each<[string, Partial<WebhookTelemetry>]>([
   ["throws in begin", { begin: boom }],
@@ -179,12 +162,6 @@ it.each<[string, Partial<WebhookTelemetry>]>([
   expect(runs).toBe(2);
   const warnings = linesWith(lines, "the option telemetry has thrown");
   expect(warnings).toHaveLength(_.startsWith("throws") ? 1 : 0);
-});
-
-it("the result of a handler is passed on, whichever it is", async () => {
-  const { telemetry } = recorder();
-  const receiver = alarmReceiver(() => Promise.reject(new RetryLater()), { telemetry });
-  expect((await receiver.receive(await delivery())).outcome).toBe("retry_later");
 });
 
 it.each([[{}], [{ begin: () => 1, run: () => 1 }], ["on"]])(

@@ -4,26 +4,17 @@ import {
   openTelemetry,
   type OpenTelemetryOptions,
 } from "../../src/telemetry/opentelemetry/index.js";
-import type { InboxJob } from "../../src/inbox/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
-import { alarmBody, delivery, NOW_SECONDS } from "../support/deliveries.js";
+import { delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { calledWorker } from "../support/inbox/called-worker.js";
+import { alarmJob } from "../support/inbox/receiver-and-worker.js";
 import { inMemorySdk } from "../support/telemetry/in-memory.js";
 
 const API = Symbol.for("opentelemetry.js.api.1");
 const globals = globalThis as Record<symbol, object | undefined>;
 
 const HANDLED_ALARMS = 'gateway_webhook_requests_total{outcome="handled",type="new_alarm"}';
-
-const QUEUED: InboxJob = {
-  version: 1,
-  id: "queued",
-  type: "new_alarm",
-  timestamp: NOW_SECONDS,
-  encoding: "utf-8",
-  body: alarmBody(),
-};
 
 afterEach(() => {
   trace.disable();
@@ -125,10 +116,10 @@ it("an SDK that starts after the worker was made counts the jobs that end from t
     telemetry,
     logger: false,
   });
-  await worker(QUEUED);
+  await worker(await alarmJob());
   const sdk = inMemorySdk();
   metrics.setGlobalMeterProvider(sdk.meterProvider);
-  await worker(QUEUED);
+  await worker(await alarmJob());
   const series = await sdk.series();
   expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(1);
 });

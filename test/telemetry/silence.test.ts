@@ -1,22 +1,10 @@
 import { expect, it } from "vitest";
 import { createWebhookReceiver, type WebhookReceiverOptions } from "../../src/index.js";
-import { NOW_MS, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
-import { Monitored } from "../support/monitored-receiver.js";
+import { NOW_MS, TEST_SECRET } from "../support/deliveries.js";
+import { EVENT, Monitored } from "../support/monitored-receiver.js";
 
 const HOUR_MS = 3_600_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
-
-const EVENT = {
-  type: "delete_my_data_event",
-  body: JSON.stringify({ event: onlineDataEvent("DATA_DELETED") }),
-};
-
-it("without expectEvery, a quiet week is no reason", async () => {
-  const monitored = new Monitored();
-  await monitored.send();
-  monitored.pass({ hours: 7 * 24 });
-  expect(monitored.health()).toMatchObject({ status: "ok", reasons: [] });
-});
 
 it("a quiet night within the expected time is no reason, a longer one is, and the next delivery ends it", async () => {
   const monitored = new Monitored({ expectEvery: { new_alarm: "10h" } });
@@ -32,13 +20,6 @@ it("a quiet night within the expected time is no reason, a longer one is, and th
   expect(monitored.health().reasons).toMatchObject([{ since: iso(NOW_MS + 10 * HOUR_MS) }]);
   await monitored.send();
   expect(monitored.codes()).toEqual([]);
-});
-
-it("the silence of a process that has never received anything counts from its start", () => {
-  const monitored = new Monitored({ expectEvery: { new_alarm: "6h" } });
-  expect(monitored.codes()).toEqual([]);
-  monitored.nowMs += 6 * HOUR_MS + 1;
-  expect(monitored.codes()).toEqual(["silence"]);
 });
 
 it("each type has its own silence, and the types are counted", async () => {
@@ -78,13 +59,16 @@ it.each([
   ["2d", 172_800_000],
   ["1.5h", 5_400_000],
   [1_000, 1_000],
-] as const)("the duration %j is %i ms", (every, ms) => {
-  const monitored = new Monitored({ expectEvery: { new_alarm: every } });
-  monitored.nowMs += ms;
-  expect(monitored.codes()).toEqual([]);
-  monitored.nowMs += 1;
-  expect(monitored.codes()).toEqual(["silence"]);
-});
+] as const)(
+  "the duration %j is %i ms, and counts from the start of a process that has received nothing",
+  (every, ms) => {
+    const monitored = new Monitored({ expectEvery: { new_alarm: every } });
+    monitored.nowMs += ms;
+    expect(monitored.codes()).toEqual([]);
+    monitored.nowMs += 1;
+    expect(monitored.codes()).toEqual(["silence"]);
+  },
+);
 
 const DURATION = /expectEvery\.new_alarm must be a duration from 1 second to 366 days/;
 it.each<[unknown, RegExp]>([
