@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -34,7 +34,6 @@ describeRedis("the scripts of the Redis store", () => {
     "the hash in the source of %s is the one that the server computes",
     async (_, script) => {
       expect(await admin.script("LOAD", script.lua)).toBe(script.sha1);
-      expect(createHash("sha1").update(script.lua).digest("hex")).toBe(script.sha1);
     },
   );
 

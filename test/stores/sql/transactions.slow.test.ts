@@ -29,15 +29,6 @@ describeSql("transactions", (engine) => {
   const db = databaseOf(engine);
   const { transactions } = engine;
 
-  it(`${transactions} rolls back if the handler throws at once`, async () => {
-    const throwsAtOnce = (): never => {
-      throw new RangeError("at once");
-    };
-    const store = engine.makeTransactions(db.pool);
-    await expect(store.process("failing", throwsAtOnce, TIMES)).rejects.toThrow(RangeError);
-    expect(await db.effects.remembered("failing")).toBe(0);
-  });
-
   it(`${transactions} answers a duplicate in flight at once`, async () => {
     const store = engine.makeTransactions(db.pool);
     const other = engine.makeTransactions(db.server.pool());

@@ -114,16 +114,6 @@ function keepingWork() {
 
 /** What a transaction commits or rolls back together, how deliveries wait for it, and what a handler can do with tx. */
 export const transactionChecks: SqliteChecks = {
-  async "sqliteTransactions rolls back if a handler throws at once"(folder) {
-    const store = transactionsOn(folder);
-    const run = store.process("k", (tx) => {
-      tx.prepare("INSERT INTO effects (name) VALUES ('a')").run();
-      throw new Error("at once");
-    });
-    await assert.rejects(run, /at once/);
-    expectCommitted(folder);
-  },
-
   async "sqliteTransactions rolls back if COMMIT fails"(folder) {
     const store = transactionsOn(folder);
     const run = store.process("k", async (tx) => {
