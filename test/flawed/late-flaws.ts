@@ -63,29 +63,8 @@ export const concurrencyFlaws: Flaws = {
     }),
   },
   interleaved_uploads: {
-    "collects all bodies in one buffer": overriding((right) => {
-      let pieces: Buffer[] = [];
-      return {
-        async readBody(req) {
-          req.on("data", (piece: Buffer) => pieces.push(piece));
-          if ((await right.readBody(req)) === undefined) return undefined;
-          const body = Buffer.concat(pieces);
-          pieces = [];
-          return body;
-        },
-      };
-    }),
-    "empties a shared buffer when a request begins": overriding((right) => {
-      let pieces: Buffer[] = [];
-      return {
-        async readBody(req) {
-          pieces = [];
-          req.on("data", (piece: Buffer) => pieces.push(piece));
-          const body = await right.readBody(req);
-          return body && Buffer.concat(pieces);
-        },
-      };
-    }),
+    "collects all bodies in one buffer": sharingBuffer("end"),
+    "empties a shared buffer when a request begins": sharingBuffer("begin"),
   },
 };
 
@@ -96,20 +75,8 @@ export const lateFlaws: Flaws = {
       right.handled.add(key);
       return undefined;
     }),
-    "remembers a delivery as handled when it fails late": knowingLate((right, late) => ({
-      failed(request, key) {
-        if (late.has(key)) right.handled.add(key);
-        return right.failed(request, key);
-      },
-    })),
-    "keeps the lock when its late handler fails": hanging(
-      knowingLate((right, late) => ({
-        failed(request, key) {
-          if (late.has(key)) right.running.add(key);
-          return right.failed(request, key);
-        },
-      })),
-    ),
+    "remembers a delivery as handled when it fails late": keepingLateFailures("handled"),
+    "keeps the lock when its late handler fails": hanging(keepingLateFailures("running")),
     "acknowledges a delivery with a late handler": whenLate(() => [200, "late"]),
   },
   late_handler_counts: {
@@ -204,6 +171,23 @@ export const lateFlaws: Flaws = {
   },
 };
 
+/** Collects all bodies in one buffer, which it empties when a request begins or ends. */
+function sharingBuffer(emptiedAt: "begin" | "end") {
+  return overriding((right) => {
+    let pieces: Buffer[] = [];
+    return {
+      async readBody(req) {
+        if (emptiedAt === "begin") pieces = [];
+        req.on("data", (piece: Buffer) => pieces.push(piece));
+        if ((await right.readBody(req)) === undefined) return undefined;
+        const body = Buffer.concat(pieces);
+        if (emptiedAt === "end") pieces = [];
+        return body;
+      },
+    };
+  });
+}
+
 /** Handles one delivery at a time, and answers this to the others. */
 function busy(answer: Answer) {
   return overriding((right) => {
@@ -256,6 +240,16 @@ function knowingLate(
       ...replaced(right, late),
     };
   });
+}
+
+/** Keeps the id of a delivery that fails after its handler's time-out. */
+function keepingLateFailures(kept: "handled" | "running") {
+  return knowingLate((right, late) => ({
+    failed(request, key) {
+      if (late.has(key)) right[kept].add(key);
+      return right.failed(request, key);
+    },
+  }));
 }
 
 /** Does something, or answers something else, at the time-out of a handler. */

@@ -138,7 +138,7 @@ export const onceFlaws: Flaws = {
     "runs a failed event again without a lock": unlockedAfterFailure(isEvent),
   },
   forged_duplicate: {
-    ...each("remembers ids of", rememberingRefused, {
+    ...each("remembers ids of", whenRefused("add"), {
       "forged deliveries": "mismatch",
       "stale deliveries": "stale",
       "requests whose type differs": "another type",
@@ -199,7 +199,7 @@ export const onceFlaws: Flaws = {
   },
   // Changes what it remembers on a request that it refuses.
   refusal_forgets_nothing: {
-    ...each("forgets an id when", forgettingRefused, {
+    ...each("forgets an id when", whenRefused("delete"), {
       "it refuses a forgery with it": "mismatch",
       "it refuses an old request with it": "stale",
       "the type of a request with it differs": "another type",
@@ -453,16 +453,12 @@ function atTimeOut(act: (right: RightReceiver, request: Request) => Answer | und
     });
 }
 
-function rememberingRefused(remembered: Refusal) {
-  return doingFirst("refuse", ({ handled }, reason, request) => {
-    if (request !== undefined && reason === remembered) handled.add(request.id);
-  });
-}
-
-function forgettingRefused(forgotten: Refusal) {
-  return doingFirst("refuse", ({ handled }, reason, request) => {
-    if (request !== undefined && reason === forgotten) handled.delete(request.id);
-  });
+/** Remembers or forgets the ids that it refuses for one reason. */
+function whenRefused(act: "add" | "delete") {
+  return (refused: Refusal) =>
+    doingFirst("refuse", ({ handled }, reason, request) => {
+      if (request !== undefined && reason === refused) handled[act](request.id);
+    });
 }
 
 function banning(limit: number, answer: Answer) {

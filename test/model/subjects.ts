@@ -13,9 +13,7 @@ const RECEIVER_OPTIONS = {
   secret: TEST_SECRET,
   logger: false,
   now: () => NOW_MS,
-  leaseMs: REPLAYED_TIMES.leaseMs,
-  dependencyTimeoutMs: REPLAYED_TIMES.dependencyTimeoutMs,
-  handlerTimeoutMs: REPLAYED_TIMES.handlerTimeoutMs,
+  ...REPLAYED_TIMES,
 } as const;
 
 const OUTCOMES: Readonly<Record<string, string>> = {

@@ -82,16 +82,15 @@ export type LedgerEvent =
       readonly run: number;
       readonly takeover: boolean;
     }
-  /** The effect has happened; in a transaction, from the handler's point of view. */
-  | { readonly kind: "effect"; readonly id: string; readonly run: number }
-  /** The handler returned or threw. */
-  | { readonly kind: "end" | "failed"; readonly id: string; readonly run: number }
-  /** The handler never settles. */
-  | { readonly kind: "stuck"; readonly id: string; readonly run: number }
-  /** The handler kills its process now. */
-  | { readonly kind: "crash"; readonly id: string; readonly run: number }
-  /** The handler's signal aborted. */
-  | { readonly kind: "lost"; readonly id: string; readonly run: number }
+  /**
+   * `effect`: it has happened; in a transaction, from the handler's point of view. `end` and `failed`: the handler
+   * returned or threw. `stuck`: it never settles. `crash`: it kills its process now. `lost`: its signal aborted.
+   */
+  | {
+      readonly kind: "effect" | "end" | "failed" | "stuck" | "crash" | "lost";
+      readonly id: string;
+      readonly run: number;
+    }
   /** The store or the queue has recorded the success. */
   | { readonly kind: "settled"; readonly id: string }
   /** The receiver reported that it could not record the success in the store or the queue. */

@@ -8,7 +8,7 @@ import {
 import { HANDLES_ANYWAY, handlingAnyway } from "./flawed-store.js";
 import { observe } from "./observe.js";
 import { receiverTimes, type ReceiverConfig } from "./receiver-config.js";
-import type { MakeReceiver, WorkContext } from "./work.js";
+import { returned, type MakeReceiver, type WorkContext } from "./work.js";
 
 const BLOCKS = 3;
 /** From the end of a block to the next. Milliseconds. */
@@ -73,12 +73,8 @@ function refusingCompletions(store: DeliveryStore, ms: number): DeliveryStore {
 /** Receivers whose effects are outside their store. */
 export function withLeases(open: (config: ReceiverConfig) => DeliveryStore): MakeReceiver {
   return (config, ledger, work) => {
-    const handle = (_record: unknown, context: WorkContext): Promise<void> | undefined => {
-      const handled = work.handle(context);
-      if (config.flaw !== "answers before it handles") return handled;
-      handled.catch(() => undefined);
-      return undefined;
-    };
+    const handle = (_record: unknown, context: WorkContext) =>
+      returned(work.handle(context), config.flaw);
     const { secret, secretMs, flaw, blocksMs, refusesCompletionsMs } = config;
     const opened = open(config);
     const store =

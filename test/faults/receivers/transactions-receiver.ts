@@ -12,7 +12,7 @@ import {
   PAIRS_TABLE,
   type ReceiverConfig,
 } from "./receiver-config.js";
-import type { MakeReceiver } from "./work.js";
+import { returned, type MakeReceiver } from "./work.js";
 
 const HELD_MS = 5;
 
@@ -42,17 +42,12 @@ export function withTransactions(
 ): MakeReceiver {
   return (config, ledger, work) =>
     open(config, <Tx>(store: TransactionalStore<Tx>, query: Query<Tx>) => {
-      const handle = (
-        _record: unknown,
-        context: DeliveryContext<Tx>,
-      ): Promise<void> | undefined => {
+      const handle = (_record: unknown, context: DeliveryContext<Tx>) => {
         const handled = work.handle(context, async () => {
           await query(context, `INSERT INTO ${EFFECTS_TABLE} (id) VALUES ('${context.id}')`);
           if (config.locksPairs === true) await lockPair(context.id, (sql) => query(context, sql));
         });
-        if (config.flaw !== "answers before it handles") return handled;
-        handled.catch(() => undefined);
-        return undefined;
+        return returned(handled, config.flaw);
       };
       return createWebhookReceiver<Tx>({
         secret: config.secret,

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { DeliveryContext, WebhookReceiver } from "identity-gateway-webhooks";
 import { createRandom } from "../../../kit/random.js";
+import type { Flaw } from "../plan/flawed-receivers.js";
 import type { Ledger } from "./ledger.js";
 import type { ReceiverConfig } from "./receiver-config.js";
 
@@ -15,6 +16,16 @@ export interface Work {
   readonly handle: (context: WorkContext, makeEffect?: () => unknown) => Promise<void>;
   /** From now on no run fails. */
   readonly heal: () => void;
+}
+
+/** What a handler returns. With one flaw the receiver answers before it handles. */
+export function returned(
+  handled: Promise<void>,
+  flaw: Flaw | undefined,
+): Promise<void> | undefined {
+  if (flaw !== "answers before it handles") return handled;
+  handled.catch(() => undefined);
+  return undefined;
 }
 
 /** What each file of setups/ exports. */

@@ -177,18 +177,17 @@ async function readContent(setup: Setup, pool: pg.Pool): Promise<StoreContent> {
     const { rows } = await pool.query<{ id: string; state: string }>(sql);
     return rows;
   };
+  const idsOf = async (sql: string) => (await read(sql)).map(({ id }) => id);
   if (setup === "inbox-pg-boss") {
     const waiting = await read(
       "SELECT data->>'id' AS id, concat_ws(' ', name, state, 'attempt', retry_count, 'due', start_after, 'of', now()) AS state FROM pgboss.job",
     );
-    const dead = await read(
-      `SELECT data->>'id' AS id, '' AS state FROM pgboss.job WHERE name = '${QUEUE}-dead'`,
+    const deadIds = await idsOf(
+      `SELECT data->>'id' AS id FROM pgboss.job WHERE name = '${QUEUE}-dead'`,
     );
-    const deadIds = dead.map(({ id }) => id);
-    const done = await read(
-      "SELECT substr(key, 5) AS id, '' AS state FROM gateway_deliveries WHERE owner IS NULL",
+    const exactIds = await idsOf(
+      "SELECT substr(key, 5) AS id FROM gateway_deliveries WHERE owner IS NULL",
     );
-    const exactIds = done.map(({ id }) => id);
     const storedIds = [...waiting.map(({ id }) => id), ...exactIds];
     return {
       storedIds,
@@ -199,9 +198,7 @@ async function readContent(setup: Setup, pool: pg.Pool): Promise<StoreContent> {
         .map(({ id, state }) => `${id}: ${state}`),
     };
   }
-  const known = await read("SELECT key AS id, '' AS state FROM gateway_deliveries");
-  const storedIds = known.map(({ id }) => id);
+  const storedIds = await idsOf("SELECT key AS id FROM gateway_deliveries");
   if (setup !== "transactions-postgres") return { storedIds };
-  const effects = await read(`SELECT id, '' AS state FROM ${EFFECTS_TABLE}`);
-  return { storedIds, exactIds: effects.map(({ id }) => id) };
+  return { storedIds, exactIds: await idsOf(`SELECT id FROM ${EFFECTS_TABLE}`) };
 }
