@@ -183,15 +183,16 @@ export function sqlTransactions<Tx>(options: SqlTransactionsOptions<Tx>): Transa
       owner: "probe",
       retentionMs: 1_000,
     };
-    const written = new Error(NOTHING_TO_COMMIT);
+    let isWritten = false;
     let found: Awaited<ReturnType<typeof look>>;
     try {
       await own.transaction(async (tx) => {
         await claim(tx, claimed);
-        throw written;
+        isWritten = true;
+        throw new Error(NOTHING_TO_COMMIT);
       });
     } catch (error) {
-      if (error !== written) throw error;
+      if (!isWritten) throw error;
     }
     await own.transaction(async (tx) => {
       found = await look(tx, claimed.key, claimed.owner);

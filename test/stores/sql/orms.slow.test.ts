@@ -4,7 +4,13 @@ import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { transactionalStoreContract } from "../../../kit/store-contract/transactional-store-contract.js";
 import type { TransactionalStore } from "../../../src/index.js";
-import { sqlSchema, sqlTransactions, type SqlDialect } from "../../../src/stores/sql/index.js";
+import {
+  sqlSchema,
+  sqlTransactions,
+  type SqlDialect,
+  type SqlTransactionsOptions,
+} from "../../../src/stores/sql/index.js";
+import type { WorkFacts } from "../../../src/stores/transactional-store.js";
 import { startCommitProxy } from "../../support/commit-proxy.js";
 import { mysqlEngine } from "../../support/mysql/mysql-engine.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
@@ -124,18 +130,35 @@ for (const [dialect, engine] of ENGINES) {
   engine.describe(`sqlTransactions on ${engine.name}`, () => {
     const db = databaseOf(engine);
 
-    it(`sqlTransactions refuses each delivery on ${engine.name} if query runs beside the transaction`, async () => {
-      const transaction = async (run: (tx: Sql) => Promise<void>) => {
-        const tx = await engine.connect(db.pool);
+    /** A transaction on a connection of the pool, as an ORM runs it. */
+    const transaction = async (run: (tx: Sql) => Promise<void>) => {
+      const tx = await engine.connect(db.pool);
+      try {
         await tx.query("BEGIN");
-        await run(tx)
-          .finally(() => tx.query("ROLLBACK"))
-          .finally(() => {
-            tx.release();
-          });
-      };
-      const query = (_: Sql, sql: string) => db.pool.query(sql);
-      const store = sqlTransactions({ dialect, transaction, query, connections: 10 });
+        await run(tx);
+        await tx.query("COMMIT");
+      } catch (error) {
+        await tx.query("ROLLBACK");
+        throw error;
+      } finally {
+        tx.release();
+      }
+    };
+    const inTransaction = (tx: Sql, sql: string) => tx.query(sql);
+    const make = (options: Partial<SqlTransactionsOptions<Sql>>) =>
+      sqlTransactions({
+        dialect,
+        transaction,
+        query: inTransaction,
+        connections: 10,
+        ...options,
+      });
+
+    it.each<[string, Partial<SqlTransactionsOptions<Sql>>]>([
+      ["query runs beside the transaction", { query: (_, sql) => db.pool.query(sql) }],
+      ["transaction commits whatever its callback does", { transaction: committing }],
+    ])(`sqlTransactions refuses each delivery on ${engine.name} if %s`, async (_, options) => {
+      const store = make(options);
       for (const key of ["first", "second"]) {
         await expect(store.process(key, mustNotRun, TIMES)).rejects.toMatchObject({
           code: "transaction_misuse",
@@ -143,6 +166,49 @@ for (const [dialect, engine] of ENGINES) {
         expect(await db.effects.remembered(key)).toBe(0);
       }
     });
+
+    it(`sqlTransactions rejects on ${engine.name} if transaction resolves before its callback has ended`, async () => {
+      let isHasty = false;
+      const store = make({
+        transaction: async (run) => {
+          if (isHasty) void transaction(run).catch(() => undefined);
+          else await transaction(run);
+        },
+      });
+      await store.process("before", () => Promise.resolve(), TIMES);
+      isHasty = true;
+      await expect(store.process("hasty", mustNotRun, TIMES)).rejects.toMatchObject({
+        code: "transaction_misuse",
+      });
+    });
+
+    it(`a handler that sends COMMIT by itself on ${engine.name} is taken over after a failure`, async () => {
+      const store = make({});
+      const early = store.process(
+        "early",
+        async (tx) => {
+          await tx.query("COMMIT");
+          throw new RangeError("after it");
+        },
+        TIMES,
+      );
+      await expect(early).rejects.toThrow(RangeError);
+      const takeovers: unknown[] = [];
+      const work = (_: Sql, facts?: WorkFacts) => {
+        takeovers.push(facts?.takeover);
+        return Promise.resolve();
+      };
+      expect((await store.process("early", work, TIMES)).state).toBe("processed");
+      expect(takeovers).toEqual([true]);
+    });
+
+    async function committing(run: (tx: Sql) => Promise<void>): Promise<void> {
+      const tx = await engine.connect(db.pool);
+      await tx.query("BEGIN");
+      await run(tx).catch(() => undefined);
+      await tx.query("COMMIT");
+      tx.release();
+    }
 
     describe.each(ORMS.filter(([, dialects]) => dialects.includes(dialect)))("with %s", (name) => {
       let place: Place;
@@ -155,6 +221,19 @@ for (const [dialect, engine] of ENGINES) {
 
       it.each(contractOf(name, () => place, dialect))(`${name}: $title`, async ({ run }) => {
         await run();
+      });
+
+      it(`${name}: what the handler does after its end does not count`, async () => {
+        const key = `${name} late`;
+        let kept: unknown;
+        const result = await stateOf(store(), key, (tx) => {
+          kept = tx;
+          return Promise.resolve();
+        });
+        expect(result).toBe("processed");
+        const late = (async () => place.orm.write(kept, key))();
+        await expect(late).rejects.toMatchObject({ code: "transaction_misuse" });
+        expect(await db.effects.of(key)).toBe(0);
       });
 
       it(`${name}: a statement whose error the handler drops never leaves half of a delivery`, async () => {
