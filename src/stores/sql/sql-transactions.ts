@@ -183,16 +183,16 @@ export function sqlTransactions<Tx>(options: SqlTransactionsOptions<Tx>): Transa
       owner: "probe",
       retentionMs: 1_000,
     };
-    let isWritten = false;
+    const state = { isWritten: false };
     let found: Awaited<ReturnType<typeof look>>;
     try {
       await own.transaction(async (tx) => {
         await claim(tx, claimed);
-        isWritten = true;
+        state.isWritten = true;
         throw new Error(NOTHING_TO_COMMIT);
       });
     } catch (error) {
-      if (!isWritten) throw error;
+      if (!state.isWritten) throw error;
     }
     await own.transaction(async (tx) => {
       found = await look(tx, claimed.key, claimed.owner);
