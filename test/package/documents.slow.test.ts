@@ -163,6 +163,15 @@ test.each([
   expect(README.table(title)).toHaveLength(lines);
 });
 
+test("the page for coding agents has at most 120 lines, and the README's test, which runs", () => {
+  const page = readMarkdown("AGENTS.md");
+  expect(page.text.split("\n").length).toBeLessThanOrEqual(120);
+  expect(page.snippet("ts", "// receiver.test.ts")).toBe(
+    README.snippet("ts", "// receiver.test.ts"),
+  );
+  expect(page.table("mistake")).toHaveLength(5);
+});
+
 test("the README's test passes in the partner's runner", () => {
   partner().write("readme/receiver.test.ts", README.snippet("ts", "// receiver.test.ts"));
   const output = partner().vitest("readme/");
