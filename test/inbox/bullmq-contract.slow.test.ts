@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { inspect } from "node:util";
 import { Queue, Worker, type Job, type JobsOptions } from "bullmq";
 import { expect, it } from "vitest";
 import { GatewayWebhookError } from "../../src/index.js";
@@ -30,11 +31,15 @@ const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 const ONCE_MORE = { retryLimit: 1, retryDelayMs: 1_000 };
 
 describeOnBullmqPostgres("BullMQ on PostgreSQL", (engine) => {
-  it("BullMQ on PostgreSQL without its tables names what is missing at each put", async () => {
+  it("BullMQ on PostgreSQL without its tables names what is missing, at a put and when a worker starts", async () => {
     const { queue, driver } = engine().open("unmigrated", false);
     await expect(queue.waitUntilReady()).rejects.toThrow("migrate: true");
     const put = driver.put(await alarmJob(), {});
     await expect(put).rejects.toThrow("run the migrations of BullMQ");
+    const { lines, logger } = watchedLog();
+    const { stop } = watchWorker(driver, () => undefined, { logger });
+    await settlesAt(() => inspect(lines).includes("run the migrations of BullMQ"), true);
+    await stop();
   });
 
   keepsContract(

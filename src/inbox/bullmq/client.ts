@@ -1,5 +1,6 @@
 import { invalidOption } from "../../common/errors.js";
 import { checkVersion, requireMethods } from "../../common/option-checks.js";
+import { QueueError } from "../queue-error.js";
 
 // The parts of BullMQ 5 and 6 that the driver uses, as structural types: a wrapped queue or worker fits them too.
 
@@ -95,6 +96,18 @@ export function checkWorkerClass(Worker: unknown): asserts Worker is BullmqWorke
   }
   const methods = ["on", "getNextJob", "startStalledCheckTimer", "close"];
   checkVersion("Worker", Reflect.get(Worker, "prototype"), methods, "bullmq", BULLMQ);
+}
+
+/**
+ * An error of BullMQ for the log, which has only the first words of an engine's error: for PostgreSQL without the tables
+ * of BullMQ, they would not say what is missing.
+ */
+export function namedError(error: unknown): unknown {
+  const { name } = Object(error) as { readonly name?: unknown };
+  if (name !== "SchemaMigrationRequiredError") return error;
+  return new QueueError(
+    "PostgreSQL has no tables of BullMQ: run the migrations of BullMQ, or pass migrate: true in connection",
+  );
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

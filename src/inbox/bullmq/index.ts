@@ -7,6 +7,7 @@ import {
   bullmqJobId,
   checkQueue,
   checkWorkerClass,
+  namedError,
   type BullmqQueue,
   type BullmqWorkerClass,
 } from "./client.js";
@@ -98,16 +99,6 @@ export function bullmqQueue(
   return { name, ...producer, ...consumerOf(name, Worker, workerOptions, queue?.opts?.prefix) };
 }
 
-/** Of an engine's error the log has only its first words, which would not say what is missing. */
-function named(error: unknown): never {
-  if ((Object(error) as { readonly name?: unknown }).name !== "SchemaMigrationRequiredError") {
-    throw error;
-  }
-  throw new QueueError(
-    "PostgreSQL has no tables of BullMQ: run the migrations of BullMQ, or pass migrate: true in connection",
-  );
-}
-
 function producerOf(
   queue: BullmqQueue,
   dead: DeadDeliveries,
@@ -125,7 +116,9 @@ function producerOf(
         const [known, added] = await Promise.all([
           queue.getJob(jobId),
           queue.add(job.type, job, options),
-        ]).catch(named);
+        ]).catch((error: unknown) => {
+          throw namedError(error);
+        });
         // If BullMQ makes no job, it may return another one. A 200 would then lose the delivery.
         if ((Object(added) as { readonly id?: unknown }).id !== jobId) {
           throw new QueueError(

@@ -1,7 +1,7 @@
 import { backend } from "#crypto";
 import { pause, within } from "../../common/timers.js";
 import { attemptOf, timeOf } from "../envelope.js";
-import { deliveryIdOfBullmqJob, type BullmqJob, type BullmqWorker } from "./client.js";
+import { deliveryIdOfBullmqJob, namedError, type BullmqJob, type BullmqWorker } from "./client.js";
 import { pollMessages } from "../polling.js";
 import type { QueueMessage, QueueSettlement, ReceiveOptions, Receiving } from "../queue-driver.js";
 
@@ -21,7 +21,7 @@ export function receiveJobs(
   run: (message: QueueMessage) => Promise<void>,
   options: ReceiveOptions,
 ): Receiving {
-  const onError = (error: unknown): void => options.onError(error);
+  const onError = (error: unknown): void => options.onError(namedError(error));
 
   const runJob = async ({ job, token }: FetchedJob): Promise<void> => {
     const [lost, ended] = [new AbortController(), new AbortController()];
@@ -44,7 +44,7 @@ export function receiveJobs(
   worker.on("error", onError);
   void Promise.resolve(worker.startStalledCheckTimer()).catch(onError);
   const take = (_most: number, signal: AbortSignal) => fetchJob(worker, signal);
-  const receiving = pollMessages({ take, run: runJob, idleMs: IDLE_MS }, options);
+  const receiving = pollMessages({ take, run: runJob, idleMs: IDLE_MS }, { ...options, onError });
   return {
     async stop(given) {
       await receiving.stop(given);
