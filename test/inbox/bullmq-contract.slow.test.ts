@@ -38,7 +38,8 @@ describeOnBullmqPostgres("BullMQ on PostgreSQL", (engine) => {
     await expect(put).rejects.toThrow("run the migrations of BullMQ");
     const { lines, logger } = watchedLog();
     const { stop } = watchWorker(driver, () => undefined, { logger });
-    await settlesAt(() => inspect(lines).includes("run the migrations of BullMQ"), true);
+    const said = () => inspect(lines, { depth: 4 });
+    await settlesAt(() => said().includes("run the migrations of BullMQ"), true);
     await stop();
   });
 
