@@ -106,13 +106,6 @@ describe("send", () => {
       await expectEnd(`send ${url}`, { stdout: "~ 200, by whom is not known" });
     },
   );
-
-  test("and replay have seen the mark of our receiver", async () => {
-    const url = await ourUrl();
-    await expectEnd(`send ${url}`, { stdout: "✓ acknowledged\n" });
-    const stdout = `✓ ${FIXTURES} as expected\n`;
-    await expectEnd(`replay fixtures --to ${url}`, { stdout, never: "~" });
-  });
 });
 
 describe("replay", () => {
@@ -159,7 +152,6 @@ describe("doctor", () => {
   test.each<[string, () => Promise<string>, Answer, string]>([
     ["a page in front of ours", ourUrl, PAGE, `an HTML page, ${NAMES}`],
     ["a short text in front of ours", ourUrl, OK, `no outcome, ${NAMES}`],
-    ["JSON in front of ours", ourUrl, JSON_OK, `no outcome, ${NAMES}`],
     [
       "a page in front of a foreign one",
       foreignReceiver,

@@ -149,16 +149,6 @@ test("--require-judged exits 1 for a case that is not judged, but not for a type
   await expectEnd(["doctor", url, ...only, ...more], { code: 1, stdout });
 });
 
-test("doctor convicts a receiver that acknowledges an alarm whose handler fails", async () => {
-  const { url, probes } = await receivingEndpoint();
-  // A proxy in front that answers 200 whatever the app says.
-  const front = await answeringEndpoint({ status: 200 });
-  const only = ["--only", "failure_sent_again", "--json"];
-  await expectEnd(["doctor", url, ...probes, ...only], { code: 0 });
-  const stdout = "while the handler fails";
-  await expectEnd(["doctor", front.url, ...probes, ...only], { code: 1, stdout });
-});
-
 test("a switch that does not work fails its case and is named", async () => {
   const { url } = await receivingEndpoint();
   const off = ["--while-failing-off", `${new URL(url).origin}/none`];
@@ -182,7 +172,6 @@ test("Ctrl-C while the handler fails lets it work again", async () => {
 
 test.each([
   ["--while-failing-on http://127.0.0.1:1/", "--while-failing-on and --while-failing-off belong"],
-  ["--while-slow-off http://127.0.0.1:1/", "--while-slow-on and --while-slow-off belong"],
   ["--while-slow-on http://192.0.2.1/ --while-slow-off http://127.0.0.1:1/", "add --yes to"],
   ["--while-slow-on x --while-slow-off x", "must be an http or https URL"],
   ["--group forgeries", "there is no group forgeries; the nearest are forgery,"],

@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { readErrorCodes } from "../../cli/error-codes.js";
-import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { expectEnd, oneLine, runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -134,18 +132,6 @@ describe("a page", () => {
   ])("of %s has what the documents say, and needs no secret", async (name, stdout) => {
     await expectEnd(`explain ${name}`, { code: 0, stdout, stderr: "" }, { env });
   });
-
-  const codes = readErrorCodes().map(({ code }) => code);
-  test.each([...new Set([...Object.keys(OUTCOMES), ...codes])])(
-    "of %s has its meaning as a sentence",
-    async (name) => {
-      const { stdout } = await expectEnd(`explain ${name} --json`, { code: 0 });
-      const { pages } = JSON.parse(stdout) as { pages: { name: string; meaning: string }[] };
-      expect(pages.length).toBeGreaterThan(0);
-      const meaning = expect.stringMatching(/^[A-Z].*\.$/) as string;
-      for (const page of pages) expect(page).toMatchObject({ name, meaning });
-    },
-  );
 
   test("of a status lists the outcomes that answer it", async () => {
     const stdout = [

@@ -180,17 +180,6 @@ describe("the listing", () => {
   });
 });
 
-test("a duplicate is shown as authentic: the app decides", async () => {
-  const { url: target } = await answeringEndpoint({ status: 200 });
-  const { command, url, entries } = await startBefore(target);
-  const sent = await alarm();
-  await fetch(url, sent);
-  await fetch(url, sent);
-  await command.says(/"delivery"[^]*"delivery".*\n/);
-  const authentic = { outcome: "authentic", reasons: [] };
-  expect(entries()).toMatchObject([authentic, authentic]);
-});
-
 test("an app that refuses a good delivery is shown with the usual causes of its outcome", async () => {
   const body = '{"error":{"code":"BODY_CONSUMED","message":"…"}}';
   const { url: target } = await answeringEndpoint({ status: 503, body });

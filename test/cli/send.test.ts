@@ -73,7 +73,6 @@ test.each([
   ["--event", "DATA_REAPPEARED", "delete_my_data_event"],
   ["--event-type", "BureauCreditB", "new_alarm"],
   ["--type", "delete_my_data_event", "delete_my_data_event"],
-  ["--format", "standardized", "new_alarm"],
 ])("%s %s decides what is made up", async (option, value, type) => {
   const { url } = await receivingEndpoint();
   const sent = await sendJson(url, option, value, "--id", "of-the-test");
@@ -104,13 +103,6 @@ test("the exact bytes of a file, a fixture and standard input are sent", async (
 
   const list = folder.write("list.json", "[1]");
   await expectEnd(`send ${url} --body ${list}`, { code: 2, stderr: "pass its --type" });
-});
-
-test("a delivery that is sent five times at the same time is handled once", async () => {
-  const { url, outcomes } = await receivingEndpoint();
-  const { code, answers } = await sendJson(url, "--times", "5", "--concurrent");
-  expect([code, answers.length]).toEqual([0, 5]);
-  expect(outcomes().filter((outcome) => outcome === "handled")).toHaveLength(1);
 });
 
 test.each([
@@ -208,12 +200,6 @@ describe("--follow-retries", () => {
     expect(attempts.at(-1)?.waitedMs).toBeGreaterThan(3 * 3_600_000);
     const reason = / 10 {2}after .* – .*ECONNREFUSED.*sends it again later/;
     await expectEnd(argv, { code: 1, stdout: [reason, "the alarm is lost"] });
-  });
-
-  test("works with --times", async () => {
-    const { url } = await receivingEndpoint();
-    const twice = /1\.1 .*handled[^]*1\.2 .*duplicate/;
-    await expectEnd(["send", url, ...FAST, "--times", "2"], { code: 0, stdout: twice });
   });
 
   test.each([[[]], [["--times", "2"]]])(
