@@ -129,13 +129,6 @@ void onNode.process(
   { retentionMs },
 );
 
-// Without a transactional store there is no transaction.
-const handlers = { new_alarm: (_alarm: unknown, { tx }: { tx: unknown }) => tx };
-// @ts-expect-error: a store of PostgreSQL without transactions
-createWebhookReceiver({ secret: "s", store: postgresStore({ pool }), handlers });
-// @ts-expect-error: a store of MySQL without transactions
-createWebhookReceiver({ secret: "s", store: mysqlStore({ pool: mysqlPool }), handlers });
-
 // The same for a pool of another library: only promises, and a client with more members.
 interface OtherClient extends PostgresClient {
   readonly region: string;
@@ -177,21 +170,12 @@ mysqlTransactions({ pool: connection });
 mysqlStore({});
 // @ts-expect-error: a connection string is not a pool
 mysqlStore({ pool: "mysql://localhost" });
-// @ts-expect-error: a misspelt option
-mysqlStore({ pool: mysqlPool, tabel: "deliveries" });
-// @ts-expect-error: the name of a table is a string
-mysqlTransactions({ pool: mysqlPool, table: ["webhooks", "deliveries"] });
-// @ts-expect-error: the retention belongs to the completion
-void onMysql.process("k", () => Promise.resolve());
-
 // @ts-expect-error: without a database
 sqliteStore({});
 // @ts-expect-error: the name of a file is not a handle
 sqliteStore({ database: "deliveries.db" });
 // @ts-expect-error: a client of another database
 sqliteStore({ database: client });
-// @ts-expect-error: a client of another database
-sqliteTransactions({ database: client });
 // @ts-expect-error: a misspelt option
 sqliteStore({ database: better, tableName: "deliveries" });
 // @ts-expect-error: milliseconds are a number
