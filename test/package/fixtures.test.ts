@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
-  AlarmPayloadError,
   parseAlarmPayload,
   parseGatewayTime,
   type Alarm,
@@ -103,11 +102,6 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
 it("the fixtures are exactly the files that generate.mjs writes", async () => {
   const checked = await runNode(["fixtures/generate.mjs", "--check"]);
   expect(checked).toEqual({ code: 0, stdout: "", stderr: "" });
-});
-
-it("each fixture has its own id, so that one receiver can replay all of them", () => {
-  const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
-  expect(new Set(ids).size).toBe(fixtures.length);
 });
 
 it("the fixtures fit a table of alarms with a primary key, and one of events with a unique key", async () => {
@@ -226,32 +220,6 @@ it("the fixtures of alarm dates have the same time in both formats", async () =>
   }
 });
 
-it("the fixtures of event dates have the same time in all formats", async () => {
-  const names = ["event-date-legacy", "event-date-standardized", "event-data-reappeared"];
-  const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
-  expect(events.map(({ occurred_at }) => occurred_at)).toEqual([
-    "2026-07-08 10:00:00",
-    "2026-07-08T10:00:00Z",
-    "2026-07-08T12:00:00+02:00",
-  ]);
-  const times = events.map((event) => parseGatewayTime(event.occurred_at).getTime());
-  expect(new Set(times).size).toBe(1);
-});
-
-it.each<[string, object]>([
-  ["alarm-digit-string-ids", { id: 2_000_901_203, category_id: 3, original_event_id: "77" }],
-  ["event-digit-string-ids", { account_id: 4242, site_id: 13, client_id: "77" }],
-  ["alarm-unknown-fields", { risk_score: 0.87, is_resolved: 0, tags: ["darkweb", null] }],
-  ["alarm-unknown-enum-values", { severity: "Critical", source: "BureauCreditC", category_id: 8 }],
-  ["event-unknown-fields", { scan_id: 31 }],
-  ["event-unknown-type", { type: "SCAN_SCHEDULED" }],
-])(
-  "the handler gets the values of %s: numbers for digit strings, and what is unknown",
-  async (name, record) => {
-    expect(await handledRecord(name)).toMatchObject(record);
-  },
-);
-
 it("the fixtures of text beyond ASCII have the same text, with and without escapes", async () => {
   const { text } = await handledAlarm("alarm-non-ascii-text");
   const escaped = await handledAlarm("alarm-escaped-text");
@@ -266,7 +234,6 @@ it.each([
   ["alarm-broken-payload", "invalid_json"],
 ])("%s reaches the handler, where parseAlarmPayload throws %s", async (name, code) => {
   const alarm = await handledAlarm(name);
-  expect(() => parseAlarmPayload(alarm)).toThrow(AlarmPayloadError);
   expect(() => parseAlarmPayload(alarm)).toThrow(expect.objectContaining({ code }));
 });
 
