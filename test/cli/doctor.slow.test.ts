@@ -138,6 +138,8 @@ test("without probes the last lines of doctor say what was not proven, and which
   expect(last).toContain("→ pass --while-failing-on <url> and --while-failing-off <url>");
   expect(last).toContain("→ pass --while-slow-on <url> and --while-slow-off <url>");
   expect(last).toMatch(/\d+ cases passed by the answer alone/);
+  // It has seen the mark of our receiver.
+  expect(stdout).not.toMatch(/who answered|other headers|cannot be taken/);
 });
 
 test("--require-judged exits 1 for a case that is not judged, but not for a type that --type leaves out", async () => {
