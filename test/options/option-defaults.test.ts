@@ -82,19 +82,6 @@ test("the store defaults to a memory store of each receiver's own", async () => 
   expect((await second.receive(request)).outcome).toBe("handled");
 });
 
-test("the logger defaults to the console, one line per entry", async () => {
-  const warn = vi.spyOn(console, "warn").mockReturnValue();
-  const receiver = createWebhookReceiver(optionsWith({ logger: undefined }));
-  await receiver.receive(await delivery({ secret: "whsec_another" }));
-  expect(warn.mock.calls).toMatchObject([
-    [
-      expect.stringMatching(
-        /^identity-gateway-webhooks: signature_mismatch: .* outcome=signature_mismatch status=409 bytes=/,
-      ),
-    ],
-  ]);
-});
-
 test("now defaults to Date.now, read at each delivery", async () => {
   const receiver = createWebhookReceiver(optionsWith({ now: undefined }));
   expect((await receiver.receive(await delivery({ id: "a" }))).outcome).toBe("handled");

@@ -1,7 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { expressHandler } from "../../adapters/express.js";
-import { fetchHandler } from "../../adapters/fetch.js";
-import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { ConfigurationError, createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -12,10 +9,6 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
 const noop = () => undefined;
 
-test("options that work are accepted", () => {
-  expect(createWebhookReceiver(optionsWith()).maxBodyBytes).toBe(1_048_576);
-});
-
 describe.each([
   {
     name: "timestampToleranceMs",
@@ -23,13 +16,13 @@ describe.each([
     max: MAX_INTEGER,
     others: { retentionMs: MAX_INTEGER },
   },
-  { name: "retentionMs", min: 72 * HOUR_MS, max: MAX_INTEGER, others: {} },
-  { name: "leaseMs", min: 1_000, max: MAX_TIMER_MS, others: {} },
-  { name: "handlerTimeoutMs", min: 1, max: MAX_TIMER_MS, others: {} },
-  { name: "dependencyTimeoutMs", min: 1, max: MAX_TIMER_MS, others: {} },
-  { name: "maxBodyBytes", min: 1, max: 268_435_456, others: {} },
-  { name: "maxConcurrentDeliveries", min: 1, max: 1_000_000, others: {} },
-])("$name", ({ name, min, max, others }) => {
+  { name: "retentionMs", min: 72 * HOUR_MS, max: MAX_INTEGER },
+  { name: "leaseMs", min: 1_000, max: MAX_TIMER_MS },
+  { name: "handlerTimeoutMs", min: 1, max: MAX_TIMER_MS },
+  { name: "dependencyTimeoutMs", min: 1, max: MAX_TIMER_MS },
+  { name: "maxBodyBytes", min: 1, max: 268_435_456 },
+  { name: "maxConcurrentDeliveries", min: 1, max: 1_000_000 },
+])("$name", ({ name, min, max, others = {} }) => {
   test(`${name} may be either bound or undefined`, () => {
     for (const value of [min, max, undefined]) {
       expect(() => createWebhookReceiver(optionsWith({ ...others, [name]: value }))).not.toThrow();
@@ -61,30 +54,14 @@ test("timestampToleranceMs may be as long as retentionMs but not longer", () => 
   expectRefused({ timestampToleranceMs: 168 * HOUR_MS + 1 }, "invalid_option");
 });
 
-describe("bodyTimeoutMs of the adapters", () => {
+test("bodyTimeoutMs of an adapter may not be outside its bounds", () => {
   const receiver = createWebhookReceiver(optionsWith());
-  type Mount = (options: { bodyTimeoutMs?: number | undefined }) => unknown;
-  const adapters: [string, Mount][] = [
-    ["expressHandler", (options) => expressHandler(receiver, options)],
-    ["fetchHandler", (options) => fetchHandler(receiver, options)],
-    ["honoHandler", (options) => honoHandler(receiver, options)],
-    ["nodeHandler", (options) => nodeHandler(receiver, options)],
-  ];
-
-  test.each(adapters)("bodyTimeoutMs of %s may be either bound or undefined", (_, mount) => {
-    for (const bodyTimeoutMs of [1, MAX_TIMER_MS, undefined]) {
-      expect(() => mount({ bodyTimeoutMs })).not.toThrow();
-    }
-    expect(() => mount({})).not.toThrow();
-  });
-
-  test.each(adapters)("bodyTimeoutMs of %s may not be outside its bounds", (_, mount) => {
-    for (const value of [0, -1, 1.5, MAX_TIMER_MS + 1, Number.NaN, Infinity, "10000", null]) {
-      const error = configurationErrorOf(() => mount({ bodyTimeoutMs: value as number }));
-      expect(error.code).toBe("invalid_option");
-      expect(error.message).toMatch(/bodyTimeoutMs.* 1 to 2147483647.*10000/);
-    }
-  });
+  for (const value of [0, -1, 1.5, MAX_TIMER_MS + 1, Number.NaN, Infinity, "10000", null]) {
+    const bodyTimeoutMs = value as number;
+    const error = configurationErrorOf(() => nodeHandler(receiver, { bodyTimeoutMs }));
+    expect(error.code).toBe("invalid_option");
+    expect(error.message).toMatch(/bodyTimeoutMs.* 1 to 2147483647.*10000/);
+  }
 });
 
 describe("other options", () => {
