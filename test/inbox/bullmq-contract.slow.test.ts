@@ -78,36 +78,6 @@ describeOnBullmq("BullMQ", (engine) => {
     { holdMs: HOLD_MS },
   );
 
-  it("BullMQ runs a redelivery again only if its job is dead", async () => {
-    const { queue, driver } = await engine().open("redelivered");
-    const jobs = async () =>
-      Object.values(await queue.getJobCounts()).reduce((sum, count) => sum + count, 0);
-    const [bad, good] = [await alarmDelivery(1), await alarmDelivery(2)];
-    const send = async () => {
-      for (const delivery of [bad, good]) await inboxReceiver(driver).receive(delivery);
-    };
-    await send();
-    await send();
-    expect(await jobs()).toBe(2);
-    const runs: number[] = [];
-    const { reports, stop } = watchWorker(
-      driver,
-      ({ account_id }) => {
-        runs.push(account_id);
-        if (account_id === 1) throw new Error("made up");
-      },
-      ONCE_MORE,
-    );
-    await settlesAt(() => reports.filter(({ outcome }) => outcome !== "handler_failed").length, 2);
-    expect(runs.toSorted()).toEqual([1, 1, 2]);
-    await send();
-    await settlesAt(() => runs.length, 5);
-    await settlesAt(async () => (await driver.list()).length, 1);
-    await stop();
-    expect(runs.toSorted()).toEqual([1, 1, 1, 1, 2]);
-    expect(await jobs()).toBe(1);
-  });
-
   it("no put searches the jobs that wait in BullMQ", async () => {
     const { driver } = await engine().open("many");
     await engine().redis.config("RESETSTAT");

@@ -142,25 +142,6 @@ afterEach(() => {
 });
 
 describe("a worker of any queue", () => {
-  it("has one store with its receiver, and runs each job once", async () => {
-    const store = memoryStore();
-    const driver = new MemoryDriver();
-    const seen: string[] = [];
-    const { stop } = inboxConsume({
-      driver,
-      store,
-      logger: false,
-      handlers: { new_alarm: (_, { id }) => void seen.push(id) },
-    });
-    const receiver = receiverWith(inbox({ driver }), { store, maxBodyBytes: 50_000 });
-    expect(await send(receiver, "a")).toBe("200 handled");
-    await driver.put(await alarmJob("a"));
-    // The second job comes while the first one runs, and again after the lease.
-    await pass(31_000);
-    expect([seen, driver.broker.jobs.size]).toEqual([["a"], 0]);
-    await stop();
-  });
-
   it("logs each error of the queue once a minute", async () => {
     const { lines, logger } = watchedLog();
     let onError: (error: Error) => void = () => undefined;
@@ -297,11 +278,8 @@ describe("a worker of any queue", () => {
   });
 
   it.each<[string, () => unknown, number, object]>([
-    ["nothing thrown", () => undefined, 1, { result: "done" }],
-    ["DiscardDelivery", () => Promise.reject(new DiscardDelivery()), 1, { result: "done" }],
     ["an error", rejects, 1, { result: "retry", afterMs: 10_000 }],
     ["an error again", rejects, 3, { afterMs: 40_000 }],
-    ["RetryLater", () => Promise.reject(new RetryLater({ afterMs: 7_000 })), 3, { afterMs: 7_000 }],
     ["the last error", rejects, 15, { result: "dead" }],
     ["the last RetryLater", () => Promise.reject(new RetryLater()), 15, { result: "dead" }],
   ])("settles a message after %s", async (_, new_alarm, attempt, settlement) => {
@@ -635,10 +613,7 @@ describe("a body that may be too large for the queue", () => {
 });
 
 describe("a job that kills its worker", () => {
-  it.each([
-    ["one worker", 1],
-    ["four workers", 4],
-  ])("with %s a job that kills each worker is dead after 15 crashes", async (_, size) => {
+  it("is dead after 15 crashes, whichever of four workers runs it", async () => {
     const broker = new MemoryBroker();
     const store = memoryStore();
     const reports: JobReport[] = [];
@@ -669,7 +644,7 @@ describe("a job that kills its worker", () => {
         },
       });
     };
-    for (let n = 0; n < size; n += 1) start();
+    for (let n = 0; n < 4; n += 1) start();
     await new MemoryDriver(broker).put(await alarmJob("a"));
     while (broker.dead.size === 0) await pass(1_000);
     expect([crashes, broker.jobs.size, [...broker.dead.keys()]]).toEqual([15, 0, ["a"]]);

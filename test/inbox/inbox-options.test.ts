@@ -141,19 +141,16 @@ for (const [maker, rows] of Object.entries(refused)) {
 
 it.each<[string, (driver: MemoryDriver) => Promise<unknown>]>([
   ["replay of a word", (driver) => driver.replay("some" as "all")],
-  ["replay of null", (driver) => driver.replay(null as never)],
   ["replay of a list with a gap", (driver) => driver.replay(Array(1) as never)],
   ["replay with null", (driver) => driver.replay("all", null as never)],
   ["discard of numbers", (driver) => driver.discard([1] as never)],
   ["discard of null", (driver) => driver.discard(null as never)],
-  ["discard of a word", (driver) => driver.discard("all" as never)],
   ["discard of no account", (driver) => driver.discard({} as never)],
   ["discard of an account as text", (driver) => driver.discard({ accountId: "42" } as never)],
   ["discard of two things", (driver) => driver.discard({ accountId: 42, ids: [] } as never)],
   ["discard with null", (driver) => driver.discard([], null as never)],
   ["list with a limit of 0", (driver) => driver.list({ limit: 0 })],
   ["list with an unknown option", (driver) => driver.list({ page: 1 } as never)],
-  ["list with null", (driver) => driver.list(null as never)],
   ["replay of at most 0", (driver) => driver.replay("all", { max: 0 })],
 ])("dead deliveries refuse %s", async (_, call) => {
   await expect(call(new MemoryDriver())).rejects.toMatchObject({ name: "ConfigurationError" });

@@ -148,12 +148,6 @@ it('with linkJobs "parent" a job is in the trace of its delivery', async () => {
   expect(work.links).toEqual([]);
 });
 
-it("a job carries the span that wrote it, and no baggage", async () => {
-  const job = await throughQueue(telemetryOf());
-  const { traceId, spanId } = named("send queue").spanContext();
-  expect(job?.trace).toEqual({ traceparent: `00-${traceId}-${spanId}-01` });
-});
-
 it("without spans a job carries nothing, and jobs are counted", async () => {
   const job = await throughQueue(telemetryOf({ spans: false }), { fails: true });
   expect(job).not.toHaveProperty("trace");
