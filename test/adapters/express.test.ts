@@ -94,13 +94,6 @@ describe.each([
       expect(answer.body).toBe('{"outcome":"handled"}');
     });
 
-    it("does not reach the handler behind a parser that answers itself, so the receiver goes first", async () => {
-      await behind(framework.json({ verify: keepRawBody }));
-      const body = alarmBody({ payload: "x".repeat(200_000) });
-      expect((await client.send(await signed({ body }))).status).toBe(413);
-      expect(outcomes()).toEqual([]);
-    });
-
     it("reaches the handler although Express 4 has set req.body to {}", async () => {
       let bodySeen: unknown;
       const look = first((req) => (bodySeen = req.body));
@@ -118,29 +111,22 @@ describe.each([
   });
 
   describe("a body that something has consumed", () => {
-    const ways: readonly (readonly [string, RequestHandler, string])[] = [
-      ["express.json()", framework.json(), "application/json"],
-      [
-        "express.urlencoded()",
-        framework.urlencoded({ extended: false }),
-        "application/x-www-form-urlencoded",
-      ],
+    const ways: readonly (readonly [string, RequestHandler])[] = [
+      ["express.json()", framework.json()],
       [
         "a middleware that drained it",
         (req, _res, next) => {
           req.on("end", () => next());
           req.resume();
         },
-        "application/json",
       ],
-      ["a middleware that iterated over it", after(buffer), "application/json"],
+      ["a middleware that iterated over it", after(buffer)],
     ];
 
-    it.each(ways)("is answered 503 at once: %s", async (_what, middleware, contentType) => {
+    it.each(ways)("is answered 503 at once: %s", async (_what, middleware) => {
       await behind(middleware);
       const startedAt = performance.now();
-      const request = withHeader(await oddDelivery(), "content-type", contentType);
-      const { status, body } = await client.send(request);
+      const { status, body } = await client.send(await oddDelivery());
       // Not after 10 s, the time-out of a body whose bytes no longer come.
       expect(performance.now() - startedAt).toBeLessThan(9_000);
       expect(status).toBe(503);

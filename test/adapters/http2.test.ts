@@ -2,8 +2,7 @@ import http2, { type ClientHttp2Session, type ClientHttp2Stream } from "node:htt
 import { afterEach, describe, expect, it } from "vitest";
 import net from "node:net";
 import { recordOf, type HeaderLine, type WireRequest } from "../../kit/sending/wire.js";
-import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
-import { http2Client } from "../support/adapters/http-clients.js";
+import { signed } from "../support/adapters/adapter-exchange.js";
 import { http2Servers } from "../support/adapters/http-servers.js";
 import {
   eventually,
@@ -213,23 +212,5 @@ describe.each(http2Servers)("HTTP/2: %s", (_name, create) => {
     stream.end(request.body);
     expect(await ended).toMatchObject({ status: 200, body: '{"outcome":"handled"}' });
     expect(server.runs.map(({ id }) => id)).toEqual(["3f2504e0-4f89-41d3-9a0c-0305e82c3301"]);
-  });
-
-  it("many streams of one session are kept apart", async () => {
-    await open(create);
-    const ids = Array.from({ length: 40 }, (_, index) => `delivery-${String(index)}`);
-    const client = http2Client(server.port);
-    const answers = await Promise.all(
-      ids.map(async (id, index) => {
-        const request = await signed({ id });
-        const isTampered = index % 4 === 0;
-        return client.send(isTampered ? { ...request, body: bytesOf("tampered") } : request);
-      }),
-    );
-    client.close();
-    expect(answers.map(({ status }) => status)).toEqual(
-      ids.map((_, index) => (index % 4 === 0 ? 409 : 200)),
-    );
-    expect(server.runs).toHaveLength(30);
   });
 });

@@ -75,10 +75,6 @@ describe.each([
       },
     ],
     [
-      "koa-mount with an app of its own",
-      (app, receiver) => app.use(mount("/hook", new Koa().use(koaHandler(receiver)))),
-    ],
-    [
       "koa-compress around it",
       (app, receiver) => app.use(compress({ threshold: 1 })).use(koaHandler(receiver)),
     ],

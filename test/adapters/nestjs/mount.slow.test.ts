@@ -5,7 +5,6 @@ import {
   Injectable,
   Post,
   RequestMethod,
-  ValidationPipe,
   VersioningType,
   type INestApplication,
   type MiddlewareConsumer,
@@ -71,17 +70,6 @@ const surroundings: readonly (readonly [name: string, options: NestAppOptions])[
   ["rawBody: true", { app: { rawBody: true } }],
   ["bodyParser: false", { app: { bodyParser: false } }],
   ["CORS", { app: { cors: { origin: "https://partner.example" } } }],
-  [
-    "a larger body parser",
-    {
-      app: { rawBody: true },
-      configure: (app) => {
-        const { useBodyParser } = app as NestApplication;
-        if (app.getHttpAdapter().getType() === "express") useBodyParser("json", { limit: "10mb" });
-        else useBodyParser("application/json", { bodyLimit: 10_000_000 });
-      },
-    },
-  ],
   ["a global prefix", { configure: (app) => app.setGlobalPrefix("api") }],
   [
     "versioning by URI",
@@ -98,25 +86,7 @@ const surroundings: readonly (readonly [name: string, options: NestAppOptions])[
         }),
     },
   ],
-  [
-    "a global ValidationPipe",
-    {
-      configure: (app) =>
-        app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true })),
-    },
-  ],
   ["a global guard", { configure: (app) => app.useGlobalGuards({ canActivate: () => false }) }],
-  [
-    "a global interceptor",
-    {
-      configure: (app) =>
-        app.useGlobalInterceptors({
-          intercept() {
-            throw new Error("intercepted");
-          },
-        }),
-    },
-  ],
   [
     "a global exception filter",
     { configure: (app) => app.useGlobalFilters({ catch: () => undefined }) },
@@ -128,10 +98,9 @@ const surroundings: readonly (readonly [name: string, options: NestAppOptions])[
   ["a middleware of a module that reads the body", { imports: [moduleWith(readBody)] }],
 ];
 
-/** What Nest adds to an app on a platform. Every method is bound. */
+/** What Nest adds to an app on Express. */
 interface NestApplication extends INestApplication {
   set: (name: string, value: boolean) => unknown;
-  useBodyParser: (type: string, options: object) => unknown;
 }
 
 /** What a partner may do to the instance of Fastify. */
