@@ -46,6 +46,8 @@ test("a probe with a wrong secret is logged, but only deliveries make a type ref
   clock.aheadMs = 16 * 60_000;
   await probe("a-secret-that-is-unknown");
   expect(codes()).not.toContain("all_refused");
+  const refused = 'not_authentic_total{reason="signature_mismatch",type="new_alarm"}';
+  expect(metricsText(receiver)).toContain(`${refused} 0\n`);
   for (let sent = 0; sent < 5; sent++) {
     await receiver.receive(await delivery({ secret: "a-secret-that-is-unknown" }));
     clock.aheadMs += 4 * 60_000;

@@ -354,16 +354,3 @@ it("how long a type is refused whole is told until an authentic delivery of it c
   await receiver.receive(await delivery({ timestamp: now / 1000 }));
   expect(text().get(name)).toBe(0);
 });
-
-it("probes of webhooks check with a made-up secret are not counted as the gateway's", async () => {
-  let now = NOW_MS;
-  const { receiver, text } = measuredReceiver(() => undefined, { now: () => now });
-  for (let sent = 0; sent < 8; sent++) {
-    const secret = "a made-up secret of webhooks check";
-    await receiver.receive(await delivery({ id: `probe-${sent}`, secret, timestamp: now / 1000 }));
-    now += 900_000;
-  }
-  expect(text().get('gateway_webhook_all_refused_seconds{type="new_alarm"}')).toBe(0);
-  expect(text().get(notAuthentic("signature_mismatch", "new_alarm"))).toBe(0);
-  expect(receiver.health().status).not.toBe("failing");
-});
