@@ -62,7 +62,6 @@ describe.each(versions)("%s", (_name, fastify) => {
         },
       ],
       ["a preParsing hook", (app) => app.addHook("preParsing", fail)],
-      ["a preValidation hook", (app) => app.addHook("preValidation", fail)],
       ["a preHandler hook", (app) => app.addHook("preHandler", fail)],
       ["an onSend hook", (app) => app.addHook("onSend", fail)],
       [

@@ -130,10 +130,8 @@ function proxyOf(request: Request): Request {
 
 const consuming: readonly (readonly [string, Middleware])[] = [
   ["c.req.raw.json()", async (c, next) => (await c.req.raw.json(), next())],
-  ["c.req.raw.arrayBuffer()", async (c, next) => (await c.req.raw.arrayBuffer(), next())],
   ["c.req.raw.text(), which it has begun", (c, next) => (void c.req.raw.text(), next())],
   ["c.req.blob()", async (c, next) => (await c.req.blob(), next())],
-  ["c.req.formData()", async (c, next) => (await c.req.formData(), next())],
   ["a reader of c.req.raw.body", (c, next) => (c.req.raw.body?.getReader(), next())],
 ];
 
