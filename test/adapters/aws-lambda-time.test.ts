@@ -296,13 +296,6 @@ describe("marginMs", () => {
 });
 
 describe("a store that is slow", () => {
-  test("is awaited until it has remembered the delivery", async () => {
-    const { after } = await invoked(() => undefined, {
-      store: slowStore({ complete: 2_000 }),
-    });
-    expect(await after(2_100)).toMatchObject({ status: 200, ms: 2_000, timers: 0 });
-  });
-
   test("does not hold up the 200 of a delivery that is handled beyond the function's time-out", async () => {
     const { reports, ms, after } = await invoked(() => wait(8_900), {
       store: slowStore({ complete: 5_000 }),

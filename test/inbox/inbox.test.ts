@@ -135,7 +135,6 @@ describe("an error of the user's own enqueue", () => {
     ],
     ["the body itself", (job) => job.body, "could not be put into the queue"],
     ["the job itself", (job) => job, "could not be put into the queue"],
-    ["undefined", () => undefined, "could not be put into the queue"],
     [
       "an error that cannot be read",
       () => new Proxy({}, { get: throws }),

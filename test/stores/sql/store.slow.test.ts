@@ -23,8 +23,6 @@ describeSql("the store", (engine) => {
     await store.complete("session", "a", { retentionMs: 1_000 });
     await store.release("session", "a");
     await store.purge();
-    const transactions = engine.makeTransactions(single);
-    await transactions.process("session 2", () => Promise.resolve(), TIMES);
     expect(await engine.sessionState(single)).toEqual(before);
   });
 
