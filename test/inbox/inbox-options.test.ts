@@ -97,7 +97,6 @@ const refused: Readonly<
   ],
   rabbitmqQueue: [
     [{}, "connect must be a function: () => amqplib.connect(url)"],
-    [{ connect: nothing() }, "connect must be a function"],
     [{ connect: nothing, queueName: "a/b" }, "queueName must be"],
   ],
   cloudflareQueue: [

@@ -61,10 +61,8 @@ it("a clock that was a day ahead and is set back for good finds the next silence
 it.each<[string, () => number]>([
   ["throws", throwing(new Error("made up"))],
   ["gives NaN", () => Number.NaN],
-  ["gives Infinity", () => Infinity],
   ["gives a time beyond all dates", () => 1e300],
   ["gives 0", () => 0],
-  ["gives a text", () => "noon" as unknown as number],
 ])("a clock that %s breaks neither the receiver nor its health", async (_, broken) => {
   const monitored = new Monitored({ expectEvery: { new_alarm: "6h" } });
   await monitored.send();

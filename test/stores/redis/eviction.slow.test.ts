@@ -54,7 +54,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       }
     }
 
-    it.each(["allkeys-lru", "allkeys-lfu", "volatile-ttl", "volatile-random"])(
+    it.each(["allkeys-lru", "volatile-ttl"])(
       "redisStore warns once about the policy %s",
       async (policy) => {
         await setPolicy(policy);
