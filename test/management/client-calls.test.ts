@@ -136,7 +136,6 @@ describe("a retry", () => {
     ["a 503 with a delay", { status: 503, headers }, 2],
     ["a 429 with a delay", { status: 429, headers }, 2],
     ["a conflict with a delay", { status: 409, headers, json: { error: { code: "CONFLICT" } } }, 2],
-    ["a throttling 409 with a delay", { status: 409, headers }, 2],
   ])("of a POST after %s: %#", async (_what, first, calls) => {
     const { client, seen } = scriptedClient([first, { status: 201, json: webhookRecord() }]);
     await Promise.allSettled([client.webhooks.create(webhook)]);

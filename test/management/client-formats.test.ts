@@ -89,7 +89,6 @@ describe("a call", () => {
 
 describe("a webhook", () => {
   test.each([
-    ["standard", { has_secret: true, is_active: false }],
     ["numbers", { has_secret: 1, is_active: 0 }],
     ["texts", { has_secret: "1", is_active: "false" }],
   ])("is read in the format of %s", async (_name, fields) => {
@@ -220,8 +219,6 @@ describe("an error", () => {
 
 test.each([
   [404, "<!doctype html><h1>Not Found</h1>"],
-  [403, "blocked by the firewall"],
-  [400, "<html>The plain HTTP request was sent to HTTPS port</html>"],
   [200, "<html>Login</html>"],
 ])("an answer of %i that is no JSON is not taken for the gateway's", async (status, text) => {
   const { client, seen } = scriptedClient([{ status, text }]);

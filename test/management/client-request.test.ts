@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createManagementClient } from "../../src/management/index.js";
 import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
-import { codeOf, failure, scriptedClient, TOKEN } from "../support/management/scripted-gateway.js";
+import { failure, scriptedClient, TOKEN } from "../support/management/scripted-gateway.js";
 
 const baseUrl = "https://gateway.example/base";
 
@@ -59,14 +59,6 @@ describe("client.request", () => {
     const path = "/api/v1/account/external-id/a..b.?from=/../x";
     await client.request("GET", path);
     expect(seen[0]?.path).toBe(path);
-  });
-
-  test("follows no redirect", async () => {
-    const { client, seen } = scriptedClient([
-      { status: 302, headers: { location: "https://evil.example/" } },
-    ]);
-    expect(await codeOf(client.request("GET", "/api/v1/alarms"))).toBe("unexpected_answer");
-    expect(seen).toHaveLength(1);
   });
 
   test.each([
@@ -140,11 +132,10 @@ describe("a list of client.request", () => {
   const cut = { data: [1], meta: { current_page: 1, last_page: 2 } };
 
   test.each([
-    ["/api/v1/alarms", {}, { json: cut }],
-    ["/api/v1/alarms", { query: { status: "NEW", per_page: 50 } }, { json: cut }],
-    ["/api/v1/alarms?page_size=50", {}, { json: cut }],
-  ])("at %s with %j is an error if it names another page: %j", async (path, options, answer) => {
-    const { client } = scriptedClient([answer]);
+    ["/api/v1/alarms", { query: { status: "NEW", per_page: 50 } }],
+    ["/api/v1/alarms?page_size=50", {}],
+  ])("at %s with %j is an error if it names another page", async (path, options) => {
+    const { client } = scriptedClient([{ json: cut }]);
     const error = await failure(client.request("GET", path, options));
     expect(error.code).toBe("incomplete_list");
     expect(error.message).toContain("query: { page: 1 }");
