@@ -64,7 +64,7 @@ function checkedBackend(given: OneShotHash | undefined = hash) {
     expect(node.sign(keyOf(secret), head, body)).toBe(mac);
     expect(node.verify(keyOf(secret), head, body, `v1=${mac}`)).toBe(true);
   };
-  return { node, keyOf, expectRight };
+  return { expectRight };
 }
 
 test("as a property, createOneShotHmac agrees with createHmac up to 32 KiB, and declines longer messages", () => {
@@ -276,17 +276,6 @@ test("a message gets the right MAC after a writer that fills its whole space and
     expect(() => mac(refused, "bad", body)).toThrow("no head");
   }
   expect(mac(first, "head", body)).toBe(right);
-});
-
-test("sign and verify do not change the body, whether the signature is right or wrong", () => {
-  const { node, keyOf, expectRight } = checkedBackend();
-  for (const length of [100, 40_000]) {
-    const body = bytesOf(length);
-    expectRight("first", body);
-    const signature = `v1=${macOf("first", HEAD, body)}`;
-    expect(node.verify(keyOf("second"), HEAD, body, signature)).toBe(false);
-    expect(body).toEqual(bytesOf(length));
-  }
 });
 
 test("as a property, any series of secrets, heads and lengths up to 70 000 gets the right MACs", () => {
