@@ -1,5 +1,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createManagementClient, crmLogin } from "../../src/management/index.js";
+import {
+  createManagementClient,
+  crmLogin,
+  type ManagementClient,
+} from "../../src/management/index.js";
 import {
   createGatewayApi,
   createVirtualClock,
@@ -223,7 +227,6 @@ test.each([
   ["GET", "webhook/1/requests/9", 404],
   ["GET", "webhook/9/requests", 404],
   ["DELETE", "webhook/9", 404],
-  ["GET", "webhook/1", 200],
 ])("%s %s is answered %i", async (method, route, status) => {
   const api = apiOf();
   await call(api, "POST", "webhook", fields);
@@ -247,7 +250,7 @@ test("an error names each field that is wrong", async () => {
 });
 
 test("a webhook may have the URL of one of the other type", async () => {
-  const api = apiOf({ attemptRecord: ({ deliveryId }) => ({ uuid: deliveryId }) });
+  const api = apiOf();
   await call(api, "POST", "webhook", fields);
   const other = { ...fields, type: "delete_my_data_event" };
   expect((await call(api, "POST", "webhook", other)).status).toBe(201);
@@ -316,6 +319,11 @@ describe("the records that the twin has delivered", () => {
     return { api, client, app: { token } };
   }
 
+  async function expectNotFound(client: ManagementClient, path: string, options = {}) {
+    const call = client.request("GET", path, options);
+    await expect(call).rejects.toMatchObject({ code: "not_found" });
+  }
+
   test("are in the lists of their account", async () => {
     const { client, app } = await signedIn();
     for (const version of ["v1", "v2"]) {
@@ -339,14 +347,8 @@ describe("the records that the twin has delivered", () => {
     expect(await client.request("GET", "/api/v1/account/1008/alarms/2/close")).toMatchObject({
       data: { id: 2, status: "CLOSED" },
     });
-    for (const [path, options] of [
-      ["/api/v1/alarms/2/close", app],
-      ["/api/v1/account/1007/alarms/2/close", {}],
-    ] as const) {
-      await expect(client.request("GET", path, options)).rejects.toMatchObject({
-        code: "not_found",
-      });
-    }
+    await expectNotFound(client, "/api/v1/alarms/2/close", app);
+    await expectNotFound(client, "/api/v1/account/1007/alarms/2/close");
   });
 
   test("the partner closes an alarm of any account without naming the account", async () => {
@@ -356,20 +358,13 @@ describe("the records that the twin has delivered", () => {
     });
     const alarms = await client.request("GET", "/api/v1/alarms", app);
     expect(alarms).toEqual({ data: [{ ...own, status: "CLOSED" }] });
-    const unknown = client.request("GET", "/api/v1/alarms/9/close");
-    await expect(unknown).rejects.toMatchObject({ code: "not_found" });
+    await expectNotFound(client, "/api/v1/alarms/9/close");
   });
 
   test("an app token opens no webhook route, and a CRM token no list of an account", async () => {
     const { client, app } = await signedIn();
-    for (const [path, options] of [
-      ["/api/v1/webhooks", app],
-      ["/api/v1/alarms", {}],
-    ] as const) {
-      await expect(client.request("GET", path, options)).rejects.toMatchObject({
-        code: "not_found",
-      });
-    }
+    await expectNotFound(client, "/api/v1/webhooks", app);
+    await expectNotFound(client, "/api/v1/alarms");
   });
 
   test.each([{ email: "nobody@example.com" }, { client_secret: undefined }])(

@@ -264,7 +264,6 @@ const LOST_BODIES: typeof BODIES = {
 /** Where a body is cut. Without Content-Length only the JSON shows it. */
 const CUTS: typeof BODIES = {
   body_truncated: {
-    "at 100 bytes, with its length": [BYTES.subarray(0, 100), ALARM, LENGTH],
     "in a text": [ALARM.slice(0, ALARM.indexOf("canary"))],
     "with three dots by a log": [`${ALARM.slice(0, 200)}...`],
     "with a count by Node's inspector": [`${ALARM.slice(0, 120)}... 512 more characters`],

@@ -270,17 +270,6 @@ const twoFixtures = async () => [
 const resultsAndErrors = ({ results }: { results: readonly ReplayResult[] }) =>
   results.map(({ result, error }) => [result, error]);
 
-it("a target that throws gives a result with its error", async () => {
-  const error = "the request failed: the handler is broken";
-  const target = () => {
-    throw new Error("the handler is broken");
-  };
-  expect(resultsAndErrors(await replayFixtures(target, await twoFixtures()))).toEqual([
-    ["different", error],
-    ["not_judged", error],
-  ]);
-});
-
 it.each<[reason: string, error: unknown]>([
   ["::1 refused", new AggregateError([new Error("::1 refused"), new Error("another")])],
   ["no reason is given", new AggregateError([])],
