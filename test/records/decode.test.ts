@@ -67,13 +67,11 @@ test("an unknown field beside the alarm in the body passes", async () => {
 test.each<[string, string, unknown]>([
   ...INTEGER_FIELDS.map((field): [string, string, number] => [field, '"17"', 17]),
   ["account_id", '"0"', 0],
-  ["account_id", '"-5"', -5],
   ["account_id", '"007"', 7],
   ["account_id", '"9007199254740991"', Number.MAX_SAFE_INTEGER],
   ["account_id", '"-9007199254740991"', Number.MIN_SAFE_INTEGER],
   ...TEXT_FIELDS.map((field): [string, string, string] => [field, "17", "17"]),
   ["original_event_id", "0", "0"],
-  ["original_event_id", "-5", "-5"],
   ["original_event_id", "1.5", "1.5"],
   ["original_event_id", "9007199254740991", "9007199254740991"],
 ])("the field %s is converted from %s to %j", async (field, json, value) => {

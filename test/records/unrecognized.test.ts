@@ -137,19 +137,3 @@ test("without handlers.unrecognized, each attempt is answered 503, and the log n
     expect.stringMatching(/alarm\.account_id: expected an integer.*handlers\.unrecognized/),
   ]);
 });
-
-test("the gateway sends a delivery again if handlers.unrecognized fails", async () => {
-  let isBroken = true;
-  const { receive } = recordingReceiver({
-    handlers: {
-      unrecognized: () => {
-        if (isBroken) throw new Error("no table for this yet");
-      },
-    },
-  });
-  const request = await delivery({ body: "not json" });
-  expect((await receive(request)).outcome).toBe("handler_failed");
-  isBroken = false;
-  expect((await receive(request)).outcome).toBe("handled");
-  expect((await receive(request)).outcome).toBe("duplicate");
-});

@@ -136,19 +136,6 @@ test("a secret function that returns no usable secret is reported with a name, a
   });
 });
 
-test("an error of a secret function is reported unchanged, and the delivery is handled after the outage", async () => {
-  let isSealed = true;
-  const { receive, handled, reports } = recordingReceiver({
-    secret: () => (isSealed ? Promise.reject(outage) : TEST_SECRET),
-  });
-  const request = await delivery();
-  expect(await receive(request)).toMatchObject(UNAVAILABLE);
-  expect(reports[0]?.error).toBe(outage);
-  isSealed = false;
-  expect((await receive(request)).outcome).toBe("handled");
-  expect(handled).toEqual([alarm()]);
-});
-
 /** A receiver that has waited for its secret for so many milliseconds. */
 async function waitingFor(ms: number) {
   const request = await delivery();
