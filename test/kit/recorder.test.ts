@@ -43,7 +43,7 @@ const PARTNERS_SECRET = "whsec_of_the_partner";
 
 /** Makes a receiver for alarms whose deliveries are recorded. */
 function recordedReceiver(
-  options: RecordFixturesOptions,
+  options: RecordFixturesOptions = { directory },
   receiverOptions: Partial<WebhookReceiverOptions> = {},
 ) {
   const refusals: FixtureRefusal[] = [];
@@ -79,7 +79,7 @@ const observed = async (overrides: DeliveryOverrides = {}): Promise<AuthenticDel
 const bodyOf = (fields: Record<string, unknown>) => alarmBody(fields);
 
 test("recordFixtures writes an authentic delivery as a fixture signed with the test secret", async () => {
-  const { recorder, receiver, files, refusals } = recordedReceiver({ directory });
+  const { recorder, receiver, files, refusals } = recordedReceiver();
   const { headers, body } = await partnersDelivery();
   const more = { ...headers, authorization: "Bearer 1", cookie: "a=b", "x-forwarded-for": "1.2" };
   await receiver.receive({ headers: more, body });
@@ -104,7 +104,7 @@ test("recordFixtures writes an authentic delivery as a fixture signed with the t
 });
 
 test("recordFixtures gives equal values equal placeholders, and different ones different ones", async () => {
-  const { recorder, receiver } = recordedReceiver({ directory });
+  const { recorder, receiver } = recordedReceiver();
   for (const [at, id] of [1001, 1002, 1003, 1001, 2_000_000_001, 2_000_000_002].entries()) {
     const original_event_id = `brdb-${String(id).slice(-1)}`;
     const body = bodyOf({ id, account_id: 4242, original_event_id });
@@ -123,7 +123,7 @@ test("recordFixtures gives equal values equal placeholders, and different ones d
 });
 
 test("recordFixtures names files after documented values, in the order of the answers", async () => {
-  const { recorder, receiver, files } = recordedReceiver({ directory });
+  const { recorder, receiver, files } = recordedReceiver();
   for (const request of [
     partnersDelivery({ id: "a", body: bodyOf({ event_type: "BureauCreditAEnquiry" }) }),
     eventDelivery("DATA_DELETED", { id: "b", secret: PARTNERS_SECRET }),
@@ -208,7 +208,7 @@ test("recorded deliveries hold nothing of a person, and replay with the same out
 });
 
 test("recordFixtures copies the body before it returns, so that the buffer can be reused", async () => {
-  const { recorder, receiver } = recordedReceiver({ directory });
+  const { recorder, receiver } = recordedReceiver();
   const bytes = Buffer.from(bodyOf({ text: "four" }));
   await receiver.receive(await partnersDelivery({ body: bytes }));
   bytes.fill(0x20);
@@ -313,7 +313,7 @@ test.each([
   ["headers that were removed", { request: { headers: {}, body: "{}" } }],
   ["headers that throw", { request: { headers: { get: throwing(new Error("Anna")) }, body: "" } }],
 ])("the recorder refuses %s and does not throw", async (_, change) => {
-  const { recorder, refusals } = recordedReceiver({ directory });
+  const { recorder, refusals } = recordedReceiver();
   recorder({ ...(await observed()), type: "of_Anna", ...change });
   await recorder.flush();
   expect(refusals).toEqual([{ type: "unknown_type", reason: "unreadable" }]);
