@@ -1,4 +1,4 @@
-import { HEADER_ROWS, valuesOf, type WebhookHeaders } from "./header-values.js";
+import { HEADER_ROWS, trimmed, valuesOf, type WebhookHeaders } from "./header-values.js";
 import { HEADERS, isDeliveryId, typeLabel, type HeaderRow, type TypeLabel } from "./headers.js";
 
 const ROWS = HEADER_ROWS.map(([, row]) => row);
@@ -61,12 +61,16 @@ function faultOf(row: HeaderRow, values: readonly unknown[]): string | undefined
   const [value] = values;
   // Without a signature a delivery is unsigned, not malformed.
   if (value === undefined) return neededBy === "secret" ? undefined : `${name} is missing`;
-  if (isList === true) return fits(values.join()) ? undefined : brokenRule(row);
+  const texts = values.map(trimmed);
+  if (isList === true) {
+    const isText = texts.every((text) => typeof text === "string");
+    return isText && fits(texts.join()) ? undefined : brokenRule(row);
+  }
   if (values.length > 1) return `${name} is repeated`;
   if (typeof value !== "string") return brokenRule(row);
   // Several values of one name come joined with a comma, which no grammar allows.
   if (value.includes(",")) return `${name} is repeated`;
-  return fits(value) ? undefined : brokenRule(row);
+  return fits(texts[0]) ? undefined : brokenRule(row);
 }
 
 function brokenRule({ name, grammar }: Pick<HeaderRow, "name" | "grammar">): string {

@@ -108,7 +108,7 @@ function oneValue(given: string | readonly string[] | undefined, row: number): u
 }
 
 /** The text without the spaces and tabs around it, which are not part of a header value (RFC 9110, section 5.5). */
-function trimmed(text: unknown): unknown {
+export function trimmed(text: unknown): unknown {
   if (typeof text !== "string") return text;
   let start = 0;
   let end = text.length;

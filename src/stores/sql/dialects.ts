@@ -139,6 +139,7 @@ export function statementsOf(dialect: SqlDialect, table: string | undefined) {
         [literal(delivery), literal(owner), now, fromNow(retentionMs)],
         literal(delivery),
       ),
+    /** One word for each column, in lower case: ORMs rename others. */
     look: (delivery: string, owner: string): string => `SELECT
         CASE
           WHEN owner = ${literal(owner)} THEN ${String(STATE.own)}
@@ -146,8 +147,8 @@ export function statementsOf(dialect: SqlDialect, table: string | undefined) {
           WHEN owner IS NULL THEN ${String(STATE.completed)}
           ELSE ${String(STATE.inFlight)}
         END AS state,
-        takeover AS is_takeover,
-        ${words.leaseLeftMs} AS left_ms
+        takeover AS takeover,
+        ${words.leaseLeftMs} AS remaining
       FROM ${words.table} WHERE ${isKey(delivery)} ${words.lookEnd(literal(delivery))}`,
     /** Takes over a row that counts as absent, or whose lease has ended. `takeover` first: MySQL sets one after the other. */
     take: (delivery: string, owner: string, retentionMs: number): string => `UPDATE ${words.table}

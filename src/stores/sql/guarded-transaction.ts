@@ -27,7 +27,7 @@ export function guardTransaction<Tx>(transaction: Tx): {
       if (typeof value !== "function" || property === "constructor" || isFixed(target, property)) {
         return value;
       }
-      if (!bound.has(value)) bound.set(value, boundTo(value, target));
+      if (!bound.has(value)) bound.set(value, boundTo(value, target, check));
       return bound.get(value);
     },
     set(_, property, value) {
@@ -54,8 +54,11 @@ function isFixed(target: object, property: PropertyKey): boolean {
 }
 
 /** The function with the transaction as `this`, and with its own members: `tx.fn.now()`. */
-function boundTo(value: object, target: object): object {
+function boundTo(value: object, target: object, check: () => void): object {
   return new Proxy(value, {
-    apply: (method, _, args) => Reflect.apply(method as () => unknown, target, args) as unknown,
+    apply(method, _, args) {
+      check();
+      return Reflect.apply(method as () => unknown, target, args) as unknown;
+    },
   });
 }

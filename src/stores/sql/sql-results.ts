@@ -17,11 +17,12 @@ function rowsOf(result: unknown): readonly Readonly<Record<string, unknown>>[] {
 
 /** What the rows of `look` say of a key; `ended` if it can be taken, undefined without a row. */
 export function standingOf(result: unknown): ClaimResult | "ended" | undefined {
-  const rows = rowsOf(result).map(({ state, is_takeover, left_ms }) => ({
-    state: Number(state),
+  const rows = rowsOf(result).map(({ state, takeover, remaining }) => ({
+    // Without the column, a takeover would not be told.
+    state: takeover === undefined ? Number.NaN : Number(state),
     // A boolean, a number or the text of one, as the driver likes.
-    takeover: is_takeover === true || Number(is_takeover) === 1,
-    leftMs: Number(left_ms ?? RETRY_AFTER_MS),
+    takeover: takeover === true || Number(takeover) === 1,
+    leftMs: Number(remaining ?? RETRY_AFTER_MS),
   }));
   const [row] = rows.toSorted((a, b) => b.state - a.state);
   switch (row?.state) {
@@ -56,16 +57,28 @@ const CONFLICTS = [
 /** What it calls a statement that waited too long for a row. */
 const WAITS = ["55P03", "1205", "ER_LOCK_WAIT_TIMEOUT", "1969", "ER_STATEMENT_TIMEOUT"];
 const CODE = /^(?:original)?(?:code|errno|sqlstate)$/i;
-const DEPTH = 6;
+/** An error may lead to a whole connection. */
+const MAX_OBJECTS = 100;
 
 /** Whether the error, or one that it wraps in any property, names one of the codes. */
-function names(error: unknown, codes: readonly string[], depth = 0): boolean {
-  if (typeof error !== "object" || error === null || depth > DEPTH) return false;
+function names(error: unknown, codes: readonly string[], seen = new Set<unknown>()): boolean {
+  if (typeof error !== "object" || error === null || seen.size === MAX_OBJECTS) return false;
+  if (seen.has(error)) return false;
+  seen.add(error);
   return Reflect.ownKeys(error).some((key) => {
-    const value: unknown = Reflect.get(error, key);
+    const value = valueOf(error, key);
     if (typeof key === "string" && CODE.test(key) && codes.includes(String(value))) return true;
-    return names(value, codes, depth + 1);
+    return names(value, codes, seen);
   });
+}
+
+/** A getter of an error may throw. */
+function valueOf(error: object, key: PropertyKey): unknown {
+  try {
+    return Reflect.get(error, key) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether the same transaction may succeed at the next attempt. */

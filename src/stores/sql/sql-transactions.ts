@@ -47,13 +47,14 @@ export interface SqlTransactionsOptions<Tx> {
  * SQL of `sqlSchema`. It is the table of `postgresTransactions`, `mysqlTransactions` and `sqliteTransactions`, so one store
  * can take over from the other. Do not run a store that leases (`postgresStore`, …) on it at the same time.
  *
- * After the handler the store completes its row and looks at it again. If the row is gone, because the handler caught the
- * error of a statement that had ended the transaction, the delivery is not handled and the gateway sends it again. `tx`
+ * After the handler the store completes its row and looks at it again, in the transaction and after its commit. If the row
+ * is gone, because a statement had ended the transaction, the delivery is not handled and the gateway sends it again. `tx`
  * throws a `transaction_misuse` once the handler has settled.
  *
  * The connection belongs to the ORM, so the store bounds neither the time of a transaction nor that of a statement, does
  * not notice a connection that breaks before the next statement, and does not refuse a COMMIT that the handler sends as
- * text. After such a COMMIT the next run of the delivery has `context.takeover`.
+ * text. After such a COMMIT the next run of the delivery has `context.takeover`. What a handler writes after a statement
+ * that ended its transaction, such as a deadlock of MySQL whose error it caught, is committed by itself.
  *
  * The first delivery waits for one transaction more, which the store rolls back to see that nothing of it stays. If it
  * stays, `query` does not run in the transaction: every delivery is answered 503, with a `transaction_misuse`.
@@ -71,7 +72,7 @@ export function sqlTransactions<Tx>(options: SqlTransactionsOptions<Tx>): Transa
   const own = checked(options);
   const statements = statementsOf(own.dialect, own.table);
   const running = new Set<string>();
-  let proven: Promise<void> | undefined;
+  let isProven = false;
   let last: Promise<unknown> = Promise.resolve();
 
   /** One after the other: an ORM may have one connection, on which two transactions at once would be one. */
@@ -135,9 +136,10 @@ export function sqlTransactions<Tx>(options: SqlTransactionsOptions<Tx>): Transa
     onWork: () => void,
   ): Promise<ProcessResult | undefined> => {
     let ending: Ending | undefined;
+    let first: Claim | undefined;
     const inTransaction = async (tx: Tx): Promise<void> => {
       ending = undefined;
-      const first = { key, owner: globalThis.crypto.randomUUID(), retentionMs };
+      first = { key, owner: globalThis.crypto.randomUUID(), retentionMs };
       const begun = await begin(tx, first, recordKey);
       if ("refused" in begun) {
         const { refused } = begun;
@@ -172,7 +174,20 @@ export function sqlTransactions<Tx>(options: SqlTransactionsOptions<Tx>): Transa
       throw transactionMisuse("transaction resolved before its callback had ended");
     }
     if ("error" in ending) throw ending.error;
+    if (isCommitted(ending) && first !== undefined) await seeCommitted(first);
     return ending.result;
+  };
+
+  /**
+   * A COMMIT of PostgreSQL rolls back without an error if a statement that the handler left running has failed, and an ORM
+   * may take a COMMIT for the end of a savepoint. So the row is looked at once more from outside.
+   */
+  const seeCommitted = async ({ key, owner }: Claim): Promise<void> => {
+    let found: Awaited<ReturnType<typeof look>>;
+    await own.transaction(async (tx) => {
+      found = await look(tx, key, owner);
+    });
+    if (found !== COMPLETED) throw transactionAborted();
   };
 
   /** A statement that ran beside the transaction is still there after it was rolled back. */
@@ -220,11 +235,9 @@ export function sqlTransactions<Tx>(options: SqlTransactionsOptions<Tx>): Transa
       for (const one of keys) running.add(one);
       let hasRun = false;
       const run = async (): Promise<ProcessResult> => {
-        proven ??= prove();
-        await proven.catch((error: unknown) => {
-          proven = undefined;
-          throw error;
-        });
+        // Not one promise for all: if it hung on a connection that is dead, every later delivery would.
+        if (!isProven) await prove();
+        isProven = true;
         return retryConflicts(
           () => attempt(key, work, processOptions, () => (hasRun = true)),
           (error) => !hasRun && isConflict(error),

@@ -167,6 +167,35 @@ for (const [dialect, engine] of ENGINES) {
       }
     });
 
+    it(`sqlTransactions rejects on ${engine.name} if transaction rolls back and resolves`, async () => {
+      let isLost = false;
+      const store = make({
+        transaction: (run) =>
+          transaction(async (tx) => {
+            await run(tx);
+            if (isLost) await tx.query("ROLLBACK");
+            isLost = false;
+          }),
+      });
+      expect((await store.process("kept", () => Promise.resolve(), TIMES)).state).toBe("processed");
+      isLost = true;
+      const lost = store.process("lost", (tx) => db.effects.write(tx, "lost"), TIMES);
+      await expect(lost).rejects.toMatchObject({ code: "transaction_aborted" });
+      expect(await db.effects.of("lost")).toBe(0);
+    });
+
+    it(`one connection of ${engine.name} that hangs at the first delivery holds no other up`, async () => {
+      let begun = 0;
+      const store = make({
+        transaction: (run) => {
+          begun += 1;
+          return begun === 1 ? new Promise(() => undefined) : transaction(run);
+        },
+      });
+      void store.process("hanging", mustNotRun, TIMES);
+      expect((await store.process("next", () => Promise.resolve(), TIMES)).state).toBe("processed");
+    });
+
     it(`sqlTransactions rejects on ${engine.name} if transaction resolves before its callback has ended`, async () => {
       let isHasty = false;
       const store = make({
@@ -248,6 +277,23 @@ for (const [dialect, engine] of ENGINES) {
         expect(await db.effects.of(key)).toBe(isHandled ? 1 : 0);
         expect(await db.effects.remembered(key)).toBe(isHandled ? 1 : 0);
         expect(await again(key)).toBe(isHandled ? "completed" : "processed");
+      });
+
+      it(`${name}: statements that the handler leaves running lose no delivery that was acknowledged`, async () => {
+        for (const left of [1, 2, 3, 4]) {
+          const key = `${name} left ${String(left)}`;
+          const result = await stateOf(store(), key, async (tx) => {
+            await place.orm.write(tx, key);
+            const fail = async () => {
+              for (let at = 1; at < left; at += 1) await place.orm.run(tx, "SELECT 1");
+              await place.orm.run(tx, "SELECT nothing FROM nowhere");
+            };
+            void fail().catch(() => undefined);
+          });
+          const isHandled = result === "processed";
+          expect(await db.effects.of(key), key).toBe(isHandled ? 1 : 0);
+          expect(await db.effects.remembered(key), key).toBe(isHandled ? 1 : 0);
+        }
       });
 
       it(`${name}: a deadlock that the handler drops is not handled`, async () => {
