@@ -1,25 +1,22 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
 import { Server } from "node:net";
-import { RetryLater, memoryStore, type WebhookTelemetry } from "../../../src/index.js";
+import { RetryLater, type WebhookTelemetry } from "../../../src/index.js";
 import { deferred } from "../deferred.js";
 import {
   ensureEqual,
   exchangeWith,
   headerOf,
-  judge,
   signed,
   type AdapterCase,
   type Expected,
 } from "./adapter-exchange.js";
-import { rejects } from "../faults.js";
 
 const HANDLED: Expected = { status: 200, outcome: "handled" };
 const DUPLICATE: Expected = { status: 200, outcome: "duplicate" };
 /** The rest of a one-second lease, rounded up to whole seconds. */
 const LEASE_MS = 1_000;
 const IN_FLIGHT: Expected = { status: 409, outcome: "in_flight", retryAfter: "1" };
-const REQUESTS = 8;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -91,7 +88,7 @@ function slow(
   };
 }
 
-/** Deliveries that reach the handler, and those that cannot. */
+/** Deliveries whose handlers fail or are late. `receiverConformance` has concurrent ones. */
 export const handlerCases: readonly AdapterCase[] = [
   failingOnce(
     "handler_rejects",
@@ -119,59 +116,6 @@ export const handlerCases: readonly AdapterCase[] = [
     { status: 500, outcome: "handler_failed" },
     2,
   ),
-  {
-    id: "concurrent_requests",
-    title: "one of several concurrent duplicates is handled, and none is acknowledged before",
-    run: (target) => {
-      const work = deferred();
-      return exchangeWith(
-        target,
-        { handler: () => work.promise, leaseMs: LEASE_MS },
-        async ({ expect, send, runs }) => {
-          let answered = 0;
-          const othersAnswered = deferred();
-          const request = async () => {
-            const answer = await send(await signed());
-            answered += 1;
-            if (answered === REQUESTS - 1) othersAnswered.resolve();
-            return answer;
-          };
-          const requests = Array.from({ length: REQUESTS }, request);
-          await othersAnswered.promise;
-          work.resolve();
-          const answers = await Promise.all(requests);
-          const acknowledged = answers.filter(({ status }) => status === 200);
-          ensureEqual("acknowledged", acknowledged.length, 1);
-          for (const answer of answers) judge(answer, answer.status === 200 ? HANDLED : IN_FLIGHT);
-          await expect(await signed(), DUPLICATE);
-          ensureEqual("runs", runs.length, 1);
-        },
-      );
-    },
-  },
-  {
-    id: "draining",
-    title: "a draining receiver asks the gateway to send every delivery again later",
-    run: (target) =>
-      exchangeWith(target, {}, async ({ receiver, expect, runs }) => {
-        await receiver.drain();
-        const draining = { status: 503, outcome: "draining", retryAfter: "10" } as const;
-        await expect(await signed(), draining);
-        await expect(await signed({ secret: "whsec_of_somebody_else" }), draining);
-        ensureEqual("runs", runs.length, 0);
-      }),
-  },
-  {
-    id: "store_unavailable",
-    title: "a delivery is refused for a retry, unhandled, when the store is down",
-    run: (target) => {
-      const store = { ...memoryStore(), claim: rejects };
-      return exchangeWith(target, { store }, async ({ expect, runs }) => {
-        await expect(await signed(), { status: 503, outcome: "store_unavailable" });
-        ensureEqual("runs", runs.length, 0);
-      });
-    },
-  },
 ];
 
 const SEQUENTIAL = 3;

@@ -131,7 +131,7 @@ export async function exchangeWith(
 }
 
 /** Throws unless `answer` is as `expected` describes. */
-export function judge(answer: AdapterAnswer, { status, outcome, retryAfter }: Expected): void {
+function judge(answer: AdapterAnswer, { status, outcome, retryAfter }: Expected): void {
   ensureEqual(`status of ${outcome}`, answer.status, status);
   const type = outcome === "reachable" ? undefined : "application/json";
   ensureEqual("content-type", answer.headers["content-type"], type);
