@@ -63,7 +63,6 @@ it.each<[what: string, parts: Partial<History>, broken: readonly string[]]>([
   ],
   ["a forged delivery that was refused", gotIn("signature_mismatch", 409), []],
   ["a forged delivery that was handled", gotIn("handled", 200), ["forgery got in"]],
-  ["a forged delivery in flight", gotIn("in_flight", 409), ["forgery got in"]],
   ["a forged id in the store", { forgedIds, storedIds: [ID, "forged"] }, ["forgery got in"]],
   ["a forged effect", { forgedIds, exactIds: [ID, "forged"] }, ["forgery got in"]],
   ["a final answer", { deliveries: [{ id: ID, end: "given_up" }], answers: [] }, ["given up"]],

@@ -310,11 +310,11 @@ export const SPECIAL_MODES: readonly Mode[] = [
     deliveries: 3_000,
     handler: LONG_HANDLER,
   }),
-  modeOn("lease-redis", "fetch-redis", "fetchHandler, lease, Redis", ADAPTED, { adapter: "fetch" }),
-  modeOn("lease-redis", "hono-redis", "honoHandler, lease, Redis", ADAPTED, { adapter: "hono" }),
-  modeOn("lease-redis", "lambda-redis", "lambdaHandler, lease, Redis", ADAPTED, {
-    adapter: "lambda",
-  }),
+  ...(["fetch", "hono", "lambda"] as const).map((adapter) =>
+    modeOn("lease-redis", `${adapter}-redis`, `${adapter}Handler, lease, Redis`, ADAPTED, {
+      adapter,
+    }),
+  ),
   // No commit is confirmed before the standby has it.
   modeOn(
     "transactions-postgres",
