@@ -243,27 +243,6 @@ export const callChecks: SqliteChecks = {
     assert.deepEqual(served, [...renewed, "transaction", "claim of the first"]);
   },
 
-  async "calls behind a transaction are answered after it has ended"(folder) {
-    const database = openLedger(folder);
-    const [store, transactions] = [sqliteStore({ database }), openTransactions({ database })];
-    const [started, end] = [deferred(), deferred()];
-    const work = async (tx: SqliteHandle) => {
-      await writes("a")(tx);
-      started.resolve();
-      await end.promise;
-      throw new Error("failed");
-    };
-    const run = transactions.process("k", work);
-    await started.promise;
-    const claim = store.claim("j", "o", TIMES);
-    assert.ok(isPromise(claim));
-    end.resolve();
-    await assert.rejects(run, /failed/);
-    assert.deepEqual(await claim, CLAIMED);
-    // It ran in its own transaction, not in the one that was rolled back.
-    assert.deepEqual(committed(folder), { effects: [], keys: ["j"] });
-  },
-
   async "a call that waits too long for a transaction rejects with wait_timeout"(folder) {
     const database = openLedger(folder);
     const store = sqliteStore({ database, waitTimeoutMs: 30 });
