@@ -127,17 +127,6 @@ export const transactionChecks: SqliteChecks = {
     expectCommitted(folder, ["b"], ["k"]);
   },
 
-  async "sqliteTransactions lets a handler use savepoints"(folder) {
-    const store = transactionsOn(folder);
-    await store.process("k", async (tx) => {
-      tx.exec("SAVEPOINT own");
-      await writes("a")(tx);
-      tx.exec("ROLLBACK TO own; RELEASE own");
-      await writes("b")(tx);
-    });
-    expectCommitted(folder, ["b"], ["k"]);
-  },
-
   async "sqliteTransactions runs deliveries of one handle one by one"(folder) {
     const database = openLedger(folder);
     // Two stores on one handle: a connection has one transaction.
@@ -180,22 +169,6 @@ export const transactionChecks: SqliteChecks = {
     assert.deepEqual(committed(folder).effects, ["done", "held", "waiting"]);
   },
 
-  async "sqliteTransactions runs a duplicate in another store of the handle after a failure"(
-    folder,
-  ) {
-    const database = openLedger(folder);
-    const [store, another] = [openTransactions({ database }), openTransactions({ database })];
-    const held = heldWork();
-    const first = store.process("k", held.work);
-    await held.started;
-    const duplicate = another.process("k", writes("duplicate"));
-    await nextTurn();
-    held.end.reject(new Error("failed"));
-    await assert.rejects(first, /failed/);
-    assert.deepEqual(await duplicate, { state: "processed" });
-    expectCommitted(folder, ["duplicate"], ["k"]);
-  },
-
   async "sqliteTransactions rejects a delivery that waits longer than waitTimeoutMs"(folder) {
     const store = transactionsOn(folder, { waitTimeoutMs: 80 });
     const held = heldWork();
@@ -207,19 +180,6 @@ export const transactionChecks: SqliteChecks = {
     await first;
     expectCommitted(folder, ["held"], ["k"]);
     assert.equal((await store.process("late", writes("late"))).state, "processed");
-  },
-
-  async "sqliteTransactions rejects with SQLITE_BUSY if another connection takes too long"(folder) {
-    const here = transactionsOn(folder);
-    const there = transactionsOn(folder, { waitTimeoutMs: 60 });
-    const held = heldWork();
-    const first = here.process("k", held.work);
-    await held.started;
-    await assert.rejects(there.process("k", writes("b")), /database is locked/);
-    held.end.resolve();
-    await first;
-    assert.deepEqual(await there.process("k", writes("b")), { state: "completed" });
-    assert.deepEqual(committed(folder).effects, ["held"]);
   },
 
   async "tx refuses calls of a handler that has settled"(folder) {
