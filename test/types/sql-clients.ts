@@ -1,13 +1,11 @@
 // Compiled, never run: which pools and handles the SQL stores accept, and which client a handler gets.
 import type { DatabaseSync } from "node:sqlite";
 import type BetterSqlite3 from "better-sqlite3";
-import { drizzle as drizzleMysql } from "drizzle-orm/mysql2";
-import { drizzle as drizzlePostgres } from "drizzle-orm/node-postgres";
 import type Libsql from "libsql";
 import callbacks from "mysql2";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { createWebhookReceiver, type DeliveryStore } from "identity-gateway-webhooks";
+import type { DeliveryStore } from "identity-gateway-webhooks";
 import {
   mysqlSchema,
   mysqlStore,
@@ -44,7 +42,6 @@ declare const libsql: Libsql.Database;
 postgresStore({ pool: client, table: undefined });
 const transactions = postgresTransactions({ pool });
 proves<Equal<typeof transactions, PostgresTransactions<pg.PoolClient>>>();
-void transactions.migrate();
 // @ts-expect-error: the option was renamed to batchRows
 void transactions.purge({ batch: 1_000 });
 
@@ -55,12 +52,10 @@ const onMysql = mysqlTransactions({ pool: mysqlPool });
 proves<Equal<typeof onMysql, MysqlTransactions<mysql.PoolConnection>>>();
 const ofCallbacks = mysqlTransactions({ pool: callbackPool });
 proves<Equal<typeof ofCallbacks, MysqlTransactions<mysql.PoolConnection>>>();
-void onMysql.migrate();
 
 // Those of SQLite accept a real handle of each driver.
 const stores = [better, node, libsql].map((database) => sqliteStore({ database }));
 proves<Equal<typeof stores, DeliveryStore[]>>();
-sqliteStore({ database: better, table: "deliveries", waitTimeoutMs: 1_000 });
 void sqliteTransactions({ database: libsql });
 
 export const made: DeliveryStore[] = [
@@ -73,34 +68,7 @@ export const purged: Promise<number>[] = [
   onMysql.purge({ batchRows: 1_000 }),
 ];
 
-// A handler gets a client of the pool's own type.
-createWebhookReceiver({
-  secret: "s",
-  store: postgresTransactions({ pool }),
-  handlers: {
-    new_alarm: async (alarm, { tx }) => {
-      proves<Equal<typeof tx, pg.PoolClient>>();
-      await tx.query("INSERT INTO alarms (account_id) VALUES ($1)", [alarm.account_id]);
-      drizzlePostgres(tx);
-    },
-    delete_my_data_event: {
-      "*": (_event, { tx }) => proves<Equal<typeof tx, pg.PoolClient>>(),
-    },
-  },
-});
-createWebhookReceiver({
-  secret: "s",
-  store: mysqlTransactions({ pool: mysqlPool }),
-  handlers: {
-    new_alarm: async (alarm, { tx }) => {
-      proves<Equal<typeof tx, mysql.PoolConnection>>();
-      await tx.execute("INSERT INTO alarms (account_id) VALUES (?)", [alarm.account_id]);
-      drizzleMysql(tx);
-    },
-  },
-});
-
-// Of SQLite it gets the handle, with everything that its driver adds.
+// Of SQLite a handler gets the handle, with everything that its driver adds.
 const onBetter = sqliteTransactions({ database: better });
 const onNode = sqliteTransactions({ database: node, table: undefined });
 proves<Equal<typeof onBetter, TransactionalStore<BetterSqlite3.Database>>>();
