@@ -62,7 +62,7 @@ createWebhookReceiver({
   },
 });
 
-// A store of the partner's own, as an object and as a class.
+// A store of the partner's own.
 createWebhookReceiver({
   secret,
   store: {
@@ -72,14 +72,6 @@ createWebhookReceiver({
     },
   },
   handlers: { new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, Set<string>>>() },
-});
-declare class OwnStore implements TransactionalStore<Map<string, number>> {
-  process(key: string, work: (tx: Map<string, number>) => Promise<void>): Promise<ProcessResult>;
-}
-createWebhookReceiver({
-  secret,
-  store: new OwnStore(),
-  handlers: { new_alarm: (_alarm, { tx }) => proves<Equal<typeof tx, Map<string, number>>>() },
 });
 
 // What such a store knows of a delivery it may tell, and nothing else.
