@@ -23,10 +23,7 @@ redisStore({ client: createSentinel({ name: "mymaster", sentinelRootNodes: [] })
 redisStore({ client: redis5.createClient() });
 redisStore({ client: redis5.createCluster({ rootNodes }) });
 redisStore({ client: new Redis() });
-redisStore({ client: new Redis("redis://127.0.0.1", { lazyConnect: true }) });
-redisStore({ client: new Redis({ sentinels: [{ host: "127.0.0.1" }], name: "mymaster" }) });
 redisStore({ client: new Cluster([{ host: "127.0.0.1", port: 6379 }]) });
-redisStore({ client: new Redis.Cluster(["redis://127.0.0.1"], { scaleReads: "slave" }) });
 
 const options: RedisStoreOptions = { client: new Redis(), keyPrefix: "app:", logger: console };
 redisStore({ ...options, logger: false });
