@@ -26,9 +26,7 @@ import type { Replayed } from "../../src/inbox/dead-deliveries.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
 import { pgBossQueue, type DeadDelivery } from "../../src/inbox/pg-boss/index.js";
 import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
-import { type Equal } from "./proofs.js";
-
-declare function assert<T extends true>(): T;
+import { type Equal, proves } from "./proofs.js";
 
 const boss = new PgBoss("postgres://localhost/db");
 const queue = new Queue("gateway-deliveries", { connection: { port: 6379 } });
@@ -83,12 +81,11 @@ bullmqQueue({
 bullmqQueue({ Worker, queueName: "q", workerOptions: { lockDuration: 5_000 } });
 
 // Your own driver.
-inbox({ driver: { put: (job, context) => Promise.resolve([job.id, context.id]) } });
 inbox({
   driver: {
     put(job, context) {
-      assert<Equal<typeof job, InboxJob>>();
-      assert<Equal<typeof context, DeliveryContext>>();
+      proves<Equal<typeof job, InboxJob>>();
+      proves<Equal<typeof context, DeliveryContext>>();
       return Promise.resolve();
     },
   },
@@ -102,12 +99,12 @@ inboxConsume({
   store,
   handlers: {
     new_alarm: (alarm, context) => {
-      assert<Equal<typeof alarm, Alarm>>();
-      assert<Equal<typeof context, DeliveryContext>>();
+      proves<Equal<typeof alarm, Alarm>>();
+      proves<Equal<typeof context, DeliveryContext>>();
     },
     delete_my_data_event: {
       DATA_REAPPEARED: (event) => event.site_id.toFixed(),
-      POWER_OF_ATTORNEY_SIGNED: (event) => assert<Equal<typeof event.site_id, null>>(),
+      POWER_OF_ATTORNEY_SIGNED: (event) => proves<Equal<typeof event.site_id, null>>(),
     },
   },
 });
@@ -139,7 +136,7 @@ interface Transaction {
 const joined = inbox({
   driver: { put: (job, { tx }: DeliveryContext<Transaction>) => tx.query(job.id) },
 });
-assert<Equal<typeof joined, InboxHandlers<DeliveryContext<Transaction>>>>();
+proves<Equal<typeof joined, InboxHandlers<DeliveryContext<Transaction>>>>();
 // @ts-expect-error -- without such a store there is no transaction
 createWebhookReceiver({ secret: "s", handlers: joined });
 
@@ -149,14 +146,14 @@ inboxConsume({
   store,
   handlers,
   onJob: ({ outcome, error }) => {
-    assert<
+    proves<
       Equal<typeof outcome, "handled" | "discarded" | "retry_later" | "handler_failed" | "dead">
     >();
-    assert<Equal<typeof error, unknown>>();
+    proves<Equal<typeof error, unknown>>();
   },
 });
 // @ts-expect-error -- a report has no body
-assert<Equal<JobReport["body"], string>>();
+proves<Equal<JobReport["body"], string>>();
 const letters: Promise<DeadDelivery[]> = pgBossQueue({ boss }).list({ limit: 10 });
 const replayed: Promise<Replayed> = bullmqQueue({ queue }).replay("all");
 // @ts-expect-error -- a single id must be in an array
