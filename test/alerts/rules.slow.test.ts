@@ -97,7 +97,6 @@ const QUEUE = { queue: "gateway-deliveries" };
 const MORE_FAILURES: readonly (readonly [title: string, alert: string, minute: FailingMinute])[] = [
   ["a last attempt is lost", "DeliveryLost", added("gateway_webhook_last_attempts_refused_total")],
   ["completions wait for the store", "StoreFailing", set("gateway_webhook_completions_pending", 1)],
-  ["the secret function is down", "StoreFailing", request("secret_unavailable", { type: "none" })],
   ["handlers ask for each delivery again", "HandlerFailing", request("retry_later")],
   ["no handler is free", "HandlerSlow", request("overloaded")],
   [
