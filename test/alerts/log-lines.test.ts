@@ -64,9 +64,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   signature_mismatch: received(delivery({ secret: "whsec_of_another_webhook_01" })),
   unsigned: async (collector) => {
     const { headers } = await delivery();
-    const { "x-webhook-signature": signature, ...unsigned } = headers;
-    expect(signature).toBeDefined();
-    await received({ headers: unsigned })(collector);
+    await received({ headers: { ...headers, "x-webhook-signature": undefined } })(collector);
   },
   store_unavailable: received({}, { store: { ...REMEMBERING, claim: rejects } }),
   secret_unavailable: async ({ options }) => {
