@@ -96,16 +96,6 @@ test("replay of a fixture that the handler throws at names the log, and what a t
   await expectEnd(`replay ${ALARM} --to ${url}`, { stdout });
 });
 
-test("replay does not accuse another receiver that has odd deliveries sent again", async () => {
-  const odd = ["byte-order-mark", "invalid-utf-8", "upper-case-hex", "not-json", "stale"];
-  const command = `replay fixtures/hostile/{${odd.join()}}.json --to`;
-  const { url } = await answeringEndpoint({ status: 503 });
-  await expectEnd(`${command} ${url}`, { code: 0, stdout: "✓ 5 as expected" });
-  const gone = await answeringEndpoint({ status: 400 });
-  const stdout = "   5  after 400 the gateway gives up for good";
-  await expectEnd(`${command} ${gone.url}`, { stdout });
-});
-
 test("a fixture without an answer is a failure, also one without an expectation", async () => {
   // It takes connections and closes them at the request.
   const server = net.createServer((socket) => {
