@@ -82,12 +82,6 @@ describe("doctor, about a gateway that repeats its first timestamp,", () => {
   });
 });
 
-test("doctor --only and --skip choose cases by their ids", async () => {
-  const { url } = await receivingEndpoint();
-  const all = await doctorJson(url, "--only", "alarm", "--only", "event", "--skip", "event");
-  expect(all.cases.map(({ id }) => id)).toEqual(["alarm"]);
-});
-
 test("a failed case that should pass fails doctor only with --strict", async () => {
   const { url } = await answeringEndpoint({ status: 204 });
   const ids = (await doctorJson(url)).cases
