@@ -69,9 +69,8 @@ describe("help", () => {
     },
   );
 
-  test("the overview names every command; without arguments it goes to standard error", async () => {
+  test("the overview is what help and --help show; without arguments it goes to standard error", async () => {
     const asked = await runCommand("--help");
-    for (const name of COMMANDS) expect(asked.stdout).toContain(`  ${name}  `);
     expect(asked.code).toBe(0);
     expect(await runCommand("help")).toEqual(asked);
     expect(await runCommand("")).toEqual({ code: 2, stdout: "", stderr: asked.stdout });
