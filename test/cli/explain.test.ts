@@ -30,7 +30,6 @@ test("explain passes a fixture at the time of its recording", async () => {
 
 test.each([
   ["hostile/invalid-utf-8", "503 unrecognized", ["body_unrecognized (seen", "JSON in UTF-8"]],
-  ["hostile/stale", "409 stale", ["timestamp_behind (seen"]],
   ["hostile/flipped-type-header", "409 type_mismatch", ["type_mismatch (seen"]],
 ])("explain says what a receiver answers to the authentic %s", async (name, answer, texts) => {
   const stdout = [`✗ The signature is right, but a receiver answers ${answer}.\n`, ...texts];
