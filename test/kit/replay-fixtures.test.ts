@@ -388,9 +388,3 @@ it.each(fixtures.filter(({ expect: { outcome = "" } = {} }) => refused.includes(
     expect(await resignedHeaders(one, resigning(SENT_MS))).toEqual(one.headers);
   },
 );
-
-it("a fixture that does not match fixtureSecret is sent unchanged", async () => {
-  const one = await fixture("a", undefined, Uint8Array.of(1), 0);
-  const named = { ...resigning(SENT_MS), fixtureSecret: "whsec_test_another_secret" };
-  expect(await resignedHeaders(one, named)).toEqual(one.headers);
-});
