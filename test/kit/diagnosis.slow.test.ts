@@ -215,15 +215,6 @@ test("diagnoseSignature names the index of a damaged secret among several", asyn
   expect(secretIndex).toBe(1);
 });
 
-test("diagnoseSignature accepts a delivery if one of several secrets matches, and names its index", async () => {
-  const secret = ["whsec_first", "whsec_second", SECRET];
-  expect(await diagnose({}, { secret })).toMatchObject({
-    result: "good",
-    findings: [],
-    secretIndex: 2,
-  });
-});
-
 test("diagnoseSignature finds the secret of the other type in otherSecrets and names its index", async () => {
   const otherSecrets = ["whsec_old", "whsec_events"];
   const { result, findings, secretIndex } = await diagnose(
