@@ -79,7 +79,6 @@ describe("links", () => {
   });
 
   it("loadFixtures follows links to files and folders", async () => {
-    expect(await namesOf(linked)).toEqual(["link", "other/d", "other/deeper/e", "own/a"]);
     expect(await namesOf(`${linked}/**/e.json`)).toEqual(["other/deeper/e"]);
   });
 
