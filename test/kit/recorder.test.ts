@@ -100,7 +100,6 @@ test("recordFixtures writes an authentic delivery as a fixture signed with the t
   const request = { headers: fixture?.headers ?? {}, body: fixture?.body ?? "" };
   expect(await verifySignature({ secret: TEST_SECRET, ...request })).toBe(true);
   expect(await verifySignature({ secret: PARTNERS_SECRET, ...request })).toBe(false);
-  expect(await readdir(directory)).toHaveLength(1);
 });
 
 test("recordFixtures gives equal values equal placeholders, and different ones different ones", async () => {
