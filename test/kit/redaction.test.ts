@@ -55,11 +55,6 @@ test.each([
   ["123456789012345678", "999999999999999999"],
   ["true", "false"],
   ["null", "null"],
-  ['{"name":"Anna"}', '{"key0":"xxxx"}'],
-  [
-    '["Anna", [true], {"a": 1, "b": {"a": 2}}]',
-    '["xxxx", [false], {"key0": 9, "key1": {"key0": 8}}]',
-  ],
 ])("redaction of an alarm's text turns %s into %s", (json, expected) => {
   expect(fieldOf(json)).toBe(expected);
 });
