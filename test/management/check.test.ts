@@ -247,12 +247,6 @@ describe("register", () => {
     await expect(waiting).rejects.toMatchObject({ code: "unauthorized" });
     expect(reports.map(({ outcome }) => outcome)).toEqual(["reachable"]);
   });
-
-  test("makes secrets of 32 random bytes", () => {
-    const made = Array.from({ length: 50 }, createWebhookSecret);
-    expect(made.every((one) => /^[0-9a-f]{64}$/.test(one))).toBe(true);
-    expect(new Set(made).size).toBe(50);
-  });
 });
 
 describe("check", () => {
@@ -265,22 +259,18 @@ describe("check", () => {
     expect(setUp.handled).toEqual([]);
   });
 
-  test.each([
-    ["an inactive webhook", { is_active: false }, ["inactive new_alarm"]],
-    ["TLS that is not verified", { skip_ssl_verification: true }, ["tls_not_verified new_alarm"]],
-    ["a history that is off", { enable_requests_history: false }, ["history_off new_alarm"]],
-  ])("finds %s", async (_fault, changes, codes) => {
+  test("finds TLS that is not verified", async () => {
     const setUp = await rightSetUp();
     const [first] = await setUp.client.webhooks.list();
-    await setUp.client.webhooks.update(first?.id ?? "", { ...changes, secret });
-    expect(await codesOf(setUp)).toEqual(codes);
+    await setUp.client.webhooks.update(first?.id ?? "", { skip_ssl_verification: true, secret });
+    expect(await codesOf(setUp)).toEqual(["tls_not_verified new_alarm"]);
   });
 
   test("finds a webhook at another URL, a second one, and one of the wrong type", async () => {
     const setUp = await rightSetUp();
-    const { client, url, register } = setUp;
+    const { client, register } = setUp;
     const old = await desk.receiver({ secret });
-    const [alarms, events] = await client.webhooks.list();
+    const [alarms] = await client.webhooks.list();
     const second = await register(old.url, secret);
     expect(await codesOf(setUp)).toEqual(["second_webhook new_alarm"]);
     await client.webhooks.update(alarms?.id ?? "", { is_active: false, secret });
@@ -289,7 +279,6 @@ describe("check", () => {
     expect(await codesOf(setUp)).toEqual(["other_url new_alarm"]);
     await client.webhooks.delete(second.id);
     expect(await codesOf(setUp)).toEqual(["missing_webhook new_alarm"]);
-    expect(events?.url).toBe(url);
     expect(await codesOf(setUp, { types: ALARMS })).toEqual([
       "missing_webhook new_alarm",
       "unexpected_type delete_my_data_event",
