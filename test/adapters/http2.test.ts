@@ -159,15 +159,6 @@ describe.each(http2Servers)("HTTP/2: %s", (_name, create) => {
     await expectUsable("after");
   });
 
-  it("an upload that comes byte by byte, and never ends, is answered 408", async () => {
-    await open(create, { bodyTimeoutMs: 30_000, uploadTimeoutMs: 300 });
-    const stream = await start();
-    const drip = setInterval(() => stream.write("x"), 20);
-    stream.on("response", () => clearInterval(drip));
-    expect(await endOf(stream)).toMatchObject({ status: 408 });
-    expect(outcomesOf(server)).toEqual(["body_timeout"]);
-  });
-
   it("a body over maxBodyBytes is answered in full, twenty times out of twenty", async () => {
     await open(create);
     const bytes = new Uint8Array(3_000_000);
