@@ -138,7 +138,7 @@ it("the health stays small after many requests of every kind", async () => {
 describe("the store in the health", () => {
   beforeEach(() => vi.useFakeTimers({ now: NOW_MS }));
   it("a store whose claims fail is not ok until a claim succeeds", async () => {
-    const { store, calls, comeBack } = failingStore("claim");
+    const { store, comeBack } = failingStore("claim");
     const monitored = new Monitored({ store });
     expect(await monitored.send()).toBe("store_unavailable");
     const failedAt = monitored.nowMs;
@@ -156,7 +156,6 @@ describe("the store in the health", () => {
       status: "ok",
       store: { ok: true, lastErrorAt: iso(failedAt) },
     });
-    expect(calls.length).toBeGreaterThan(0);
   });
 
   it("completions that wait are a reason a minute after the first of them failed, and again after the next one", async () => {
