@@ -191,11 +191,6 @@ it("a handler that ends late has a second span from the answer to its end", asyn
   expect(second?.startTime).toEqual(first?.endTime);
 });
 
-it("without spans, the receiver makes none", async () => {
-  await tracedReceiver(undefined, { spans: false }).receive(await delivery());
-  expect(sdk.spans()).toEqual([]);
-});
-
 it("1 000 personal alarms and events leave no personal value and no other attribute", async () => {
   const allowed = new Set<string>(Object.values(SPAN_ATTRIBUTES));
   const random = createRandom(17);
