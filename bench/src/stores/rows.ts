@@ -72,7 +72,7 @@ export const ROWS = {
     contenders: async () => (await import("./receivers/queues.js")).besideSend,
     byHand: "`boss.send`",
   },
-  "BullMQ 5": {
+  "BullMQ 6": {
     start: redisEngine,
     contenders: async () => (await import("./receivers/queues.js")).besideAdd,
     byHand: "`queue.add`",
@@ -93,7 +93,7 @@ export const ROWS = {
 export type RowName = keyof typeof ROWS;
 
 /** The rows of `npm run bench -- queues`. */
-export const QUEUES: readonly RowName[] = ["pg-boss 12", "BullMQ 5", "NATS JetStream", "RabbitMQ"];
+export const QUEUES: readonly RowName[] = ["pg-boss 12", "BullMQ 6", "NATS JetStream", "RabbitMQ"];
 /** The rows of `npm run bench -- stores`. */
 const STORES = (Object.keys(ROWS) as RowName[]).filter((name) => !QUEUES.includes(name));
 

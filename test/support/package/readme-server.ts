@@ -10,9 +10,9 @@ export type ReadmeServer = Awaited<ReturnType<typeof startReadmeServer>>;
 
 /**
  * Writes the README's `server.ts` to a partner's folder and starts it with the README's secret, on a free
- * port in place of 3000. The folder needs the package and `express`; `tsconfig` may name the sources as the package.
+ * port in place of 3000. The folder needs the package and `express`.
  */
-export async function startReadmeServer(folder: string, tsconfig = "") {
+export async function startReadmeServer(folder: string) {
   const { snippet } = readMarkdown("README.md");
   const port = await freePort();
   /** A text of the README with the port that the server has here. */
@@ -22,11 +22,7 @@ export async function startReadmeServer(folder: string, tsconfig = "") {
   const [, secret = ""] =
     /GATEWAY_WEBHOOK_SECRET=(\S+)/.exec(snippet("sh", "npx tsx server.ts")) ?? [];
   const server = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), file], {
-    env: {
-      PATH: process.env["PATH"],
-      GATEWAY_WEBHOOK_SECRET: secret,
-      TSX_TSCONFIG_PATH: tsconfig,
-    },
+    env: { PATH: process.env["PATH"], GATEWAY_WEBHOOK_SECRET: secret },
     stdio: "ignore",
   });
   while (!(await isListening(port))) await wait(20);
