@@ -2,7 +2,14 @@ import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { platformPage, platformTable, unitTestTable } from "../platforms/page.js";
 import type { Platform, PlatformResult } from "../platforms/platform.js";
-import { isWhole, readSelection, selectPlatforms, unitTestNodes } from "../platforms/selection.js";
+import { PROJECTS } from "../platforms/projects.js";
+import {
+  isWhole,
+  readSelection,
+  selectPlatforms,
+  selectProjects,
+  unitTestNodes,
+} from "../platforms/selection.js";
 import { complaintsOf, glueLines, reachabilityComplaints } from "../platforms/run-row.js";
 import { startServer } from "../platforms/start-server.js";
 import { failedTests } from "../platforms/unit-tests.js";
@@ -53,8 +60,16 @@ test.each([
 
 test("npm run platforms refuses a folder without rows, and names the others", () => {
   const selection = readSelection(["--only", "fastify,lambda"]);
-  const message = "no rows in lambda; there are: bun, fastify, koa, unit-tests";
+  const names = ["bun", "fastify", "koa", "unit-tests", ...PROJECTS.map(({ folder }) => folder)];
+  const message = `no rows in lambda; there are: ${names.sort().join(", ")}`;
   expect(() => selectPlatforms(ALL, selection)).toThrow(message);
+});
+
+test("projects that are compiled run by name, and not in the fast half", () => {
+  const named = readSelection(["--only", "jest,koa"]);
+  expect(selectProjects(named).map(({ folder }) => folder)).toEqual(["jest"]);
+  expect(selectProjects(readSelection([]))).toEqual(PROJECTS);
+  expect(selectProjects(readSelection(["--fast"]))).toEqual([]);
 });
 
 test("the unit tests run on every Node, on the newest in the fast half, and alone if asked for", () => {
