@@ -33,6 +33,7 @@ export default defineConfig(
       "test/platforms/**/*.{js,jsx,mjs,cjs}",
       "test/stores/sql/orms/*.mjs",
       "test/platforms/**/*.cts",
+      "test/platforms/typescript-*/",
       "test/platforms/*/{.next,.nitro,.nuxt,.output,.react-router,.svelte-kit,build}/",
     ],
   },

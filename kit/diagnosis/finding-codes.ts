@@ -28,7 +28,7 @@ export const SIGNATURE_FINDINGS = {
   method_not_post:
     "A delivery is a POST request: look for a redirect, which turns a POST into a GET.",
   signature_prefix:
-    "X-Webhook-Signature must be v1= and 64 hexadecimal digits, alone or in a list of at most 8.",
+    "X-Webhook-Signature must be v1= and 64 hexadecimal digits, or a list of at most 8.",
   signature_length: "Look for a column, a log or a proxy that cuts or doubles long header values.",
   other_secret:
     "Configure this secret in the receiver too: as a list, or as one secret for each webhook type. If it is the secret of the other type, exchange the two.",

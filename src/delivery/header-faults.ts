@@ -37,17 +37,13 @@ export function hasDeliveryMark(headers: GivenHeaders): boolean {
 export function claimedType(headers: GivenHeaders): TypeLabel | undefined {
   try {
     const areFit = (neededBy: string): boolean =>
-      ROWS.every((row) => row.neededBy !== neededBy || fitsFirst(headers, row));
+      ROWS.every((row) => row.neededBy !== neededBy || row.fits(firstOf(headers, row.name)));
     if (!areFit("secret") && !areFit("delivery")) return undefined;
     const type = firstOf(headers, HEADERS.type.name);
     return typeLabel(isDeliveryId(type) ? type : undefined);
   } catch {
     return undefined;
   }
-}
-
-function fitsFirst(headers: GivenHeaders, { name, fits, isList }: HeaderRow): boolean {
-  return isList === true ? fits(valuesOf(headers, name).join()) : fits(firstOf(headers, name));
 }
 
 /** The first value of a header, also of several that are joined with a comma. */

@@ -74,7 +74,7 @@ export const HEADERS = {
   },
   signature: {
     name: "X-Webhook-Signature",
-    grammar: `v1= and 64 hexadecimal digits, alone or in a list of at most ${MAX_SIGNATURES}`,
+    grammar: `v1= and 64 hexadecimal digits, or a list of at most ${MAX_SIGNATURES}`,
     fits: isSignature,
     meaning: "a signature",
     neededBy: "secret",

@@ -120,12 +120,12 @@ describe("the log line of a malformed delivery", () => {
     [
       "is no signature",
       { "x-webhook-signature": SECRET_VALUE },
-      "X-Webhook-Signature is not v1= and 64 hexadecimal digits, alone or in a list of at most 8.",
+      "X-Webhook-Signature is not v1= and 64 hexadecimal digits, or a list of at most 8.",
     ],
     [
       "is missing beside a signature that is wrong",
       { "x-webhook-id": undefined, "x-webhook-signature": SECRET_VALUE },
-      `${ID} is missing; X-Webhook-Signature is not v1= and 64 hexadecimal digits, alone or in a list of at most 8.`,
+      `${ID} is missing; X-Webhook-Signature is not v1= and 64 hexadecimal digits, or a list of at most 8.`,
     ],
     [
       "is missing beside a signature that is",
