@@ -289,10 +289,10 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm run (?:faults -- --seed N|platforms -- --fast)$/, "as without options"],
   [/^npm run platforms -- peers\b/, "it begins as `npm run platforms`"],
   [/^npx tsx test\/support\/sqlite\/build-driver/, "it has a test of its own"],
+  [/^npx vitest run$/, "it runs the tests of the reader"],
   [/^npx vitest run --coverage$/, "it needs what `npm run test:all` prepares"],
   [/^npx tsx test\/flawed\/print-(?:flaws|slow-doctor)/, "a part of `npm run flaws`"],
   [/^npx tsx test\/site\/screenshots/, "it needs Chromium and the built site"],
-  [/^npx tsx (?:inbox\.mts|-e )/, "it runs in the reader's own folder"],
   [/^npx tsx examples\//, "the tests of the examples start each, after `npm run build`"],
 ];
 
