@@ -58,3 +58,8 @@ test.each(DIALECTS)(
 test.each(DIALECTS)("sqlSchema of %s names the table and can be run again", (dialect) => {
   expect(sqlSchema(dialect, "own_table")).toMatch(/CREATE TABLE IF NOT EXISTS ["`]own_table["`]/);
 });
+
+test("sqlSchema refuses an unknown dialect", () => {
+  const error = thrownBy(() => sqlSchema("postgresql" as SqlDialect));
+  expect(error).toMatchObject({ code: "invalid_option" });
+});

@@ -1,5 +1,6 @@
 // The statements of `sqlTransactions`, on the table that the stores of the same database use. They hold their values:
 // what marks a parameter differs from ORM to ORM. Only SELECTs are read: what a write resolves to differs as well.
+import { invalidOption } from "../../common/errors.js";
 import {
   literal as mysqlLiteral,
   NOW_MS,
@@ -113,6 +114,14 @@ const WORDS: Readonly<Record<SqlDialect, (table: string | undefined) => Words>> 
   },
 };
 
+/** @throws ConfigurationError (`invalid_option`) if it is none of the databases. */
+export function checkDialect(dialect: unknown): void {
+  const known = Object.keys(WORDS);
+  if (!known.some((one) => one === dialect)) {
+    throw invalidOption(`dialect must be ${known.join(", ")}`);
+  }
+}
+
 /** The statements on a table, each for one attempt to handle a delivery, which has an owner of its own. */
 export function statementsOf(dialect: SqlDialect, table: string | undefined) {
   const words = WORDS[dialect](table);
@@ -170,6 +179,7 @@ export function statementsOf(dialect: SqlDialect, table: string | undefined) {
  * @throws ConfigurationError (`invalid_option`) for an unknown dialect, and if `table` is no name that it takes.
  */
 export function sqlSchema(dialect: SqlDialect, table?: string): string {
+  checkDialect(dialect);
   if (dialect === "postgres") return postgresSchema(table);
   return dialect === "mysql" ? mysqlSchema(table) : `${createTableSql(tableName(table))};\n`;
 }

@@ -12,7 +12,7 @@ import {
   type TransactionalStore,
   type WorkFacts,
 } from "../transactional-store.js";
-import { type SqlDialect, statementsOf } from "./dialects.js";
+import { checkDialect, type SqlDialect, statementsOf } from "./dialects.js";
 import { guardTransaction } from "./guarded-transaction.js";
 import { isAborted, isConflict, isWaitOver, standingOf } from "./sql-results.js";
 
@@ -56,8 +56,8 @@ export interface SqlTransactionsOptions<Tx> {
  * text. After such a COMMIT the next run of the delivery has `context.takeover`. What a handler writes after a statement
  * that ended its transaction, such as a deadlock of MySQL whose error it caught, is committed by itself.
  *
- * The first delivery waits for one transaction more, which the store rolls back to see that nothing of it stays. If it
- * stays, `query` does not run in the transaction: every delivery is answered 503, with a `transaction_misuse`.
+ * A delivery takes two transactions, and the first one two more: one that the store rolls back, and one that looks whether
+ * anything of it stayed. If it did, `query` does not run in the transaction: every delivery is answered 503, with a `transaction_misuse`.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that cannot work.
  * @example
@@ -280,7 +280,7 @@ function checked<Tx>(options: SqlTransactionsOptions<Tx>): SqlTransactionsOption
   const known = ["dialect", "transaction", "query", "connections", "table"];
   const own = ownOptions("sqlTransactions", options, known);
   const { dialect, connections } = own as { dialect: unknown; connections: unknown };
-  if (!DIALECTS.includes(dialect)) throw invalidOption(`dialect must be ${DIALECTS.join(", ")}`);
+  checkDialect(dialect);
   requireMethods(own, ["transaction", "query"], (missing) => `${missing} must be a function`);
   if (dialect === "sqlite") {
     if (connections === undefined || connections === 1) return own;
@@ -293,5 +293,3 @@ function checked<Tx>(options: SqlTransactionsOptions<Tx>): SqlTransactionsOption
   }
   return own;
 }
-
-const DIALECTS: readonly unknown[] = ["postgres", "mysql", "sqlite"] satisfies SqlDialect[];
