@@ -78,10 +78,10 @@ export interface ReceiverHealth {
 /** Options of `receiver.health`. */
 export interface HealthOptions {
   /**
-   * The state of each queue that an inbox writes to, which a receiver does not know: `await driver.waiting()`.
-   * Default: none.
+   * The state of each queue that an inbox writes to, which a receiver does not know: `await driver.waiting?.()`.
+   * Undefined for one that does not tell. Default: none.
    */
-  readonly queues?: readonly QueueState[] | undefined;
+  readonly queues?: readonly (QueueState | undefined)[] | undefined;
 }
 
 /** What `Health` needs of the receiver. */

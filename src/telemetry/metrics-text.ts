@@ -34,7 +34,7 @@ const histogramsOf = new WeakMap<Tally, Histograms>();
  * the histograms measure from the first call on, so call it once at the start. It holds no id and nothing
  * of a body.
  *
- * It is code of ours and not prom-client: that is nine times as large (18.5 kB against 2.0, minified and
+ * It is code of ours and not prom-client: that is six times as large (18.5 kB against 3.0, minified and
  * brotli), and would only print the numbers that the receiver has already counted.
  *
  * @throws ConfigurationError if `receiver` was not made by `createWebhookReceiver`, or wraps such a receiver

@@ -51,13 +51,14 @@ it("a stale last attempt is one too: its lag does not depend on the receiver's c
   expect(reports).toMatchObject([{ outcome: "stale", attempt: 10 }]);
 });
 
-it.each<[string, Parameters<typeof lateDelivery>]>([
+it.each<[string, Parameters<typeof lateDelivery>, object?]>([
   ["unrecognized", [21_693, { account_id: undefined, payload: {} }]],
+  ["handler_failed", [21_693, { account_id: undefined }], { handlers: { unrecognized: rejects } }],
   ["type_mismatch", [21_693, {}, "delete_my_data_event"]],
 ])(
-  "a last attempt that ends as %s, before a handler has its record, is one too",
-  async (outcome, late) => {
-    const { receiver, lines, reports } = observedAlarmReceiver(() => undefined);
+  "a last attempt without a decoded record that ends as %s is one too",
+  async (outcome, late, options) => {
+    const { receiver, lines, reports } = observedAlarmReceiver(() => undefined, options);
     await receiver.receive(await lateDelivery(...late));
     expect(linesWith(lines, "last attempt refused")).toMatchObject([{ details: { outcome } }]);
     expect(reports).toMatchObject([{ outcome, attempt: 10 }]);
