@@ -1,11 +1,8 @@
 import { readFileSync } from "node:fs";
 import { HISTOGRAMS } from "../src/telemetry/histogram-metrics.js";
 import { RECEIVER_METRICS } from "../src/telemetry/metrics.js";
-import {
-  JOB_METRICS,
-  JobTally,
-  QUEUE_METRICS,
-} from "../src/telemetry/opentelemetry/instruments.js";
+import { QUEUE_METRICS } from "../src/telemetry/queue-metrics.js";
+import { JOB_METRICS, JobTally } from "../src/telemetry/opentelemetry/instruments.js";
 import { SPAN_ATTRIBUTES } from "../src/telemetry/opentelemetry/spans.js";
 import { Tally } from "../src/telemetry/tally.js";
 
@@ -27,6 +24,7 @@ export function metricRows(): readonly Row[] {
     inFlight: () => 0,
     waiting: () => 0,
     completionsPending: () => 0,
+    handlers: { new_alarm: 0, delete_my_data_event: 0 },
   };
   const namesOf = (series: readonly { readonly attributes: object }[]) =>
     Object.keys(series[0]?.attributes ?? {});

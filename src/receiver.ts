@@ -74,6 +74,7 @@ export function createWebhookReceiver<Tx = never>(
     refusedMs: (type) => health.counts.refusedMs(type),
     inFlight: () => inFlight.count(),
     waiting: () => places.waiting(),
+    handlers: routes.handlers,
     completionsPending: () => handling.completionsPending(),
     isDraining: () => isDraining,
     retentionMs: settings.retentionMs,
@@ -157,8 +158,10 @@ export function createWebhookReceiver<Tx = never>(
 
       const decoded = decode(rawBody, type);
       health.drift.check(decoded, type);
-      if (decoded.kind === "type_mismatch") return end(trace, { outcome: "type_mismatch" });
       if ("record" in decoded) noteRecord(trace, decoded);
+      // Its dates tell whether this is the last attempt.
+      else trace.record = recordOf(rawBody);
+      if (decoded.kind === "type_mismatch") return end(trace, { outcome: "type_mismatch" });
       const route = routes.find(decoded, type);
       if (route.kind === "unhandled") reporter.warnUnhandled(route.what);
       if (route.kind !== "run") return end(trace, notRun(route, decoded, request, rawBody));
@@ -202,7 +205,7 @@ export function createWebhookReceiver<Tx = never>(
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
       if (trace.slot !== undefined) places.leave(trace.slot);
-      health.counts.noteLate(ending);
+      health.counts.noteLate(trace, ending);
       reported = reporter.endLate(trace, ending);
     });
     inFlight.track(finished);

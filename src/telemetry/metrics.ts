@@ -1,4 +1,4 @@
-import { RETRIES } from "../common/gateway-facts.js";
+import { RETRIES, WEBHOOK_TYPES } from "../common/gateway-facts.js";
 import { AUTHENTIC, REFUSALS } from "./outcome-facts.js";
 import { TYPE_LABELS, type MeasuredReceiver, type TypeTally } from "./tally.js";
 
@@ -8,14 +8,16 @@ export interface Series {
   readonly value: number;
 }
 
+/** Seconds or bytes, or what is counted in braces (UCUM). */
+export type Unit = "s" | "By" | `{${string}}`;
+
 /** A number that is read from the tallies when it is exported. */
 export interface Metric {
   /** The name in OpenTelemetry. */
   readonly name: string;
   /** A counter only grows. */
   readonly kind: "counter" | "gauge";
-  /** `s`, or what is counted in braces (UCUM). */
-  readonly unit: string;
+  readonly unit: Unit;
   readonly description: string;
   /** How the numbers of several receivers become one. Default: their sum. */
   readonly combine?: "max";
@@ -105,7 +107,7 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     unit: "s",
     combine: "max",
     description:
-      "When the last delivery was handled, discarded or a duplicate, in Unix seconds; 0: never",
+      "When the last delivery was handled, discarded or a duplicate, in Unix seconds; 0: none since the start",
     read: seriesOfAuthentic(({ lastAcknowledgedMs }) => single(lastAcknowledgedMs / 1000)),
   },
   {
@@ -115,6 +117,16 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     combine: "max",
     description: "When the receiver was made, in Unix seconds: it changes with each restart",
     read: ({ startedAtMs }) => single(startedAtMs() / 1000),
+  },
+  {
+    name: "gateway_webhook.handlers",
+    kind: "gauge",
+    unit: "{handler}",
+    // Two receivers may share the types of one process.
+    combine: "max",
+    description: "Event types of the webhook type that a handler exists for, of alarms 1; 0: none",
+    read: ({ handlers }) =>
+      WEBHOOK_TYPES.map((type) => ({ attributes: { type }, value: handlers[type] })),
   },
   {
     name: "gateway_webhook.in_flight",

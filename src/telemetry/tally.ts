@@ -179,6 +179,8 @@ export interface MeasuredReceiver {
   readonly inFlight: () => number;
   /** Deliveries that wait for a place. */
   readonly waiting: () => number;
+  /** How many event types of each webhook type have a handler; of alarms 1 or 0. */
+  readonly handlers: Readonly<Record<WebhookType, number>>;
   /** Completions that the store has not taken yet. */
   readonly completionsPending: () => number;
 }

@@ -1,10 +1,12 @@
 import { expect, it, vi } from "vitest";
 import {
+  ConfigurationError,
   memoryStore,
   metricsText,
   type WebhookReceiver,
   type WebhookRequest,
 } from "../../src/index.js";
+import { inbox } from "../../src/inbox/index.js";
 import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
 import {
@@ -212,6 +214,58 @@ it("the Prometheus text and the OpenTelemetry exporter show the same numbers", a
   const more = [...theirs.keys()].filter((name) => !new Map(ours).has(name));
   expect(more.filter((name) => !name.startsWith("gateway_webhook_jobs"))).toEqual([]);
 });
+
+const takes = () => undefined;
+it.each<[CommonReceiverOptions["handlers"], number, number]>([
+  [{ new_alarm: takes }, 1, 0],
+  [{ unrecognized: takes }, 0, 0],
+  [{ new_alarm: undefined, delete_my_data_event: { DATA_DELETED: takes } }, 0, 1],
+  [{ delete_my_data_event: { DATA_DELETED: takes, DATA_REAPPEARED: takes } }, 0, 2],
+  [{ delete_my_data_event: { "*": takes } }, 0, 7],
+  [{ delete_my_data_event: takes }, 0, 7],
+])("the handlers of each webhook type are told: %o", async (handlers, alarms, events) => {
+  const { receiver, text, exported } = measuredReceiver(undefined, { handlers });
+  const told = (series: ReadonlyMap<string, number>) =>
+    ["new_alarm", "delete_my_data_event"].map((type) =>
+      series.get(`gateway_webhook_handlers{type="${type}"}`),
+    );
+  expect(receiver.health().status).toBe("ok");
+  expect(told(text())).toEqual([alarms, events]);
+  expect(told(await exported())).toEqual([alarms, events]);
+});
+
+it("what waits in queues, and what is dead, is in both ways of export", async () => {
+  const state = { count: 3, oldestMs: 90_500, dead: 2 };
+  const driver = { name: "alarms", put: rejects, waiting: () => Promise.resolve(state) };
+  const { meterProvider, series } = inMemorySdk();
+  const telemetry = openTelemetry({ meterProvider, spans: false });
+  const { receiver } = recordingReceiver({ handlers: inbox({ driver, telemetry }) });
+  const others = [
+    { name: 'a "b"\\\n', waiting: () => Promise.resolve({ dead: 1, count: null as never }) },
+    { waiting: rejects },
+  ];
+  const text = await metricsText(receiver, { drivers: [driver, ...others] });
+  expect(text.startsWith(metricsText(receiver))).toBe(true);
+  const jobs = text.split("\n").filter((line) => line.startsWith("gateway_webhook_jobs"));
+  expect(jobs).toEqual([
+    'gateway_webhook_jobs_oldest_age_seconds{queue="alarms"} 90.5',
+    'gateway_webhook_jobs_queued{queue="alarms",state="waiting"} 3',
+    'gateway_webhook_jobs_queued{queue="alarms",state="dead"} 2',
+    'gateway_webhook_jobs_queued{queue="a \\"b\\"\\\\\\n",state="dead"} 1',
+  ]);
+  const theirs = await series();
+  for (const [name, value] of parsePrometheus(jobs.slice(0, 3).join("\n"))) {
+    expect(theirs.get(name.replace("_seconds", "")), name).toBe(value);
+  }
+});
+
+it.each([[null], [{}], [{ drivers: {} }], [{ drivers: [{}] }], [{ driver: [] }]])(
+  "metricsText refuses the options %j",
+  (options) => {
+    const { receiver } = measuredReceiver();
+    expect(() => metricsText(receiver, options as never)).toThrow(ConfigurationError);
+  },
+);
 
 /** A delivery of an alarm that was created so many milliseconds before. */
 function alarmOf(ageMs: number, id = "aged") {
