@@ -145,6 +145,7 @@ export function createWebhookReceiver<Tx = never>(
       trace.type = type;
       if (!trace.recovered) trace.timestampMs = timestampMs;
       trace.secretIndex = authenticity.secretIndex;
+      trace.fingerprint = authenticity.fingerprint;
 
       const nowMs = now();
       // First: it throws for a clock of another type, such as a bigint, which the counts of `end` cannot take.

@@ -37,6 +37,8 @@ export interface Trace {
   checkedAtMs: number;
   /** Index of the secret that matched, in the list for the webhook type. */
   secretIndex: number | undefined;
+  /** Of that secret; empty for a short one. */
+  fingerprint: string | undefined;
   /** The alarm or event, once the body is decoded. */
   record: unknown;
   /** Tells the record from others; undefined until it is decoded. */
@@ -74,6 +76,7 @@ export function beginTrace(request: WebhookRequest, recovered: boolean, dueMs = 
     arrivedAtMs: Number.NaN,
     checkedAtMs: Number.NaN,
     secretIndex: undefined,
+    fingerprint: undefined,
     record: undefined,
     mark: undefined,
     takeover: undefined,

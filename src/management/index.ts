@@ -20,6 +20,7 @@ export { rotateSecret, type RotateOptions, type RotateResult } from "./rotate-se
 export {
   isOldSecretQuiet,
   oldSecretMatches,
+  secretFingerprint,
   watchOldSecret,
   type OldSecretState,
 } from "./old-secret-watch.js";

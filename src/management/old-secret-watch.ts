@@ -1,4 +1,5 @@
 import { LONGEST_RETRIES_MS } from "../common/gateway-facts.js";
+import { fingerprintOf, keyOf } from "../signature/secrets.js";
 
 /**
  * What is remembered between two looks at the old secret. Plain data for JSON.
@@ -67,26 +68,42 @@ export function isOldSecretQuiet(
 const SAMPLE = /^gateway_webhook_secret_matches_total\{([^}\n]*)\}[ \t]+([0-9.eE+]+)/gm;
 
 /**
- * How often the secrets after the first have matched, read from the metrics of a receiver in the text format of
- * Prometheus. Null if the text has no such metric.
+ * What the metrics call a secret, as the label `secret_fingerprint`: four hexadecimal digits, 16 bits of HMAC(secret, a
+ * fixed label). Undefined for a secret of fewer than 16 characters. Rejects with a `ConfigurationError` for a value that
+ * cannot be a secret.
  *
  * @experimental
  */
-export function oldSecretMatches(metrics: string): number | null {
-  return matchesIn(metrics, (index) => index !== "0");
+export async function secretFingerprint(secret: string): Promise<string | undefined> {
+  const found = await fingerprintOf(keyOf(secret));
+  return found === "" ? undefined : found;
 }
 
-/** The same for the first secret. */
-export function newSecretMatches(metrics: string): number | null {
-  return matchesIn(metrics, (index) => index === "0");
+/**
+ * How often other secrets than the new one have matched, read from the metrics of a receiver in the text format of
+ * Prometheus. Null if the text has no such metric.
+ *
+ * @param newFingerprint The `secretFingerprint` of the new secret. Without it the first secret of the receiver counts as
+ *   the new one, whoever has deployed it.
+ * @experimental
+ */
+export function oldSecretMatches(metrics: string, newFingerprint?: string): number | null {
+  return matchesIn(metrics, newFingerprint, false);
 }
 
-function matchesIn(metrics: string, counts: (index: string) => boolean): number | null {
+/** The same for the new secret. It must also be the first one, so that another of the same fingerprint is not taken for it. */
+export function newSecretMatches(metrics: string, newFingerprint?: string): number | null {
+  return matchesIn(metrics, newFingerprint, true);
+}
+
+function matchesIn(metrics: string, wanted: string | undefined, ofNew: boolean): number | null {
   let total: number | null = null;
   for (const [, labels = "", value = ""] of metrics.matchAll(SAMPLE)) {
     const index = /secret_index="([0-9]+)"/.exec(labels)?.[1];
     if (index === undefined) continue;
-    total = (total ?? 0) + (counts(index) ? Number(value) : 0);
+    const fingerprint = /secret_fingerprint="([0-9a-f]{4})"/.exec(labels)?.[1];
+    const isNew = index === "0" && (wanted === undefined || fingerprint === wanted);
+    total = (total ?? 0) + (isNew === ofNew ? Number(value) : 0);
   }
   return total;
 }

@@ -3,11 +3,15 @@ import { signatureFault } from "../delivery/header-faults.js";
 import { isSignature } from "../delivery/headers.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import type { SignedHead } from "./crypto/signed-head.js";
-import { tryFirst, type Secrets } from "./secrets.js";
+import { fingerprintOf, tryFirst, type SecretKey, type Secrets } from "./secrets.js";
 
 /** Whether a delivery is authentic, and which secret signed it; or the outcome if it is not. */
 export type Authenticity =
-  | { readonly authentic: true; readonly secretIndex: number | undefined }
+  | {
+      readonly authentic: true;
+      readonly secretIndex: number | undefined;
+      readonly fingerprint?: string;
+    }
   | {
       readonly authentic: false;
       readonly outcome: "unsigned" | "malformed" | "signature_mismatch" | "secret_unavailable";
@@ -68,10 +72,22 @@ function tryEach(
   if (typeof matches !== "boolean") {
     return matches.then((isMatch) =>
       isMatch
-        ? { authentic: true, secretIndex: tryFirst(secret, secrets, order) }
+        ? accepted(secret, secrets, order)
         : tryEach(secrets, headers, signature, body, order, at + 1),
     );
   }
   if (!matches) return tryEach(secrets, headers, signature, body, order, at + 1);
-  return { authentic: true, secretIndex: tryFirst(secret, secrets, order) };
+  return accepted(secret, secrets, order);
+}
+
+function accepted(
+  secret: SecretKey,
+  secrets: Secrets,
+  order: readonly SecretKey[],
+): ValueOrPromise<Authenticity> {
+  const secretIndex = tryFirst(secret, secrets, order);
+  const found = fingerprintOf(secret);
+  return typeof found === "string"
+    ? { authentic: true, secretIndex, fingerprint: found }
+    : found.then((fingerprint) => ({ authentic: true, secretIndex, fingerprint }));
 }

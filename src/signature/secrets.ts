@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../common/errors.js";
 import type { WebhookType } from "../delivery/headers.js";
-import type { MaybePromise } from "../common/promises.js";
+import type { MaybePromise, ValueOrPromise } from "../common/promises.js";
 import { backend } from "#crypto";
 import type { SignedHead } from "./crypto/signed-head.js";
 
@@ -84,6 +84,8 @@ export interface SecretKey {
   readonly key: ReturnType<typeof backend.importKey>;
   /** Place in the list of secrets, as shown in reports. */
   readonly index: number;
+  /** What `fingerprintOf` returns, once it is known. */
+  fingerprint: string | undefined;
 }
 
 /** Secrets to try. One of them must match. */
@@ -95,9 +97,33 @@ export interface Secrets {
   order: readonly SecretKey[];
 }
 
+/**
+ * One captured delivery is enough to guess a shorter secret, without any request to the receiver. It has no fingerprint,
+ * with which a guess could be tested too.
+ */
+export const MIN_SECRET_LENGTH = 16;
+
 /** Makes the key of one secret. Called once, not for every request. */
 export function createSecretKey(secret: string, index: number): SecretKey {
-  return { key: backend.importKey(secret), index };
+  const fingerprint = secret.length < MIN_SECRET_LENGTH ? "" : undefined;
+  const made: SecretKey = { key: backend.importKey(secret), index, fingerprint };
+  if (backend.isSynchronous) void fingerprintOf(made);
+  return made;
+}
+
+/** No delivery has this timestamp, so what is signed here is no signature. */
+const FINGERPRINT_HEAD: SignedHead = { timestamp: "fingerprint", id: "secret" };
+const NO_BODY = new Uint8Array();
+
+/**
+ * Tells a secret from others: four hexadecimal digits, 16 bits of HMAC(secret, a fixed label). Empty for a short secret.
+ * Never rejects.
+ */
+export function fingerprintOf(secret: SecretKey): ValueOrPromise<string> {
+  if (secret.fingerprint !== undefined) return secret.fingerprint;
+  const mac = backend.sign(secret.key, FINGERPRINT_HEAD, NO_BODY);
+  const keep = (digits: string): string => (secret.fingerprint = digits.slice(0, 4));
+  return typeof mac === "string" ? keep(mac) : mac.then(keep, () => "");
 }
 
 /** The value of X-Webhook-Signature for these headers and these bytes. */

@@ -170,9 +170,16 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     name: "gateway_webhook.secret.matches",
     kind: "counter",
     unit: "{request}",
-    description: "Authentic requests by the index of the secret that matched, from 0",
+    description:
+      "Authentic requests by the secret that matched: its index, from 0, and 16 bits of its HMAC",
     read: seriesOfAuthentic(({ secretMatches }) =>
-      seriesOf("secret_index", Object.fromEntries(secretMatches.entries())),
+      secretMatches.map(({ index, fingerprint, count }) => ({
+        attributes: {
+          secret_index: String(index),
+          ...(fingerprint === "" ? {} : { secret_fingerprint: fingerprint }),
+        },
+        value: count,
+      })),
     ),
   },
   {

@@ -3,6 +3,7 @@ import { OUTCOMES, type WebhookOutcome } from "../answer/outcome.js";
 import { hasHungUp, type Trace } from "../answer/trace.js";
 import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
 import { typeLabel, type TypeLabel, type WebhookType } from "../delivery/headers.js";
+import type { Keyring } from "../signature/keyring.js";
 import type { RefusedType } from "./outcome-facts.js";
 import { ATTEMPT_LABELS, lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
@@ -25,12 +26,19 @@ export interface TypeTally {
   readonly late: Record<LateOutcome, number>;
   /** Handlers that threw or timed out, by the type of the event; alarms count as `none`. */
   readonly handlerFailures: Record<string, number>;
-  /** How often the secret of each index matched. */
-  readonly secretMatches: number[];
+  /** How often each secret matched, by its index and its fingerprint. */
+  readonly secretMatches: SecretMatches[];
   /** When the last authentic delivery came, in Unix milliseconds; 0 for never. `HealthCounts` sets both times. */
   lastAuthenticMs: number;
   /** When the last delivery was handled, discarded or a duplicate, in Unix milliseconds; 0 for never. */
   lastAcknowledgedMs: number;
+}
+
+interface SecretMatches {
+  readonly index: number;
+  /** Empty if the secret is short, or not known before its first match. */
+  readonly fingerprint: string;
+  count: number;
 }
 
 /** The methods of a store. */
@@ -85,22 +93,26 @@ export class Tally {
   /** Store calls that rejected, threw or took too long, by the name of the call. */
   readonly storeFailures: Record<StoreCall, number> = zeros(STORE_CALLS);
 
-  /** `keyring` counts the secrets of a type. */
-  constructor(keyring: { count(type: WebhookType): number } | undefined) {
-    // More secrets are found as they match.
-    const secrets = (type: WebhookType) => keyring?.count(type) ?? 0;
+  /** More secrets than `keyring` knows are found as they match. */
+  constructor(keyring: Pick<Keyring, "known"> | undefined) {
+    const secrets = (type: WebhookType) =>
+      (keyring?.known(type) ?? []).map(({ index, fingerprint = "" }) => ({
+        index,
+        fingerprint,
+        count: 0,
+      }));
     const eventTypes = [...ONLINE_DATA_EVENT_TYPES, "other"];
     this.byType = {
       new_alarm: emptyTally(["none"], secrets("new_alarm")),
       delete_my_data_event: emptyTally(eventTypes, secrets("delete_my_data_event")),
-      other: emptyTally(["none"], 0),
-      none: emptyTally(["none"], 0),
+      other: emptyTally(["none"], []),
+      none: emptyTally(["none"], []),
     };
   }
 
   /** Counts a request that is about to be answered. */
   count(trace: Trace, outcome: WebhookOutcome): void {
-    const { type, secretIndex } = trace;
+    const { type, secretIndex: index, fingerprint = "" } = trace;
     const tally = this.byType[typeLabel(type)];
     tally.requests[outcome] += 1;
     if (hasHungUp(trace)) this.events.disconnected += 1;
@@ -111,11 +123,13 @@ export class Tally {
     // A delivery that was recovered does not show that the gateway can reach this receiver.
     if (trace.recovered) this.events.recovered += 1;
     else if (hasHungUp(trace)) this.events.authenticDisconnected += 1;
-    if (secretIndex !== undefined) {
+    if (index !== undefined) {
       const { secretMatches } = tally;
-      // A hole would be a series without a number, for which Prometheus refuses the whole page.
-      while (secretMatches.length <= secretIndex) secretMatches.push(0);
-      secretMatches[secretIndex] = (secretMatches[secretIndex] ?? 0) + 1;
+      const known = secretMatches.find(
+        (one) => one.index === index && one.fingerprint === fingerprint,
+      );
+      if (known === undefined) secretMatches.push({ index, fingerprint, count: 1 });
+      else known.count += 1;
     }
     if (outcome === "handler_failed" || outcome === "handler_timeout") {
       const eventType =
@@ -191,13 +205,13 @@ function isOutcome(name: TotalName): name is WebhookOutcome {
   return name in OUTCOMES;
 }
 
-function emptyTally(eventTypes: readonly string[], secrets: number): TypeTally {
+function emptyTally(eventTypes: readonly string[], secretMatches: SecretMatches[]): TypeTally {
   return {
     requests: zeros(OUTCOME_NAMES),
     notAuthentic: zeros(NOT_AUTHENTIC),
     late: zeros(LATE_OUTCOMES),
     handlerFailures: zeros(eventTypes),
-    secretMatches: Array.from({ length: secrets }, () => 0),
+    secretMatches,
     lastAuthenticMs: 0,
     lastAcknowledgedMs: 0,
   };
