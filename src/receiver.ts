@@ -26,6 +26,7 @@ import { PlaceQueue } from "./handling/place-queue.js";
 import { Routes } from "./handling/routes.js";
 import { TransactionalHandling } from "./handling/transactional-handling.js";
 import { drainTimeoutOf, type WebhookReceiverOptions } from "./options/options.js";
+import { isMemoryStore } from "./stores/memory-store.js";
 import { checkOptions } from "./options/settings.js";
 import type { ReceiverInternals, WebhookReceiver } from "./options/webhook-receiver.js";
 import { decode, recordOf } from "./records/decode.js";
@@ -84,6 +85,7 @@ export function createWebhookReceiver<Tx = never>(
       recordKeys &&
       (async (given) => recover(recoveredRecord(given, await recordKeys.listedIdOf(given), now))),
     hasDefaultStore: options.store === undefined,
+    isInMemory: isMemoryStore(store),
     routes,
   };
   const health = new Health({ ...settings, ...internal }, log);
