@@ -26,7 +26,6 @@ import { PlaceQueue } from "./handling/place-queue.js";
 import { Routes } from "./handling/routes.js";
 import { TransactionalHandling } from "./handling/transactional-handling.js";
 import { drainTimeoutOf, type WebhookReceiverOptions } from "./options/options.js";
-import { isMemoryStore } from "./stores/memory-store.js";
 import { checkOptions } from "./options/settings.js";
 import type { ReceiverInternals, WebhookReceiver } from "./options/webhook-receiver.js";
 import { decode, recordOf } from "./records/decode.js";
@@ -85,7 +84,7 @@ export function createWebhookReceiver<Tx = never>(
       recordKeys &&
       (async (given) => recover(recoveredRecord(given, await recordKeys.listedIdOf(given), now))),
     hasDefaultStore: options.store === undefined,
-    isInMemory: isMemoryStore(store),
+    isInMemory: !isTransactional(store) && store.isInMemory === true,
     routes,
   };
   const health = new Health({ ...settings, ...internal }, log);
@@ -146,8 +145,7 @@ export function createWebhookReceiver<Tx = never>(
       trace.id = id;
       trace.type = type;
       if (!trace.recovered) trace.timestampMs = timestampMs;
-      trace.secretIndex = authenticity.secretIndex;
-      trace.fingerprint = authenticity.fingerprint;
+      trace.secret = authenticity.secret;
 
       const nowMs = now();
       // First: it throws for a clock of another type, such as a bigint, which the counts of `end` cannot take.

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { pause } from "../../src/common/timers.js";
 import {
   isOldSecretQuiet,
-  newSecretMatches,
-  oldSecretMatches,
+  secretMatches,
   watchOldSecret,
   type OldSecretState,
 } from "../../src/management/old-secret-watch.js";
@@ -72,10 +71,7 @@ export async function watchUntilQuiet(
   }
 }
 
-interface Matches {
-  readonly old: number;
-  readonly new: number;
-}
+type Matches = NonNullable<ReturnType<typeof secretMatches>>;
 
 function stateAfter(
   before: WatchState | undefined,
@@ -114,10 +110,7 @@ async function matchesAt(
   try {
     const sent = sender.send({ method: "GET", headers: [] });
     const { status, body } = await untilAborted(signal, sent);
-    if (status !== 200) return null;
-    const old = oldSecretMatches(body, newFingerprint);
-    const fresh = newSecretMatches(body, newFingerprint);
-    return old === null || fresh === null ? null : { old, new: fresh };
+    return status === 200 ? secretMatches(body, newFingerprint) : null;
   } catch {
     return null;
   } finally {

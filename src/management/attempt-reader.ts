@@ -1,4 +1,5 @@
 import { invalidOption } from "../common/errors.js";
+import { jsonOf } from "../common/json-text.js";
 import { ownOptions } from "../common/option-checks.js";
 import { isDeliveryId } from "../delivery/headers.js";
 import { gatewayTimeMs } from "../records/gateway-time.js";
@@ -93,19 +94,11 @@ export function attemptReader(paths: AttemptPaths): AttemptReader {
 /** Own members only, also of a text of JSON. A name that contains a dot cannot be given. */
 export function valueAt(record: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((given, name) => {
-    const value = typeof given === "string" ? jsonIn(given) : given;
+    const value = typeof given === "string" ? jsonOf(given) : given;
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name))
       return undefined;
     return (value as Record<string, unknown>)[name];
   }, record);
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const UNREADABLE = Symbol("a status that cannot be read");

@@ -1,5 +1,5 @@
 import { LONGEST_RETRIES_MS } from "../common/gateway-facts.js";
-import { fingerprintOf, keyOf } from "../signature/secrets.js";
+import { keyOf } from "../signature/secrets.js";
 
 /**
  * What is remembered between two looks at the old secret. Plain data for JSON.
@@ -75,35 +75,29 @@ const SAMPLE = /^gateway_webhook_secret_matches_total\{([^}\n]*)\}[ \t]+([0-9.eE
  * @experimental
  */
 export async function secretFingerprint(secret: string): Promise<string | undefined> {
-  const found = await fingerprintOf(keyOf(secret));
+  const found = await keyOf(secret).fingerprint();
   return found === "" ? undefined : found;
 }
 
 /**
- * How often other secrets than the new one have matched, read from the metrics of a receiver in the text format of
- * Prometheus. Null if the text has no such metric.
+ * How often the new secret of a rotation has matched, and how often the others, read from the metrics of a receiver in
+ * the text format of Prometheus. Null if the text has no such metric.
  *
- * @param newFingerprint The `secretFingerprint` of the new secret. Without it the first secret of the receiver counts as
- *   the new one, whoever has deployed it.
+ * @param newFingerprint The `secretFingerprint` of the new secret, which must also be the first one of the receiver.
+ *   Without it the first one counts as new, whoever has deployed it.
  * @experimental
  */
-export function oldSecretMatches(metrics: string, newFingerprint?: string): number | null {
-  return matchesIn(metrics, newFingerprint, false);
-}
-
-/** The same for the new secret. It must also be the first one, so that another of the same fingerprint is not taken for it. */
-export function newSecretMatches(metrics: string, newFingerprint?: string): number | null {
-  return matchesIn(metrics, newFingerprint, true);
-}
-
-function matchesIn(metrics: string, wanted: string | undefined, ofNew: boolean): number | null {
-  let total: number | null = null;
+export function secretMatches(
+  metrics: string,
+  newFingerprint?: string,
+): { readonly old: number; readonly new: number } | null {
+  let found: { old: number; new: number } | null = null;
   for (const [, labels = "", value = ""] of metrics.matchAll(SAMPLE)) {
     const index = /secret_index="([0-9]+)"/.exec(labels)?.[1];
     if (index === undefined) continue;
-    const fingerprint = /secret_fingerprint="([0-9a-f]{4})"/.exec(labels)?.[1];
-    const isNew = index === "0" && (wanted === undefined || fingerprint === wanted);
-    total = (total ?? 0) + (isNew === ofNew ? Number(value) : 0);
+    const isWanted = newFingerprint === undefined || labels.includes(`="${newFingerprint}"`);
+    found ??= { old: 0, new: 0 };
+    found[index === "0" && isWanted ? "new" : "old"] += Number(value);
   }
-  return total;
+  return found;
 }

@@ -25,7 +25,7 @@ export interface Keyring {
   /** The secrets to try. Throws or rejects if there is no usable one. */
   secretsFor(headers: DeliveryHeaders): ValueOrPromise<Secrets>;
   /** The secrets of a type, as far as they are known before a delivery. */
-  known(type: WebhookType): readonly Pick<SecretKey, "index" | "fingerprint">[];
+  known(type: WebhookType): readonly SecretKey[];
 }
 
 /**
@@ -93,6 +93,8 @@ function keyringByType(secrets: Readonly<Record<string, SecretList | undefined>>
 const MAX_CACHED_KEYS = 1_000;
 
 const NO_SECRETS: Secrets = { order: [] };
+/** Stands for a first secret that is not known yet, so that its matches exist at 0. */
+const UNKNOWN = createSecretKey("unknown", 0);
 
 /** The secrets that a function returns for a delivery. */
 class LookedUpKeyring implements Keyring {
@@ -133,8 +135,8 @@ class LookedUpKeyring implements Keyring {
       : this.#usableSecrets(found);
   }
 
-  known(): readonly Pick<SecretKey, "index" | "fingerprint">[] {
-    return [{ index: 0, fingerprint: undefined }];
+  known(): readonly SecretKey[] {
+    return [UNKNOWN];
   }
 
   #usableSecrets(found: FoundSecrets): Secrets {

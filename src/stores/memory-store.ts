@@ -28,18 +28,6 @@ interface MemoryStoreOptions {
 }
 
 const MAX_RECEIVERS = 100;
-
-/** The `claim` of each memory store, which `{ ...store }` keeps. */
-const claims = new WeakSet<object>();
-
-/** Whether a store forgets everything when the process ends. */
-export function isMemoryStore(store: object): boolean {
-  return claims.has(claimOf(store));
-}
-
-function claimOf(store: object): object {
-  return (store as { readonly claim?: object }).claim ?? store;
-}
 const MAX_ENTRIES = { fallback: 100_000, min: 1, max: 10_000_000 };
 
 /**
@@ -86,7 +74,8 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
     );
   };
 
-  const store: DeliveryStore = {
+  return {
+    isInMemory: true,
     claim(key, owner, { leaseMs }) {
       const time = now();
       if (completed.has(key, time)) return COMPLETED;
@@ -131,8 +120,6 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
       if (receivers.size < MAX_RECEIVERS) receivers.add(connection);
     },
   };
-  claims.add(claimOf(store));
-  return store;
 }
 
 /**

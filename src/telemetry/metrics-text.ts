@@ -3,7 +3,7 @@ import type { WebhookResponse } from "../answer/answer.js";
 import type { DurationName } from "../answer/observers.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import { forHistograms, type HistogramMetric } from "./histogram-metrics.js";
-import { RECEIVER_METRICS } from "./metrics.js";
+import { combined, RECEIVER_METRICS } from "./metrics.js";
 import type { MeasuredReceiver, Tally } from "./tally.js";
 
 /** A receiver, as far as `metricsText` names it. */
@@ -45,9 +45,12 @@ export function metricsText(receiver: Receiver): string {
     );
   }
   return [
-    ...RECEIVER_METRICS.flatMap(({ name, kind, unit, description, read }) => {
+    ...RECEIVER_METRICS.flatMap((metric) => {
+      const { name, kind, unit, description } = metric;
       const full = prometheusName(name, unit) + (kind === "counter" ? "_total" : "");
-      const lines = read(internal).map((one) => line(full, one.attributes, one.value));
+      const lines = combined(metric, [internal]).map((one) =>
+        line(full, one.attributes, one.value),
+      );
       return [...head(full, kind, description), ...lines];
     }),
     ...Object.values(histogramsFor(internal.tally)).flatMap(histogramLines),

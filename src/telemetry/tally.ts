@@ -1,9 +1,8 @@
 import type { DurationRecorder } from "../answer/observers.js";
 import { OUTCOMES, type WebhookOutcome } from "../answer/outcome.js";
-import { hasHungUp, type Trace } from "../answer/trace.js";
+import { hasHungUp, type MatchedSecret, type Trace } from "../answer/trace.js";
 import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
 import { typeLabel, type TypeLabel, type WebhookType } from "../delivery/headers.js";
-import type { Keyring } from "../signature/keyring.js";
 import type { RefusedType } from "./outcome-facts.js";
 import { ATTEMPT_LABELS, lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
@@ -26,19 +25,12 @@ export interface TypeTally {
   readonly late: Record<LateOutcome, number>;
   /** Handlers that threw or timed out, by the type of the event; alarms count as `none`. */
   readonly handlerFailures: Record<string, number>;
-  /** How often each secret matched, by its index and its fingerprint. */
-  readonly secretMatches: SecretMatches[];
+  /** How often each secret matched. Two may have the same index, one after the other. */
+  readonly secretMatches: Map<MatchedSecret, number>;
   /** When the last authentic delivery came, in Unix milliseconds; 0 for never. `HealthCounts` sets both times. */
   lastAuthenticMs: number;
   /** When the last delivery was handled, discarded or a duplicate, in Unix milliseconds; 0 for never. */
   lastAcknowledgedMs: number;
-}
-
-interface SecretMatches {
-  readonly index: number;
-  /** Empty if the secret is short, or not known before its first match. */
-  readonly fingerprint: string;
-  count: number;
 }
 
 /** The methods of a store. */
@@ -94,13 +86,8 @@ export class Tally {
   readonly storeFailures: Record<StoreCall, number> = zeros(STORE_CALLS);
 
   /** More secrets than `keyring` knows are found as they match. */
-  constructor(keyring: Pick<Keyring, "known"> | undefined) {
-    const secrets = (type: WebhookType) =>
-      (keyring?.known(type) ?? []).map(({ index, fingerprint = "" }) => ({
-        index,
-        fingerprint,
-        count: 0,
-      }));
+  constructor(keyring: { known(type: WebhookType): readonly MatchedSecret[] } | undefined) {
+    const secrets = (type: WebhookType) => keyring?.known(type) ?? [];
     const eventTypes = [...ONLINE_DATA_EVENT_TYPES, "other"];
     this.byType = {
       new_alarm: emptyTally(["none"], secrets("new_alarm")),
@@ -112,7 +99,7 @@ export class Tally {
 
   /** Counts a request that is about to be answered. */
   count(trace: Trace, outcome: WebhookOutcome): void {
-    const { type, secretIndex: index, fingerprint = "" } = trace;
+    const { type, secret } = trace;
     const tally = this.byType[typeLabel(type)];
     tally.requests[outcome] += 1;
     if (hasHungUp(trace)) this.events.disconnected += 1;
@@ -123,13 +110,8 @@ export class Tally {
     // A delivery that was recovered does not show that the gateway can reach this receiver.
     if (trace.recovered) this.events.recovered += 1;
     else if (hasHungUp(trace)) this.events.authenticDisconnected += 1;
-    if (index !== undefined) {
-      const { secretMatches } = tally;
-      const known = secretMatches.find(
-        (one) => one.index === index && one.fingerprint === fingerprint,
-      );
-      if (known === undefined) secretMatches.push({ index, fingerprint, count: 1 });
-      else known.count += 1;
+    if (secret !== undefined) {
+      tally.secretMatches.set(secret, (tally.secretMatches.get(secret) ?? 0) + 1);
     }
     if (outcome === "handler_failed" || outcome === "handler_timeout") {
       const eventType =
@@ -205,13 +187,13 @@ function isOutcome(name: TotalName): name is WebhookOutcome {
   return name in OUTCOMES;
 }
 
-function emptyTally(eventTypes: readonly string[], secretMatches: SecretMatches[]): TypeTally {
+function emptyTally(eventTypes: readonly string[], secrets: readonly MatchedSecret[]): TypeTally {
   return {
     requests: zeros(OUTCOME_NAMES),
     notAuthentic: zeros(NOT_AUTHENTIC),
     late: zeros(LATE_OUTCOMES),
     handlerFailures: zeros(eventTypes),
-    secretMatches,
+    secretMatches: new Map(secrets.map((secret) => [secret, 0])),
     lastAuthenticMs: 0,
     lastAcknowledgedMs: 0,
   };

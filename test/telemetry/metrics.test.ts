@@ -304,6 +304,17 @@ it("each secret has its matches at 0 from the start, or from its first, by 16 bi
   }
 });
 
+it("short secrets that follow each other at one place are one series: two would make the page invalid", async () => {
+  let secret = "short-1";
+  const { receiver } = recordingReceiver({ secret: () => secret });
+  await receiver.receive(await delivery({ id: "1", secret }));
+  secret = "short-2";
+  await receiver.receive(await delivery({ id: "2", secret }));
+  const series = /^gateway_webhook_secret_matches_total\{.*new_alarm.*$/gm;
+  const line = 'gateway_webhook_secret_matches_total{secret_index="0",type="new_alarm"} 2';
+  expect(metricsText(receiver).match(series)).toEqual([line]);
+});
+
 it("store calls that are asynchronous are measured, and failures are counted", async () => {
   const inner = memoryStore();
   let isDown = false;

@@ -7,8 +7,6 @@ import type { SignedHead } from "./signed-head.js";
  * the UTF-8 bytes of `headText` followed by `body`.
  */
 export interface CryptoBackend<Key> {
-  /** Whether `sign` returns no promise, and so may be called while a module loads, where Workers allow no asynchronous work. */
-  readonly isSynchronous: boolean;
   /** Makes the key from a secret's UTF-8 bytes, which are never empty. Called once per secret. */
   importKey(secret: string): Key;
   /** The MAC as 64 lower-case hexadecimal digits. */

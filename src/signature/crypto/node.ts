@@ -43,7 +43,6 @@ export function createNodeBackend(hash: OneShotHash | undefined): CryptoBackend<
   };
 
   return {
-    isSynchronous: true,
     importKey(secret) {
       const bytes = Buffer.from(secret, "utf8");
       return { object: nodeCrypto.createSecretKey(bytes), padded: oneShot?.padKey(bytes) };

@@ -17,7 +17,6 @@ const PREFIX_LENGTH = 3;
 
 /** Cryptography by WebCrypto, for runtimes without `node:crypto`. */
 export const backend: CryptoBackend<WebKey> = {
-  isSynchronous: false,
   importKey(secret) {
     // The key is made at the first request: receivers are created at the top of a module, where
     // Workers allow no asynchronous work.
