@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { HISTOGRAMS } from "../src/telemetry/histogram-metrics.js";
+import { createSecretKey } from "../src/signature/secrets.js";
 import { RECEIVER_METRICS } from "../src/telemetry/metrics.js";
 import { QUEUE_METRICS } from "../src/telemetry/queue-metrics.js";
 import { JOB_METRICS, JobTally } from "../src/telemetry/opentelemetry/instruments.js";
@@ -16,7 +17,7 @@ interface Row {
 
 /** Every metric, and the attributes of its series. */
 export function metricRows(): readonly Row[] {
-  const tally = new Tally({ count: () => 1 });
+  const tally = new Tally({ known: () => [createSecretKey("a-secret-of-16-characters", 0)] });
   const receiver = {
     tally,
     startedAtMs: () => 0,

@@ -85,6 +85,7 @@ export function createWebhookReceiver<Tx = never>(
       recordKeys &&
       (async (given) => recover(recoveredRecord(given, await recordKeys.listedIdOf(given), now))),
     hasDefaultStore: options.store === undefined,
+    isInMemory: !isTransactional(store) && store.isInMemory === true,
     routes,
   };
   const health = new Health({ ...settings, ...internal }, log);
@@ -145,7 +146,7 @@ export function createWebhookReceiver<Tx = never>(
       trace.id = id;
       trace.type = type;
       if (!trace.recovered) trace.timestampMs = timestampMs;
-      trace.secretIndex = authenticity.secretIndex;
+      trace.secret = authenticity.secret;
 
       const nowMs = now();
       // First: it throws for a clock of another type, such as a bigint, which the counts of `end` cannot take.

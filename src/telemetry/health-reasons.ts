@@ -42,7 +42,7 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     status: "failing",
     min: 5,
     advice:
-      "Run webhooks check. If the gateway's own deliveries fail, compare the secret here with the one there, and look for a redirect in front, and for a proxy or parser that changes the body or a header. Otherwise a stranger sends these requests.",
+      "Run webhooks check with --fields: deliveries_refused says that the gateway's own deliveries fail. Then compare the secret here with the one there, and look for a redirect in front, and for a proxy or parser that changes the body or a header. Otherwise a stranger sends these requests.",
   },
   mismatch_ratio: {
     status: "degraded",

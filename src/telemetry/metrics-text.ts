@@ -4,7 +4,7 @@ import type { WebhookResponse } from "../answer/answer.js";
 import type { DurationName } from "../answer/observers.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import { forHistograms, type HistogramMetric } from "./histogram-metrics.js";
-import { RECEIVER_METRICS, type Metric, type Series, type Unit } from "./metrics.js";
+import { combined, RECEIVER_METRICS, type Metric, type Series, type Unit } from "./metrics.js";
 import { QUEUE_METRICS, queueSeries } from "./queue-metrics.js";
 import type { MeasuredReceiver, Tally } from "./tally.js";
 import type { MeasuredQueue } from "./telemetry.js";
@@ -90,7 +90,7 @@ function receiverText(receiver: Receiver): string {
     );
   }
   return [
-    ...RECEIVER_METRICS.flatMap((metric) => metricLines(metric, metric.read(internal))),
+    ...RECEIVER_METRICS.flatMap((metric) => metricLines(metric, combined(metric, [internal]))),
     ...Object.values(histogramsFor(internal.tally)).flatMap(histogramLines),
     "",
   ].join("\n");

@@ -182,9 +182,16 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     name: "gateway_webhook.secret.matches",
     kind: "counter",
     unit: "{request}",
-    description: "Authentic requests by the index of the secret that matched, from 0",
+    description:
+      "Authentic requests by the secret that matched: its index, from 0, and 16 bits of its HMAC",
     read: seriesOfAuthentic(({ secretMatches }) =>
-      seriesOf("secret_index", Object.fromEntries(secretMatches.entries())),
+      Array.from(secretMatches, ([secret, value]) => {
+        const found = secret.fingerprint();
+        // A promise on the first look of a runtime without `node:crypto`.
+        const isKnown = typeof found === "string" && found !== "";
+        const labels = isKnown ? { secret_fingerprint: found } : {};
+        return { attributes: { secret_index: String(secret.index), ...labels }, value };
+      }),
     ),
   },
   {
@@ -209,3 +216,20 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     read: ({ tally }) => single(tally.events.drifted),
   },
 ];
+
+/** The series of receivers. Two with the same attributes become one: they would hide each other, or make the page invalid. */
+export function combined(
+  { read, combine }: Metric,
+  receivers: readonly MeasuredReceiver[],
+): readonly Series[] {
+  const byKey = new Map<string, Series>();
+  for (const { attributes, value } of receivers.flatMap(read)) {
+    const key = JSON.stringify(attributes);
+    const before = byKey.get(key)?.value ?? 0;
+    byKey.set(key, {
+      attributes,
+      value: combine === "max" ? Math.max(before, value) : before + value,
+    });
+  }
+  return [...byKey.values()];
+}

@@ -1,7 +1,7 @@
 import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
 import { forHistograms } from "../histogram-metrics.js";
-import { RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
+import { combined, RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
 import { QUEUE_METRICS, queueSeries } from "../queue-metrics.js";
 import type { MeasuredReceiver } from "../tally.js";
 import type { DurationRecorder } from "../../answer/observers.js";
@@ -89,23 +89,6 @@ function durationsOf(meter: Meter): DurationRecorder {
       }
     },
   };
-}
-
-/** The series of all receivers: two with the same attributes would hide each other. */
-function combined(
-  { read, combine }: Metric,
-  receivers: readonly MeasuredReceiver[],
-): Iterable<Series> {
-  const byKey = new Map<string, Series>();
-  for (const { attributes, value } of receivers.flatMap(read)) {
-    const key = JSON.stringify(attributes);
-    const before = byKey.get(key)?.value ?? 0;
-    byKey.set(key, {
-      attributes,
-      value: combine === "max" ? Math.max(before, value) : before + value,
-    });
-  }
-  return byKey.values();
 }
 
 const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
