@@ -34,6 +34,11 @@ export interface Month {
   readonly deliveries: number;
 }
 
+/** Whether the right alert fired in time. */
+export function isNoticed({ afterMinutes = Infinity, plant }: MonthRow): boolean {
+  return afterMinutes <= plant.within;
+}
+
 /** Runs the month in virtual time, then asks promtool what the rules make of it. */
 export async function runMonth(): Promise<Month> {
   const clock = createVirtualClock({ startMs: START_MS });
