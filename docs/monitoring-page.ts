@@ -21,7 +21,7 @@ export function metricRows(): readonly Row[] {
   const receiver = {
     tally,
     startedAtMs: () => 0,
-    refusedMs: () => 0,
+    refusedSinceMs: () => 0,
     inFlight: () => 0,
     waiting: () => 0,
     completionsPending: () => 0,

@@ -71,7 +71,7 @@ export function createWebhookReceiver<Tx = never>(
   const internal: ReceiverInternals = {
     tally,
     startedAtMs: () => health.counts.timeOf("started") || 0,
-    refusedMs: (type) => health.counts.refusedMs(type),
+    refusedSinceMs: (type) => health.counts.refusedRetries.sinceMs(type),
     inFlight: () => inFlight.count(),
     waiting: () => places.waiting(),
     handlers: routes.handlers,

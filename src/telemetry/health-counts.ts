@@ -1,7 +1,8 @@
 import { isSecretProbe, type Ending, type Trace } from "../answer/trace.js";
-import { typeLabel } from "../delivery/headers.js";
+import { typeLabel, type TypeLabel } from "../delivery/headers.js";
 import { MinuteRing } from "./minute-ring.js";
 import { HEALTH_REASONS } from "./health-reasons.js";
+import { RefusedRetries } from "./refused-retries.js";
 import {
   DAILY_RUNS,
   isLoss,
@@ -44,6 +45,7 @@ export interface HealthCountsOptions extends Pick<
 export class HealthCounts {
   readonly ring: MinuteRing<TotalName>;
   readonly tally: Tally;
+  readonly refusedRetries = new RefusedRetries();
   readonly #options: HealthCountsOptions;
   readonly #slowMs: number;
   /** When each happened, the first of `pending`. NaN for what has not. */
@@ -80,7 +82,7 @@ export class HealthCounts {
     if (!facts.isDone && isSecretProbe(trace, outcome)) {
       // It only shows that the secret is right.
       this.#endRuns(OUTCOME_FACTS.stale.ends);
-      this.#endRuns(REFUSALS_ENDED[label]);
+      this.#endRefusals(label);
       return;
     }
     // A request that did not wait has just read the clock, which takes 1 % of a delivery.
@@ -90,7 +92,7 @@ export class HealthCounts {
       const tally = this.tally.byType[label];
       tally.lastAuthenticMs = nowMs;
       if (facts.isDone) tally.lastAcknowledgedMs = nowMs;
-      this.#endRuns(REFUSALS_ENDED[label]);
+      this.#endRefusals(label);
     }
     const isSlow = slot !== undefined && nowMs - checkedAtMs > this.#slowMs;
     if (isSlow && facts.ranHandler && outcome !== "handler_timeout") {
@@ -102,7 +104,10 @@ export class HealthCounts {
     const isTaken = unfinished === undefined;
     this.#endRuns(isTaken ? facts.ends : facts.ends.filter((run) => run !== "store"));
     if (facts.prolongs !== undefined) this.#prolong(facts.prolongs, nowMs);
-    if (claimed !== undefined) this.#prolong(claimed, nowMs);
+    if (claimed !== undefined) {
+      this.#prolong(claimed, nowMs);
+      this.refusedRetries.note(claimed, trace.request, nowMs);
+    }
     if (unfinished !== undefined && facts.isDone) this.#noteFailedCompletion(unfinished, nowMs);
   }
 
@@ -171,6 +176,7 @@ export class HealthCounts {
     for (const tally of Object.values(this.tally.byType)) {
       clamp(tally, "lastAuthenticMs", "lastAcknowledgedMs");
     }
+    this.refusedRetries.clear();
     this.onSetBack(nowMs);
   }
 
@@ -185,6 +191,11 @@ export class HealthCounts {
   #endRuns(ends: readonly Run[]): void {
     if (this.#isQuiet) return;
     for (const run of ends) this.#runs[run].count = 0;
+  }
+
+  #endRefusals(label: TypeLabel): void {
+    this.#endRuns(REFUSALS_ENDED[label]);
+    this.refusedRetries.end(REFUSALS_ENDED[label]);
   }
 
   #noteFailedCompletion(unfinished: Promise<void>, nowMs: number): void {

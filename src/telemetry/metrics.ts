@@ -70,14 +70,14 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     read: seriesByType(({ notAuthentic }) => seriesOf("reason", notAuthentic)),
   },
   {
-    name: "gateway_webhook.all_refused",
+    name: "gateway_webhook.refused_since",
     kind: "gauge",
     unit: "s",
     combine: "max",
     description:
-      "How long each request that claims the type has been refused, from the first to the last; 0 below five",
-    read: ({ refusedMs }) =>
-      REFUSALS.map((type) => ({ attributes: { type }, value: refusedMs(type) / 1000 })),
+      "Since when deliveries that come again as the gateway's do have been refused, with no authentic one of the type since, in Unix seconds; 0: none",
+    read: ({ refusedSinceMs }) =>
+      REFUSALS.map((type) => ({ attributes: { type }, value: refusedSinceMs(type) / 1000 })),
   },
   {
     name: "gateway_webhook.late_endings",

@@ -169,8 +169,8 @@ export interface MeasuredReceiver {
   readonly tally: Tally;
   /** When the receiver was made, in Unix milliseconds; 0 while its clock gives no time. */
   readonly startedAtMs: () => number;
-  /** From the first to the last of five and more requests that claim a type, all refused; 0 otherwise. */
-  readonly refusedMs: (type: RefusedType) => number;
+  /** Since when deliveries of a type, by their retries the gateway's, have all been refused; 0 otherwise. */
+  readonly refusedSinceMs: (type: RefusedType) => number;
   /** Requests that are being received, and handlers that go on after `handler_timeout`. */
   readonly inFlight: () => number;
   /** Deliveries that wait for a place. */
