@@ -4,7 +4,7 @@ import { pause } from "../../src/common/timers.js";
 import type { DeadDeliveries } from "../../src/inbox/dead-deliveries.js";
 import type { InboxJob } from "../../src/inbox/inbox-job.js";
 import type { QueueDriver, QueueMessage } from "../../src/inbox/queue-driver.js";
-import { ensure, LOOK_MS, QueueClient } from "./queue-client.js";
+import { ensure, LOOK_MS, pauseFor, QueueClient, timed, type Late } from "./queue-client.js";
 
 export { ensure, FAILURE, type QueueClient } from "./queue-client.js";
 
@@ -68,11 +68,13 @@ export class QueueClients {
   readonly made: QueueUnderTest;
   readonly holdMs: number;
   readonly #patienceMs: number;
+  readonly #late: Late;
   readonly #clients: QueueClient[] = [];
   /** How many jobs the engine gave up, as any client was told. */
   buried = 0;
 
-  constructor(made: QueueUnderTest, holdMs: number, patienceMs: number) {
+  constructor(made: QueueUnderTest, holdMs: number, patienceMs: number, late: Late) {
+    this.#late = late;
     this.made = made;
     this.holdMs = holdMs;
     this.#patienceMs = patienceMs;
@@ -125,7 +127,7 @@ export class QueueClients {
 
   /** Waits for a number of holds. */
   wait(holds: number): Promise<void> {
-    return pause(holds * this.holdMs);
+    return pauseFor(holds * this.holdMs, this.#late);
   }
 
   /** Watches for a number of holds that no message comes to `client` beside those it has. */
@@ -137,9 +139,10 @@ export class QueueClients {
 
   /** Holds a message for a number of holds, by extensions if it has any. */
   async hold(message: QueueMessage, holds: number, rule: string): Promise<void> {
+    const extend = message.extend?.bind(message, this.holdMs);
     for (let part = 0; part < 4 * holds; part += 1) {
-      if (message.extend !== undefined)
-        ensure(await message.extend(this.holdMs), `${rule}: an extension failed`);
+      if (extend !== undefined)
+        ensure(await timed(extend, this.#late), `${rule}: an extension failed`);
       await this.wait(1 / 4);
     }
   }
@@ -150,9 +153,9 @@ export class QueueClients {
   }
 
   #start(driver: QueueDriver<never>, concurrency: number, leaseMs: number): QueueClient {
-    const client = new QueueClient(driver, this.#patienceMs, { concurrency, leaseMs }, () => {
-      this.buried += 1;
-    });
+    const onBuried = () => void (this.buried += 1);
+    const limits = { concurrency, leaseMs };
+    const client = new QueueClient(driver, this.#patienceMs, limits, onBuried, this.#late);
     this.#clients.push(client);
     return client;
   }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
+import { pause } from "../../src/common/timers.js";
 import type { QueueMessage, QueueSettlement } from "../../src/inbox/queue-driver.js";
 import type { ContractResult } from "../../kit/store-contract/contract-case.js";
 import { convictingCases, isAlone } from "../support/testing/convictions.js";
@@ -8,11 +9,13 @@ import { MemoryBroker, MemoryDriver, type StoredJob } from "../support/inbox/mem
 const HOLD_MS = 400;
 
 const nothing = () => undefined;
+const always = () => true;
 
 /** The contract on a driver, with a broker of its own for each case. */
-function contractOf(Driver: typeof MemoryDriver) {
+function contractOf(Driver: typeof MemoryDriver, onHold: (ms: number) => void = nothing) {
   return queueDriverContract(
-    () => {
+    (holdMs) => {
+      onHold(holdMs);
       const broker = new MemoryBroker();
       const driver = new Driver(broker);
       const kill = () => {
@@ -30,12 +33,16 @@ function contractOf(Driver: typeof MemoryDriver) {
 }
 
 /** Runs a case on a clock of its own. */
-async function runOn(Driver: typeof MemoryDriver, id: string): Promise<ContractResult> {
-  const found = contractOf(Driver).find((one) => one.id === id);
-  let isOver = false;
-  const ended = Promise.resolve(found?.run()).finally(() => (isOver = true));
-  ended.catch(nothing);
-  while (!isOver) await vi.advanceTimersByTimeAsync(200);
+async function runOn(
+  Driver: typeof MemoryDriver,
+  id: string,
+  onHold?: (ms: number) => void,
+): Promise<ContractResult> {
+  const found = contractOf(Driver, onHold).find((one) => one.id === id);
+  const ended = Promise.resolve(found?.run());
+  const isOver = ended.then(always, always);
+  const tick = () => vi.advanceTimersByTimeAsync(200).then(nothing);
+  while ((await Promise.race([isOver, tick()])) === undefined);
   // A wrong driver may still poll.
   vi.clearAllTimers();
   return (await ended) ?? expect.fail(`there is no case ${id}`);
@@ -79,8 +86,13 @@ function driverWith(flaw: Flaw): typeof MemoryDriver {
 
 /** Changes each message that is handed out. */
 const handing =
-  (change: (job: StoredJob) => Partial<QueueMessage>): Flaw =>
-  (right) => ({ messageOf: (job) => ({ ...right.messageOf(job), ...change(job) }) });
+  (change: (job: StoredJob, message: QueueMessage) => Partial<QueueMessage>): Flaw =>
+  (right) => ({
+    messageOf(job) {
+      const message = right.messageOf(job);
+      return { ...message, ...change(job, message) };
+    },
+  });
 
 /** Settles each message in another way than it is told. */
 const settling =
@@ -89,17 +101,6 @@ const settling =
 
 const retrying = (change: object) =>
   settling((told) => (told.result === "retry" ? { ...told, ...change } : told));
-
-/** Changes each job that is taken. */
-const taking =
-  (change: (job: StoredJob) => void): Flaw =>
-  (right) => ({
-    take(room, leaseMs) {
-      const taken = right.take(room, leaseMs);
-      taken.forEach(change);
-      return taken;
-    },
-  });
 
 /** Gives a job up after so many receipts. */
 function buryingAfter(most: number): Flaw {
@@ -155,12 +156,10 @@ const WRONG = [
       for (const one of told.result === "dead" ? batch : []) right.settle(one, told);
       return told.result === "dead" || right.settle(job, told);
     },
-    messageOf(job) {
-      const message = right.messageOf(job);
-      // The settlements of the others are taken, and change nothing.
-      const isBuried = () => !right.broker.jobs.has(job.key);
-      return { ...message, settle: async (told) => isBuried() || message.settle(told) };
-    },
+    // The settlements of the others are taken, and change nothing.
+    ...handing((job, message) => ({
+      settle: async (told) => !right.broker.jobs.has(job.key) || message.settle(told),
+    }))(right),
   })),
   wrong("hands a message to each client", "exclusive", (right) => {
     const seen = new Set<StoredJob>();
@@ -195,13 +194,16 @@ const WRONG = [
       },
     };
   }),
-  wrong("says that a lost message is held", "lost", (right) => ({
-    messageOf(job) {
-      const message = right.messageOf(job);
-      const extend = async (ms: number) => (await message.extend?.(ms)) !== null;
-      return { ...message, extend };
-    },
-  })),
+  wrong(
+    "says that a lost message is held",
+    "lost",
+    handing((_, message) => ({
+      async extend(ms) {
+        await message.extend?.(ms);
+        return true;
+      },
+    })),
+  ),
   wrong("takes the settlement of a lost message", "lost-settle", (right) =>
     handing((job) => ({ settle: (told) => Promise.resolve(right.settle(job, told)) }))(right),
   ),
@@ -243,8 +245,9 @@ const WRONG = [
   })),
   wrong("goes on taking after it has stopped", "stop-takes-none", (right) => ({
     receive(run, options) {
-      const { stop } = right.receive(run, options);
-      return { stop: (times) => stop(times).then(() => void right.receive(run, options)) };
+      const receiving = right.receive(run, options);
+      const goOn = () => void right.receive(run, options);
+      return { stop: (times) => receiving.stop(times).then(goOn) };
     },
   })),
   wrong("counts no waiting jobs", "waiting", () => ({
@@ -337,6 +340,22 @@ it("every case of the queue contract is the only one that convicts some wrong dr
   const ids = contractOf(MemoryDriver).map(({ id }) => id);
   const all = [...convictions.values()];
   expect(ids.filter((id) => !all.some((convicting) => isAlone(id, convicting)))).toEqual([]);
+});
+
+it("a case of the queue contract is repeated with longer holds only if calls were slow", async () => {
+  const settlingIn = (ms: number): Flaw =>
+    handing((_, message) => ({ settle: (told) => pause(ms).then(() => message.settle(told)) }));
+  const holds: number[] = [];
+  const end = (flaw: Flaw) => {
+    holds.length = 0;
+    return runOn(driverWith(flaw), "apart", (ms) => holds.push(ms)).catch(String);
+  };
+  expect(await end(settlingIn(150))).toEqual({ result: "passed" });
+  expect(holds).toEqual([400, 1_600]);
+  expect(await end(settlingIn(4_000))).toMatch(/ms, too long for a hold of 6400 ms: .* holdMs\)$/);
+  expect(holds).toEqual([400, 1_600, 6_400]);
+  expect(await end(() => ({ store: nothing }))).toMatch(/every job must come: no message came$/);
+  expect(holds).toEqual([400]);
 });
 
 it("queueDriverContract refuses an unknown option and a wrong maker", () => {
