@@ -74,10 +74,8 @@ const JUDGED = [
   "put-largest",
   "put-too-large",
   "put-same",
-  "done",
   "retry-waits",
   "postponed",
-  "dead",
 ];
 
 describeService("Cloudflare Queues on workerd", missingMiniflare, () => {
