@@ -1,33 +1,52 @@
 import type { ListenedDelivery } from "../../../kit/listener/listened-delivery.js";
+import type { ListedDelivery } from "../../../kit/listener/listener-api.js";
 
 export type Delivery = ListenedDelivery;
+/** A delivery without its body. */
+export type Listed = ListedDelivery;
 
 /** How long to wait before the next try when the listener is away. Milliseconds. */
 const RETRY_MS = 1_000;
 
 async function call(path: string, init: RequestInit = {}): Promise<Response> {
   // A browser never sends the fragment. A reload still has it.
-  const headers = { authorization: `Bearer ${location.hash.slice(1)}` };
-  return fetch(path, { ...init, headers });
+  const authorization = `Bearer ${location.hash.slice(1)}`;
+  return fetch(path, { ...init, headers: { authorization, "content-type": "application/json" } });
+}
+
+interface Answer {
+  readonly delivery?: Delivery;
+  readonly fixture?: string;
+  /** Why there is none. */
+  readonly error?: string;
+}
+
+async function answerTo(path: string, init?: RequestInit): Promise<Answer> {
+  try {
+    return (await (await call(path, init)).json()) as Answer;
+  } catch {
+    return { error: "The listener is away." };
+  }
 }
 
 /** Sends something through the listener. Resolves to the delivery, or the reason why there is none. */
-export async function send(what: object): Promise<{ delivery?: Delivery; error?: string }> {
-  const answer = await call("send", { method: "POST", body: JSON.stringify(what) });
-  return (await answer.json()) as { delivery?: Delivery; error?: string };
+export function send(what: object): Promise<Answer> {
+  return answerTo("send", { method: "POST", body: JSON.stringify(what) });
 }
 
 /** The delivery as a redacted fixture file. Undefined if it cannot be one. */
 export async function fixtureOf({ seq }: Delivery): Promise<string | undefined> {
-  const { fixture } = (await (await call(`deliveries?fixture=${seq}`)).json()) as {
-    fixture?: string;
-  };
-  return fixture;
+  return (await answerTo(`deliveries?fixture=${seq}`)).fixture;
+}
+
+/** The delivery with its body. Undefined if the listener is away or has forgotten it. */
+export async function detailOf({ seq }: Listed): Promise<Delivery | undefined> {
+  return (await answerTo(`deliveries?seq=${seq}`)).delivery;
 }
 
 /** Calls `onDeliveries` for all deliveries, oldest first, those of now and later. Returns never. */
 export async function follow(
-  onDeliveries: (deliveries: readonly Delivery[], last: number) => void,
+  onDeliveries: (deliveries: readonly Listed[], last: number) => void,
   onState: (state: string) => void,
 ): Promise<void> {
   let after = 0;
@@ -39,7 +58,7 @@ export async function follow(
         return;
       }
       const { deliveries, last } = (await answer.json()) as {
-        deliveries: readonly Delivery[];
+        deliveries: readonly Listed[];
         last: number;
       };
       after = deliveries.at(-1)?.seq ?? after;

@@ -2,11 +2,20 @@ import { asCurl, asTest, type Runner } from "./copies.js";
 import { DeliveryList, nextOf } from "./delivery-list.js";
 import { showDetail, type Action } from "./delivery-detail.js";
 import { ask, byId, element } from "./dom.js";
-import { fixtureOf, follow, send, type Delivery } from "./listener-client.js";
+import {
+  detailOf,
+  fixtureOf,
+  follow,
+  send,
+  type Delivery,
+  type Listed,
+} from "./listener-client.js";
 
 const RUNNERS: readonly Runner[] = ["vitest", "jest", "node:test"];
 
-let chosen: Delivery | undefined;
+let chosen: Listed | undefined;
+/** The chosen one with its body, which is on its way. */
+let detail: Promise<Delivery | undefined> = Promise.resolve(undefined);
 let runner = 0;
 
 function say(text: string): void {
@@ -29,14 +38,24 @@ async function sendAnd(what: object): Promise<void> {
 
 /** Runs an action on the chosen delivery. */
 function onChosen(run: (delivery: Delivery) => unknown): () => unknown {
-  return () => (chosen === undefined ? undefined : run(chosen));
+  return async () => {
+    const delivery = await detail;
+    return delivery === undefined ? undefined : run(delivery);
+  };
 }
 
-function edit({ seq, body = "" }: Delivery): void {
+/** Signs it anew and sends it. Asks first if it is a stranger's. */
+function sign({ seq, id }: Delivery, changed: object = {}): unknown {
+  const go = () => sendAnd({ again: seq, sign: true, ...changed });
+  return id === undefined ? ask("unproven", () => void go()) : go();
+}
+
+function edit(delivery: Delivery): void {
   const area = byId("edit").querySelector("textarea")!;
-  area.value = body;
+  area.value = delivery.body ?? "";
   ask("edit", (way) => {
-    void sendAnd({ again: seq, sign: way === "sign", body: area.value });
+    const changed = { body: area.value };
+    void (way === "sign" ? sign(delivery, changed) : sendAnd({ again: delivery.seq, ...changed }));
   });
 }
 
@@ -54,11 +73,7 @@ async function save(delivery: Delivery): Promise<void> {
 
 const ACTIONS: readonly Action[] = [
   { key: "r", name: "send again", run: onChosen(({ seq }) => sendAnd({ again: seq })) },
-  {
-    key: "n",
-    name: "under a new id",
-    run: onChosen(({ seq }) => sendAnd({ again: seq, sign: true })),
-  },
+  { key: "n", name: "under a new id", run: onChosen((one) => sign(one)) },
   { key: "e", name: "edit", run: onChosen(edit) },
   {
     key: "x",
@@ -93,13 +108,19 @@ const ACTIONS: readonly Action[] = [
   { key: "f", name: "save as a fixture", run: onChosen(save) },
 ];
 
-function choose(attempts: readonly Delivery[], delivery = attempts.at(-1)): void {
-  chosen = delivery;
-  if (delivery === undefined) return;
-  showDetail(attempts, delivery, ACTIONS, (other) => choose(attempts, other));
+async function choose(attempts: readonly Listed[], listed = attempts.at(-1)): Promise<void> {
+  if (listed === undefined) return;
+  chosen = listed;
+  detail = detailOf(listed);
+  const delivery = await detail;
+  // Another one was chosen meanwhile.
+  if (chosen !== listed) return;
+  if (delivery === undefined) say("The listener is away, or has forgotten this delivery.");
+  const shown = delivery ?? { ...listed, answer: "" };
+  showDetail(attempts, shown, ACTIONS, (other) => void choose(attempts, other));
 }
 
-const list = new DeliveryList((attempts) => choose(attempts));
+const list = new DeliveryList((attempts) => void choose(attempts));
 const filter = byId("filter") as HTMLInputElement;
 filter.oninput = () => list.show();
 
