@@ -37,19 +37,22 @@ export function describeAnswers(
   answers: readonly Exchange[],
   passed: boolean,
 ): void {
+  const isExperiment = experiments.length > 0;
   const rows = answers.map((answer, at) => [
     ...(answers.length > 1 ? [String(at + 1)] : []),
-    ...answerCells(answer),
+    ...answerCells(answer, isExperiment),
   ]);
   const columns = [
     ...(answers.length > 1 ? [{ title: "Request", align: "right" as const }] : []),
     ...ANSWER_COLUMNS,
+    // It would give up or repeat its own deliveries. This one it never sends.
+    ...(isExperiment ? [] : [{ title: "The gateway" }]),
   ];
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
   const unseen = passed ? answers.find(({ answeredBy }) => answeredBy === "unknown") : undefined;
   const sentence = unseen
     ? `${unseen.status}${byWhom("unknown")}`
-    : sentenceOn(experiments.length > 0, answers, passed);
+    : sentenceOn(isExperiment, answers, passed);
   output.write(`${resultLine(output, unseen ? "unseen" : passed, sentence)}\n`);
   const refusal = answers.map(({ outcome }) => adviceOn(outcome)).find(Boolean);
   const advice = unseen ? LOOK : passed ? undefined : refusal;
@@ -63,18 +66,26 @@ const ANSWER_COLUMNS = [
   { title: "Status", align: "right" },
   { title: "Outcome", isFlexible: true },
   { title: "ms", align: "right" },
-  { title: "The gateway" },
 ] as const;
 
-/** The cells of an answer. */
-function answerCells({ status, outcome, error, ms }: Exchange): readonly Cell[] {
-  const { text, format } = READINGS[readingOf(status)];
+/** The cells of an answer. Of an experiment, a refusal is good. */
+function answerCells(
+  { status, outcome, error, ms }: Exchange,
+  isExperiment: boolean,
+): readonly Cell[] {
+  const { text, format: own } = READINGS[readingOf(status)];
+  const format = !isExperiment ? own : isRefusal(status) ? "green" : "red";
   return [
     { text: status === undefined ? "–" : String(status), format },
     error ?? outcome ?? "–",
     ms.toFixed(1),
-    { text, format },
+    ...(isExperiment ? [] : [{ text, format }]),
   ];
+}
+
+/** Whether an answer refuses a delivery that must be refused. */
+export function isRefusal(status: number | undefined): boolean {
+  return status !== undefined && readingOf(status) !== "acknowledged";
 }
 
 /** The outcome of a receiver of this library that acknowledged a delivery, and did nothing for want of a handler. */
