@@ -130,8 +130,6 @@ export function projectOf(
     return [named(name), named(suited)] as const;
   });
   const secret = "GATEWAY_WEBHOOK_SECRET=";
-  // Windows has other ways to keep a file from other users, and no such command.
-  const copy = process.platform === "win32" ? "cp" : "install -m 600";
   const storeUrl = store?.url === undefined ? "" : `${store.url}=\n`;
   return {
     secretFile,
@@ -146,7 +144,7 @@ export function projectOf(
       ["npm install --save-dev", ...tools, ...(store?.tools ?? [])].join(" "),
       isThere(secretFile)
         ? `chmod 600 ${secretFile}  # then add the lines of .env.example and the secret`
-        : `${copy} .env.example ${secretFile}  # then add the secret to ${secretFile}`,
+        : `install -m 600 .env.example ${secretFile}  # then add the secret to ${secretFile}`,
       found === undefined ? "npm test" : named(scripts.test),
       found === undefined ? "npm start" : named(scripts.start),
       `${secret}… npx ${PROGRAM} send ${url}  # in a second shell`,

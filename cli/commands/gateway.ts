@@ -9,7 +9,7 @@ import { createCommand } from "../command.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeEvent } from "../terminal/printable.js";
-import { ACCOUNT_OPTION, accountIdsOf, ALLOW_HOST_OPTION } from "../options/shared-options.js";
+import { ACCOUNT_OPTION, accountIdsOf, HOSTS_OPTION } from "../options/shared-options.js";
 import { flag, text, whole } from "../options/option-specs.js";
 
 /** The gateway's webhook routes on this machine. */
@@ -29,7 +29,7 @@ export const gateway = createCommand({
       "<address>",
       "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
     ),
-    "allow-host": ALLOW_HOST_OPTION,
+    "allow-host": HOSTS_OPTION,
     speed: whole(
       "<factor>",
       { min: 1, max: 1_000_000, fallback: 1 },

@@ -13,7 +13,6 @@ import type { CommandIo } from "../terminal/command-io.js";
 
 const NAMES = Object.keys(FRAMEWORKS);
 const MEMORY = "memory";
-const IGNORE = ".gitignore";
 const STORE_NAMES = [MEMORY, ...Object.keys(STORES)];
 
 /** Writes the files of a new receiver. */
@@ -63,11 +62,8 @@ export const init = createCommand({
       out.write(isThere(file) ? `  ${file} is there and stays as it is\n` : `+ ${file}\n`);
     }
     if (values.agents) out.write(`+ a line in ${AGENTS.file}\n`);
-    const isHidden = !isThere(IGNORE) || (await isIgnored(folder, secretFile));
-    if (!isHidden) {
-      const risk = `  git does not ignore ${secretFile}, and would commit the secret`;
-      out.write(`${out.style("red", risk)}\n`);
-    }
+    const isHidden = !isThere(".gitignore") || (await isIgnored(folder, secretFile));
+    if (!isHidden) out.write(`  git does not ignore ${secretFile}, and would commit the secret\n`);
     if (values["dry-run"]) out.write("\nNothing was written. Afterwards you would run:\n");
     else {
       if (!values.yes && !(await isConfirmed(io))) {
@@ -78,11 +74,8 @@ export const init = createCommand({
       if (values.agents) await addLine(path.join(folder, AGENTS.file));
       out.write(`\nWritten: ${missing.length} files. Now run:\n`);
     }
-    const all = [
-      ...(folder === "." ? [] : [`cd '${folder}'`]),
-      ...(isHidden ? [] : [`printf '\\n${secretFile}\\n' >> ${IGNORE}`]),
-      ...commands,
-    ];
+    const ignore = isHidden ? [] : [`printf '\\n${secretFile}\\n' >> .gitignore`];
+    const all = [...(folder === "." ? [] : [`cd '${folder}'`]), ...ignore, ...commands];
     for (const command of all) out.write(`  ${command}\n`);
     return EXIT.passed;
   },
@@ -117,7 +110,7 @@ async function ask({ err, signal, readLine }: CommandIo, question: string): Prom
 async function isIgnored(folder: string, file: string): Promise<boolean> {
   const { status } = spawnSync("git", ["check-ignore", "--quiet", file], { cwd: folder });
   if (status === 0 || status === 1) return status === 0;
-  const lines = (await readFile(path.join(folder, IGNORE), "utf8")).split("\n");
+  const lines = (await readFile(path.join(folder, ".gitignore"), "utf8")).split("\n");
   return lines.some((line) => [file, `/${file}`, `${file}*`].includes(line.trim()));
 }
 

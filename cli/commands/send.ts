@@ -15,7 +15,7 @@ import { followRetries } from "../send/follow-retries.js";
 import { JSON_OPTION, CONNECTION_OPTIONS } from "../options/shared-options.js";
 import { writeJson } from "../terminal/printable.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
-import { describeAnswers, describeRequest, DROPPED, isRefusal } from "../send/send-report.js";
+import { describeAnswers, describeRequest, DROPPED } from "../send/send-report.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { flag, text, whole } from "../options/option-specs.js";
 
@@ -120,7 +120,9 @@ function idOf(given: string | undefined): string {
 function hasPassed({ experiments }: Prepared, answers: readonly Exchange[]): boolean {
   const readings = answers.map(({ status }) => readingOf(status));
   if (experiments.length > 0) {
-    return answers.every(({ status }) => isRefusal(status));
+    return answers.every(
+      ({ status }) => status !== undefined && readingOf(status) !== "acknowledged",
+    );
   }
   const isLost =
     readings.some((reading) => reading === "final" || reading === "unlisted") ||

@@ -35,7 +35,7 @@ export function accountIdsOf(given: readonly string[]): readonly number[] {
 }
 
 /** The option of every command whose server a browser can reach. */
-export const ALLOW_HOST_OPTION = list(
+export const HOSTS_OPTION = list(
   "<name>",
   "A name by which browsers and other containers reach the server, with or without a port. May be repeated. Default: only its address, 127.0.0.1 and localhost.",
 );

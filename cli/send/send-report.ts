@@ -40,13 +40,12 @@ export function describeAnswers(
   const isExperiment = experiments.length > 0;
   const rows = answers.map((answer, at) => [
     ...(answers.length > 1 ? [String(at + 1)] : []),
-    ...answerCells(answer, isExperiment),
+    ...answerCells(answer).slice(0, isExperiment ? -1 : undefined),
   ]);
   const columns = [
     ...(answers.length > 1 ? [{ title: "Request", align: "right" as const }] : []),
-    ...ANSWER_COLUMNS,
-    // It would give up or repeat its own deliveries. This one it never sends.
-    ...(isExperiment ? [] : [{ title: "The gateway" }]),
+    // The gateway would give up, or send again, a delivery of its own.
+    ...ANSWER_COLUMNS.slice(0, isExperiment ? -1 : undefined),
   ];
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
   const unseen = passed ? answers.find(({ answeredBy }) => answeredBy === "unknown") : undefined;
@@ -66,26 +65,18 @@ const ANSWER_COLUMNS = [
   { title: "Status", align: "right" },
   { title: "Outcome", isFlexible: true },
   { title: "ms", align: "right" },
+  { title: "The gateway" },
 ] as const;
 
-/** The cells of an answer. Of an experiment, a refusal is good. */
-function answerCells(
-  { status, outcome, error, ms }: Exchange,
-  isExperiment: boolean,
-): readonly Cell[] {
-  const { text, format: own } = READINGS[readingOf(status)];
-  const format = !isExperiment ? own : isRefusal(status) ? "green" : "red";
+/** The cells of an answer. */
+function answerCells({ status, outcome, error, ms }: Exchange): readonly Cell[] {
+  const { text, format } = READINGS[readingOf(status)];
   return [
     { text: status === undefined ? "–" : String(status), format },
     error ?? outcome ?? "–",
     ms.toFixed(1),
-    ...(isExperiment ? [] : [{ text, format }]),
+    { text, format },
   ];
-}
-
-/** Whether an answer refuses a delivery that must be refused. */
-export function isRefusal(status: number | undefined): boolean {
-  return status !== undefined && readingOf(status) !== "acknowledged";
 }
 
 /** The outcome of a receiver of this library that acknowledged a delivery, and did nothing for want of a handler. */

@@ -38,15 +38,15 @@ export async function serveApi(
   answer: Answer,
   { port = 0, host = "127.0.0.1", allowHosts = [] }: ApiAddress = {},
 ): Promise<ListeningApi> {
-  const address = { port, host, allowHosts };
-  const { url, close } = await startServer((req, res) => respond(req, res, answer), address);
+  const listener = respond.bind(undefined, answer);
+  const { url, close } = await startServer(listener, port, host, allowHosts);
   return { url: url.slice(0, -1), close };
 }
 
 async function respond(
+  answer: Answer,
   req: http.IncomingMessage,
   res: http.ServerResponse,
-  answer: Answer,
 ): Promise<void> {
   const { method = "GET", url = "/" } = req;
   const body = await readBody(req);

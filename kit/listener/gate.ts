@@ -12,11 +12,8 @@ export interface GateRequest {
 /** The largest body that a local server reads. */
 export const MAX_BODY_BYTES = 4_194_304;
 
-/** Why a request does not get in. */
-export interface Refusal {
-  readonly status: number;
-  readonly code: string;
-  readonly message: string;
+function refused(status: number, code: string, message: string) {
+  return { status, code, message };
 }
 
 /**
@@ -30,32 +27,29 @@ export interface Refusal {
  * gateway sends no Origin, so every Origin is foreign there, and the answer makes the gateway send again.
  */
 export function refusalOf(
-  { method, headers }: GateRequest,
+  { method, headers }: Pick<GateRequest, "method" | "headers">,
   hosts: readonly string[] | "any",
-): Refusal | undefined {
+): ReturnType<typeof refused> | undefined {
   const { host = [], origin = [] } = headers;
   const { "content-type": [type = ""] = [], "content-length": [length = ""] = [] } = headers;
-  if (hosts === "any") {
-    const message = "a web page sends an Origin, and the gateway sends none";
-    return origin.length === 0 ? undefined : { status: 409, code: "ORIGIN_NOT_ALLOWED", message };
-  }
   const [name = ""] = host;
+  // https: a dev container in the cloud has TLS in front.
+  const own = hosts === "any" ? [] : [`http://${name}`, `https://${name}`];
+  const isForeign = origin.length > 0 && !own.includes(origin.join());
+  if (hosts === "any") {
+    return isForeign ? refused(409, "ORIGIN_NOT_ALLOWED", "no Origin is allowed") : undefined;
+  }
   const isKnown = hosts.includes(name) || hosts.includes(name.replace(/:\d+$/, ""));
   if (host.length !== 1 || !isKnown) {
     const message = `Host must be ${hosts.join(" or ")}; --allow-host adds a name`;
-    return { status: 403, code: "HOST_NOT_ALLOWED", message };
+    return refused(403, "HOST_NOT_ALLOWED", message);
   }
-  // https: a dev container in the cloud has TLS in front.
-  if (origin.length > 0 && ![`http://${name}`, `https://${name}`].includes(origin.join())) {
-    const message = "Origin must be that of the server, or absent";
-    return { status: 403, code: "ORIGIN_NOT_ALLOWED", message };
-  }
+  if (isForeign) return refused(403, "ORIGIN_NOT_ALLOWED", "only its own Origin is allowed");
   if (["POST", "PUT", "PATCH"].includes(method) && !/^application\/json *(?:;|$)/i.test(type)) {
-    const message = "send the header Content-Type: application/json";
-    return { status: 415, code: "UNSUPPORTED_MEDIA_TYPE", message };
+    return refused(415, "UNSUPPORTED_MEDIA_TYPE", "send Content-Type: application/json");
   }
   if (Number(length) <= MAX_BODY_BYTES) return undefined;
-  return { status: 413, code: "BODY_TOO_LARGE", message: `at most ${MAX_BODY_BYTES} bytes` };
+  return refused(413, "BODY_TOO_LARGE", `at most ${MAX_BODY_BYTES} bytes`);
 }
 
 const BASE = "http://localhost";

@@ -30,9 +30,6 @@ const MAX_WAIT_SECONDS = 60;
 /** How many deliveries one answer holds. */
 const PAGE_LENGTH = 100;
 
-/** A delivery of a list. A hundred of the largest bodies would be half a gigabyte of JSON. */
-export type ListedDelivery = Omit<ListenedDelivery, "body" | "bodyBase64" | "answer">;
-
 /** Starts the API of a listener on a free port of 127.0.0.1. */
 export async function startApi(
   listener: Listener,
@@ -44,30 +41,27 @@ export async function startApi(
   const answerTo = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const { method = "", url: target = "", headersDistinct: headers } = req;
     const passage = routeOf({ method, target, headers }, token);
-    const write = (status: number, type: string, body: string, more = {}): void => {
-      res.writeHead(status, { ...SAFE_HEADERS, "content-type": type, ...more }).end(body);
-      req.resume();
-    };
     if ("route" in passage && passage.route === "page" && page !== undefined) {
-      write(200, "text/html; charset=utf-8", page.html, { "content-security-policy": page.policy });
+      const own = {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": page.policy,
+      };
+      res.writeHead(200, { ...SAFE_HEADERS, ...own }).end(page.html);
       return;
     }
     const hungUp = new AbortController();
     res.on("close", () => hungUp.abort());
+    const signal = AbortSignal.any([hungUp.signal, closing.signal]);
     const { status, body } = !("route" in passage)
       ? { status: passage.status, body: { error: passage.message } }
       : passage.route === "send"
         ? await send(listener, jsonOf((await readBody(req)).toString()))
         : passage.route === "deliveries"
-          ? await deliveries(
-              listener,
-              passage.query,
-              AbortSignal.any([hungUp.signal, closing.signal]),
-            )
+          ? await deliveries(listener, passage.query, signal)
           : { status: 404, body: { error: "this server has no page" } };
-    write(status, "application/json", JSON.stringify(body));
+    res.writeHead(status, SAFE_HEADERS).end(JSON.stringify(body));
   };
-  const server = await startServer(answerTo, { port: 0, host: "127.0.0.1", allowHosts });
+  const server = await startServer(answerTo, 0, "127.0.0.1", allowHosts);
   return {
     ...server,
     token,
@@ -134,13 +128,9 @@ async function send(listener: Listener, given: unknown): Promise<Answer> {
   return { status: 200, body: { delivery } };
 }
 
-function listedOf({
-  body: _,
-  bodyBase64: __,
-  answer: ___,
-  ...listed
-}: ListenedDelivery): ListedDelivery {
-  return listed;
+/** Without its bodies: as JSON, a hundred of the largest would be half a gigabyte. */
+function listedOf(delivery: ListenedDelivery): object {
+  return { ...delivery, body: undefined, bodyBase64: undefined, answer: "" };
 }
 
 function wrong(message: string): Answer {

@@ -12,17 +12,10 @@ export interface LocalServer {
   readonly close: () => Promise<void>;
 }
 
-/** Where a server listens, and by which names it may be called. */
-export interface LocalAddress {
-  readonly port: number;
-  readonly host: string;
-  /** More names than its address, 127.0.0.1 and localhost. */
-  readonly allowHosts: readonly string[] | "any";
-}
-
-/** Of an answer that a browser may get: no frame, no guess at its type, no cache, no other site. */
+/** Of a JSON answer that a browser may get: no frame, no guess at its type, no cache, no other site. */
 export const SAFE_HEADERS = {
   "cache-control": "no-store",
+  "content-type": "application/json",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
@@ -34,29 +27,23 @@ const CLOSING_MS = 1_000;
 
 /**
  * Starts a server with the gate in front. A request whose listener rejects, such as one that is cut off, loses its
- * connection. Rejects if the host or the port is not available.
+ * connection. `allowHosts`: more names than its address, 127.0.0.1 and localhost. Rejects if the host or the port is
+ * not available.
  */
 export async function startServer(
   listener: (req: http.IncomingMessage, res: http.ServerResponse) => unknown,
-  { port, host, allowHosts }: LocalAddress,
+  port: number,
+  host: string,
+  allowHosts: readonly string[] | "any",
 ): Promise<LocalServer> {
   const name = host.includes(":") ? `[${host}]` : host;
   let hosts: readonly string[] | "any" = [];
   const answer = async (req: http.IncomingMessage, res: http.ServerResponse): Promise<void> => {
-    const { method = "", url: target = "", headersDistinct: headers } = req;
-    const refusal = refusalOf({ method, target, headers }, hosts);
+    const { method = "", headersDistinct: headers } = req;
+    const { status, ...error } = refusalOf({ method, headers }, hosts) ?? {};
     try {
-      if (refusal === undefined) await listener(req, res);
-      else {
-        const { status, ...error } = refusal;
-        const headers = {
-          ...SAFE_HEADERS,
-          "content-type": "application/json",
-          connection: "close",
-        };
-        res.writeHead(status, headers).end(JSON.stringify({ error }));
-        req.resume();
-      }
+      if (status === undefined) await listener(req, res);
+      else res.writeHead(status, SAFE_HEADERS).end(JSON.stringify({ error }));
     } catch {
       res.destroy();
     }

@@ -91,8 +91,7 @@ export async function startListener(given: StartListenerOptions): Promise<Webhoo
 
   const forwarder = url && new Forwarder(url, timeoutMs);
   const listener = new Listener({ secrets, maxBodyBytes, forwarder });
-  const address = { port, host: "127.0.0.1", allowHosts: "any" } as const;
-  const server = await startServer(listener.answer.bind(listener), address);
+  const server = await startServer(listener.answer.bind(listener), port, "127.0.0.1", "any");
   const api = await startApi(listener);
   const returned = new Set<number>();
   const closing = new AbortController();
@@ -136,13 +135,10 @@ function missingText(ms: number, count: number, arrived: readonly string[]): str
 }
 
 /** A delivery, and where it differs from the wanted one, without anything of a person. */
-function arrivedText(
-  { status, outcome, type = "", eventType, id = "none" }: ListenedDelivery,
-  differs: ReturnType<typeof differing>,
-): string {
-  const event = eventType === undefined ? "none" : (documentedEvent(eventType) ?? "unknown");
-  const values = { id, eventType: event, type: type || "none", accountId: "", status, outcome };
-  const named = differs.map((name) => `${name} ${values[name]}`.trim()).join(", ");
-  const what = `${status} ${outcome} ${type}`.trim();
-  return `${what} (${named === "" ? "returned before" : `differs in ${named}`})`;
+function arrivedText(one: ListenedDelivery, differs: ReturnType<typeof differing>): string {
+  const { status, outcome, type = "", eventType } = one;
+  const shown = { ...one, accountId: "", eventType: documentedEvent(eventType) };
+  const named = differs.map((name) => `${name} ${shown[name] ?? "unknown"}`.trim()).join(", ");
+  const why = named === "" ? "returned before" : `differs in ${named}`;
+  return `${`${status} ${outcome} ${type}`.trim()} (${why})`;
 }

@@ -40,9 +40,8 @@ export function asCurl({ headers, body, bodyBase64 = "" }: Delivery): string {
     shellWord(document.body.dataset["url"] ?? ""),
   ];
   const command = curl.join(" ");
-  return isText
-    ? command
-    : `printf %s '${bodyBase64 || base64Of(body ?? "")}' | base64 -d | ${command}`;
+  const base64 = bodyBase64 || base64Of(body ?? "");
+  return isText ? command : `printf %s '${base64}' | base64 -d | ${command}`;
 }
 
 /** How each test runner writes it. */

@@ -1,6 +1,6 @@
 import { byId, element } from "./dom.js";
 import { colourOf, nextOf } from "./delivery-list.js";
-import type { Delivery, Listed } from "./listener-client.js";
+import type { Delivery } from "./listener-client.js";
 
 /** An action with its key. */
 export interface Action {
@@ -27,12 +27,12 @@ function bodyPieces({ body = "", differs }: Delivery, show: (text: string) => st
   return [text(0, offset), element("mark", { title }, seen), text(offset + length)];
 }
 
-/** Shows the attempts of a row: the chosen one with its findings on top. */
+/** Shows the attempts of a row: the chosen one, by default the last, with its findings on top. */
 export function showDetail(
-  attempts: readonly Listed[],
+  attempts: readonly Delivery[],
   chosen: Delivery,
   actions: readonly Action[],
-  onAttempt: (delivery: Listed) => void,
+  onAttempt: (delivery: Delivery) => void,
 ): void {
   const { type, eventType, outcome, status, reasons, findings, forwarded, headers } = chosen;
   const title = [type ?? "", eventType ?? "", outcome].join(" ").trim();

@@ -1,14 +1,14 @@
 import { headerOf } from "../../../kit/sending/wire.js";
 import { HEADERS } from "../../../src/delivery/headers.js";
 import { byId, element } from "./dom.js";
-import type { Listed } from "./listener-client.js";
+import type { Delivery } from "./listener-client.js";
 
 /** As many as the listener remembers. */
 const MAX_DELIVERIES = 500;
 const REFRESH_MS = 100;
 
 /** What the gateway makes of an answer, as the name of a colour. */
-export function colourOf({ result }: Listed): string {
+export function colourOf({ result }: Delivery): string {
   return result === "acknowledged"
     ? "good"
     : result === "final" || result === "unlisted"
@@ -17,7 +17,7 @@ export function colourOf({ result }: Listed): string {
 }
 
 /** What the gateway does next. */
-export function nextOf({ result, againAt, givenUpAt }: Listed, now = Date.now()): string {
+export function nextOf({ result, againAt, givenUpAt }: Delivery, now = Date.now()): string {
   if (againAt === undefined || givenUpAt === undefined) {
     return result === "acknowledged"
       ? "the gateway takes it as received"
@@ -33,22 +33,22 @@ export function nextOf({ result, againAt, givenUpAt }: Listed, now = Date.now())
 /** Deliveries of one id, in a row. A delivery that was sent from here has a row of its own. */
 interface Row {
   readonly key: string;
-  readonly attempts: Listed[];
+  readonly attempts: Delivery[];
 }
 
 /** The list, newest first, and which row is chosen. */
 export class DeliveryList {
   #rows: Row[] = [];
-  #deliveries: Listed[] = [];
+  #deliveries: Delivery[] = [];
   #chosen = "";
   #refresh: ReturnType<typeof setTimeout> | undefined;
-  readonly #onChoice: (attempts: readonly Listed[]) => void;
+  readonly #onChoice: (attempts: readonly Delivery[]) => void;
 
-  constructor(onChoice: (attempts: readonly Listed[]) => void) {
+  constructor(onChoice: (attempts: readonly Delivery[]) => void) {
     this.#onChoice = onChoice;
   }
 
-  add(deliveries: readonly Listed[]): void {
+  add(deliveries: readonly Delivery[]): void {
     this.#deliveries = [...this.#deliveries, ...deliveries].slice(-MAX_DELIVERIES);
     // In a flood the rows are made a few times a second.
     this.#refresh ??= setTimeout(() => {
@@ -80,7 +80,7 @@ export class DeliveryList {
   }
 
   /** Chooses the row of a delivery that was sent from here. */
-  chooseSent({ seq }: Listed): void {
+  chooseSent({ seq }: Delivery): void {
     this.#chosen = `seq ${seq}`;
     // If it is not in the list yet, it is chosen when it comes.
     this.#choose(this.chosen);
@@ -119,9 +119,7 @@ export class DeliveryList {
     if (words.join("") === "") return this.#rows;
     return this.#rows.filter(({ key, attempts }) => {
       const text = attempts
-        .map((one) =>
-          [key, one.type, one.eventType, one.accountId, one.outcome, one.status].join(" "),
-        )
+        .map((one) => [key, one.type, one.eventType, one.outcome, one.status].join(" "))
         .join(" ")
         .toLowerCase();
       return words.every((word) => text.includes(word));

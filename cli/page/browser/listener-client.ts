@@ -1,9 +1,6 @@
 import type { ListenedDelivery } from "../../../kit/listener/listened-delivery.js";
-import type { ListedDelivery } from "../../../kit/listener/listener-api.js";
 
 export type Delivery = ListenedDelivery;
-/** A delivery without its body. */
-export type Listed = ListedDelivery;
 
 /** How long to wait before the next try when the listener is away. Milliseconds. */
 const RETRY_MS = 1_000;
@@ -14,10 +11,10 @@ async function call(path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(path, { ...init, headers: { authorization, "content-type": "application/json" } });
 }
 
+/** What the listener answers. `error`: why it is nothing else. */
 interface Answer {
   readonly delivery?: Delivery;
   readonly fixture?: string;
-  /** Why there is none. */
   readonly error?: string;
 }
 
@@ -34,19 +31,14 @@ export function send(what: object): Promise<Answer> {
   return answerTo("send", { method: "POST", body: JSON.stringify(what) });
 }
 
-/** The delivery as a redacted fixture file. Undefined if it cannot be one. */
-export async function fixtureOf({ seq }: Delivery): Promise<string | undefined> {
-  return (await answerTo(`deliveries?fixture=${seq}`)).fixture;
+/** One delivery: `seq` with its body, or `fixture` as a redacted file. Without it if there is none. */
+export function find(what: "seq" | "fixture", { seq }: Delivery): Promise<Answer> {
+  return answerTo(`deliveries?${what}=${seq}`);
 }
 
-/** The delivery with its body. Undefined if the listener is away or has forgotten it. */
-export async function detailOf({ seq }: Listed): Promise<Delivery | undefined> {
-  return (await answerTo(`deliveries?seq=${seq}`)).delivery;
-}
-
-/** Calls `onDeliveries` for all deliveries, oldest first, those of now and later. Returns never. */
+/** Calls `onDeliveries` for all deliveries, without their bodies, oldest first, those of now and later. Returns never. */
 export async function follow(
-  onDeliveries: (deliveries: readonly Listed[], last: number) => void,
+  onDeliveries: (deliveries: readonly Delivery[], last: number) => void,
   onState: (state: string) => void,
 ): Promise<void> {
   let after = 0;
@@ -58,7 +50,7 @@ export async function follow(
         return;
       }
       const { deliveries, last } = (await answer.json()) as {
-        deliveries: readonly Listed[];
+        deliveries: readonly Delivery[];
         last: number;
       };
       after = deliveries.at(-1)?.seq ?? after;

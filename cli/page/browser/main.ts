@@ -2,20 +2,13 @@ import { asCurl, asTest, type Runner } from "./copies.js";
 import { DeliveryList, nextOf } from "./delivery-list.js";
 import { showDetail, type Action } from "./delivery-detail.js";
 import { ask, byId, element } from "./dom.js";
-import {
-  detailOf,
-  fixtureOf,
-  follow,
-  send,
-  type Delivery,
-  type Listed,
-} from "./listener-client.js";
+import { find, follow, send, type Delivery } from "./listener-client.js";
 
 const RUNNERS: readonly Runner[] = ["vitest", "jest", "node:test"];
 
-let chosen: Listed | undefined;
+let chosen: Delivery | undefined;
 /** The chosen one with its body, which is on its way. */
-let detail: Promise<Delivery | undefined> = Promise.resolve(undefined);
+let detail: ReturnType<typeof find> | undefined;
 let runner = 0;
 
 function say(text: string): void {
@@ -38,29 +31,27 @@ async function sendAnd(what: object): Promise<void> {
 
 /** Runs an action on the chosen delivery. */
 function onChosen(run: (delivery: Delivery) => unknown): () => unknown {
-  return async () => {
-    const delivery = await detail;
-    return delivery === undefined ? undefined : run(delivery);
-  };
+  return () => detail?.then(({ delivery }) => delivery && run(delivery));
 }
 
 /** Signs it anew and sends it. Asks first if it is a stranger's. */
-function sign({ seq, id }: Delivery, changed: object = {}): unknown {
-  const go = () => sendAnd({ again: seq, sign: true, ...changed });
-  return id === undefined ? ask("unproven", () => void go()) : go();
+function sign({ seq, id }: Delivery, changed: object = {}): void {
+  const go = () => void sendAnd({ again: seq, sign: true, ...changed });
+  if (id === undefined) ask("unproven", go);
+  else go();
 }
 
 function edit(delivery: Delivery): void {
   const area = byId("edit").querySelector("textarea")!;
   area.value = delivery.body ?? "";
   ask("edit", (way) => {
-    const changed = { body: area.value };
-    void (way === "sign" ? sign(delivery, changed) : sendAnd({ again: delivery.seq, ...changed }));
+    if (way === "sign") sign(delivery, { body: area.value });
+    else void sendAnd({ again: delivery.seq, body: area.value });
   });
 }
 
 async function save(delivery: Delivery): Promise<void> {
-  const fixture = await fixtureOf(delivery);
+  const { fixture } = await find("fixture", delivery);
   if (fixture === undefined) {
     say("Not saved: it is not authentic.");
     return;
@@ -108,16 +99,15 @@ const ACTIONS: readonly Action[] = [
   { key: "f", name: "save as a fixture", run: onChosen(save) },
 ];
 
-async function choose(attempts: readonly Listed[], listed = attempts.at(-1)): Promise<void> {
-  if (listed === undefined) return;
+async function choose(attempts: readonly Delivery[], listed = attempts.at(-1)): Promise<void> {
   chosen = listed;
-  detail = detailOf(listed);
-  const delivery = await detail;
+  if (listed === undefined) return;
+  detail = find("seq", listed);
+  const { delivery = listed, error } = await detail;
   // Another one was chosen meanwhile.
   if (chosen !== listed) return;
-  if (delivery === undefined) say("The listener is away, or has forgotten this delivery.");
-  const shown = delivery ?? { ...listed, answer: "" };
-  showDetail(attempts, shown, ACTIONS, (other) => void choose(attempts, other));
+  if (error !== undefined) say(error);
+  showDetail(attempts, delivery, ACTIONS, (other) => void choose(attempts, other));
 }
 
 const list = new DeliveryList((attempts) => void choose(attempts));
