@@ -136,6 +136,8 @@ export const answerRules: ConformanceRules = {
     why: "Anyone who reads it can sign any alarm. Error pages and settings pages show it, and proxies log answers.",
     fix: "Never put settings or an error's details into an answer, and switch off the framework's debug pages. Then change the secret.",
     cause: "leak",
+    // So that it comes after the cases with a failing handler, whose answers show most.
+    runsAlone: true,
     async check(context) {
       if (context.suite.secretWatch.isBlind) context.leaveUnjudged("longer_secret");
       failOnLeak(context);
@@ -144,6 +146,10 @@ export const answerRules: ConformanceRules = {
         await context.sendPastLimiter(request);
         failOnLeak(context);
       });
+      if (context.settings.whileFailing === undefined) return;
+      const delivery = await context.deliver();
+      await whileHandler(context, "whileFailing", () => context.send(delivery));
+      failOnLeak(context);
     },
   },
 };

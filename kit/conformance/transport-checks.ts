@@ -13,7 +13,7 @@ import {
 } from "./test-deliveries.js";
 
 /** How many uploads are under way at the same time. */
-const UPLOADS = 64;
+const UPLOADS = 8;
 /** How long the first of them wait for the others, which a small server may not take yet. */
 const GATHER_MS = 3_000;
 
@@ -22,8 +22,12 @@ async function whileReceiverReads(): Promise<void> {
   for (let step = 0; step < 30; step++) await wait(15);
 }
 
-/** Sends the first halves of several bodies, then the second ones in the same order. */
-export async function expectUploadsToldApart(context: CaseContext, url: URL): Promise<void> {
+/** Opens a connection for each delivery, sends the first halves of all bodies, then the second ones. */
+export async function sendTogether(
+  context: CaseContext,
+  url: URL,
+  count: number,
+): Promise<readonly (readonly [Delivery, ReceiverAnswer])[]> {
   let atHalf = 0;
   let gathered = (): void => undefined;
   const all = new Promise<void>((resolve) => (gathered = resolve));
@@ -31,16 +35,20 @@ export async function expectUploadsToldApart(context: CaseContext, url: URL): Pr
     whileReceiverReads,
   );
   const halfway = (): Promise<void> => {
-    if (++atHalf === UPLOADS) gathered();
+    if (++atHalf === count) gathered();
     return go;
   };
-  const pairs = await each(await context.ofAllTypes(UPLOADS), async (delivery) => {
+  return each(await context.ofAllTypes(count), async (delivery) => {
     const connection = new KeptConnection(url, context.settings);
     const send = () => connection.sendInHalves(delivery, halfway);
     const answer = await context.sendBy(delivery, send);
     connection.close();
     return [delivery, answer] as const;
   });
+}
+
+export async function expectUploadsToldApart(context: CaseContext, url: URL): Promise<void> {
+  const pairs = await sendTogether(context, url, UPLOADS);
   // A receiver that is busy may refuse some of them, but not all.
   if (pairs.every(([, answer]) => isRetried(answer) && !saysLater(answer))) {
     const text = pairs[0]?.[1].text ?? "";

@@ -63,7 +63,10 @@ Origin: http://localhost:3000 | Referer: http://localhost:3000/docs | X-Requeste
 X-HTTP-Method-Override: PUT
 Content-Encoding: gzip
 Content-Encoding: identity
-Date X-Date X-Request-Date X-Timestamp X-Received-At: NOW`;
+Date X-Date X-Request-Date X-Timestamp X-Received-At: NOW
+Date X-Date X-Request-Date X-Timestamp X-Received-At: THEN`;
+
+const HOUR_MS = 3_600_000;
 
 /** Members for which real receivers take a delivery for a trial, or take the secret from it. */
 const TRIAL = `"secret":"${OTHER_SECRET}","webhook_secret":"${OTHER_SECRET}","test":true,"is_test":true,"debug":true,"dry_run":true,"livemode":false`;
@@ -82,7 +85,8 @@ export function withTrustedHeaders(
   { deliver, settings: { types, now } }: CaseContext,
   make: (deliver: MakeDelivery) => Promise<Named<Delivery>>,
 ): Promise<NamedDeliveries> {
-  const sets = SETS.replace("NOW", new Date(now()).toUTCString()).trim().split("\n");
+  const time = (ageMs: number): string => new Date(now() - ageMs).toUTCString();
+  const sets = SETS.replace("NOW", time(0)).replace("THEN", time(HOUR_MS)).trim().split("\n");
   return each(sets, async (set, at) => {
     const [what, request] = await make((changes) =>
       deliver({ type: types[at % types.length], ...changes }),
