@@ -85,6 +85,8 @@ async function expectRetriedThenHandled(
   context: CaseContext,
   work: () => Promise<readonly Answered[]>,
 ): Promise<void> {
+  const before = await context.deliver();
+  await context.accept("a delivery before the failure", before);
   const failed = await whileHandler(context, "whileFailing", work);
   for (const [[name], answers] of failed) {
     for (const answer of answers) {
@@ -100,6 +102,8 @@ async function expectRetriedThenHandled(
     const next = await context.acceptInTheEnd(`the next retry, ${name}`, delivery);
     context.trustOutcome(next, "handled");
   });
+  // A failure that ends the process may take the memory of ids with it.
+  await context.acceptInTheEnd("a duplicate of a delivery before the failure", before);
 }
 
 const whileFailing = (name: string): string => `while the handler fails, ${name}`;

@@ -10,7 +10,7 @@ import { isSafe } from "./receiver-answer.js";
 import { freshSeed, type ChangedRecord, type NamedDeliveries } from "./test-deliveries.js";
 
 /** Text in several scripts, with an emoji, a combining accent and a line separator. */
-export const NON_ASCII = "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u2028";
+export const NON_ASCII = "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u2028 – a\u00a0b\u200b – שלום";
 /** Text of 200 KB. */
 export const BIG = "x".repeat(200 * 1024);
 /** A payload of 10 KB, as of a leak with many entries. */
@@ -118,7 +118,7 @@ type Values = Readonly<Record<string, readonly unknown[]>>;
  * from now, since legacy dates have no zone and may be written in local time.
  */
 const alarmValues = (ahead: string): Values => ({
-  text: ["", "One\nTwo\r\n\tThree\n", "  two  blanks  ", "0", "text ".repeat(400)],
+  text: ["", "One\nTwo\r\n\tThree\n", "  two  blanks  ", "0", "Test ".repeat(400)],
   created_at: [ahead],
   // Clocks in Europe go from 2:00 to 3:00 on the last of these days.
   date: [ahead, "2019-01-31 23:59:59", "2024-02-29 00:00:00", "2026-03-29 02:30:00"],
@@ -159,6 +159,9 @@ const SITE_VALUES: Values = {
   site_base_url: [
     "https://example.com/people/search/",
     "http://example.com",
+    "https://räksmörgås.example.com",
+    "example.com",
+    "www.example.com/opt-out",
     "https://example.com:8443/a?b=c&d=%2F#e",
   ],
 };
@@ -264,5 +267,10 @@ function similarEvents(): readonly Record<string, unknown>[] {
   const other = sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed: freshSeed() });
   const later = new Date(Date.parse(event.occurred_at) + 86_400_000).toISOString();
   const { occurred_at } = event;
-  return [{ ...event }, { ...event, occurred_at: later }, { ...other, occurred_at }];
+  // The gateway promises no order.
+  const earlier = new Date(Date.parse(occurred_at) - 86_400_000).toISOString();
+  return [
+    ...[occurred_at, later, earlier].map((at) => ({ ...event, occurred_at: at })),
+    { ...other, occurred_at },
+  ];
 }

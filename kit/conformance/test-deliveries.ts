@@ -239,10 +239,13 @@ export function macOf(
 // A receiver cannot tell these requests from forgeries. They are genuine all the same if the receiver's side
 // has made a mistake: a wrong secret, a wrong clock, a proxy that changes requests.
 
+/** A secret that the receiver does not have. */
+export const OTHER_SECRET = "whsec_of_another_webhook";
+
 /** Signed with a secret that the receiver does not have. */
 export const wrongSecret = async (deliver: MakeDelivery): Promise<Named<Delivery>> => [
   "another secret",
-  await deliver({ secret: "whsec_of_another_webhook" }),
+  await deliver({ secret: OTHER_SECRET }),
 ];
 
 /** Without a signature. */
