@@ -64,21 +64,22 @@ export function isRetried({ result }: ReceiverAnswer): boolean {
   return result === "retryable" || result === "network_error" || result === "timeout";
 }
 
-/**
- * What to do if an answer names an outcome of this library whose cause is the receiver, and not the request.
- * Undefined for any other answer.
- */
-export function adviceOn(outcome = ""): string | undefined {
-  const isOurs = Object.hasOwn(OUTCOMES, outcome) && outcome !== "unrecognized";
-  if (!isOurs || OUTCOMES[outcome as WebhookOutcome].status < 500) return undefined;
-  const causes = usualCauses(outcome as WebhookOutcome);
-  return `Look into the log of the receiver, which answers ${outcome}. ${causes}`;
-}
-
 const REFUSED_ACCOUNT =
   "If a table refused the record, name an account that it has: --account-id, or accountIds.";
 const REFUSED_VALUE =
   "If a table refused the record, let its columns take what the case sends: text instead of an enum, a CHECK or varchar(255), and NULL for a missing field.";
+
+/**
+ * What to do if an answer names an outcome of this library whose cause is the receiver, and not the request.
+ * Undefined for any other answer. `refused`: what to do if a table has refused the record.
+ */
+export function adviceOn(outcome = "", refused = REFUSED_ACCOUNT): string | undefined {
+  const isOurs = Object.hasOwn(OUTCOMES, outcome) && outcome !== "unrecognized";
+  if (!isOurs || OUTCOMES[outcome as WebhookOutcome].status < 500) return undefined;
+  const causes = usualCauses(outcome as WebhookOutcome);
+  const more = outcome === "handler_failed" ? ` ${refused}` : "";
+  return `Look into the log of the receiver, which answers ${outcome}. ${causes}${more}`;
+}
 
 /** Rules for a plain delivery. While these fail, the other rules prove nothing. */
 export const BASELINE: readonly string[] = ["alarm", "event"];
@@ -90,12 +91,11 @@ export function fixAfter(
   answer?: ReceiverAnswer,
 ): string {
   if (code === "answered_by_other") return KEEP_OTHERS_OUT;
-  const advice = code === "receiver_failed" ? adviceOn(answer?.outcome) : undefined;
-  if (advice === undefined) return fix;
-  if (answer?.outcome !== "handler_failed") return advice;
-  return BASELINE.includes(id)
-    ? `${advice} ${REFUSED_ACCOUNT}`
-    : `${advice} ${REFUSED_VALUE} ${fix}`;
+  if (code !== "receiver_failed") return fix;
+  const outcome = answer?.outcome;
+  const isBaseline = BASELINE.includes(id);
+  const advice = adviceOn(outcome, isBaseline ? REFUSED_ACCOUNT : REFUSED_VALUE) ?? fix;
+  return outcome === "handler_failed" && !isBaseline ? `${advice} ${fix}` : advice;
 }
 
 /** Why an answer is not the expected one. */

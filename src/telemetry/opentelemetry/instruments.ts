@@ -1,7 +1,7 @@
 import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
 import { forHistograms } from "../histogram-metrics.js";
-import { combined, RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
+import { combined, RECEIVER_METRICS, type Series } from "../metrics.js";
 import { QUEUE_METRICS, queueSeries } from "../queue-metrics.js";
 import type { MeasuredReceiver } from "../tally.js";
 import type { DurationRecorder } from "../../answer/observers.js";
