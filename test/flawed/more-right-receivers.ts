@@ -89,7 +89,6 @@ export const MORE_RIGHT: Receivers = {
     await wait(30);
     await right.handle(request, record);
   }),
-  "answers each seventh request with 429": inFront(() => every(7, BUSY)),
   "takes 300 requests a second": inFront(() => limited(300)),
   "asks for the body itself": withServer((server, serve) =>
     server.on("checkContinue", (req, res) => {
@@ -114,6 +113,7 @@ export const RELUCTANT: Receivers = {
   "queues with exponential back-off, and answers 202": queued(202, 4_000),
   "queues with exponential back-off, and answers 200": queued(200, 3_000),
   "queues, and works off the queue ten times a second": queued(202, 1_000, 100),
+  "answers each seventh request with 429": inFront(() => every(7, BUSY)),
   "answers each seventh request with the page of a proxy": inFront(() => every(7, PAGE)),
   "keeps payloads in a column of jsonb": giving(500)(
     ({ payload }) =>
