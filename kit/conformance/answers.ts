@@ -3,15 +3,19 @@ import { OUTCOMES } from "../../src/answer/outcome.js";
 import type { WireRequest } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
+import { whileHandler } from "./handler-failures.js";
 import {
   driftedClock,
   ID,
   missingHeaders,
   reserializedBody,
   sampleText,
+  OTHER_SECRET,
   SIGNATURE,
   unsignedRequest,
   wrongSecret,
+  type Delivery,
+  type Named,
   type NamedDeliveries,
 } from "./test-deliveries.js";
 
@@ -34,7 +38,7 @@ export const answerRules: ConformanceRules = {
         await reserializedBody(deliver),
         ...(await missingHeaders(deliver)),
         ["a signature that is not hexadecimal", (await deliver()).withHeader(SIGNATURE, "v1=é")],
-        ["an id with a colon", (await deliver()).withHeader(ID, "a:b")],
+        ["an id with a colon", (await deliver()).withHeader(ID, `${randomUUID()}:b`)],
         ["half of the JSON", (await deliver()).withBody('{"alarm":')],
         ["no body", (await deliver()).withBody("")],
         ["no webhook header at all", (await deliver()).with({ headers: [] })],
@@ -91,6 +95,7 @@ export const answerRules: ConformanceRules = {
     title: "an answer repeats nothing of the request",
     why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them.",
     fix: "Answer a fixed text for each outcome, without a parser message or a stack trace.",
+    runsAlone: true,
     async check(context) {
       const { deliver } = context;
       // Short, since parsers quote only the beginning of what they cannot read.
@@ -101,13 +106,13 @@ export const answerRules: ConformanceRules = {
       const odd = await deliver({ body });
       const requests: NamedDeliveries = [
         ["a genuine delivery", await deliver({ body })],
-        ["a forged delivery", await deliver({ body, secret: "whsec_of_another_webhook" })],
+        ["a forged delivery", await deliver({ body, secret: OTHER_SECRET })],
         ["a delivery without a signature", (await deliver({ body })).withHeader(SIGNATURE)],
         ["a genuine delivery that is not JSON", await deliver({ body: marker })],
         ["a genuine delivery without an alarm", await deliver({ body: `{"alarm":["${marker}"]}` })],
         ["a signature header with a marker", odd.withHeader(SIGNATURE, `v1=${marker}`)],
       ];
-      await context.inGroups(requests, async ([name, request]) => {
+      const look = async ([name, request]: Named<Delivery>): Promise<void> => {
         const answer = await context.send(request);
         const { wire } = answer;
         if (wire === undefined) throw context.unexpected(name, "an answer", answer);
@@ -117,7 +122,13 @@ export const answerRules: ConformanceRules = {
         if (repeated) {
           throw context.failure("echo", `${name}: the answer repeats part of the request`);
         }
-      });
+      };
+      await context.inGroups(requests, look);
+      if (context.settings.whileFailing === undefined) return;
+      // Debug pages show the whole request only then.
+      const failing: Named<Delivery> = ["a delivery whose handler fails", await deliver({ body })];
+      await whileHandler(context, "whileFailing", () => look(failing));
+      await context.acceptInTheEnd("the delivery after the failure", failing[1]);
     },
   },
   leaked_secret: {
@@ -125,6 +136,8 @@ export const answerRules: ConformanceRules = {
     why: "Anyone who reads it can sign any alarm. Error pages and settings pages show it, and proxies log answers.",
     fix: "Never put settings or an error's details into an answer, and switch off the framework's debug pages. Then change the secret.",
     cause: "leak",
+    // So that it comes after the cases with a failing handler, whose answers show most.
+    runsAlone: true,
     async check(context) {
       if (context.suite.secretWatch.isBlind) context.leaveUnjudged("longer_secret");
       failOnLeak(context);
@@ -133,6 +146,10 @@ export const answerRules: ConformanceRules = {
         await context.sendPastLimiter(request);
         failOnLeak(context);
       });
+      if (context.settings.whileFailing === undefined) return;
+      const delivery = await context.deliver();
+      await whileHandler(context, "whileFailing", () => context.send(delivery));
+      failOnLeak(context);
     },
   },
 };
@@ -166,7 +183,7 @@ async function requestsOfAllKinds({
     unsigned,
     ...drifted.map(([, request]) => request),
     delivery.withHeader(ID),
-    delivery.withHeader(ID, "a:b"),
+    delivery.withHeader(ID, `${delivery.id}:b`),
     delivery.with({ headers: [] }),
     forged.withBody(new Uint8Array(2 * maxBodyBytes)),
     ...(await Promise.all(["{", "null", '{"alarm":null}'].map((body) => deliver({ body })))),

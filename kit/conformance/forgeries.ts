@@ -17,6 +17,7 @@ import {
 } from "./test-deliveries.js";
 import { withTrustedHeaders } from "./trusted-headers.js";
 
+const FORM = "application/x-www-form-urlencoded";
 /** The same forgery in forms for which a receiver may skip its check. */
 export async function inOtherForms(
   context: CaseContext,
@@ -29,6 +30,8 @@ export async function inOtherForms(
   const [, chunked] = await forge(deliver);
   return [
     ["with the content type text/plain", plain.withHeader("Content-Type", "text/plain")],
+    ["with the content type of a form", plain.withHeader("Content-Type", FORM)],
+    ["without Content-Type", plain.withHeader("Content-Type")],
     ["with an unknown X-Webhook-Type", unknown],
     ["compressed", gzipped.withHeader("Content-Encoding", "gzip")],
     ...(await withTrustedHeaders(context, forge)),
@@ -129,6 +132,8 @@ const SPANS: readonly Named<number>[] = [
 
 /** Seconds from the receiver's time, in one direction. */
 const AGES: readonly Named<number>[] = [
+  // Also for receivers that compare the hour of a clock.
+  ["31 minutes", 31 * 60],
   ["an hour", HOUR],
   ...SPANS.flatMap(([name, seconds]): readonly Named<number>[] => [
     [name, seconds],
@@ -239,9 +244,12 @@ export async function withOtherSchemes({
     ["over id, timestamp and body in another order", `v1=${over(`${id}.${timestamp}.`)}`],
     ["over everything but the body", `v1=${withoutBody}`],
     ["a hash without a secret", `v1=${unkeyed.digest("hex")}`],
+    ["a hash of the body, in GitHub's format", `sha256=${hashOf(body)}`],
   ];
   return signatures.map(([name, signature]) => [name, delivery.withHeader(SIGNATURE, signature)]);
 }
+
+const hashOf = (body: Uint8Array): string => createHash("sha256").update(body).digest("hex");
 
 /** The same record of another account, with the old signature. */
 export function ofAccount(delivery: Delivery, account: number): Delivery {

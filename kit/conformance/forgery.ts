@@ -16,6 +16,7 @@ import {
   each,
   ID,
   reserializedBody,
+  OTHER_SECRET,
   SIGNATURE,
   TIMESTAMP,
   TYPE,
@@ -23,6 +24,7 @@ import {
   wrongSecret,
   type NamedDeliveries,
 } from "./test-deliveries.js";
+import { ADDRESS_OF_GENUINE, askingForTrust } from "./trusted-headers.js";
 
 const STALE_WHY =
   "Someone who captured a delivery can send it again at any time. It is handled again once its id is forgotten.";
@@ -39,10 +41,12 @@ export const forgeryRules: ConformanceRules = {
   wrong_secret: {
     title: "a delivery signed with another secret is refused",
     refuse: async (context) => {
-      // A receiver may trust the rest of a connection after a good signature.
-      await context.sendPastLimiter(await context.deliver());
+      // A receiver may trust the rest of a connection, or its address, after a good signature.
+      const genuine = (await context.deliver()).withHeader("X-Forwarded-For", ADDRESS_OF_GENUINE);
+      await context.sendPastLimiter(genuine.withHeader("X-Real-IP", ADDRESS_OF_GENUINE));
       return [
         ...(await context.ofEachType(async (deliver) => [await wrongSecret(deliver)])),
+        ...(await askingForTrust(context)),
         ...(await inOtherForms(context, wrongSecret)),
       ];
     },
@@ -118,7 +122,7 @@ export const forgeryRules: ConformanceRules = {
       const forgeries: NamedDeliveries = [
         ["the headers", changed],
         ["the id and no signature", changed.withHeader(SIGNATURE)],
-        ["the id and another secret", changed.signedWith("whsec_of_another_webhook")],
+        ["the id and another secret", changed.signedWith(OTHER_SECRET)],
       ];
       for (const [what, forged] of forgeries) {
         const name = `another account_id with ${what} of a delivery that failed`;
@@ -231,12 +235,12 @@ export const forgeryRules: ConformanceRules = {
     },
   },
   stale: {
-    title: "a delivery that was signed an hour to a year ago is refused",
+    title: "a delivery that was signed 31 minutes to a year ago is refused",
     ...FRESHNESS,
     refuse: staleDeliveries,
   },
   future: {
-    title: "a delivery that was signed an hour to a year in the future is refused",
+    title: "a delivery that was signed 31 minutes to a year in the future is refused",
     ...FRESHNESS,
     refuse: futureDeliveries,
   },

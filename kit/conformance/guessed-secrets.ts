@@ -25,7 +25,7 @@ const INVENTED = (
   "development production staging foo foobar 1234 123456 12345678 key token hmac sha256 webhook gateway letmein s3cr3t " +
   "Secret SECRET WEBHOOK_SECRET $SECRET ${SECRET} %GATEWAY_WEBHOOK_SECRET% {{GATEWAY_WEBHOOK_SECRET}} none unset empty N/A " +
   "- . % your-secret your_secret <secret> <your-secret> your-webhook-secret-here whsec_test whsec_secret secret123 mysecret " +
-  "my-secret my_secret supersecret super-secret dev_secret devsecret test-secret test_secret testsecret webhook-secret " +
+  "your_webhook_secret your_webhook_secret_here your_secret_here my-secret my_secret supersecret super-secret dev_secret devsecret test-secret test_secret testsecret webhook-secret " +
   "webhook_secret webhooksecret gateway-secret default-secret local-secret demo-secret process.env.GATEWAY_WEBHOOK_SECRET"
 ).split(" ");
 

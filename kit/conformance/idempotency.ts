@@ -26,6 +26,7 @@ import type { ReceiverAnswer } from "./receiver-answer.js";
 import { lookalikes } from "./records.js";
 import { expectNoIdBlocked, expectNoIdForgotten, expectNothingLate } from "./refused-ids.js";
 import { each, inPool, sampleText, type Delivery } from "./test-deliveries.js";
+import { sendTogether } from "./transport-checks.js";
 
 const TWICE =
   "A customer is warned twice about one stolen identity, or a removal is ordered twice.";
@@ -68,8 +69,9 @@ export const idempotencyRules: ConformanceRules = {
     check: expectRetriesRecognised,
   },
   duplicate_by_id_alone: {
+    level: "should",
     title: "a duplicate is recognised by its id, not by its body",
-    why: `Only the id is the same in each retry: a retry may write the same record in other bytes. ${TWICE}`,
+    why: `The id alone says which delivery it is. The gateway repeats the body too, as far as its document tells: were a retry to write the same record in other bytes, it would be refused or handled again. ${TWICE}`,
     fix: `${REMEMBER} Do not use the body or a hash of it.`,
     check: expectDuplicatesByIdAlone,
   },
@@ -99,7 +101,11 @@ export const idempotencyRules: ConformanceRules = {
     why: "After a breach the gateway sends many alarms at once. A receiver that mixes them up handles some of them twice and others never.",
     fix: "Keep nothing of a request in a variable that requests share, such as one of the module or of a singleton. If the receiver is busy, answer 503 with Retry-After, never 2xx.",
     async whenAccepted(context) {
-      const sent = await each(await context.ofAllTypes(AT_ONCE), sendAlone(context));
+      const { url } = context.settings;
+      const sent =
+        url === undefined
+          ? await each(await context.ofAllTypes(AT_ONCE), sendAlone(context))
+          : await sendTogether(context, url, AT_ONCE);
       await expectEachHandledOnce(context, sent, "at the same time");
     },
   },

@@ -7,6 +7,7 @@ import type { LoggedDelivery } from "./suite-state.js";
 import {
   each,
   inPool,
+  OTHER_SECRET,
   SIGNATURE,
   TIMESTAMP,
   TYPE,
@@ -29,7 +30,7 @@ const COUNTS_AT_A_TIME = 16;
 
 /** One for each step at which a receiver can refuse. */
 const INVALID: readonly Named<MakeInvalid>[] = [
-  ["another secret", (delivery) => delivery.signedWith("whsec_of_another_webhook")],
+  ["another secret", (delivery) => delivery.signedWith(OTHER_SECRET)],
   ["no signature", (delivery) => delivery.withHeader(SIGNATURE)],
   ["a malformed signature", (delivery) => delivery.withHeader(SIGNATURE, "v1=00")],
   ["no timestamp", (delivery) => delivery.withHeader(TIMESTAMP)],

@@ -3,34 +3,52 @@ import type { CaseContext } from "./case-context.js";
 import { KeptConnection, sendRawRequest, type RawForm } from "./connections.js";
 import { expectEachHandledOnce } from "./duplicates.js";
 import { isRetried, saysLater, type ReceiverAnswer } from "./receiver-answer.js";
-import { each, ID, SIGNATURE, wrongSecret, type Delivery } from "./test-deliveries.js";
+import {
+  each,
+  ID,
+  OTHER_SECRET,
+  SIGNATURE,
+  wrongSecret,
+  type Delivery,
+} from "./test-deliveries.js";
 
 /** How many uploads are under way at the same time. */
 const UPLOADS = 8;
+/** How long the first of them wait for the others, which a small server may not take yet. */
+const GATHER_MS = 3_000;
 
 /** Waits in small steps, since the receiver may be in this process and needs its turns. */
 async function whileReceiverReads(): Promise<void> {
   for (let step = 0; step < 30; step++) await wait(15);
 }
 
-/** Sends the first halves of several bodies, then the second ones in the same order. */
-export async function expectUploadsToldApart(context: CaseContext, url: URL): Promise<void> {
-  const atHalf: (() => void)[] = [];
-  const halfway = (): Promise<void> =>
-    new Promise((resolve) => {
-      atHalf.push(resolve);
-      if (atHalf.length < UPLOADS) return;
-      void whileReceiverReads().then(() => {
-        for (const finish of atHalf) finish();
-      });
-    });
-  const pairs = await each(await context.ofAllTypes(UPLOADS), async (delivery) => {
+/** Opens a connection for each delivery, sends the first halves of all bodies, then the second ones. */
+export async function sendTogether(
+  context: CaseContext,
+  url: URL,
+  count: number,
+): Promise<readonly (readonly [Delivery, ReceiverAnswer])[]> {
+  let atHalf = 0;
+  let gathered = (): void => undefined;
+  const all = new Promise<void>((resolve) => (gathered = resolve));
+  const go = Promise.race([all, wait(GATHER_MS, undefined, { ref: false })]).then(
+    whileReceiverReads,
+  );
+  const halfway = (): Promise<void> => {
+    if (++atHalf === count) gathered();
+    return go;
+  };
+  return each(await context.ofAllTypes(count), async (delivery) => {
     const connection = new KeptConnection(url, context.settings);
     const send = () => connection.sendInHalves(delivery, halfway);
     const answer = await context.sendBy(delivery, send);
     connection.close();
     return [delivery, answer] as const;
   });
+}
+
+export async function expectUploadsToldApart(context: CaseContext, url: URL): Promise<void> {
+  const pairs = await sendTogether(context, url, UPLOADS);
   // A receiver that is busy may refuse some of them, but not all.
   if (pairs.every(([, answer]) => isRetried(answer) && !saysLater(answer))) {
     const text = pairs[0]?.[1].text ?? "";
@@ -68,14 +86,14 @@ export async function sendWithPause(
   return [delivery, answer];
 }
 
-/** Parameters that switch checks off in real receivers. */
-const QUERY =
-  "test debug dev dry_run mock skip skip_signature skip_verification no_verify internal admin bypass healthcheck".split(
-    " ",
-  );
+/** Parameters that switch checks off in real receivers, or bring the secret that is then compared. */
+const QUERY = (
+  "test debug dev dry_run mock simulate skip skip_signature skip_verification no_verify internal admin bypass healthcheck " +
+  "secret webhook_secret signing_secret signature_secret client_secret key api_key apikey token access_token auth"
+).split(" ");
 
 export async function expectQueryNotTrusted(context: CaseContext, url: URL): Promise<void> {
-  await context.inGroups(["1", "true"], async (value) => {
+  await context.inGroups(["1", "true", OTHER_SECRET], async (value) => {
     const changed = new URL(url);
     for (const name of QUERY) changed.searchParams.set(name, value);
     const [, forged] = await wrongSecret(context.deliver);
@@ -84,20 +102,37 @@ export async function expectQueryNotTrusted(context: CaseContext, url: URL): Pro
   });
 }
 
-/** For another host, or for none, another site on the server may answer, with any status. */
-export async function expectOtherHostNotHandled(
-  context: CaseContext,
-  url: URL,
-  host: string,
-): Promise<void> {
-  const [, forged] = await wrongSecret(context.deliver);
-  const form: RawForm = { host, version: host === "" ? "1.0" : "1.1" };
-  const answer = await context.sendPastLimiter(forged, () => sendRaw(context, url, forged, form));
-  const runs = await context.runsOf(forged.id);
-  if ((runs ?? 0) > 0 || answer.outcome === "handled") {
-    const name = host === "" ? "HTTP/1.0 without a host" : `the host ${host}`;
-    throw context.failureAfter("wrongly_handled", name, answer, "and the forgery was handled");
-  }
+type Route = readonly [name: string, method: string, path: string, form?: RawForm];
+
+/** Ways to a receiver that its guard may not watch, although its route does. */
+const otherRoutes = ({ pathname }: URL): readonly Route[] => [
+  ["HTTP/1.0 without a host", "POST", pathname, { host: "", version: "1.0" }],
+  ["the host localhost", "POST", pathname, { host: "localhost" }],
+  ["the host 127.0.0.1", "POST", pathname, { host: "127.0.0.1" }],
+  ...["GET", "OPTIONS", "PUT", "PATCH", "DELETE"].map((method): Route => [
+    `${method} with a body`,
+    method,
+    pathname,
+  ]),
+  ...[`${pathname}/`, `/${pathname}`, pathname.toUpperCase()].map((path): Route => [
+    `the path ${path}`,
+    "POST",
+    path,
+  ]),
+];
+
+/** Another route, or another site on the server, may answer there with any status. The effect counts alone. */
+export async function expectNoOtherRoute(context: CaseContext, url: URL): Promise<void> {
+  await context.inGroups(otherRoutes(url), async ([name, method, path, form]) => {
+    const forged = (await wrongSecret(context.deliver))[1].with({ method });
+    const at = new URL(url);
+    at.pathname = path;
+    const answer = await context.sendPastLimiter(forged, () => sendRaw(context, at, forged, form));
+    const runs = await context.runsOf(forged.id);
+    if ((runs ?? 0) > 0 || answer.outcome === "handled") {
+      throw context.failureAfter("wrongly_handled", name, answer, "and the forgery was handled");
+    }
+  });
 }
 
 /** Sends a delivery byte for byte, with header lines that no HTTP client would write. */

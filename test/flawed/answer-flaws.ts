@@ -32,6 +32,11 @@ export const freshnessFlaws: Flaws = {
       (seconds) => Math.abs(seconds % 43_200) < 300,
     ),
     "compares the day of the week": withAge((seconds) => Math.abs(seconds % (7 * 86_400)) < 300),
+    "tolerates 50 minutes": withAge((seconds) => Math.abs(seconds) < 3_000),
+    "takes the Date header for the time": replacing("isFresh", (right, request) => {
+      const now = Date.parse(request.req.headers.date ?? "") / 1_000;
+      return Math.abs(now - Number(request.timestamp)) < 300 || right.isFresh(request);
+    }),
     "takes the timestamp 0 for none": freshIf(({ timestamp }) => Number(timestamp) === 0),
     "takes the Date header for the time of signing": replacing("isFresh", (right, request) => {
       const { date } = request.req.headers;
@@ -50,11 +55,14 @@ export const freshnessFlaws: Flaws = {
     "compares dates without the year": withAge(
       (seconds) => Math.abs(seconds % (365 * 86_400)) < 300,
     ),
+    "tolerates 50 minutes of the future": withAge((seconds) => seconds > -3_000 && seconds < 300),
     "keeps 32 bits of the age": withAge((seconds) => Math.abs(seconds | 0) < 300),
   },
   minute_old: { "tolerates half a minute": withAge((seconds) => Math.abs(seconds) < 30) },
   seconds_ahead: {
     "tolerates no timestamp of the future": withAge((seconds) => seconds >= 0 && seconds < 300),
+    "tolerates 30 seconds of the future": withAge((seconds) => seconds > -30 && seconds < 300),
+    "tolerates 50 seconds of the future": withAge((seconds) => seconds > -50 && seconds < 300),
   },
   signed_malformed_headers: {
     "takes a timestamp that is no number for fresh": withGrammar({ timestamp: /^/ }, () => ({
@@ -229,6 +237,9 @@ export const answerFlaws: Flaws = {
     "answers a refusal with its body": overriding({
       refuse: (reason, request) => [409, `${reason}: ${String(request?.body)}`],
     }),
+    "answers a failure with the headers of the request": overriding({
+      failed: ({ req }) => [500, JSON.stringify(req.headers)],
+    }),
     "answers with the record it has handled": overriding({
       done: ({ body }) => [200, String(body)],
     }),
@@ -249,6 +260,9 @@ export const answerFlaws: Flaws = {
     }),
     "answers with its key in hexadecimal": overriding({
       done: () => [200, "ok", { "x-key": Buffer.from(TEST_SECRET).toString("hex").toUpperCase() }],
+    }),
+    "shows its settings when its handler fails": overriding({
+      failed: () => [500, `no database, ${TEST_SECRET}`],
     }),
     "shows its settings to an unknown method": replacing("refuse", (right, reason) =>
       reason === "method" ? [405, `no route, ${TEST_SECRET}`] : right.refuse(reason),

@@ -179,6 +179,17 @@ export const onceFlaws: Flaws = {
       ],
       "when a record was created": ({ created_at, occurred_at }) => [created_at ?? occurred_at],
     }),
+    "drops an event that is older than another one of its account": overriding((right) => {
+      const latest = new Map<unknown, number>();
+      return {
+        async handle(request, { account_id, occurred_at, ...record }) {
+          const at = Date.parse(String(occurred_at));
+          if (at < (latest.get(account_id) ?? 0)) return;
+          latest.set(account_id, at);
+          await right.handle(request, record);
+        },
+      };
+    }),
     "drops a second alarm of an account while it handles one": overriding((right) => {
       const busyWith = new Map<unknown, string>();
       return {
@@ -214,6 +225,10 @@ export const onceFlaws: Flaws = {
     "answers 409 to an address after a hundred wrong signatures": banning(100, [409, "banned"]),
   },
   ten_failures_sent_again: {
+    "forgets all ids when a handler fails": replacing("failed", (right, request, key) => {
+      right.handled.clear();
+      return right.failed(request, key);
+    }),
     "buries a delivery after three failures": failing(3, 200),
     "buries a delivery after five failures": failing(5, 200),
     "buries a delivery after nine failures": failing(9, 202),

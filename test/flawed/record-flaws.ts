@@ -59,7 +59,9 @@ export const recordFlaws: Flaws = {
         ({ severity }) => !["SUCCESS", "INFO", "WARNING"].includes(String(severity)),
       ),
       "a new category": ofAlarms(({ category_id }) => Number(category_id) > 7),
-      "a new source": ofAlarms(({ source }) => source === "BureauX"),
+      "a new source": ofAlarms(({ source }) => String(source).startsWith("BureauX")),
+      "a source with digits": field("source", /\d/),
+      "an event_type with digits": field("event_type", /\d/),
     }),
     "drops a new event_type": giving(200)(field("event_type", /^wallet_hacked$/)),
   },
@@ -210,6 +212,11 @@ export const recordFlaws: Flaws = {
     "signs the text as Latin-1": replacing("mac", (right, secret, request) =>
       right.mac(secret, { ...request, body: Buffer.from(String(request.body), "latin1") }),
     ),
+    ...each("refuses", giving(400), {
+      "no-break spaces": field("text", /\u00a0/),
+      "characters without width": field("site_name", /\u200b/),
+      "letters that are written from right to left": field("text", /[\u0590-\u06ff]/),
+    }),
     "refuses site names beyond ASCII": giving(422)(ofEvents(field("site_name", /[^ -~]/))),
   },
   nested_text: {
@@ -269,6 +276,8 @@ export const rareFlaws: Flaws = {
       "an array as payload": (record) => Array.isArray(payloadOf(record)),
       "a text as payload": (record) => typeof payloadOf(record) === "string",
       "a site_base_url with a path": field("site_base_url", /\w\/\w/),
+      "a site_base_url without a scheme": field("site_base_url", /^(?!https?:)/),
+      "a site_base_url beyond ASCII": field("site_base_url", /[^ -~]/),
       "a site_base_url without TLS": field("site_base_url", /^http:/),
       "a severity that a bureau seldom has": ({ source, severity }) =>
         source === "BureauCreditAEnquiry" && severity !== "Info",
@@ -283,6 +292,7 @@ export const rareFlaws: Flaws = {
     ...each("drops", giving(200), {
       "an alarm whose id is falsy": (record) => "payload" in record && !record["id"],
       "an event whose site_id is 0": ({ site_id }) => site_id === 0,
+      "an alarm whose text begins with test": field("text", /^test\b/i),
       "an alarm without text": ({ text }) => text === "" || text === "0",
       "a client_id that is falsy in PHP": ({ client_id }) => client_id === "0",
       "events of 2019 as old news": field("occurred_at", /^2019/),

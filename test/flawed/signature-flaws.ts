@@ -57,6 +57,7 @@ export const signatureFlaws: Flaws = {
         "webhook",
         "local",
         "my-secret",
+        "your_webhook_secret_here",
       ),
     ),
     "does not await the secret": alsoAccepting("[object Promise]"),
@@ -126,6 +127,30 @@ export const signatureFlaws: Flaws = {
       "what a page on this machine sends": has("origin", /^http:\/\/localhost/),
       "when the algorithm is none": has("x-signature-algorithm", /^none$/),
       "a ping": has("x-webhook-event", /^ping$/),
+      "what has an internal token": has("x-internal-token"),
+      "what has a key of functions": has("x-functions-key"),
+      "what names an internal service": has("x-internal-service"),
+      "what a load balancer says is from inside": has("x-original-forwarded-for", /^127\./),
+      "what overrides its method": has("x-http-method-override", /^PUT$/),
+      "what has no content type": ({ headers }) => headers["content-type"] === undefined,
+      "what is sent as a form": has("content-type", /urlencoded/),
+      "what says that it is a test": (_, { body }) => /"is_test":true/.test(String(body)),
+      "an id that begins with test": (_, { id }) => id.startsWith("test"),
+    }),
+    ...each("takes the secret from", takingSecret, {
+      "X-Webhook-Secret": ({ req }) => req.headers["x-webhook-secret"],
+      "X-Signature-Secret": ({ req }) => req.headers["x-signature-secret"],
+      "the record": ({ body }) => /"secret":"(\w+)"/.exec(String(body))?.[1],
+    }),
+    "trusts an address after one good signature": overriding((right) => {
+      const trusted = new Set<unknown>();
+      return {
+        isSigned(request) {
+          const address = request.req.headers["x-forwarded-for"];
+          if (address !== undefined && right.isSigned(request)) trusted.add(address);
+          return trusted.has(address) || right.isSigned(request);
+        },
+      };
     }),
     "does not verify": overriding({ isSigned: () => true }),
     "trusts a connection after one good signature": overriding((right) => {
@@ -145,13 +170,33 @@ export const signatureFlaws: Flaws = {
     })),
     "compares the length alone": comparing((mac, given) => mac.length === given.length),
   },
-  forged_http_1_0: each("does not verify", trusting, {
-    "HTTP/1.0": ({ httpVersion }) => httpVersion === "1.0",
-    "requests without a host": ({ headers }) => headers.host === undefined,
-    "what is for localhost": has("host", /^localhost(:|$)/),
-    "what has ?debug=1": ({ url }) => /[?&]debug=1/.test(String(url)),
-    "what has ?skip_verification=true": ({ url }) => String(url).includes("skip_verification=true"),
-  }),
+  forged_http_1_0: {
+    ...each("handles without a look at its signature", routing, {
+      "a GET with a body": ({ method, headers }) =>
+        method === "GET" && Number(headers["content-length"]) > 0,
+      ...Object.fromEntries(
+        ["OPTIONS", "PUT", "PATCH", "DELETE"].map((name) => [
+          name,
+          ({ method }: IncomingMessage) => method === name,
+        ]),
+      ),
+      "the path with a slash": ({ url }) => /\w\/$/.test(String(url)),
+      "the path with two slashes": ({ url }) => String(url).startsWith("//"),
+      "the path in upper case": ({ url }) => /[A-Z]/.test(String(url)),
+    }),
+    "takes the secret from ?secret=": takingSecret(
+      ({ req }) => /[?&]secret=(\w+)/.exec(String(req.url))?.[1],
+    ),
+    ...each("does not verify", trusting, {
+      "what has ?access_token": ({ url }) => /[?&]access_token=/.test(String(url)),
+      "HTTP/1.0": ({ httpVersion }) => httpVersion === "1.0",
+      "requests without a host": ({ headers }) => headers.host === undefined,
+      "what is for localhost": has("host", /^localhost(:|$)/),
+      "what has ?debug=1": ({ url }) => /[?&]debug=1/.test(String(url)),
+      "what has ?skip_verification=true": ({ url }) =>
+        String(url).includes("skip_verification=true"),
+    }),
+  },
   exact_bytes: {
     "verifies events serialized again": verifying((body, { type }) =>
       type === "new_alarm" ? body : JSON.stringify(JSON.parse(String(body))),
@@ -240,6 +285,15 @@ export const signatureFlaws: Flaws = {
         isSigned(request) {
           const mac = hmac(TEST_SECRET, request.body).toString("hex");
           return request.signature === `sha256=${mac}` || right.isSigned(request);
+        },
+      }),
+    ),
+    "also accepts a hash of the body in GitHub's format": withGrammar(
+      { signature: /^(?:v1|sha256)=[0-9a-f]{64}$/ },
+      (right) => ({
+        isSigned(request) {
+          const hash = createHash("sha256").update(request.body).digest("hex");
+          return request.signature === `sha256=${hash}` || right.isSigned(request);
         },
       }),
     ),
@@ -439,5 +493,18 @@ function takingHeader(indexIn: (names: readonly string[], name: string) => numbe
       const names = rawHeaders.filter((_, at) => at % 2 === 0).map((one) => one.toLowerCase());
       return rawHeaders[2 * indexIn(names, name) + 1];
     },
+  });
+}
+
+/** Takes the secret from the request, if it has one. */
+function takingSecret(secretIn: (request: Request) => unknown) {
+  return overriding({ secrets: (request) => [String(secretIn(request) ?? TEST_SECRET)] });
+}
+
+/** Handles some requests on a route of their own, which no guard watches. */
+function routing(isOther: (req: IncomingMessage) => boolean) {
+  return replacing("receive", (right, req, body) => {
+    const request = isOther(req) ? right.readHeaders(req, body) : undefined;
+    return request === undefined ? right.receive(req, body) : right.handleOnce(request, {});
   });
 }
