@@ -250,7 +250,6 @@ export class GatewayWebhook {
 class Replica {
   isUp = true;
   receiver!: WebhookReceiver;
-  #lacks: string | undefined;
   #text = "";
   /** The health at each scrape. */
   readonly health: string[] = [];
@@ -264,7 +263,6 @@ class Replica {
   deploy(deployment: Deployment): void {
     const { secret = TEST_SECRET, clockOffMs = 0, maxBodyBytes, store, lacks } = deployment;
     const { app, clock } = this;
-    this.#lacks = lacks;
     const handle = async (id: string, type: string): Promise<void> => {
       const { takesMs, fails, asksAgain, discards, swallows } = app.work;
       if (takesMs > 0) await clock.sleep(takesMs);
@@ -304,10 +302,6 @@ class Replica {
     recording.remove("instance", instance);
     recording.set("up", isUp ? 1 : 0, { job, instance });
     if (!isUp) return;
-    for (const type of ["new_alarm", "delete_my_data_event"]) {
-      const count = this.#lacks === type ? 0 : 1;
-      recording.set("gateway_webhook_handlers", count, { job, instance, type });
-    }
     readMetrics(text, recording, { job, instance });
   }
 }

@@ -158,8 +158,6 @@ class CalmApp {
       if (text === replica.text) continue;
       replica.text = text;
       recording.set("up", 1, source);
-      recording.set("gateway_webhook_handlers", 1, { ...source, type: "new_alarm" });
-      recording.set("gateway_webhook_handlers", 1, { ...source, type: "delete_my_data_event" });
       readMetrics(text, recording, source, this.times);
     }
     // One run of each day finds a replica that a deployment has just stopped; the gateway's API is down on a Sunday.
