@@ -256,7 +256,7 @@ const OF_THIRD: readonly Row[] = [
   [
     "all alarms come without account_id",
     "TypeLost",
-    30,
+    75,
     ofAlarms({ change: { account_id: undefined } }),
   ],
   ["a deploy discards all deliveries", "TypeLost", 240, working({ discards: true })],

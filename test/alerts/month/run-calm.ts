@@ -15,7 +15,7 @@ import {
 import { ONLINE_DATA_EVENT_TYPES } from "../../../src/records/online-data-event.js";
 import { firedIn } from "../prometheus.js";
 import { DAY, HOUR, Recording } from "../recording.js";
-import { forgery, readMetrics } from "./app.js";
+import { forgery, readMetrics, START_MS } from "./app.js";
 
 /** Deliveries a day, and how many of them one real delivery stands for: 8 000 a day would take minutes. */
 const VOLUMES = [
@@ -23,16 +23,14 @@ const VOLUMES = [
   { perDay: 3, times: 1 },
   { perDay: 30, times: 1 },
   { perDay: 300, times: 1 },
-  { perDay: 8_000, times: 25 },
+  { perDay: 8_000, times: 5 },
 ] as const;
-const DAYS = 30;
+const DAYS = 28;
 /** Minutes between two scrapes. */
 const EVERY = 5;
 const REPLICAS = ["a", "b", "c", "d"];
-/** A Monday, 0:00 UTC. */
-const START_MS = Date.UTC(2026, 5, 1);
-/** A Thursday with the traffic of a Sunday, and a night with a burst, each with a week and two after it. */
-const HOLIDAY = 10;
+/** A Tuesday with the traffic of a Sunday, and the night before it with a burst: each has two weeks before it. */
+const HOLIDAY = 15;
 const BURST = 14 * DAY + 3 * HOUR;
 /** From a Friday to a Tuesday. */
 const STRANGER = { from: 18 * DAY, to: 23 * DAY };
@@ -160,8 +158,6 @@ class CalmApp {
       if (text === replica.text) continue;
       replica.text = text;
       recording.set("up", 1, source);
-      recording.set("gateway_webhook_handlers", 1, { ...source, type: "new_alarm" });
-      recording.set("gateway_webhook_handlers", 1, { ...source, type: "delete_my_data_event" });
       readMetrics(text, recording, source, this.times);
     }
     // One run of each day finds a replica that a deployment has just stopped; the gateway's API is down on a Sunday.

@@ -3,15 +3,13 @@ import { createRandom } from "../../../kit/random.js";
 import { firedIn } from "../prometheus.js";
 import { DAY, HOUR, Recording } from "../recording.js";
 import { RULES, ruleOf } from "../rules.js";
-import { App } from "./app.js";
+import { App, START_MS } from "./app.js";
 import { PLANTS, type Plant } from "./plants.js";
 
 /** Minutes between two scrapes. */
 const EVERY = 5;
 const CALM_DAYS = 14;
 const DAYS = 28;
-/** A Monday, 0:00 UTC. */
-const START_MS = Date.UTC(2026, 5, 1);
 
 /** What became of one planted failure. */
 export interface MonthRow {
