@@ -125,8 +125,11 @@ const WRONG = [
     "put",
     handing(({ attempt }) => ({ attempt: attempt - 1 })),
   ),
-  wrong("drops characters of four bytes", "put", (right) => ({
-    put: (job) => right.put({ ...job, body: job.body.replaceAll(/\p{Emoji_Presentation}/gu, "") }),
+  wrong("keeps a body as JSON", "put", (right) => ({
+    put(job) {
+      const isJson = job.body.trimEnd().endsWith("}");
+      return right.put(isJson ? { ...job, body: JSON.stringify(JSON.parse(job.body)) } : job);
+    },
   })),
   wrong("cuts long bodies", "put-largest", (right) => ({
     put: (job) =>
