@@ -83,8 +83,8 @@ function timeText(minutes: number): string {
   return minutes < 120 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
 }
 
-/** At least so many of the twelve must raise their alert in time. */
-const LEAST_FIRED = 11;
+/** At least so many of the thirteen must raise their alert in time. */
+const LEAST_FIRED = 12;
 
 /** Whether an alert fired within two windows. */
 function hasFired({ firedAfterSeconds }: FailureResult): boolean {

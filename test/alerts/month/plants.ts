@@ -325,7 +325,7 @@ const OF_LOW: readonly Row[] = [
   [
     "a wrong secret at one delivery a day, while a stranger posts forgeries",
     "NotAuthentic",
-    180,
+    240,
     deployed({ secret: OLD_SECRET }),
     STRANGER,
   ],

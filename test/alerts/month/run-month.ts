@@ -65,7 +65,7 @@ export async function runMonth(): Promise<Month> {
     // By day as the page has it; a run that finds nothing at night changes nothing.
     const isBusy = plant !== undefined || minute % HOUR === 20;
     if (minute % 15 === 5 && isBusy) await app.runJob("check", recording);
-    if (minute % (3 * HOUR) === 50) await app.runJob("reconcile", recording);
+    if (minute % HOUR === 50) await app.runJob("reconcile", recording);
     // A deployment each day, while nothing is planted.
     if (minute % DAY === 8 * HOUR && plant === undefined) app.deploy({});
   };
