@@ -3,6 +3,8 @@ export const EXIT = {
   passed: 0,
   failed: 1,
   wrongUsage: 2,
+  /** What was asked gave no answer, so nothing is known: an outage, a login that has ended. Not a finding. */
+  notAnswered: 4,
   /** A bug in this program: EX_SOFTWARE of sysexits.h, so that no script takes it for a failed check. */
   bug: 70,
 } as const;

@@ -101,11 +101,15 @@ export interface PackageJson {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-/** The files of a project by name, and the commands that follow. Both suit the package.json, if there is one. */
+/**
+ * The files of a project by name, and the commands that follow. Both suit the package.json, if there is one.
+ * `isThere`: whether the folder has a file.
+ */
 export function projectOf(
   framework: Framework,
   found: PackageJson | undefined,
   store: InitStore | undefined,
+  isThere: (file: string) => boolean,
 ) {
   const { files, testFile, packages, tools, secretFile, build = "", start, url } = framework;
   const isVitest = packagesOf(found).includes("vitest");
@@ -128,6 +132,7 @@ export function projectOf(
   const secret = "GATEWAY_WEBHOOK_SECRET=";
   const storeUrl = store?.url === undefined ? "" : `${store.url}=\n`;
   return {
+    secretFile,
     files: {
       ...Object.fromEntries(written),
       ".env.example": `# Copy it to ${secretFile}, which stays out of version control, and add the webhook's secret there.\n${secret}\n${storeUrl}`,
@@ -137,7 +142,9 @@ export function projectOf(
     commands: [
       ["npm install", PROGRAM, ...packages, ...(store?.packages ?? [])].join(" "),
       ["npm install --save-dev", ...tools, ...(store?.tools ?? [])].join(" "),
-      `cp .env.example ${secretFile}  # then add the secret to ${secretFile}`,
+      isThere(secretFile)
+        ? `chmod 600 ${secretFile}  # then add the lines of .env.example and the secret`
+        : `install -m 600 .env.example ${secretFile}  # then add the secret to ${secretFile}`,
       found === undefined ? "npm test" : named(scripts.test),
       found === undefined ? "npm start" : named(scripts.start),
       `${secret}… npx ${PROGRAM} send ${url}  # in a second shell`,

@@ -111,7 +111,7 @@ function overview({ style, columns = 80 }: Output, commands: readonly Command[])
     "",
     ...columnsOf([...rows, ["help <command>", "the options of a command, with examples"]], columns),
     "",
-    "Exit codes: 0 passed, 1 a check failed, 2 wrong usage.",
+    "Exit codes: 0 passed, 1 a check failed, 2 wrong usage, 4 no gateway to ask.",
     "",
   ].join("\n");
 }

@@ -3,6 +3,7 @@ import {
   HEALTH_REASONS,
   type HealthReasonCode,
 } from "../src/telemetry/health-reasons.js";
+import { LOSSES } from "../src/telemetry/outcome-facts.js";
 
 /** What each reason counts, with the words of its share. */
 const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readonly of?: string }>> =
@@ -15,6 +16,9 @@ const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readon
       of: "the requests whose signature was checked",
     },
     stale: { what: "`stale`", of: "the authentic requests" },
+    types_lost: {
+      what: `webhook types of which nothing is handled: ${String(LOSSES.unrecognized)} \`unrecognized\` or ${String(LOSSES.discarded)} \`discarded\` in a row, until one of the type is \`handled\`; or an \`unhandled\` one within a day, if the type has no handler at all`,
+    },
     silence: {
       what: "types in `expectEvery` without a handled delivery for longer than that, or since the start",
     },
@@ -42,9 +46,12 @@ const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readon
       of: "the authentic requests",
     },
     last_attempts_refused: { what: "refused deliveries whose attempt was probably the tenth" },
-    dead_jobs: { what: "dead jobs, as `health({ deadJobs })` was told" },
+    dead_jobs: { what: "dead jobs, as `health({ queues })` was told" },
+    jobs_waiting: {
+      what: "jobs of a queue whose oldest due one has waited for more than 10 minutes, as `health({ queues })` was told",
+    },
     unhandled_types: {
-      what: "`unhandled` since the start; it ends a day after the last one",
+      what: "`unhandled` since the start, of a webhook type with handlers for other event types; it ends a day after the last one",
     },
     schema_drift: {
       what: "deliveries with a field or a value that is not documented since the start; it ends a day after the last one",

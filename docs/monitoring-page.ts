@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
 import { HISTOGRAMS } from "../src/telemetry/histogram-metrics.js";
+import { createSecretKey } from "../src/signature/secrets.js";
 import { RECEIVER_METRICS } from "../src/telemetry/metrics.js";
-import {
-  JOB_METRICS,
-  JobTally,
-  QUEUE_METRICS,
-} from "../src/telemetry/opentelemetry/instruments.js";
+import { QUEUE_METRICS } from "../src/telemetry/queue-metrics.js";
+import { JOB_METRICS, JobTally } from "../src/telemetry/opentelemetry/instruments.js";
 import { SPAN_ATTRIBUTES } from "../src/telemetry/opentelemetry/spans.js";
 import { Tally } from "../src/telemetry/tally.js";
 
@@ -19,14 +17,15 @@ interface Row {
 
 /** Every metric, and the attributes of its series. */
 export function metricRows(): readonly Row[] {
-  const tally = new Tally({ count: () => 1 });
+  const tally = new Tally({ known: () => [createSecretKey("a-secret-of-16-characters", 0)] });
   const receiver = {
     tally,
     startedAtMs: () => 0,
-    refusedMs: () => 0,
+    refusedSinceMs: () => 0,
     inFlight: () => 0,
     waiting: () => 0,
     completionsPending: () => 0,
+    handlers: { new_alarm: 0, delete_my_data_event: 0 },
   };
   const namesOf = (series: readonly { readonly attributes: object }[]) =>
     Object.keys(series[0]?.attributes ?? {});

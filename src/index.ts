@@ -19,7 +19,7 @@ export type { AuthenticDelivery, OutcomeReport } from "./answer/observers.js";
 export type { LogDetails, WebhookLogger } from "./answer/logger.js";
 export type { WebhookTelemetry, TelemetryWork } from "./telemetry/telemetry.js";
 
-export { metricsText } from "./telemetry/metrics-text.js";
+export { metricsText, type MetricsTextOptions } from "./telemetry/metrics-text.js";
 
 export { signDelivery } from "./signature/sign-delivery.js";
 export { verifySignature } from "./signature/verify-signature.js";

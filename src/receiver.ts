@@ -71,9 +71,10 @@ export function createWebhookReceiver<Tx = never>(
   const internal: ReceiverInternals = {
     tally,
     startedAtMs: () => health.counts.timeOf("started") || 0,
-    refusedMs: (type) => health.counts.refusedMs(type),
+    refusedSinceMs: (type) => health.counts.refusedRetries.sinceMs(type),
     inFlight: () => inFlight.count(),
     waiting: () => places.waiting(),
+    handlers: routes.handlers,
     completionsPending: () => handling.completionsPending(),
     isDraining: () => isDraining,
     retentionMs: settings.retentionMs,
@@ -84,6 +85,7 @@ export function createWebhookReceiver<Tx = never>(
       recordKeys &&
       (async (given) => recover(recoveredRecord(given, await recordKeys.listedIdOf(given), now))),
     hasDefaultStore: options.store === undefined,
+    isInMemory: !isTransactional(store) && store.isInMemory === true,
     routes,
   };
   const health = new Health({ ...settings, ...internal }, log);
@@ -144,7 +146,7 @@ export function createWebhookReceiver<Tx = never>(
       trace.id = id;
       trace.type = type;
       if (!trace.recovered) trace.timestampMs = timestampMs;
-      trace.secretIndex = authenticity.secretIndex;
+      trace.secret = authenticity.secret;
 
       const nowMs = now();
       // First: it throws for a clock of another type, such as a bigint, which the counts of `end` cannot take.
@@ -157,8 +159,10 @@ export function createWebhookReceiver<Tx = never>(
 
       const decoded = decode(rawBody, type);
       health.drift.check(decoded, type);
-      if (decoded.kind === "type_mismatch") return end(trace, { outcome: "type_mismatch" });
       if ("record" in decoded) noteRecord(trace, decoded);
+      // Its dates tell whether this is the last attempt.
+      else trace.record = recordOf(rawBody);
+      if (decoded.kind === "type_mismatch") return end(trace, { outcome: "type_mismatch" });
       const route = routes.find(decoded, type);
       if (route.kind === "unhandled") reporter.warnUnhandled(route.what);
       if (route.kind !== "run") return end(trace, notRun(route, decoded, request, rawBody));
@@ -202,7 +206,7 @@ export function createWebhookReceiver<Tx = never>(
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
       if (trace.slot !== undefined) places.leave(trace.slot);
-      health.counts.noteLate(ending);
+      health.counts.noteLate(trace, ending);
       reported = reporter.endLate(trace, ending);
     });
     inFlight.track(finished);

@@ -27,7 +27,7 @@ export const doctor = createCommand({
     "Sends made-up deliveries, valid and invalid ones, and checks the answers: what is handled, what is refused, and above all what would make the gateway give up an alarm for good. The endpoint needs the secret that you pass here, and handles the valid deliveries as if they were real.",
     "Without --yes it refuses to send to another machine.",
     "Exits 0 when every case passed that must pass, and 1 otherwise. With --strict the cases that should pass count too, with --require-judged also those that are not judged.",
-    'The end of the report says what to change first, and what was "not proven": what could not be seen and the option that shows it, and what no run can show, such as 72 hours of memory. A note says which retries would be refused if the gateway repeated its first timestamp; it does not change the exit code.',
+    'The end of the report says what to change first, and what was "not proven": what could not be seen and the option that shows it, and what no run can show, such as 72 hours of memory. The last line names the one option that proves most of it. A note says which retries would be refused if the gateway repeated its first timestamp; it does not change the exit code.',
   ],
   options: DOCTOR_OPTIONS,
   examples: {
@@ -37,7 +37,7 @@ export const doctor = createCommand({
     "Also with a handler that fails":
       "doctor localhost:3000/hook --while-failing-on localhost:3000/fail --while-failing-off localhost:3000/work",
     "A staging system, from CI":
-      "doctor https://staging.example.com/webhooks/gateway --yes --junit doctor.xml",
+      "doctor https://staging.example.com/webhooks/gateway --yes --handled https://staging.example.com/handled/{id} --require-judged --junit doctor.xml",
   },
   async run(io, values, [given = ""]) {
     const junit = new JunitFile(values.junit);

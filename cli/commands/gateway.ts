@@ -9,7 +9,7 @@ import { createCommand } from "../command.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeEvent } from "../terminal/printable.js";
-import { ACCOUNT_OPTION, accountIdsOf } from "../options/shared-options.js";
+import { ACCOUNT_OPTION, accountIdsOf, HOSTS_OPTION } from "../options/shared-options.js";
 import { flag, text, whole } from "../options/option-specs.js";
 
 /** The gateway's webhook routes on this machine. */
@@ -29,6 +29,7 @@ export const gateway = createCommand({
       "<address>",
       "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
     ),
+    "allow-host": HOSTS_OPTION,
     speed: whole(
       "<factor>",
       { min: 1, max: 1_000_000, fallback: 1 },
@@ -53,6 +54,7 @@ export const gateway = createCommand({
   },
   async run(io, values) {
     const { port, host = "127.0.0.1", speed, json } = values;
+    const allowHosts = values["allow-host"];
     const urlCheck = values["url-check"] ?? "GET";
     const accountIds = accountIdsOf(values["account-id"]);
     const api = createGatewayApi({
@@ -68,7 +70,7 @@ export const gateway = createCommand({
       new URL(url).pathname === "/desk/deliveries"
         ? deliver(api, init, accountIds)
         : api.fetch(url, init);
-    const server = await serveApi(answer, { port, host }).catch((error: unknown) => {
+    const server = await serveApi(answer, { port, host, allowHosts }).catch((error: unknown) => {
       const { code } = Object(error) as { code?: unknown };
       throw new UsageError(`port ${port} of ${host} is not available: ${String(code)}`);
     });

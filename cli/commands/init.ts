@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -50,8 +51,8 @@ export const init = createCommand({
     if (framework.isServer !== true && values.store !== undefined) {
       throw new UsageError(`${name} has a store of its own: leave out --store`);
     }
-    const { files, commands } = projectOf(framework, found, STORES[store]);
     const isThere = (file: string): boolean => existsSync(path.join(folder, file));
+    const { files, commands, secretFile } = projectOf(framework, found, STORES[store], isThere);
     const missing = Object.entries(files).filter(([file]) => !isThere(file));
     if (values.agents && !isThere(AGENTS.file)) {
       throw new UsageError(`--agents adds a line to ${AGENTS.file}, and there is none`);
@@ -61,6 +62,8 @@ export const init = createCommand({
       out.write(isThere(file) ? `  ${file} is there and stays as it is\n` : `+ ${file}\n`);
     }
     if (values.agents) out.write(`+ a line in ${AGENTS.file}\n`);
+    const isHidden = !isThere(".gitignore") || (await isIgnored(folder, secretFile));
+    if (!isHidden) out.write(`  git does not ignore ${secretFile}, and would commit the secret\n`);
     if (values["dry-run"]) out.write("\nNothing was written. Afterwards you would run:\n");
     else {
       if (!values.yes && !(await isConfirmed(io))) {
@@ -71,7 +74,8 @@ export const init = createCommand({
       if (values.agents) await addLine(path.join(folder, AGENTS.file));
       out.write(`\nWritten: ${missing.length} files. Now run:\n`);
     }
-    const all = folder === "." ? commands : [`cd '${folder}'`, ...commands];
+    const ignore = isHidden ? [] : [`printf '\\n${secretFile}\\n' >> .gitignore`];
+    const all = [...(folder === "." ? [] : [`cd '${folder}'`]), ...ignore, ...commands];
     for (const command of all) out.write(`  ${command}\n`);
     return EXIT.passed;
   },
@@ -100,6 +104,14 @@ async function isConfirmed(io: CommandIo): Promise<boolean> {
 async function ask({ err, signal, readLine }: CommandIo, question: string): Promise<string> {
   err.write(question);
   return (await untilAborted(signal, readLine())).trim();
+}
+
+/** Whether git ignores a file, or without a repository, whether `.gitignore` names it. */
+async function isIgnored(folder: string, file: string): Promise<boolean> {
+  const { status } = spawnSync("git", ["check-ignore", "--quiet", file], { cwd: folder });
+  if (status === 0 || status === 1) return status === 0;
+  const lines = (await readFile(path.join(folder, ".gitignore"), "utf8")).split("\n");
+  return lines.some((line) => [file, `/${file}`, `${file}*`].includes(line.trim()));
 }
 
 /** Throws `UsageError` unless it is absent or a JSON object. */

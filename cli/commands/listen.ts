@@ -9,7 +9,7 @@ import { refusalSentence } from "../../kit/recorder/fixture-refusal.js";
 import { printableLine, writeEvent, writeJsonLine } from "../terminal/printable.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS, MAX_BODY_OPTION } from "../options/shared-options.js";
+import { CONNECTION_OPTIONS, HOSTS_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { listenerPage } from "../listen/listener-page.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
 import { describeEntry, INDENT } from "../listen/listen-report.js";
@@ -56,6 +56,7 @@ export const listen = createCommand({
     page: flag(
       "Also serves a page on this machine alone: the deliveries with their findings and bodies, and keys to send them again. Prints its address with a token, which is secret.",
     ),
+    "allow-host": HOSTS_OPTION,
     json: flag(
       'Writes JSON lines: { "event": "listening" | "page" | "delivery" | "recorded" | "not_recorded", … }.',
     ),
@@ -96,7 +97,7 @@ export const listen = createCommand({
         else describeEntry(io.out, shown);
       },
     });
-    const server = await startServer(listener.answer.bind(listener), port, host).catch(
+    const server = await startServer(listener.answer.bind(listener), port, host, "any").catch(
       (error: unknown) => {
         throw new UsageError(faultOf(error as NodeJS.ErrnoException, port, host));
       },
@@ -105,7 +106,9 @@ export const listen = createCommand({
     const shownAddress = io.out.style("bold", `listening on ${server.url}`);
     const event = { event: "listening", url: server.url };
     writeEvent(io.out, json, event, `${shownAddress}${forwarding}`);
-    const page = values.page ? await startApi(listener, await listenerPage(server.url)) : undefined;
+    const page = values.page
+      ? await startApi(listener, await listenerPage(server.url), values["allow-host"])
+      : undefined;
     if (page !== undefined) {
       const address = `${page.url}#${page.token}`;
       writeEvent(io.out, json, { event: "page", url: address }, `the page: ${address}`);

@@ -1,4 +1,7 @@
-import { ManagementError } from "../../src/management/management-error.js";
+import {
+  ManagementError,
+  type ManagementErrorCode,
+} from "../../src/management/management-error.js";
 import type { Command } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
 import { PROGRAM, columnsOf, exampleOf } from "../help-text.js";
@@ -23,6 +26,12 @@ function commandOf(word: string): Command {
   const hint = word.startsWith("-") ? "" : hintOf(word, names);
   throw new UsageError(`webhooks needs a command: ${names.join(", ")}${hint}`);
 }
+
+/** Commands that only read: without an answer they know nothing. The others may have changed something. */
+const READING: readonly Command[] = [check, history, reconcile];
+
+/** What the gateway has answered to this, with a reason. After any other error it could not be asked. */
+const ANSWERED: readonly ManagementErrorCode[] = ["not_found", "conflict", "validation_failed"];
 
 /**
  * The other half of a webhook: its registration at the gateway. The first argument names the command. A
@@ -70,7 +79,8 @@ export const webhooks: Command = {
       if (rest.includes("--json")) writeJson(io.out, { error: { code, message, status } });
       const shown = printableLine(message, 1_000);
       io.err.write(`${io.err.style("red", command.name)}: ${shown} (${code})\n`);
-      return EXIT.failed;
+      const isAnswered = ANSWERED.includes(code) || !READING.includes(command);
+      return isAnswered ? EXIT.failed : EXIT.notAnswered;
     }
   },
 };

@@ -146,10 +146,35 @@ export function describeUnproven(
   if (trusting > 0) {
     items.unshift({
       text: `that your endpoint did what it answered: ${counted(trusting, "case")} passed by the answer alone`,
-      todo: "pass --handled <url>",
+      todo: HANDLED,
     });
   }
   describeItems(output, "not proven:", items);
+}
+
+const HANDLED = "pass --handled <url>";
+
+/** The last line: what an option would have proven, in words, and the one option that proves most of it. */
+export function describeOpen(
+  output: Output,
+  unproven: readonly Unproven[],
+  trusting: number,
+): void {
+  const open = unproven.filter(({ proveBy, cases }) => proveBy.startsWith("pass ") && cases.length);
+  const counts = new Map(trusting === 0 ? [] : [[HANDLED, trusting]]);
+  for (const { proveBy, cases } of open) {
+    counts.set(proveBy, (counts.get(proveBy) ?? 0) + cases.length);
+  }
+  const [[most] = []] = Array.from(counts).sort(([, one], [, other]) => other - one);
+  if (most === undefined) return;
+  const whats = open.map(({ what }) => what);
+  const what = whats.join("; ") || "that your endpoint did what it answered";
+  const count = counted(
+    [...counts.values()].reduce((sum, one) => sum + one),
+    "case",
+  );
+  const text = `This run does not prove ${what} (${count}). To prove most of it, ${most}. With --require-judged a run that leaves a case open exits 1.`;
+  output.write(`\n${hanging("", text, textWidth(output)).join("\n")}\n`);
 }
 
 /** Shows what stays behind of a run in which the endpoint acknowledged something, and how to remove it. */

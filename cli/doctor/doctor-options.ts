@@ -7,6 +7,7 @@ import {
 import {
   CONCURRENCY,
   HANDLED_WITHIN_MS,
+  RECORD_TYPES,
   type ConformanceOptions,
   type OptionNames,
 } from "../../kit/conformance/conformance-options.js";
@@ -59,6 +60,10 @@ export const DOCTOR_OPTIONS = {
     `A webhook type that the endpoint is registered for. Default: both, ${WEBHOOK_TYPES.join(", ")}.`,
   ),
   "account-id": ACCOUNT_OPTION,
+  "left-out": list(
+    "<type>",
+    "An event_type of alarms, or a type of events, for which the handler does nothing on purpose. May be repeated.",
+  ),
   "max-body-bytes": MAX_BODY_OPTION,
   only: list("<id>", "Runs only this case. May be repeated."),
   skip: list("<id>", "Skips this case. May be repeated."),
@@ -94,6 +99,7 @@ export type DoctorValues = Values<typeof DOCTOR_OPTIONS>;
 /** What the texts of the cases call the options of the suite. */
 export const CLI_NAMES: OptionNames = {
   types: "--type",
+  leftOut: "--left-out",
   handled: "--handled",
   handledWithinMs: "--handled-within",
   whileFailing: "--while-failing-on and --while-failing-off",
@@ -106,6 +112,7 @@ export interface Endpoint {
   readonly secret: string;
   readonly types: readonly WebhookType[];
   readonly accountIds: readonly number[];
+  readonly leftOut: readonly string[];
   readonly connection: SenderOptions;
 }
 
@@ -135,10 +142,12 @@ export async function readPlan(
       "this would send made-up deliveries to another machine, which may act on them: add --yes to allow it",
     );
   }
+  checkNames(values["left-out"], RECORD_TYPES, "record type");
   const endpoint = {
     secret: await readOneSecret(io, values),
     types: typesOf(values.type),
     accountIds: accountIdsOf(values["account-id"]),
+    leftOut: values["left-out"],
   };
   const options: ConformanceOptions = {
     ...endpoint,

@@ -3,7 +3,7 @@ import type { ConformanceCaseReport } from "../../kit/conformance/run-conformanc
 import { UsageError } from "../exit.js";
 import { PROGRAM } from "../help-text.js";
 import { fileFault } from "../options/read-input.js";
-import { printableLine } from "../terminal/printable.js";
+import { printable, printableLine } from "../terminal/printable.js";
 import { receivedLine, sentLine } from "./doctor-report.js";
 import type { Obstacle } from "./preflight.js";
 
@@ -61,13 +61,12 @@ const ENTITIES = [
   [">", "&gt;"],
   ['"', "&quot;"],
   ["\n", "&#10;"],
-  ["\t", "&#9;"],
 ] as const;
 
-/** Escapes a text and drops the characters that XML 1.0 cannot express: an answer may hold any character. */
+/** Escapes a text, and what is not printable or not XML 1.0: an answer may hold any character. */
 function escapeXml(text: string): string {
-  const writable = text
-    .replace(/[\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g, "")
+  const writable = printable(text)
+    .replace(/[\ufffe\uffff]/g, "")
     .replace(/\p{Surrogate}/gu, "\ufffd");
   return ENTITIES.reduce((escaped, [char, entity]) => escaped.replaceAll(char, entity), writable);
 }

@@ -26,13 +26,13 @@ export interface Obstacle {
  * Undefined if the cases can begin. With `--redirects` it follows a redirect, with `--yes` also to another machine.
  */
 export async function findObstacle(plan: DoctorPlan): Promise<Obstacle | undefined> {
-  const { url, secret, types, accountIds, connection, values } = plan;
+  const { url, types, connection, values } = plan;
   const { handled, "handled-within": withinMs } = values;
   const sender = createSender(url, connection);
   let first: Obstacle | undefined;
   try {
     for (const type of types) {
-      const delivery = await makeDelivery({ secret, types: [type], accountIds, now: Date.now });
+      const delivery = await makeDelivery({ ...plan, types: [type], now: Date.now });
       const answer = await sender.send(delivery);
       const obstacle = obstacleIn(answer, url);
       if (obstacle?.code === "redirect" && values.redirects) {

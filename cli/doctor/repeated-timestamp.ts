@@ -29,12 +29,12 @@ const TAKEN =
  * refused. Undefined if the endpoint also refuses fresh ones, since its refusals then prove nothing.
  */
 export async function probeRepeatedTimestamp(
-  { url, secret, types: [type = "new_alarm"], accountIds, connection }: Endpoint,
+  { url, secret, types: [type = "new_alarm"], accountIds, leftOut, connection }: Endpoint,
   signal: AbortSignal,
 ): Promise<RepeatedTimestamp | undefined> {
   const sender = createSender(url, connection);
   try {
-    const settings = { secret, types: [type], accountIds, now: Date.now } as const;
+    const settings = { secret, types: [type], accountIds, leftOut, now: Date.now } as const;
     return await probe(async (age) =>
       exchange(sender, await makeDelivery(settings, { age }), signal),
     );

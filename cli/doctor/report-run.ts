@@ -8,6 +8,7 @@ import {
   describeDropped,
   droppedIn,
   describeLeftBehind,
+  describeOpen,
   describeUntaken,
   describeWarnings,
   describeObstacle,
@@ -86,6 +87,7 @@ export function reportRun(
   describeSummary(out, ends, passed, notRun);
   if (unproven.length > 0) describeUnproven(out, unproven, countTrusting(ends));
   describeLeftBehind(out, ends);
+  describeOpen(out, unproven, countTrusting(ends));
 }
 
 /** A case in the format of `--json`. */

@@ -34,6 +34,12 @@ export function accountIdsOf(given: readonly string[]): readonly number[] {
   throw new UsageError("--account-id must be a whole number of at most 15 digits");
 }
 
+/** The option of every command whose server a browser can reach. */
+export const HOSTS_OPTION = list(
+  "<name>",
+  "A name by which browsers and other containers reach the server, with or without a port. May be repeated. Default: only its address, 127.0.0.1 and localhost.",
+);
+
 /** The option of every command that ends with one result. */
 export const JSON_OPTION = flag(
   "Writes the result as one JSON document, and nothing else to standard output.",

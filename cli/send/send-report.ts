@@ -37,19 +37,21 @@ export function describeAnswers(
   answers: readonly Exchange[],
   passed: boolean,
 ): void {
+  const isExperiment = experiments.length > 0;
   const rows = answers.map((answer, at) => [
     ...(answers.length > 1 ? [String(at + 1)] : []),
-    ...answerCells(answer),
+    ...answerCells(answer).slice(0, isExperiment ? -1 : undefined),
   ]);
   const columns = [
     ...(answers.length > 1 ? [{ title: "Request", align: "right" as const }] : []),
-    ...ANSWER_COLUMNS,
+    // The gateway would give up, or send again, a delivery of its own.
+    ...ANSWER_COLUMNS.slice(0, isExperiment ? -1 : undefined),
   ];
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
   const unseen = passed ? answers.find(({ answeredBy }) => answeredBy === "unknown") : undefined;
   const sentence = unseen
     ? `${unseen.status}${byWhom("unknown")}`
-    : sentenceOn(experiments.length > 0, answers, passed);
+    : sentenceOn(isExperiment, answers, passed);
   output.write(`${resultLine(output, unseen ? "unseen" : passed, sentence)}\n`);
   const refusal = answers.map(({ outcome }) => adviceOn(outcome)).find(Boolean);
   const advice = unseen ? LOOK : passed ? undefined : refusal;

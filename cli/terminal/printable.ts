@@ -1,24 +1,9 @@
+import { escapeUnprintable } from "../../kit/unprintable.js";
 import type { Output } from "./command-io.js";
-
-/**
- * Characters that a terminal obeys or does not show: control characters except the newline, line
- * separators, and invisible ones, such as zero-width characters and changes of the writing direction.
- */
-const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
 
 const BAR = "│ ";
 /** A quote is at least this wide, also on a narrow terminal. */
 const MIN_QUOTED_COLUMNS = 20;
-
-/** Escapes unprintable characters as JSON does: `\u202e`. Newlines stay. */
-function escapeUnprintable(text: string): string {
-  return text.replace(UNPRINTABLE, (char) =>
-    char
-      .split("")
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-      .join(""),
-  );
-}
 
 /**
  * Makes foreign text (an answer, a captured request) safe to show: without this the terminal would obey an

@@ -3,6 +3,8 @@ import {
   type ManagementClient,
 } from "../../src/management/management-client.js";
 import { crmLogin } from "../../src/management/crm-login.js";
+import { valueAt } from "../../src/management/attempt-reader.js";
+import { isOnePage, type NextPage } from "../../src/management/list-pages.js";
 import { jsonOf } from "../../kit/json-parts.js";
 import { UsageError } from "../exit.js";
 import { flag, text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
@@ -22,6 +24,10 @@ export const GATEWAY_OPTIONS = {
     "<file>",
     "A file with the JSON body of a CRM login. The token is renewed when it ends.",
   ),
+  "next-page": text(
+    "<path>",
+    "Where a page of a list names the next one: a dotted path to its URL, such as links.next; cursor=meta.next_cursor for a value of the query; or page=meta.current_page/meta.last_page.",
+  ),
   legacy: flag("Sends no X-API-Version. Both formats are read in any case."),
   timeout: whole(
     "<ms>",
@@ -32,10 +38,11 @@ export const GATEWAY_OPTIONS = {
 
 type GatewayValues = Values<typeof GATEWAY_OPTIONS>;
 
-/** The client that the options name. Throws `UsageError` if one is missing. */
+/** The client that the options name. Throws `UsageError` if one is missing. `nextPage`: without the option. */
 export async function connectToGateway(
   io: CommandIo,
   values: GatewayValues,
+  nextPage?: NextPage,
 ): Promise<ManagementClient> {
   const baseUrl = values["base-url"] ?? io.env[BASE_URL] ?? "";
   if (baseUrl === "") throw new UsageError(`no gateway: set ${BASE_URL}, or pass --base-url`);
@@ -47,7 +54,34 @@ export async function connectToGateway(
     signal: io.signal,
     apiVersion: legacy ? (false as const) : undefined,
   };
-  return createManagementClient({ ...connection, token: await tokenOf(io, values, connection) });
+  return createManagementClient({
+    ...connection,
+    nextPage: values["next-page"] === undefined ? nextPage : nextPageAt(values["next-page"]),
+    token: await tokenOf(io, values, connection),
+  });
+}
+
+function nextPageAt(given: string): NextPage {
+  const found = /^(?:([^=/]+)=)?([^=/]+)(?:\/([^=/]+))?$/.exec(given) ?? [];
+  const [, name, path = "", lastPath] = found;
+  if (path === "" || (lastPath !== undefined && name === undefined)) {
+    throw new UsageError("--next-page takes path, name=path or name=path/path");
+  }
+  let isFound = false;
+  return (body, headers) => {
+    const value = valueAt(body, path);
+    isFound ||= value !== undefined;
+    // A wrong path would take the first page for the whole list.
+    if (!isFound && isOnePage(body, headers)) {
+      throw new UsageError("--next-page: a list has more pages, and nothing at this path");
+    }
+    if (lastPath !== undefined) {
+      const page = Number(value);
+      return page < Number(valueAt(body, lastPath)) ? `?${name}=${page + 1}` : undefined;
+    }
+    if ((typeof value !== "string" && typeof value !== "number") || value === "") return undefined;
+    return name === undefined ? String(value) : `?${name}=${encodeURIComponent(value)}`;
+  };
 }
 
 async function tokenOf(

@@ -9,9 +9,10 @@ import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { counted, printableLine, writeJson } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
-import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
-import { writeResult } from "./report-lines.js";
+import { ATTEMPT_OPTIONS, attemptReaderOf, noFields } from "./attempt-fields.js";
+import { utc, writeResult } from "./report-lines.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
+import { loadUserModule } from "./user-module.js";
 import { shapeOf, type ShapeLine } from "./record-shape.js";
 import { flag, whole } from "../options/option-specs.js";
 
@@ -28,10 +29,10 @@ export const history = createCommand({
   about: [
     "Shows the latest attempts of the webhooks at the URL, never their bodies. The gateway does not document the fields of an attempt: --fields says where they are.",
     "--shape shows the keys and types of a real record, its values replaced as in a recorded fixture. Paste it into an issue of this project: that is how undocumented fields become documented. Read it before you do.",
-    "Exits 0 when there are attempts and all can be read, 1 if not.",
+    "Exits 0 when there are attempts and all can be read, 1 if not, 4 if the gateway could not be asked.",
   ],
   options: {
-    ...FIELDS_OPTION,
+    ...ATTEMPT_OPTIONS,
     shape: flag("Shows the shape of a record, and no values."),
     limit: whole("<n>", { min: 1, max: 100_000, fallback: 20 }, "How many attempts to show."),
     ...GATEWAY_OPTIONS,
@@ -45,9 +46,10 @@ export const history = createCommand({
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
     const { shape, fields, limit, json } = values;
-    const readAttempt = fields === undefined ? undefined : readerOf(fields);
+    const user = await loadUserModule(values.module);
+    const readAttempt = attemptReaderOf(fields, user);
     if (readAttempt === undefined && !shape) throw noFields();
-    const client = await connectToGateway(io, values);
+    const client = await connectToGateway(io, values, user.nextPage);
     const { signal } = io;
     const listed = await client.webhooks.list({ signal });
     const webhooks = listed.filter((one) => isSameUrl(one.url, url.href));
@@ -131,7 +133,7 @@ async function showAttempts(
 function cellsOf({ at, webhookId, type, deliveryId, status }: Row): readonly Cell[] {
   const isGood = status !== undefined && status >= 200 && status <= 299;
   return [
-    `${at.toISOString().slice(0, 19)}Z`,
+    utc(at),
     printableLine(`${webhookId} ${type}`),
     deliveryId,
     { text: status === undefined ? "–" : String(status), format: isGood ? "green" : "red" },

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { pause } from "../../src/common/timers.js";
 import {
   isOldSecretQuiet,
-  newSecretMatches,
-  oldSecretMatches,
+  secretMatches,
   watchOldSecret,
   type OldSecretState,
 } from "../../src/management/old-secret-watch.js";
@@ -17,6 +16,8 @@ const MAX_METRICS_BYTES = 16 * 1_048_576;
 export interface WatchOptions {
   /** The metrics of each replica, in the text format of Prometheus. */
   readonly urls: readonly string[];
+  /** What the metrics call the new secret. Undefined for a short one: then the first of a replica counts as the new one. */
+  readonly newFingerprint: string | undefined;
   readonly quietMs: number;
   readonly intervalMs: number;
   /** Looks once and does not wait. */
@@ -33,7 +34,7 @@ export interface WatchOptions {
 export interface WatchState extends OldSecretState {
   /** A hash of the replicas' URLs, which may hold a token. The counts of others cannot be compared. */
   readonly sources: string;
-  /** How often each replica had seen the new secret match; null if it could not be asked. */
+  /** How often each replica had seen this new secret match; null if it could not be asked. */
   readonly newMatches: readonly (number | null)[];
   /** Whether a delivery with the new secret has come since the switch: without one the gateway may not use it. */
   readonly isNewSeen: boolean;
@@ -70,10 +71,7 @@ export async function watchUntilQuiet(
   }
 }
 
-interface Matches {
-  readonly old: number;
-  readonly new: number;
-}
+type Matches = NonNullable<ReturnType<typeof secretMatches>>;
 
 function stateAfter(
   before: WatchState | undefined,
@@ -102,15 +100,17 @@ function stateAfter(
 /** Null if the replica cannot be asked, or has no such metric. */
 async function matchesAt(
   url: string,
-  { timeoutMs, signal }: Pick<WatchOptions, "timeoutMs" | "signal">,
+  {
+    newFingerprint,
+    timeoutMs,
+    signal,
+  }: Pick<WatchOptions, "newFingerprint" | "timeoutMs" | "signal">,
 ): Promise<Matches | null> {
   const sender = createSender(url, { timeoutMs }, MAX_METRICS_BYTES);
   try {
     const sent = sender.send({ method: "GET", headers: [] });
     const { status, body } = await untilAborted(signal, sent);
-    if (status !== 200) return null;
-    const [old, fresh] = [oldSecretMatches(body), newSecretMatches(body)];
-    return old === null || fresh === null ? null : { old, new: fresh };
+    return status === 200 ? secretMatches(body, newFingerprint) : null;
   } catch {
     return null;
   } finally {

@@ -15,10 +15,11 @@ import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { counted, joined, printableLine, writeJson } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
-import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
-import { writeResult, writeWarning } from "./report-lines.js";
+import { ATTEMPT_OPTIONS, attemptReaderOf, noFields } from "./attempt-fields.js";
+import { utc, writeResult, writeWarning } from "./report-lines.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import {
+  checkRepeats,
   checkRetention,
   drain,
   isCompletedBy,
@@ -36,21 +37,23 @@ export const reconcile = createCommand({
   about: [
     "Lists the deliveries to the URL whose attempts were never answered 2xx, and those that you know as handled are left out: --completed, or the module's isCompleted. With one of these it also lists what was answered 2xx and is not among them: a proxy may have answered. The gateway does not document the fields of an attempt: --fields says where they are.",
     "With --module and --recover, your receiver handles what the gateway gave up and stores the body of: each id once, as any delivery. The module exports `receiver`, and may export `readAttempt` and `isCompleted`; it must not start a server.",
-    "Exits 0 when nothing is lost and everything could be read, 1 if not. A delivery that the gateway may still send does not count as lost.",
+    "Exits 0 when nothing is lost and everything could be read, 1 if not, 4 if the gateway could not be asked. A delivery that the gateway may still send does not count as lost. A history that begins after --since, and after its webhook was made, cannot show what was lost before: that is 1 too.",
   ],
   options: {
     since: text(
       "<time>",
-      "How far back: 90m, 24h, 7d, or a date such as 2026-10-09T00:00:00Z. Required.",
+      "How far back: 90m, 24h, 5d, or a date such as 2026-10-09T00:00:00Z. At least as long as an outage, and the 36 hours that the gateway retries. Required.",
     ),
-    ...FIELDS_OPTION,
+    ...ATTEMPT_OPTIONS,
     completed: text(
       "<file>",
       "Ids that were handled, one a line: a query of your store. - for standard input.",
     ),
-    module: text("<file>", "A JavaScript module with your receiver."),
     recover: flag(
-      "Handles the lost deliveries. Needs --module, and a --since no further back than retentionMs of the receiver less 36 hours.",
+      "Handles the lost deliveries. Needs --module with your receiver, and a --since no further back than retentionMs of the receiver less 36 hours.",
+    ),
+    "handle-again": flag(
+      "Recovers also with a memory store, or with a --completed without an id: what was handled before is handled again.",
     ),
     prometheus: flag(
       "Writes metrics for a textfile collector, and nothing else to standard output.",
@@ -59,7 +62,7 @@ export const reconcile = createCommand({
     json: JSON_OPTION,
   },
   examples: {
-    "What was lost in a day": `webhooks reconcile https://partner.example/webhooks --since 24h \\
+    "What was lost in five days": `webhooks reconcile https://partner.example/webhooks --since 5d \\
     --fields deliveryId=delivery_id,status=status,at=created_at`,
   },
   async run(io, values, [given = ""]) {
@@ -67,19 +70,17 @@ export const reconcile = createCommand({
     const since = sinceOf(values.since);
     const { fields, completed, module: file, recover, json, prometheus } = values;
     if (json && prometheus) throw new UsageError("--json and --prometheus exclude each other");
-    const user = file === undefined ? {} : await loadUserModule(file);
+    const user = await loadUserModule(file);
     const { receiver } = user;
     if (recover && !isReceiver(receiver)) {
       throw new UsageError("--recover needs --module with a module that exports receiver");
     }
     if (recover) checkRetention(receiver, since);
-    const readAttempt = fields === undefined ? user.readAttempt : readerOf(fields);
+    const readAttempt = attemptReaderOf(fields, user);
     if (readAttempt === undefined) throw noFields();
-    if (typeof readAttempt !== "function") {
-      throw new UsageError("readAttempt of --module must be a function");
-    }
     const known = completed === undefined ? undefined : await idsIn(io, completed);
-    const client = await connectToGateway(io, values);
+    if (recover && !values["handle-again"]) checkRepeats(receiver, known?.ids.size);
+    const client = await connectToGateway(io, values, user.nextPage);
     let report: ReconcileReport;
     let isDrained = true;
     try {
@@ -104,7 +105,9 @@ export const reconcile = createCommand({
       if (recover) isDrained = await drain(io, receiver);
     }
     warnOfErrors(io, report);
-    const passed = hasPassed(report) && isDrained;
+    const gaps = gapsOf(report, since, known?.ids.size ?? 0);
+    for (const gap of gaps) io.err.write(`${gap}\n`);
+    const passed = hasPassed(report) && gaps.length === 0 && isDrained;
     if (json) writeJson(io.out, { ...shown(report), passed });
     else if (prometheus) io.out.write(reconcileMetrics(report));
     else describe(io, report, passed);
@@ -141,6 +144,22 @@ function hasPassed({ missing, unreadable, withoutHistory }: ReconcileReport): bo
   return !isLost && unreadable === 0 && withoutHistory.length === 0;
 }
 
+/** What the histories cannot show, each in one line. */
+function gapsOf(
+  { attempts, histories }: ReconcileReport,
+  since: Date,
+  known: number,
+): readonly string[] {
+  const lines = histories.flatMap(({ webhookId, type, oldestAt, createdAt }) => {
+    const isWhole = oldestAt === undefined || oldestAt <= since || Number(createdAt) > +since;
+    if (isWhole) return [];
+    const webhook = `webhook ${printableLine(webhookId)} (${printableLine(type)})`;
+    return `The history of ${webhook} begins at ${utc(oldestAt)}, after --since: what was lost before is not known`;
+  });
+  const isEmpty = attempts === 0 && known > 0;
+  return isEmpty ? [...lines, `No attempt was read, and --completed has ${known} ids`] : lines;
+}
+
 /** What `recover` threw is no bug of this program. Its message is not shown: it may hold a part of a body. */
 function warnOfErrors({ err }: CommandIo, { missing }: ReconcileReport): void {
   const failed = missing.filter((one) => "error" in one);
@@ -162,6 +181,7 @@ function idsOf({ withoutHistory }: ReconcileReport): readonly string[] {
 function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean): void {
   const { missing, recovered, completed, attempts, unreadable, unreadBodies, acknowledged } =
     report;
+  const { histories } = report;
   const rows = [...missing, ...recovered];
   if (rows.length > 0) {
     const columns = [
@@ -174,13 +194,14 @@ function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean):
   }
   const unknown = missing.filter(({ isAcknowledged }) => isAcknowledged).length;
   const lost = missing.filter(({ isGivenUp }) => isGivenUp).length - unknown;
+  const [oldest] = histories.flatMap(({ oldestAt }) => oldestAt ?? []).toSorted((a, b) => +a - +b);
   const parts = [
     `${lost} lost`,
     acknowledged && `acknowledged at the gateway, unknown to your store: ${unknown}`,
     `${missing.length - lost - unknown} may come again`,
     `${recovered.length} recovered`,
     `${completed} handled before`,
-    `${counted(attempts, "attempt")} read`,
+    `${counted(attempts, "attempt")} read${oldest === undefined ? "" : `, the oldest of ${utc(oldest)}`}`,
     unreadable > 0 && `${counted(unreadable, "attempt")} cannot be read: correct --fields`,
     unreadBodies > 0 && `${unreadBodies} without a readable body`,
     ...idsOf(report).map((id) => `webhook ${printableLine(id)} stores no history`),

@@ -1,4 +1,5 @@
 import { DistinctPlaceholders } from "../../kit/recorder/distinct-placeholders.js";
+import { jsonOf } from "../../kit/json-parts.js";
 import { redactLeaf } from "../../kit/recorder/redact-body.js";
 
 /** One value of a record: its path, its type, and a placeholder in its place. */
@@ -25,6 +26,13 @@ export function shapeOf(record: unknown): {
   let dropped = 0;
   const linesOf = (value: unknown, path: readonly string[]): readonly ShapeLine[] => {
     const shown = path.join(".");
+    const stored = typeof value === "string" ? jsonOf(value) : undefined;
+    // Headers may be stored so. A body stays a text: no path leads into it.
+    const isBody = ["alarm", "event"].some((name) => Object.hasOwn(Object(stored) as object, name));
+    if (typeof stored === "object" && stored !== null && !isBody) {
+      const [self, ...lines] = linesOf(stored, path);
+      return self === undefined ? [] : [{ ...self, type: `${self.type} as JSON text` }, ...lines];
+    }
     if (typeof value !== "object" || value === null) {
       const placeholder = JSON.parse(redactLeaf(JSON.stringify(value), [], made)) as unknown;
       return [{ path: shown, type: value === null ? "null" : typeof value, placeholder }];

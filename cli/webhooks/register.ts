@@ -14,7 +14,7 @@ import {
   proofOptionsOf,
   TYPE_OPTION,
 } from "./proof-options.js";
-import { writeFindings, writeResult, writeRows } from "./report-lines.js";
+import { answerText, writeFindings, writeResult, writeRows } from "./report-lines.js";
 import { text } from "../options/option-specs.js";
 
 /** Registers a receiver at the gateway. */
@@ -98,7 +98,7 @@ function describe(io: CommandIo, result: RegisterResult, isFiled: boolean): void
       describeFailedProof(io, result.proof, isFiled ? {} : { again: WITH_FILE });
       return;
     case "unreachable": {
-      const found = result.status === undefined ? "no answer" : `status ${result.status}`;
+      const found = answerText(result.status);
       writeResult(out, false, `The URL does not answer a GET with 2xx: ${found}.`);
       const fix =
         "The gateway requires a reachable URL. Start the receiver and route GET to it, then run this again.";

@@ -4,6 +4,17 @@ import { resultLine, type Output, type Mark } from "../terminal/command-io.js";
 import { joined, printableLine } from "../terminal/printable.js";
 
 const INDENT = "  ";
+
+/** To the second, as a person reads it. */
+export function utc(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}
+
+/** What was answered. */
+export function answerText(status: number | undefined): string {
+  return status === undefined ? "no answer" : `status ${status}`;
+}
+
 const LABEL = 12;
 
 /** Writes labelled texts, wrapped to the width of the terminal. */
@@ -37,9 +48,17 @@ export function writeResult(output: Output, passed: Mark, sentence: string): voi
 
 /** Writes what is wrong, its consequence and its fix, each followed by an empty line. */
 export function writeFindings(output: Output, findings: readonly WebhookFinding[]): void {
-  for (const { code, type, webhookId, consequence, fix } of findings) {
+  for (const one of findings) {
+    const { code, type, webhookId, since, consequence, fix } = one;
+    const facts = [
+      code,
+      type,
+      webhookId && `webhook ${webhookId}`,
+      "status" in one && answerText(one.status),
+      since && `since ${utc(since)}`,
+    ];
     writeRows(output, [
-      ["finding", joined([code, type, webhookId && `webhook ${webhookId}`])],
+      ["finding", joined(facts)],
       ["consequence", consequence],
       ["fix", fix],
     ]);

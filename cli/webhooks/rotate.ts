@@ -1,4 +1,5 @@
 import { pause } from "../../src/common/timers.js";
+import { secretFingerprint } from "../../src/management/old-secret-watch.js";
 import { rotateSecret } from "../../src/management/rotate-secret.js";
 import { proveSecret, type SecretProof } from "../../src/management/prove-secret.js";
 import { webhooksAt } from "../../src/management/webhook.js";
@@ -151,6 +152,7 @@ export const rotate = createCommand({
       const switched: RotationState = state;
       const { result, state: watched } = await watchUntilQuiet(state.watch, {
         urls: metrics,
+        newFingerprint: await secretFingerprint(next),
         once,
         timeoutMs,
         signal: io.signal,
@@ -200,10 +202,11 @@ const SWITCHED: FailedProofWords = {
 
 const SENTENCES = {
   finished: "The old secret is quiet: remove it from the receivers now.",
-  old_secret_in_use: "The old secret has not been quiet for long enough. Keep both.",
+  old_secret_in_use:
+    "The old secret, or that of another rotation, has not been quiet for long enough. Keep both.",
   no_metrics: "A replica gave no metrics, so the old secret may be in use. Keep both.",
   no_delivery_seen:
-    "No delivery with the new secret was seen since the switch, so the gateway may not use it. Keep both, and run this again after the next delivery.",
+    "No delivery with the new secret of this rotation was seen since the switch, so the gateway may not use it. Keep both, and run this again after the next delivery.",
   webhook_changed:
     "A webhook at this URL was changed or added since the switch, so it may have another secret. Keep both, and run this again.",
 } as const satisfies Record<WatchResult | "webhook_changed", string>;

@@ -1,6 +1,7 @@
 import { LONGEST_RETRIES_MS } from "../../src/common/gateway-facts.js";
 import { pathToFileURL } from "node:url";
 import type { AttemptReader } from "../../src/management/attempt-reader.js";
+import type { NextPage } from "../../src/management/list-pages.js";
 import { internalsOf, type WebhookReceiver } from "../../src/options/webhook-receiver.js";
 import { UsageError } from "../exit.js";
 import { fileReason } from "../options/read-input.js";
@@ -12,10 +13,12 @@ export interface UserModule {
   readonly receiver?: WebhookReceiver;
   readonly readAttempt?: AttemptReader;
   readonly isCompleted?: (id: string) => unknown;
+  readonly nextPage?: NextPage;
 }
 
-/** Loads the user's module. Throws `UsageError`. */
-export async function loadUserModule(file: string): Promise<UserModule> {
+/** Loads the user's module, if there is one. Throws `UsageError`. */
+export async function loadUserModule(file: string | undefined): Promise<UserModule> {
+  if (file === undefined) return {};
   try {
     return (await import(pathToFileURL(file).href)) as UserModule;
   } catch (error) {
@@ -42,6 +45,16 @@ export function checkRetention(receiver: WebhookReceiver | undefined, since: Dat
   const hours = Math.floor(rememberedMs / HOUR_MS);
   throw new UsageError(
     `--since is further back than ${hours} hours, which is retentionMs of the receiver without the 36 hours that the gateway may retry: what its store has forgotten would be handled again`,
+  );
+}
+
+/** Throws `UsageError` if nothing tells what was handled: all of it would be handled again. `known`: ids of --completed. */
+export function checkRepeats(receiver: WebhookReceiver | undefined, known?: number): void {
+  const isInMemory = receiver !== undefined && internalsOf(receiver)?.isInMemory === true;
+  const reason = isInMemory ? "the memory store of --module" : known === 0 && "--completed";
+  if (reason === false) return;
+  throw new UsageError(
+    `${reason} is empty: --recover would handle again what was handled. Pass the store of your receiver and its ids, or --handle-again`,
   );
 }
 

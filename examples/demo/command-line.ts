@@ -1,13 +1,9 @@
 import { parseArgs } from "node:util";
 
-/** The stores of `--store`, and the variable with the URL of those that are servers. */
+/** The stores of `--store`, and the variable with the URL of the one that is a server. */
 const STORES = {
   sqlite: undefined,
   redis: "REDIS_URL",
-  postgres: "DATABASE_URL",
-  mysql: "MYSQL_URL",
-  d1: undefined,
-  dynamodb: undefined,
 } as const;
 
 export type StoreName = keyof typeof STORES;
@@ -16,7 +12,7 @@ export type StoreName = keyof typeof STORES;
 export type Command =
   | { readonly show: "monitor" }
   | { readonly show: "fixtures"; readonly folder: string | undefined }
-  /** `url` of the server. Undefined for SQLite, D1 and DynamoDB. */
+  /** `url` of the server. Undefined for SQLite. */
   | { readonly show: "restart"; readonly store: StoreName; readonly url: string | undefined };
 
 /** A wrong command line. The message says what to change. */
@@ -40,8 +36,7 @@ export function readCommand(args: readonly string[], env: NodeJS.ProcessEnv): Co
     return { show: "monitor" };
   }
   if (values.store === undefined) {
-    if (values.url !== undefined)
-      throw new UsageError("--url goes with --store redis, postgres or mysql");
+    if (values.url !== undefined) throw new UsageError("--url goes with --store redis");
     return { show: "fixtures", folder };
   }
   if (folder !== undefined) {
@@ -61,9 +56,7 @@ function urlOf(
   const variable = STORES[store];
   if (variable === undefined) {
     if (given === undefined) return undefined;
-    throw new UsageError(
-      `--store ${store} takes no --url: the demo makes ${store === "sqlite" ? "a file" : "a server"} of its own`,
-    );
+    throw new UsageError(`--store ${store} takes no --url: the demo makes a file of its own`);
   }
   const url = given ?? env[variable];
   if (url) return url;

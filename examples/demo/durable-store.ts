@@ -1,12 +1,10 @@
 import type { DeliveryStore } from "identity-gateway-webhooks";
 import type { StoreName } from "./command-line.js";
-import { remoteD1 } from "./d1.js";
-import { openDynamoDB } from "./dynalite.js";
 
 /** Where a store keeps its data. Plain, so that it can be sent to another process. */
 export interface StorePlace {
   readonly store: StoreName;
-  /** A file for SQLite, otherwise the URL of the server; for D1 that of a Worker in front of it. */
+  /** A file for SQLite, the URL of the server for Redis. */
   readonly location: string;
   /** The table or the key prefix, unique to one run of the demo. */
   readonly name: string;
@@ -49,15 +47,6 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
     };
   },
 
-  async d1({ location, name }) {
-    const { d1Schema, d1Store } = await import("identity-gateway-webhooks/cloudflare");
-    const database = remoteD1(location);
-    await database.batch([database.prepare(d1Schema(name))]);
-    // The database ends with its workerd.
-    const nothing = () => Promise.resolve();
-    return { store: d1Store({ database, table: name }), close: nothing, clear: nothing };
-  },
-
   async redis({ location, name }) {
     const { createClient } = await import("redis");
     const { redisStore } = await import("identity-gateway-webhooks/redis");
@@ -75,55 +64,6 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
         for await (const keys of client.scanIterator({ MATCH: `${name}:*`, COUNT: 1_000 })) {
           if (keys.length > 0) await client.unlink(keys);
         }
-      },
-    };
-  },
-
-  async dynamodb({ location, name }) {
-    const { createDynamoTable, dynamoStore } = await import("identity-gateway-webhooks/dynamodb");
-    const client = openDynamoDB(location);
-    await createDynamoTable({ client, table: name });
-    return {
-      store: dynamoStore({ client, table: name }),
-      close() {
-        client.destroy();
-        return Promise.resolve();
-      },
-      // The data ends with the server.
-      clear: () => Promise.resolve(),
-    };
-  },
-
-  async postgres({ location, name }) {
-    const { default: pg } = await import("pg");
-    const { postgresStore } = await import("identity-gateway-webhooks/postgres");
-    const pool = new pg.Pool({
-      connectionString: location,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    });
-    pool.on("error", () => undefined);
-    const store = postgresStore({ pool, table: name });
-    await store.migrate();
-    return {
-      store,
-      close: () => pool.end(),
-      async clear() {
-        await pool.query(`DROP TABLE ${name}`);
-      },
-    };
-  },
-
-  async mysql({ location, name }) {
-    const { default: mysql } = await import("mysql2/promise");
-    const { mysqlStore } = await import("identity-gateway-webhooks/mysql");
-    const pool = mysql.createPool({ uri: location, connectTimeout: CONNECT_TIMEOUT_MS });
-    const store = mysqlStore({ pool, table: name });
-    await store.migrate();
-    return {
-      store,
-      close: () => pool.end(),
-      async clear() {
-        await pool.query(`DROP TABLE ${name}`);
       },
     };
   },

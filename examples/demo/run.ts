@@ -4,9 +4,7 @@
 // npm run demo -- --monitor
 // Failures that are planted and cured, and what receiver.health() says of them.
 //
-// npm run demo -- --store sqlite | --store redis --url redis://… | --store postgres --url postgres://…
-// npm run demo -- --store mysql --url mysql://…
-// npm run demo -- --store d1 | --store dynamodb
+// npm run demo -- --store sqlite | --store redis --url redis://…
 // A receiver that is killed in the middle, and started again on the same store.
 import { FixtureError } from "identity-gateway-webhooks/testing";
 import { readCommand, UsageError } from "./command-line.js";

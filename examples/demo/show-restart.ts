@@ -4,8 +4,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoreName } from "./command-line.js";
-import { startD1 } from "./d1.js";
-import { startDynalite } from "./dynalite.js";
 import {
   openStore,
   StoreUnavailableError,
@@ -16,20 +14,16 @@ import { createLedger } from "./ledger.js";
 import { deliverAcrossRestart } from "./restart.js";
 import type { Result } from "./table.js";
 
-/**
- * Longer than a process takes to start, so that the lease of the killed one still holds. A claim may take half of it,
- * and dynalite is slow.
- */
-const leaseMsOf = ({ store }: StorePlace): number => (store === "dynamodb" ? 12_000 : 3_000);
+/** Longer than a process takes to start, so that the lease of the killed one still holds. */
+const LEASE_MS = 3_000;
 
 /** Kills a receiver and starts it again on the same store. The store is new, and removed in the end. */
 export async function showRestart(store: StoreName, url: string | undefined): Promise<Result> {
-  const server = await startServer(store);
   const folder = await mkdtemp(join(tmpdir(), "gateway-demo-"));
   const effects = join(folder, "effects.txt");
   const place: StorePlace = {
     store,
-    location: server?.url ?? url ?? join(folder, "deliveries.db"),
+    location: url ?? join(folder, "deliveries.db"),
     name: `gateway_demo_${randomUUID().slice(0, 8)}`,
   };
   try {
@@ -41,7 +35,6 @@ export async function showRestart(store: StoreName, url: string | undefined): Pr
       await remove(opened, place);
     }
   } finally {
-    await server?.stop();
     await rm(folder, { recursive: true });
   }
 }
@@ -49,7 +42,7 @@ export async function showRestart(store: StoreName, url: string | undefined): Pr
 async function show(place: StorePlace, effects: string): Promise<Result> {
   const ledger = createLedger();
   const startedAt = performance.now();
-  const restart = await deliverAcrossRestart({ place, effects, leaseMs: leaseMsOf(place) }, ledger);
+  const restart = await deliverAcrossRestart({ place, effects, leaseMs: LEASE_MS }, ledger);
   return {
     headline: `The gateway delivers to ${restart.url}\nThe receiver remembers in ${nameOf(place)}`,
     sections: restart.sections,
@@ -68,19 +61,6 @@ async function open(place: StorePlace): Promise<DurableStore> {
     // For a host name with several addresses the error has a code and no message.
     const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
     throw new StoreUnavailableError(`${nameOf(place)} cannot be used: ${reason || code}`);
-  }
-}
-
-/** Starts the server of a store that the demo brings itself. */
-async function startServer(
-  store: StoreName,
-): Promise<{ readonly url: string; readonly stop: () => Promise<void> } | undefined> {
-  try {
-    if (store === "d1") return await startD1();
-    return store === "dynamodb" ? await startDynalite() : undefined;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailableError(`the server of ${store} cannot be used: ${reason}`);
   }
 }
 
@@ -108,9 +88,6 @@ async function remove({ clear, close }: DurableStore, place: StorePlace): Promis
 /** The store for display. Of a URL only the host, since the rest may hold a password. */
 function nameOf({ store, location }: StorePlace): string {
   if (store === "sqlite") return "an SQLite file";
-  if (store === "d1") return "Cloudflare D1 on workerd";
-  if (store === "dynamodb") return "a table of DynamoDB (dynalite)";
   const host = URL.canParse(location) ? new URL(location).host : "";
-  const names = { redis: "Redis", postgres: "PostgreSQL", mysql: "MySQL" };
-  return `${names[store]} at ${host || "that URL"}`;
+  return `Redis at ${host || "that URL"}`;
 }

@@ -145,7 +145,7 @@ export const acceptanceRules: ConformanceRules = {
     fix: `${RAW_BODY_FIX} The payload is JSON inside a JSON string.`,
     cause: "bytes",
     accept: (context) => {
-      const nested = { "a:b": 'v1:1:"\\\n\u0000\u007f', nested: '{"k":"\\"}"}' };
+      const nested = { "a:b": 'v1:1:"\\\n\u0001\u007f', nested: '{"k":"\\"}"}' };
       const payload = JSON.stringify(nested);
       return context.records([["new_alarm", "a payload full of escapes", { payload }]]);
     },

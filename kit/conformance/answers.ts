@@ -38,7 +38,7 @@ export const answerRules: ConformanceRules = {
         await reserializedBody(deliver),
         ...(await missingHeaders(deliver)),
         ["a signature that is not hexadecimal", (await deliver()).withHeader(SIGNATURE, "v1=é")],
-        ["an id with a colon", (await deliver()).withHeader(ID, "a:b")],
+        ["an id with a colon", (await deliver()).withHeader(ID, `${randomUUID()}:b`)],
         ["half of the JSON", (await deliver()).withBody('{"alarm":')],
         ["no body", (await deliver()).withBody("")],
         ["no webhook header at all", (await deliver()).with({ headers: [] })],
@@ -145,6 +145,10 @@ export const answerRules: ConformanceRules = {
         await context.sendPastLimiter(request);
         failOnLeak(context);
       });
+      if (context.settings.whileFailing === undefined) return;
+      const delivery = await context.deliver();
+      await whileHandler(context, "whileFailing", () => context.send(delivery));
+      failOnLeak(context);
     },
   },
 };
@@ -178,7 +182,7 @@ async function requestsOfAllKinds({
     unsigned,
     ...drifted.map(([, request]) => request),
     delivery.withHeader(ID),
-    delivery.withHeader(ID, "a:b"),
+    delivery.withHeader(ID, `${delivery.id}:b`),
     delivery.with({ headers: [] }),
     forged.withBody(new Uint8Array(2 * maxBodyBytes)),
     ...(await Promise.all(["{", "null", '{"alarm":null}'].map((body) => deliver({ body })))),

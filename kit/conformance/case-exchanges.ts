@@ -1,8 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { WebhookType } from "../../src/delivery/headers.js";
 import { createSender } from "../sending/sender.js";
 import { errorText, sendErrorOf, type Sender } from "../sending/target.js";
-import type { WireAnswer, WireRequest } from "../sending/wire.js";
+import { headerOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
 import {
   ConformanceFailure,
   type ConformanceDescription,
@@ -30,9 +29,12 @@ import {
 import type { SuiteState } from "./suite-state.js";
 import {
   each,
+  ID,
   inPool,
+  kindOf,
   makeDelivery,
   sampleText,
+  type ChangedRecord,
   type Delivery,
   type MakeDelivery,
   type NamedDeliveries,
@@ -48,19 +50,16 @@ interface Unseen {
   readonly reason: string;
 }
 
-/** A record with some fields changed, and its name for a message. */
-export type ChangedRecord = readonly [
-  type: WebhookType,
-  name: string,
-  changes: Record<string, unknown>,
-];
-
 const OTHER = "answered_by_other";
 type Call = () => Promise<WireAnswer>;
 
 /** The requests of a case and their answers, the counts of handled deliveries, and how the case ends. */
 export class CaseExchanges {
-  readonly deliver: MakeDelivery = (changes) => makeDelivery(this.settings, changes);
+  readonly deliver: MakeDelivery = async (changes) => {
+    const delivery = await makeDelivery(this.settings, changes);
+    this.suite.log.made(delivery.id, kindOf(delivery.text));
+    return delivery;
+  };
   /** Every request so far. */
   readonly exchanges: ConformanceExchange[] = [];
   /** Whether the receiver refuses with 429 by choice, as this case has seen. */
@@ -89,9 +88,13 @@ export class CaseExchanges {
     return inPool(items, this.settings.requestsAtOnce, make);
   }
 
-  /** A delivery of each changed record whose type the receiver is registered for. */
+  /** A delivery of each changed record that the receiver is registered for and does not leave out. */
   records(records: readonly ChangedRecord[]): Promise<NamedDeliveries> {
-    const own = records.filter(([type]) => this.settings.types.includes(type));
+    const { types, leftOut } = this.settings;
+    const own = records.filter(
+      ([type, , { event_type, type: kind }]) =>
+        types.includes(type) && !leftOut.includes(String(event_type ?? kind)),
+    );
     return each(own, async ([type, name, changes]) => {
       const body = sampleText(type, changes);
       return [name, await this.deliver({ type, body })] as const;
@@ -169,9 +172,13 @@ export class CaseExchanges {
   }
 
   /** Like `runsOf`, but waits for a handler that finishes after the answer. */
-  async settledRunsOf(id: string): Promise<number | undefined> {
-    const until = performance.now() + this.settings.handledWithinMs;
+  async settledRunsOf(
+    id: string,
+    withinMs = this.settings.handledWithinMs,
+  ): Promise<number | undefined> {
+    const until = performance.now() + withinMs;
     let runs = await this.runsOf(id);
+    if (runs !== undefined && runs > 0) this.suite.log.countedAtOnce(id);
     for (let pauseMs = FIRST_COUNT_PAUSE_MS; runs === 0; pauseMs *= 1.2) {
       const leftMs = until - performance.now();
       if (leftMs <= 0) break;
@@ -216,10 +223,13 @@ export class CaseExchanges {
   /** The error to throw when the receiver fails the case. `answer`: the wrong one, if not the last one. */
   failure(code: FailureCode, message: string, answer?: ReceiverAnswer): ConformanceFailure {
     const wrong = answer && this.#exchangeOf.get(answer);
+    const isUnhandled = code === "not_handled" || code === "duplicates_not_handled";
+    const id = (wrong && headerOf(wrong.sent.headers, ID)) ?? "";
+    const why = isUnhandled ? this.suite.log.whyUnhandled(id, this.settings.names) : "";
     const others = this.exchanges.filter((exchange) => exchange !== wrong);
     const exchanges = wrong === undefined ? others : [...others, wrong];
-    const fix = fixAfter(code, answer) ?? this.description.fix;
-    return new ConformanceFailure(code, message, { ...this.description, fix }, exchanges);
+    const fix = fixAfter(code, this.description, answer);
+    return new ConformanceFailure(code, message + why, { ...this.description, fix }, exchanges);
   }
 
   /** The error to throw when the answer to `name` is no excuse for what was seen, which `what` says. */

@@ -5,7 +5,9 @@ import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { keyOf } from "../../src/signature/secrets.js";
 import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
 import { isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
-import { checkHooks } from "../option-checks.js";
+import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
+import { checkHooks, checkOption } from "../option-checks.js";
+import { ALARM_EVENT_TYPES } from "../samples/sample-alarm.js";
 import { checkAccountIds } from "../samples/sample-options.js";
 import { createSender } from "../sending/sender.js";
 import type { WebhookTarget } from "../sending/target.js";
@@ -25,6 +27,11 @@ export interface ConformanceOptions {
   readonly types?: readonly WebhookType[] | undefined;
   /** Accounts of the receiver's test data, for tables that refer to accounts. Default: made-up accounts. */
   readonly accountIds?: readonly number[] | undefined;
+  /**
+   * The documented values of `alarm.event_type` and `event.type` for which the handler does nothing on purpose. No
+   * such record is sent. Default none.
+   */
+  readonly leftOut?: readonly string[] | undefined;
   /**
    * Returns how often a delivery id was handled: rows written, messages sent. A delivery that is in a queue
    * which survives the process counts as handled. Called after an answer has arrived. Without it the suite
@@ -80,17 +87,21 @@ export class ProbeError extends Error {}
 
 /** What the texts of a suite call its options: the command line has other names. */
 export type OptionNames = Readonly<
-  Record<"types" | "handled" | "handledWithinMs" | HandlerOption, string>
+  Record<"types" | "leftOut" | "handled" | "handledWithinMs" | HandlerOption, string>
 >;
 
 /** The names for a user of the library. */
 export const OPTION_NAMES: OptionNames = {
   types: "the option types",
+  leftOut: "the option leftOut",
   handled: "the option handled",
   handledWithinMs: "the option handledWithinMs",
   whileFailing: "the option whileFailing",
   whileSlow: "the option whileSlow",
 };
+
+/** What `leftOut` may name. */
+export const RECORD_TYPES: readonly string[] = [...ALARM_EVENT_TYPES, ...ONLINE_DATA_EVENT_TYPES];
 
 /** Bounds and default of `handledWithinMs`, also for the command line. */
 export const HANDLED_WITHIN_MS = { min: 1, max: 600_000, fallback: 2_000 } as const;
@@ -109,6 +120,7 @@ const KNOWN = [
   "secret",
   "types",
   "accountIds",
+  "leftOut",
   "handled",
   "whileFailing",
   "whileSlow",
@@ -143,6 +155,7 @@ export function checkConformanceOptions(given: ConformanceOptions, names: Option
     secret,
     types: [type, ...otherTypes] as const,
     accountIds: checkAccountIds(options.accountIds),
+    leftOut: checkLeftOut(options.leftOut),
     handled,
     whileFailing,
     whileSlow,
@@ -151,6 +164,13 @@ export function checkConformanceOptions(given: ConformanceOptions, names: Option
     now,
     names,
   };
+}
+
+function checkLeftOut(given: readonly string[] = []): readonly string[] {
+  const names: unknown = given;
+  const isKnown = Array.isArray(names) && names.every((one) => RECORD_TYPES.includes(String(one)));
+  checkOption(isKnown, `leftOut must be a list of: ${RECORD_TYPES.join(", ")}`);
+  return given;
 }
 
 /** The options with their defaults. */

@@ -9,9 +9,6 @@ import type { WireAnswer } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 import type { Delivery } from "./test-deliveries.js";
 
-/** How long a client waits for `100 Continue` before it sends the body anyway. */
-const CONTINUE_MS = 5_000;
-
 /**
  * An HTTP client with a single connection, which it keeps as long as the server does. When the server has
  * closed the connection, it sends the request once more on a new one (RFC 9112, section 9.3.1).
@@ -39,12 +36,14 @@ export class KeptConnection {
   /** Sends `Expect: 100-continue`, and the body when the server has asked for it, or anyway after a while. */
   async sendWithExpect(request: Delivery): Promise<WireAnswer & { readonly hasAsked: boolean }> {
     const { body } = request;
-    const req = this.#open(request, { "content-length": body.length, expect: "100-continue" });
+    // A slow server has as much time after the body as after any other request.
+    const waitMs = this.#timeoutMs / 2;
+    const framing = { "content-length": body.length, expect: "100-continue" };
+    const req = this.#open(request, framing, this.#timeoutMs + waitMs);
     const answer = this.#answerTo(req);
     const isAsked = new Promise((resolve) => req.once("continue", resolve)).then(() => true);
     req.flushHeaders();
-    // Shorter than the time-out of the request, so that the body still arrives.
-    const isUnasked = wait(Math.min(CONTINUE_MS, this.#timeoutMs / 2), false, { ref: false });
+    const isUnasked = wait(waitMs, false, { ref: false });
     const hasAsked = await Promise.race([isAsked, settled(answer), isUnasked]);
     req.end(body);
     return { ...(await answer), hasAsked };
@@ -108,8 +107,9 @@ export class KeptConnection {
   #open(
     request: Delivery,
     framing: http.OutgoingHttpHeaders = { "content-length": request.body.length },
+    timeoutMs = this.#timeoutMs,
   ): http.ClientRequest {
-    return this.#client.open(request, framing, AbortSignal.timeout(this.#timeoutMs));
+    return this.#client.open(request, framing, AbortSignal.timeout(timeoutMs));
   }
 }
 

@@ -69,8 +69,9 @@ export const idempotencyRules: ConformanceRules = {
     check: expectRetriesRecognised,
   },
   duplicate_by_id_alone: {
+    level: "should",
     title: "a duplicate is recognised by its id, not by its body",
-    why: `Only the id is the same in each retry: a retry may write the same record in other bytes. ${TWICE}`,
+    why: `The id alone says which delivery it is. The gateway repeats the body too, as far as its document tells: were a retry to write the same record in other bytes, it would be refused or handled again. ${TWICE}`,
     fix: `${REMEMBER} Do not use the body or a hash of it.`,
     check: expectDuplicatesByIdAlone,
   },

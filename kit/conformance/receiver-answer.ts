@@ -1,6 +1,6 @@
 import { OUTCOMES, resultOfStatus, type WebhookOutcome } from "../../src/answer/outcome.js";
 import { usualCauses } from "../../src/answer/outcome-causes.js";
-import type { FailureCode } from "./conformance-case.js";
+import type { ConformanceDescription, FailureCode } from "./conformance-case.js";
 import type { SendError } from "../sending/target.js";
 import { outcomeOf, type WireAnswer } from "../sending/wire.js";
 import type { AttemptResult } from "../twin/attempt-result.js";
@@ -64,25 +64,38 @@ export function isRetried({ result }: ReceiverAnswer): boolean {
   return result === "retryable" || result === "network_error" || result === "timeout";
 }
 
+const REFUSED_ACCOUNT =
+  "If a table refused the record, name an account that it has: --account-id, or accountIds.";
+const REFUSED_VALUE =
+  "If a table refused the record, let its columns take what the case sends: text instead of an enum, a CHECK or varchar(255), and NULL for a missing field.";
+
 /**
  * What to do if an answer names an outcome of this library whose cause is the receiver, and not the request.
- * Undefined for any other answer.
+ * Undefined for any other answer. `refused`: what to do if a table has refused the record.
  */
-export function adviceOn(outcome = ""): string | undefined {
+export function adviceOn(outcome = "", refused = REFUSED_ACCOUNT): string | undefined {
   const isOurs = Object.hasOwn(OUTCOMES, outcome) && outcome !== "unrecognized";
   if (!isOurs || OUTCOMES[outcome as WebhookOutcome].status < 500) return undefined;
   const causes = usualCauses(outcome as WebhookOutcome);
-  const refused =
-    outcome === "handler_failed"
-      ? "If a table refused the record, name an account that it has: --account-id, or accountIds."
-      : "";
-  return `Look into the log of the receiver, which answers ${outcome}. ${causes} ${refused}`.trimEnd();
+  const more = outcome === "handler_failed" ? ` ${refused}` : "";
+  return `Look into the log of the receiver, which answers ${outcome}. ${causes}${more}`;
 }
 
-/** What to change after a failure whose cause is not what the case is about. Undefined for any other. */
-export function fixAfter(code: FailureCode, answer?: ReceiverAnswer): string | undefined {
+/** Rules for a plain delivery. While these fail, the other rules prove nothing. */
+export const BASELINE: readonly string[] = ["alarm", "event"];
+
+/** What to change: the case's own `fix`, and what the answer shows beside it. */
+export function fixAfter(
+  code: FailureCode,
+  { id, fix }: Pick<ConformanceDescription, "id" | "fix">,
+  answer?: ReceiverAnswer,
+): string {
   if (code === "answered_by_other") return KEEP_OTHERS_OUT;
-  return code === "receiver_failed" ? adviceOn(answer?.outcome) : undefined;
+  if (code !== "receiver_failed") return fix;
+  const outcome = answer?.outcome;
+  const isBaseline = BASELINE.includes(id);
+  const advice = adviceOn(outcome, isBaseline ? REFUSED_ACCOUNT : REFUSED_VALUE) ?? fix;
+  return outcome === "handler_failed" && !isBaseline ? `${advice} ${fix}` : advice;
 }
 
 /** Why an answer is not the expected one. */

@@ -29,6 +29,8 @@ import { forgeryRules } from "./forgery.js";
 import { headerRules } from "./headers.js";
 import { idempotencyRules } from "./idempotency.js";
 import { retriesRules } from "./retries.js";
+import { outcomeOf } from "../sending/wire.js";
+import { adviceOn, BASELINE } from "./receiver-answer.js";
 import type { ConformanceCaseReport } from "./run-conformance.js";
 import { BaselineCheck, runCheck } from "./run-check.js";
 import { AnswerWatch, DeliveryLog, SecretWatch, type SuiteState } from "./suite-state.js";
@@ -43,9 +45,6 @@ const RULES: Readonly<Record<ConformanceGroup, ConformanceRules>> = {
   transport: transportRules,
   answers: answerRules,
 };
-
-/** Rules for a plain delivery. While these fail, the other rules prove nothing. */
-const BASELINE: readonly string[] = ["alarm", "event"];
 
 /** After all others: one counts again what they sent, one may spoil what comes next, one reads all answers. */
 const LAST: readonly string[] = ["late_effects", "ban_after_forgeries", "leaked_secret"];
@@ -95,8 +94,12 @@ export function conformanceCases(
 }
 
 /** What to change first after a failed case: by the code of its failure, by its rule, and at last by its group. */
-export function causeOf({ id, group, code, fix }: ConformanceCaseReport): string {
-  if (code === "receiver_failed") return fix;
+export function causeOf({ id, group, code, fix, exchanges }: ConformanceCaseReport): string {
+  if (code === "receiver_failed") {
+    const received = exchanges.at(-1)?.received;
+    const body = received !== undefined && "body" in received ? received.body : "";
+    return adviceOn(outcomeOf(body)) ?? fix;
+  }
   const [, rule] = PLACED.find(([other]) => other === id) ?? [];
   const cause = (code && CAUSE_OF_CODE[code]) ?? rule?.cause ?? group;
   // A group of a later version has none.

@@ -2,6 +2,7 @@ import { isDeliveryId } from "../../src/delivery/headers.js";
 import { answeredBy, type AnsweredBy } from "../sending/answered-by.js";
 import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import type { ConformanceExchange } from "./conformance-case.js";
+import type { OptionNames } from "./conformance-options.js";
 
 /** What the cases have seen of a delivery. */
 export interface LoggedDelivery {
@@ -18,6 +19,8 @@ export interface LoggedDelivery {
  */
 export class DeliveryLog {
   readonly #deliveries = new Map<string, LoggedDelivery>();
+  readonly #kinds = new Map<string, string>();
+  readonly #atOnce = new Set<string>();
 
   /** Notes how often a delivery has been handled by now. */
   counted(id: string, runs: number): void {
@@ -30,6 +33,26 @@ export class DeliveryLog {
   refusedForgery(id: string): void {
     const logged = this.#deliveries.get(id);
     if (logged !== undefined) this.#deliveries.set(id, { ...logged, isForged: true });
+  }
+
+  /** Notes which kind of record a delivery is of: its `event_type` or `type`. */
+  made(id: string, kind: string | undefined): void {
+    if (kind !== undefined) this.#kinds.set(id, kind);
+  }
+
+  /** Notes that a delivery had been handled when it was first counted after its answer. */
+  countedAtOnce(id: string): void {
+    this.#atOnce.add(this.#kinds.get(id) ?? "");
+  }
+
+  /** The most likely reason why a delivery was never counted, for the end of a message. */
+  whyUnhandled(id: string, { leftOut, handledWithinMs }: OptionNames): string {
+    if (this.#atOnce.size === 0)
+      return `: a queue that takes longer needs a higher limit in ${handledWithinMs}`;
+    const kind = this.#kinds.get(id);
+    return kind === undefined || this.#atOnce.has(kind)
+      ? ", although others were counted at once"
+      : `: the handler does nothing for ${kind}. Is a case missing, or is it left out on purpose? Then name it in ${leftOut}`;
   }
 
   /** Forgets a delivery whose case has failed. */

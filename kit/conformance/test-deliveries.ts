@@ -1,7 +1,10 @@
 import { createHmac } from "node:crypto";
 import { HEADERS, type WebhookType } from "../../src/delivery/headers.js";
-import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
-import { sampleAlarm } from "../samples/sample-alarm.js";
+import {
+  isOnlineDataEventType,
+  ONLINE_DATA_EVENT_TYPES,
+} from "../../src/records/online-data-event.js";
+import { ALARM_EVENT_TYPES, sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import { freshSeed, isMadeUp } from "../samples/sample-options.js";
 import { signedDelivery } from "../signed-delivery.js";
@@ -103,18 +106,21 @@ export type NamedDeliveries = readonly Named<Delivery>[];
 export type MakeDelivery = (changes?: DeliveryChanges) => Promise<Delivery>;
 
 /** The settings that decide what is in a delivery. */
-export type DeliverySettings = Pick<ConformanceSettings, "secret" | "types" | "now" | "accountIds">;
+export type DeliverySettings = Pick<
+  ConformanceSettings,
+  "secret" | "types" | "now" | "accountIds" | "leftOut"
+>;
 
 /** Makes a signed delivery for a receiver. */
 export async function makeDelivery(
-  { secret, types, now, accountIds }: DeliverySettings,
+  { secret, types, now, accountIds, leftOut }: DeliverySettings,
   changes: DeliveryChanges = {},
 ): Promise<Delivery> {
   const type = changes.type ?? types[0];
   const given = changes.body ?? sampleText(type === "new_alarm" ? type : "delete_my_data_event");
   const { method, headers, body } = await signedDelivery({
     type,
-    body: typeof given === "string" ? withAccounts(given, accountIds) : given,
+    body: typeof given === "string" ? withAccounts(handledKind(given, leftOut), accountIds) : given,
     secret: changes.secret ?? secret,
     timestamp: Math.floor(now() / 1000) - (changes.age ?? 0),
     ...(changes.id === undefined ? {} : { id: changes.id }),
@@ -142,6 +148,22 @@ export function sampleText(type: WebhookType, changes: Record<string, unknown> =
   return JSON.stringify({ event: { ...event, ...changes } });
 }
 
+const KIND = /(?<="(?:event_type|type)":")\w+(?=")/;
+
+/** The `event_type` of the alarm, or the `type` of the event, in the JSON text of a record. */
+export function kindOf(text: string): string | undefined {
+  return KIND.exec(text)?.[0];
+}
+
+/** The JSON text with another kind of record where the receiver leaves that one out. */
+function handledKind(text: string, leftOut: readonly string[]): string {
+  return text.replace(KIND, (kind) => {
+    if (!leftOut.includes(kind)) return kind;
+    const kinds = isOnlineDataEventType(kind) ? ONLINE_DATA_EVENT_TYPES : ALARM_EVENT_TYPES;
+    return kinds.find((one) => !leftOut.includes(one)) ?? kind;
+  });
+}
+
 /** The JSON text with accounts of the receiver in place of made-up ones. An account that a case needs stays. */
 function withAccounts(text: string, accountIds: readonly number[]): string {
   return text.replace(/(?<="account_id":"?)\d+(?="?[,}])/g, (digits) => {
@@ -159,6 +181,13 @@ export function withMember(text: string, member: string): string {
 export function withRecordMember(text: string, member: string): string {
   return text.replace(/^\{"\w+":\{/, (start) => `${start}${member},`);
 }
+
+/** A record with some fields changed, and its name for a message. */
+export type ChangedRecord = readonly [
+  type: WebhookType,
+  name: string,
+  changes: Record<string, unknown>,
+];
 
 /** Makes something of each item, several at a time. After a failure it starts no more, and then rejects. */
 export async function inPool<Item, Made>(

@@ -1,6 +1,5 @@
 import type http from "node:http";
-import { buffer } from "node:stream/consumers";
-import { startServer } from "../listener/local-server.js";
+import { readBody, startServer } from "../listener/local-server.js";
 
 /**
  * Where a gateway listens.
@@ -12,6 +11,11 @@ export interface ApiAddress {
   readonly port?: number | undefined;
   /** Default 127.0.0.1, which only this machine can reach. */
   readonly host?: string | undefined;
+  /**
+   * Names in `Host` besides the address, 127.0.0.1 and localhost, with or without a port: what other containers or a
+   * proxy call it. Default none. A request with any other name, or with the `Origin` of a web page, is refused.
+   */
+  readonly allowHosts?: readonly string[] | undefined;
 }
 
 /**
@@ -32,23 +36,20 @@ type Answer = (url: string, init: RequestInit) => Promise<Response>;
 /** Serves a function from `Request` to `Response` over HTTP. Rejects if the address is not available. */
 export async function serveApi(
   answer: Answer,
-  { port = 0, host = "127.0.0.1" }: ApiAddress = {},
+  { port = 0, host = "127.0.0.1", allowHosts = [] }: ApiAddress = {},
 ): Promise<ListeningApi> {
-  const { url, close } = await startServer(
-    (req, res) => void respond(req, res, answer).catch(() => res.destroy()),
-    port,
-    host,
-  );
+  const listener = respond.bind(undefined, answer);
+  const { url, close } = await startServer(listener, port, host, allowHosts);
   return { url: url.slice(0, -1), close };
 }
 
 async function respond(
+  answer: Answer,
   req: http.IncomingMessage,
   res: http.ServerResponse,
-  answer: Answer,
 ): Promise<void> {
   const { method = "GET", url = "/" } = req;
-  const body = await buffer(req);
+  const body = await readBody(req);
   const headers = Object.entries(req.headersDistinct).flatMap(([name, values = []]) =>
     values.map((value): [string, string] => [name, value]),
   );

@@ -108,8 +108,8 @@ export class DeliveryIntake {
     this.#failures = Array<RequestedFailure>(count).fill(how);
   }
 
-  /** Answers one request. */
-  answer(req: IncomingMessage, res: ServerResponse): void {
+  /** Answers one request. Settles with the response. */
+  answer(req: IncomingMessage, res: ServerResponse): unknown {
     // One adapter per request, to have the raw headers: Node's parsed headers join or drop a header that is
     // sent twice.
     const lines = linesOfRawHeaders(req.rawHeaders);
@@ -122,7 +122,7 @@ export class DeliveryIntake {
       else if (intake.answer !== response) writeAnswer(req, res, intake.answer);
       return response;
     };
-    nodeHandler({ ...this.#receiver, receive })(req, res);
+    return nodeHandler({ ...this.#receiver, receive })(req, res);
   }
 
   /** Takes a request that is made here as if the gateway had sent it. */

@@ -37,7 +37,7 @@ export class DeliveryLog {
 
   /**
    * Resolves to what `find` returns, as soon as that is not undefined: now or after a later delivery. Resolves to
-   * undefined after `ms`, or when the signal aborts.
+   * undefined after `ms`, or when the signal aborts or has aborted.
    */
   wait<T>(find: () => T | undefined, ms: number, signal?: AbortSignal): Promise<T | undefined> {
     return new Promise((resolve) => {
@@ -55,8 +55,8 @@ export class DeliveryLog {
       const timer = setTimeout(stop, Math.min(ms, MAX_TIMER_MS));
       this.#waiting.add(look);
       signal?.addEventListener("abort", stop);
+      look();
       if (signal?.aborted === true) stop();
-      else look();
     });
   }
 }
@@ -82,6 +82,7 @@ export interface DeliveryFilter {
 
 export const FILTERS = ["type", "eventType", "accountId", "id", "outcome", "status"] as const;
 
-export function matches(delivery: ListenedDelivery, filter: DeliveryFilter): boolean {
-  return FILTERS.every((name) => filter[name] === undefined || filter[name] === delivery[name]);
+/** The names of the filters that a delivery does not fit. */
+export function differing(delivery: ListenedDelivery, filter: DeliveryFilter) {
+  return FILTERS.filter((name) => filter[name] !== undefined && filter[name] !== delivery[name]);
 }

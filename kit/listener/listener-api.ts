@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { jsonOf } from "../json-parts.js";
 import { fixtureOf } from "./delivery-fixture.js";
-import { FILTERS, matches, type DeliveryFilter } from "./delivery-log.js";
-import { gate } from "./gate.js";
+import { differing, FILTERS, type DeliveryFilter } from "./delivery-log.js";
+import { routeOf } from "./gate.js";
+import type { ListenedDelivery } from "./listened-delivery.js";
 import type { Listener } from "./listener.js";
-import { startServer, type LocalServer } from "./local-server.js";
+import { readBody, SAFE_HEADERS, startServer, type LocalServer } from "./local-server.js";
 
 /** The page of a listener. */
 export interface ListenerPage {
@@ -25,58 +26,42 @@ interface Answer {
   readonly body: unknown;
 }
 
-const MAX_BODY_BYTES = 4_194_304;
 const MAX_WAIT_SECONDS = 60;
 /** How many deliveries one answer holds. */
 const PAGE_LENGTH = 100;
 
-const HEADERS = {
-  "cache-control": "no-store",
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-};
-
 /** Starts the API of a listener on a free port of 127.0.0.1. */
-export async function startApi(listener: Listener, page?: ListenerPage): Promise<ListenerApi> {
+export async function startApi(
+  listener: Listener,
+  page?: ListenerPage,
+  allowHosts: readonly string[] = [],
+): Promise<ListenerApi> {
   const token = randomBytes(16).toString("hex");
   const closing = new AbortController();
-  const server = await startServer(
-    (req, res) => {
-      void answerTo(req, res, port());
-    },
-    0,
-    "127.0.0.1",
-  );
-  const port = (): number => server.port;
-
-  const answerTo = async (req: IncomingMessage, res: ServerResponse, port: number) => {
+  const answerTo = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const { method = "", url: target = "", headersDistinct: headers } = req;
-    const passage = gate({ method, target, headers }, { port, token });
-    const write = (status: number, type: string, body: string, more = {}): void => {
-      res.writeHead(status, { ...HEADERS, "content-type": type, ...more }).end(body);
-      req.resume();
-    };
+    const passage = routeOf({ method, target, headers }, token);
     if ("route" in passage && passage.route === "page" && page !== undefined) {
-      write(200, "text/html; charset=utf-8", page.html, { "content-security-policy": page.policy });
+      const own = {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": page.policy,
+      };
+      res.writeHead(200, { ...SAFE_HEADERS, ...own }).end(page.html);
       return;
     }
     const hungUp = new AbortController();
     res.on("close", () => hungUp.abort());
+    const signal = AbortSignal.any([hungUp.signal, closing.signal]);
     const { status, body } = !("route" in passage)
       ? { status: passage.status, body: { error: passage.message } }
       : passage.route === "send"
-        ? await send(listener, await readJson(req))
+        ? await send(listener, jsonOf((await readBody(req)).toString()))
         : passage.route === "deliveries"
-          ? await deliveries(
-              listener,
-              passage.query,
-              AbortSignal.any([hungUp.signal, closing.signal]),
-            )
+          ? await deliveries(listener, passage.query, signal)
           : { status: 404, body: { error: "this server has no page" } };
-    write(status, "application/json", JSON.stringify(body));
+    res.writeHead(status, SAFE_HEADERS).end(JSON.stringify(body));
   };
+  const server = await startServer(answerTo, 0, "127.0.0.1", allowHosts);
   return {
     ...server,
     token,
@@ -87,15 +72,16 @@ export async function startApi(listener: Listener, page?: ListenerPage): Promise
   };
 }
 
-/** Those after `after` that match, oldest first. Without one it waits. */
+/** Those after `after` that match, oldest first, or all of one. Without one it waits. */
 async function deliveries(
   { log }: Listener,
   query: URLSearchParams,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { after = "0", wait = "0s", fixture, ...filter } = Object.fromEntries(query);
+  const { after = "0", wait = "0s", seq, fixture, ...filter } = Object.fromEntries(query);
+  const given = log.all.find((one) => String(one.seq) === (seq ?? fixture));
+  if (seq !== undefined) return { status: 200, body: { delivery: given } };
   if (fixture !== undefined) {
-    const given = log.all.find(({ seq }) => String(seq) === fixture);
     return { status: 200, body: { fixture: given && (await fixtureOf(given)) } };
   }
   const [, seconds] = /^(\d{1,2})s$/.exec(wait) ?? [];
@@ -114,8 +100,10 @@ async function deliveries(
     ]),
   ) as DeliveryFilter;
   const find = () => {
-    const found = log.all.filter((one) => one.seq > Number(after) && matches(one, wanted));
-    return found.length === 0 ? undefined : found.slice(0, PAGE_LENGTH);
+    const found = log.all.filter(
+      (one) => one.seq > Number(after) && differing(one, wanted).length === 0,
+    );
+    return found.length === 0 ? undefined : found.slice(0, PAGE_LENGTH).map(listedOf);
   };
   const found = (await log.wait(find, Number(seconds) * 1_000, signal)) ?? [];
   return { status: 200, body: { deliveries: found, last: log.last } };
@@ -140,18 +128,11 @@ async function send(listener: Listener, given: unknown): Promise<Answer> {
   return { status: 200, body: { delivery } };
 }
 
-function wrong(message: string): Answer {
-  return { status: 400, body: { error: message } };
+/** Without its bodies: as JSON, a hundred of the largest would be half a gigabyte. */
+function listedOf(delivery: ListenedDelivery): object {
+  return { ...delivery, body: undefined, bodyBase64: undefined, answer: "" };
 }
 
-/** Undefined if it is not JSON, or too long. */
-async function readJson(req: IncomingMessage): Promise<unknown> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of req as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > MAX_BODY_BYTES) return undefined;
-    pieces.push(piece);
-  }
-  return jsonOf(Buffer.concat(pieces).toString());
+function wrong(message: string): Answer {
+  return { status: 400, body: { error: message } };
 }

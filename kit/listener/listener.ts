@@ -49,8 +49,9 @@ export class Listener {
     this.#intake = new DeliveryIntake(options, (intake) => this.#add(intake));
   }
 
-  answer(req: IncomingMessage, res: ServerResponse): void {
-    this.#intake.answer(req, res);
+  /** Settles with the response. */
+  answer(req: IncomingMessage, res: ServerResponse): unknown {
+    return this.#intake.answer(req, res);
   }
 
   failNext(...failure: Parameters<DeliveryIntake["failNext"]>): void {
@@ -110,7 +111,8 @@ export class Listener {
       onEntry?.(entry, intake);
       return delivery;
     });
-    this.#logged = logged;
+    // What fails for one delivery is thrown at its sender, and is not the end of the log.
+    this.#logged = logged.catch(() => undefined);
     return logged;
   }
 }

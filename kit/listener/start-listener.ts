@@ -4,9 +4,10 @@ import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { keysOf } from "../../src/signature/secrets.js";
 import { checkOption } from "../option-checks.js";
 import { httpUrl } from "../sending/sender.js";
+import { documentedEvent } from "../recorder/documented-fields.js";
 import { SendError } from "../sending/target.js";
 import type { RequestedFailure } from "./delivery-intake.js";
-import { FILTERS, matches, type DeliveryFilter } from "./delivery-log.js";
+import { differing, FILTERS, type DeliveryFilter } from "./delivery-log.js";
 import { Forwarder } from "./forwarder.js";
 import { startApi } from "./listener-api.js";
 import { Listener } from "./listener.js";
@@ -43,7 +44,8 @@ export interface WebhookListener {
   readonly api: { readonly url: string; readonly token: string };
   /**
    * Resolves to the first delivery that fits and that no earlier call returned, also one that has already arrived.
-   * `timeoutMs`: from 1 to 2 147 483 647, default 5 000. Rejects with a `SendError` when the time is over.
+   * `timeoutMs`: from 1 to 2 147 483 647, default 5 000. Rejects with a `SendError` when the time is over, which says
+   * what arrived instead (`"timeout"`), and when the listener is closed (`"network"`).
    */
   readonly next: (
     wanted?: DeliveryFilter & { readonly timeoutMs?: number | undefined },
@@ -55,7 +57,7 @@ export interface WebhookListener {
   readonly failNext: (count: number, how?: RequestedFailure) => void;
   /** The deliveries so far, oldest first: the last 500, and at most 64 MiB of bodies. */
   readonly deliveries: () => readonly ListenedDelivery[];
-  /** Closes both servers. Resolves when running requests are answered, or after a second. */
+  /** Closes both servers, and ends each `next` that waits. Resolves when running requests are answered, or after a second. */
   readonly close: () => Promise<void>;
 }
 
@@ -89,9 +91,10 @@ export async function startListener(given: StartListenerOptions): Promise<Webhoo
 
   const forwarder = url && new Forwarder(url, timeoutMs);
   const listener = new Listener({ secrets, maxBodyBytes, forwarder });
-  const server = await startServer(listener.answer.bind(listener), port, "127.0.0.1");
+  const server = await startServer(listener.answer.bind(listener), port, "127.0.0.1", "any");
   const api = await startApi(listener);
   const returned = new Set<number>();
+  const closing = new AbortController();
   return {
     url: server.url,
     api: { url: api.url, token: api.token },
@@ -99,15 +102,17 @@ export async function startListener(given: StartListenerOptions): Promise<Webhoo
       const { timeoutMs: limit, ...filter } = ownOptions("next", wanted, [...FILTERS, "timeoutMs"]);
       const ms = integerOption("timeoutMs", limit, { fallback: 5_000, ...TIME });
       const fits = (one: ListenedDelivery): boolean =>
-        !returned.has(one.seq) && matches(one, filter);
+        !returned.has(one.seq) && differing(one, filter).length === 0;
       const find = (): ListenedDelivery | undefined => {
         const found = listener.log.all.find(fits);
         if (found !== undefined) returned.add(found.seq);
         return found;
       };
-      const found = await listener.log.wait(find, ms);
+      const found = await listener.log.wait(find, ms, closing.signal);
       if (found !== undefined) return found;
-      throw new SendError("timeout", missingText(ms, listener.log.all));
+      if (closing.signal.aborted) throw new SendError("network", "the listener was closed");
+      const arrived = listener.log.all.map((one) => arrivedText(one, differing(one, filter)));
+      throw new SendError("timeout", missingText(ms, listener.log.last, arrived));
     },
     failNext(count, how = "500") {
       integerOption("count", count, { fallback: 1, min: 0, max: 1_000 });
@@ -116,6 +121,7 @@ export async function startListener(given: StartListenerOptions): Promise<Webhoo
     },
     deliveries: () => listener.log.all,
     async close() {
+      closing.abort();
       await Promise.all([server.close(), api.close()]);
       forwarder?.close();
       await listener.settled();
@@ -123,11 +129,16 @@ export async function startListener(given: StartListenerOptions): Promise<Webhoo
   };
 }
 
-/** Says what arrived instead, without anything of a body. */
-function missingText(ms: number, all: readonly ListenedDelivery[]): string {
-  const shown = all
-    .slice(-5)
-    .map(({ status, outcome, type = "" }) => `${status} ${outcome} ${type}`.trim());
-  const rest = shown.length === 0 ? "" : `, the last: ${shown.join("; ")}`;
-  return `no such delivery within ${ms} ms; arrived so far: ${all.at(-1)?.seq ?? 0}${rest}`;
+function missingText(ms: number, count: number, arrived: readonly string[]): string {
+  const rest = arrived.length === 0 ? "" : `, the last: ${arrived.slice(-5).join("; ")}`;
+  return `no such delivery within ${ms} ms; arrived so far: ${count}${rest}`;
+}
+
+/** A delivery, and where it differs from the wanted one, without anything of a person. */
+function arrivedText(one: ListenedDelivery, differs: ReturnType<typeof differing>): string {
+  const { status, outcome, type = "", eventType } = one;
+  const shown = { ...one, accountId: "", eventType: documentedEvent(eventType) };
+  const named = differs.map((name) => `${name} ${shown[name] ?? "unknown"}`.trim()).join(", ");
+  const why = named === "" ? "returned before" : `differs in ${named}`;
+  return `${`${status} ${outcome} ${type}`.trim()} (${why})`;
 }

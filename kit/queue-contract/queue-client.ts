@@ -10,8 +10,30 @@ import type {
 /** What a worker settles with that finds its delivery leased. */
 const LEASED = { result: "retry", afterMs: 1, isLeased: true } as const;
 export const FAILURE = new Error("a made-up failure");
-/** How often a wait looks. */
+/** How often a wait looks, and how late a timer of an idle machine may be. */
 export const LOOK_MS = 10;
+
+/** How late the calls and timers of a case were, together. */
+export interface Late {
+  ms: number;
+}
+
+/** Waits, and counts what it waited too long. */
+export async function pauseFor(ms: number, late: Late): Promise<void> {
+  const since = performance.now();
+  await pause(ms);
+  late.ms += Math.max(0, performance.now() - since - ms - LOOK_MS);
+}
+
+/** Makes a call that a hold must outlast, and counts how long it takes. */
+export async function timed<Answer>(call: () => PromiseLike<Answer>, late: Late): Promise<Answer> {
+  const since = performance.now();
+  try {
+    return await call();
+  } finally {
+    late.ms += performance.now() - since;
+  }
+}
 
 /** Throws an error with the code `contract_broken` with `rule` and what was found if `holds` is false. */
 export function ensure(holds: boolean, rule: string, found?: unknown): void {
@@ -26,6 +48,7 @@ export class QueueClient {
   readonly #ends = new Map<QueueMessage, () => void>();
   readonly #receiving: Receiving | undefined;
   readonly #patienceMs: number;
+  readonly #late: Late;
   #taken = 0;
   #isPostponing = false;
   running = 0;
@@ -36,7 +59,9 @@ export class QueueClient {
     patienceMs: number,
     { concurrency, leaseMs }: { concurrency: number; leaseMs: number },
     onBuried: () => void,
+    late: Late,
   ) {
+    this.#late = late;
     this.#patienceMs = patienceMs;
     this.#receiving = driver.receive?.((message) => this.#run(message), {
       concurrency,
@@ -67,7 +92,7 @@ export class QueueClient {
     const at = this.#taken;
     for (let waitedMs = 0; this.received.length <= at; waitedMs += LOOK_MS) {
       ensure(waitedMs < this.#patienceMs, `${rule}: no message came`);
-      await pause(LOOK_MS);
+      await pauseFor(LOOK_MS, this.#late);
     }
     this.#taken += 1;
     return this.received[at] ?? (await this.next(rule));
@@ -82,7 +107,7 @@ export class QueueClient {
 
   /** Settles a message and ends its run. */
   async settle(message: QueueMessage, settlement: QueueSettlement): Promise<boolean> {
-    const isTaken = await message.settle(settlement);
+    const isTaken = await timed(() => message.settle(settlement), this.#late);
     this.end(message);
     return isTaken;
   }

@@ -4,7 +4,7 @@ import { pause } from "../../src/common/timers.js";
 import type { DeadDeliveries } from "../../src/inbox/dead-deliveries.js";
 import type { InboxJob } from "../../src/inbox/inbox-job.js";
 import type { QueueDriver, QueueMessage } from "../../src/inbox/queue-driver.js";
-import { ensure, LOOK_MS, QueueClient } from "./queue-client.js";
+import { ensure, LOOK_MS, pauseFor, QueueClient, timed, type Late } from "./queue-client.js";
 
 export { ensure, FAILURE, type QueueClient } from "./queue-client.js";
 
@@ -53,9 +53,12 @@ export interface QueueRule {
   readonly check: (clients: QueueClients) => Promise<void>;
 }
 
+/** Stands in the body of every made-up job, and looks the same however often the body is escaped. */
+export const BODY_MARK = "text-of-the-body";
+
 /** A made-up job. */
 export function madeJob(bytes = 100, id: string = randomUUID()): InboxJob {
-  const text = 'é\\"'.repeat(10);
+  const text = `${BODY_MARK}${'é\\"'.repeat(10)}`;
   const body = `{"alarm":"${text.padEnd(bytes, "x")}"}`;
   return { version: 1, id, type: "new_alarm", timestamp: 1_760_000_000, encoding: "utf-8", body };
 }
@@ -65,11 +68,13 @@ export class QueueClients {
   readonly made: QueueUnderTest;
   readonly holdMs: number;
   readonly #patienceMs: number;
+  readonly #late: Late;
   readonly #clients: QueueClient[] = [];
   /** How many jobs the engine gave up, as any client was told. */
   buried = 0;
 
-  constructor(made: QueueUnderTest, holdMs: number, patienceMs: number) {
+  constructor(made: QueueUnderTest, holdMs: number, patienceMs: number, late: Late) {
+    this.#late = late;
     this.made = made;
     this.holdMs = holdMs;
     this.#patienceMs = patienceMs;
@@ -122,7 +127,7 @@ export class QueueClients {
 
   /** Waits for a number of holds. */
   wait(holds: number): Promise<void> {
-    return pause(holds * this.holdMs);
+    return pauseFor(holds * this.holdMs, this.#late);
   }
 
   /** Watches for a number of holds that no message comes to `client` beside those it has. */
@@ -134,9 +139,10 @@ export class QueueClients {
 
   /** Holds a message for a number of holds, by extensions if it has any. */
   async hold(message: QueueMessage, holds: number, rule: string): Promise<void> {
+    const extend = message.extend?.bind(message, this.holdMs);
     for (let part = 0; part < 4 * holds; part += 1) {
-      if (message.extend !== undefined)
-        ensure(await message.extend(this.holdMs), `${rule}: an extension failed`);
+      if (extend !== undefined)
+        ensure(await timed(extend, this.#late), `${rule}: an extension failed`);
       await this.wait(1 / 4);
     }
   }
@@ -147,9 +153,9 @@ export class QueueClients {
   }
 
   #start(driver: QueueDriver<never>, concurrency: number, leaseMs: number): QueueClient {
-    const client = new QueueClient(driver, this.#patienceMs, { concurrency, leaseMs }, () => {
-      this.buried += 1;
-    });
+    const onBuried = () => void (this.buried += 1);
+    const limits = { concurrency, leaseMs };
+    const client = new QueueClient(driver, this.#patienceMs, limits, onBuried, this.#late);
     this.#clients.push(client);
     return client;
   }

@@ -51,12 +51,16 @@ export const workerRules: Readonly<Record<string, QueueRule>> = {
     },
   },
   "stop-takes-none": {
-    title: "a stopped client takes no message, and the job waits for another",
+    title: "a client that stops takes no message from then on, and the job waits for another",
     async check(clients) {
-      const first = clients.first();
-      await first.stop();
+      const { first, message } = await clients.take();
+      const stopping = first.stop();
       await clients.put();
-      await clients.quiet(first, 1, "a stopped client must take no message");
+      await clients.hold(message, 1 / 2, "a message is held while its client stops");
+      await first.settle(message, { result: "done" });
+      await stopping;
+      await clients.wait(1);
+      ensure(first.received.length === 1, "a client that stops must take no message");
       await clients.other().next("the job must come to a client that is not stopped");
     },
   },

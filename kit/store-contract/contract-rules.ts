@@ -22,12 +22,11 @@ export function needsRecords(id: string): boolean {
 /** The rules of `DeliveryStore`, by the id of their case. */
 export const STORE_RULES = {
   // Claims, takeovers and renewals.
-  "claim-exclusive": "a claimed key is in flight for every other owner",
-  "claim-again":
-    "an owner can claim again what it holds, through any client, and no other owner can",
+  "claim-exclusive":
+    "a claimed key is in flight for every other owner, and its owner can claim it again through any client",
   "claim-again-holds": "a repeated claim holds for a whole lease from then on",
   "retry-after": "retryAfterMs is what is left of the lease, at most rounded up to seconds",
-  takeover: "a claim after the lease has ended by the store's clock is a takeover",
+  takeover: "a claim after the lease has ended by the store's clock, and not before, is a takeover",
   "takeover-by-itself": "a claim by the same owner after its lease has ended is a takeover",
   "takeover-remembered": "a claim long after the lease has ended is still a takeover",
   "takeover-again": "a repeated claim of a takeover is a takeover too",
@@ -63,7 +62,7 @@ export const STORE_RULES = {
   "claim-again-atomic": "of many simultaneous claims those of the holder are granted and no others",
   "complete-atomic": "no claim is granted during a completion",
   "release-atomic": "at most one claim is granted during a release, and it holds",
-  "renew-atomic": "an ended lease is not renewed during its takeover",
+  "renew-atomic": "a renewal undoes no completion that comes at the same time",
   // Keys and owners are distinguished, whatever their text and however many there are.
   "keys-apart": "similar and awkward keys are distinguished",
   "keys-late": "keys of up to 128 characters that differ in one late character are distinguished",
@@ -75,8 +74,8 @@ export const STORE_RULES = {
 /** The rules of `TransactionalStore`, by the id of their case. */
 export const TRANSACTION_RULES = {
   // Rules for deliveries that come one after the other.
-  commit: "a delivery is processed once: its row and its key are committed",
-  "commit-nothing": "a delivery whose handler writes nothing is remembered too",
+  commit:
+    "a delivery is processed once, also one that writes nothing: its row and its key are committed",
   rollback: "a delivery whose handler fails leaves neither a row nor its key",
   "rollback-error": "process rejects with the very error of the handler, whatever its type",
   "rollback-again":

@@ -1,5 +1,5 @@
 import type { ClaimResult } from "../../src/stores/delivery-store.js";
-import { ensure, type StoreChecks, type StoreVerbs } from "./store-verbs.js";
+import { ensure, LONG_MS, type StoreChecks, type StoreVerbs } from "./store-verbs.js";
 
 const RACERS = 32;
 
@@ -16,7 +16,7 @@ export const raceChecks = {
   async "claim-again-atomic"(store) {
     await store.claimed("k", "a");
     const [repeated, others] = await Promise.all([
-      claimManyTimes(store, () => "a"),
+      claimManyTimes(store, () => "a", store),
       claimManyTimes(store, (index) => `b${index}`),
     ]);
     every(repeated, "claimed", "the holder must be granted its key again");
@@ -35,22 +35,23 @@ export const raceChecks = {
     if (granted.length === 1) await store.inFlight("k", "z");
   },
   async "renew-atomic"(store) {
-    await store.leased("k", "a");
-    await store.advance(1.3);
-    const renewed = () => store.renewed("k", "a", false);
-    const takeover = () => store.other.claimed("k", "b", true);
-    await Promise.all([renewed(), renewed(), takeover(), renewed(), renewed()]);
-    await store.inFlight("k", "a");
+    await store.claimed("k", "a");
+    const renew = async (client: StoreVerbs) =>
+      client.methods.renew("k", "a", { leaseMs: LONG_MS });
+    const renewTwice = () => [renew(store), renew(store.other)];
+    await Promise.all([...renewTwice(), store.complete("k", "a"), ...renewTwice()]);
+    await store.other.completed("k", "z");
   },
 } satisfies StoreChecks;
 
-/** Sends many claims of one key, by both clients in turn, before any of them is answered. */
+/** Sends many claims of one key, by two clients in turn, before any of them is answered. */
 function claimManyTimes(
   store: StoreVerbs,
   owner: (index: number) => string,
+  other = store.other,
 ): Promise<ClaimResult[]> {
   const claims = Array.from({ length: RACERS }, (_, index) =>
-    (index % 2 === 0 ? store : store.other).claim("k", owner(index)),
+    (index % 2 === 0 ? store : other).claim("k", owner(index)),
   );
   return Promise.all(claims);
 }

@@ -10,7 +10,7 @@ export type StoreChecks = Checks<string, StoreVerbs>;
 const SECOND_MS = 1_000;
 export const DAY_MS = 86_400_000;
 /** A lease or retention that outlasts the case, however slow the store is. */
-const LONG_MS = 3_600_000;
+export const LONG_MS = 3_600_000;
 
 /** The methods of a store, with default times and an expectation on each answer. */
 export interface StoreVerbs {

@@ -23,8 +23,8 @@ export const transactionRaceChecks = {
     await store.rows(["k"]);
   },
   async "open-fails"(store) {
-    const { before, after } = await whileOpen(store, () => copyOf(store.other), FAILURE);
-    ensureInFlight(before);
+    const { after } = await whileOpen(store, () => copyOf(store.other), FAILURE);
+    ensure(after?.state !== "completed", "what has failed must not be completed", after);
     // A copy that has waited is processed itself.
     if (after?.state !== "processed") await store.processed("k", { row: "copy" });
     await store.completed("k");

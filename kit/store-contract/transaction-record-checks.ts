@@ -27,7 +27,6 @@ export const transactionRecordChecks = {
     // One that has waited is remembered by now. Any other one is as soon as it comes again.
     const again = await copy();
     ensure(again.state === "completed", "the copy must be completed", again);
-    await store.completed("copy");
     await store.rows(["k"]);
   },
   async "record-race"(store) {

@@ -219,7 +219,7 @@ function createReport(
   status: number,
   isLate = false,
 ): OutcomeReport {
-  const { startedAt, bytes, id, type, secretIndex, takeover, record } = trace;
+  const { startedAt, bytes, id, type, secret, takeover, record } = trace;
   const eventType = type === "delete_my_data_event" ? eventTypeOf(record) : undefined;
   const { recovered, arrivedAtMs, timestampMs } = trace;
   const lag =
@@ -233,7 +233,7 @@ function createReport(
   if (id !== undefined) report.id = id;
   if (type !== undefined) report.type = type;
   if (eventType !== undefined) report.eventType = eventType;
-  if (secretIndex !== undefined) report.secretIndex = secretIndex;
+  if (secret !== undefined) report.secretIndex = secret.index;
   if (takeover !== undefined) report.takeover = takeover;
   if (sameRecord !== undefined) report.sameRecord = sameRecord;
   if (recovered) report.recovered = true;

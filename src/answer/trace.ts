@@ -1,8 +1,20 @@
+import type { ValueOrPromise } from "../common/promises.js";
 import type { Slot } from "../common/concurrency-limit.js";
 import type { TypeLabel } from "../delivery/headers.js";
 import type { HostDeadline, WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
 import type { OutcomeVariant, WebhookOutcome } from "./outcome.js";
+
+/** The secret that has signed a delivery, as reports and metrics name it. */
+export interface MatchedSecret {
+  /** Its place in the list for the webhook type. */
+  readonly index: number;
+  /**
+   * Tells it from others: four hexadecimal digits, 16 bits of HMAC(secret, a fixed label). Empty for a short secret. Never
+   * rejects.
+   */
+  readonly fingerprint: () => ValueOrPromise<string>;
+}
 
 /** What is known of a request so far. Each step adds what it learns; the report is made from it. */
 export interface Trace {
@@ -35,8 +47,7 @@ export interface Trace {
    * until then.
    */
   checkedAtMs: number;
-  /** Index of the secret that matched, in the list for the webhook type. */
-  secretIndex: number | undefined;
+  secret: MatchedSecret | undefined;
   /** The alarm or event, once the body is decoded. */
   record: unknown;
   /** Tells the record from others; undefined until it is decoded. */
@@ -73,7 +84,7 @@ export function beginTrace(request: WebhookRequest, recovered: boolean, dueMs = 
     timestampMs: Number.NaN,
     arrivedAtMs: Number.NaN,
     checkedAtMs: Number.NaN,
-    secretIndex: undefined,
+    secret: undefined,
     record: undefined,
     mark: undefined,
     takeover: undefined,

@@ -100,9 +100,9 @@ export class RecordKeys {
   }
 
   /** The key; undefined if the delivery id alone decides. Never rejects. */
-  async keyOf({ headers, trace }: Delivery): Promise<string | undefined> {
+  async keyOf({ headers, call }: Delivery): Promise<string | undefined> {
     const { id, type } = headers;
-    const { record } = trace;
+    const { record } = call;
     let fault: unknown;
     try {
       const text: unknown =

@@ -1,6 +1,11 @@
 import { readJson } from "../records/decode.js";
 import { placesOf, type Decoded, type DeliveryIssue } from "../records/decoded.js";
-import { isOnlineDataEventType, type OnlineDataEvent } from "../records/online-data-event.js";
+import {
+  isOnlineDataEventType,
+  ONLINE_DATA_EVENT_TYPES,
+  type OnlineDataEvent,
+} from "../records/online-data-event.js";
+import type { WebhookType } from "../delivery/headers.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import type { HandlerCall, WebhookHandlers, OnlineDataEventHandlers } from "./handlers.js";
 
@@ -28,7 +33,8 @@ export class Routes {
   /** A Map, because an event type named like a member of `Object.prototype` must find nothing. */
   readonly #onEventType = new Map<string, AnyHandler>();
   readonly #onUnrecognized: WebhookHandlers["unrecognized"];
-  readonly #takesEvents: boolean;
+  /** How many event types of each webhook type have a handler; of alarms 1 or 0. */
+  readonly handlers: Readonly<Record<WebhookType, number>>;
 
   constructor(handlers: WebhookHandlers) {
     // Own properties, as in `checkHandlers`. Bound, so that handlers written as methods find their `this`.
@@ -36,9 +42,13 @@ export class Routes {
     this.#onAlarm = own.new_alarm?.bind(handlers) as AnyHandler | undefined;
     this.#onUnrecognized = own.unrecognized?.bind(handlers);
     const { delete_my_data_event: forEvents } = own;
-    this.#takesEvents = forEvents !== undefined;
     if (typeof forEvents === "function") this.#onEvent = forEvents.bind(handlers) as AnyHandler;
     else if (forEvents !== undefined) this.#bindEventHandlers(forEvents);
+    const takesAll = this.#onEvent !== undefined || this.#onEventType.has("*");
+    this.handlers = {
+      new_alarm: this.#onAlarm === undefined ? 0 : 1,
+      delete_my_data_event: takesAll ? ONLINE_DATA_EVENT_TYPES.length : this.#onEventType.size,
+    };
   }
 
   /** The route of a decoded delivery. `claimedType` is the type in the header, for `unrecognized`. */
@@ -65,7 +75,8 @@ export class Routes {
     const handler =
       this.#onEvent ?? this.#onEventType.get(event.type) ?? this.#onEventType.get("*");
     if (handler !== undefined) return { kind: "run", handler, record: event };
-    if (!this.#takesEvents) return { kind: "unhandled", what: "delete_my_data_event" };
+    if (this.handlers.delete_my_data_event === 0)
+      return { kind: "unhandled", what: "delete_my_data_event" };
     if (isOnlineDataEventType(event.type)) return { kind: "unhandled", what: event.type };
     // The gateway added this event type later, so the user did not leave it out on purpose: a 200 would
     // lose it.

@@ -1,3 +1,4 @@
+import { jsonOf } from "../common/json-text.js";
 import type { DeadJob } from "./dead-deliveries.js";
 import { countOf, timeOf } from "./envelope.js";
 import { isQueuedId, jobNameOf } from "./inbox-job.js";
@@ -50,14 +51,4 @@ export function readDeadRecord(content: Uint8Array, key: string): DeadRecord {
     // As it is, if it is no record: its JSON may be longer than a message may be.
     content: record["data"] === undefined ? content : encoder.encode(JSON.stringify(data)),
   };
-}
-
-/** The value of a JSON text; if it is none, the text. */
-export function jsonOf(content: Uint8Array | string): unknown {
-  const text = typeof content === "string" ? content : new TextDecoder().decode(content);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
 }

@@ -1,4 +1,5 @@
 import { invalidOption } from "../common/errors.js";
+import { jsonOf } from "../common/json-text.js";
 import { ownOptions } from "../common/option-checks.js";
 import { isDeliveryId } from "../delivery/headers.js";
 import { gatewayTimeMs } from "../records/gateway-time.js";
@@ -30,7 +31,8 @@ export interface DeliveryAttempt {
 export type AttemptReader = (record: unknown) => DeliveryAttempt | undefined;
 
 /**
- * Where the fields of an attempt are: dotted paths from the record, such as `response.status`.
+ * Where the fields of an attempt are: dotted paths from the record, such as `response.status`. They also lead into
+ * texts of JSON, as headers may be stored.
  *
  * @experimental
  */
@@ -89,9 +91,10 @@ export function attemptReader(paths: AttemptPaths): AttemptReader {
   };
 }
 
-/** Own members only. A name that contains a dot cannot be given. */
-function valueAt(record: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>((value, name) => {
+/** Own members only, also of a text of JSON. A name that contains a dot cannot be given. */
+export function valueAt(record: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((given, name) => {
+    const value = typeof given === "string" ? jsonOf(given) : given;
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name))
       return undefined;
     return (value as Record<string, unknown>)[name];
@@ -108,7 +111,7 @@ function statusOf(value: unknown): number | typeof UNREADABLE | undefined {
 }
 
 /** Unix milliseconds; NaN for any other value, or a time that no Date can hold. */
-function timeOf(value: unknown): number {
+export function timeOf(value: unknown): number {
   if (typeof value === "number") return new Date(value * 1000).getTime();
   return typeof value === "string" ? gatewayTimeMs(value) : Number.NaN;
 }

@@ -1,5 +1,5 @@
 import { RETRIES, RETRYABLE_STATUSES } from "../common/gateway-facts.js";
-import type { AttemptReader, DeliveryAttempt } from "./attempt-reader.js";
+import { timeOf, type AttemptReader, type DeliveryAttempt } from "./attempt-reader.js";
 import type { Webhook } from "./webhook.js";
 
 /** A delivery of a webhook, as its stored attempts tell it. */
@@ -33,24 +33,39 @@ const MAX_CLOCK_ERROR_MS = 86_400_000;
 const EARLIEST_MS = Date.UTC(2020, 0);
 
 /**
- * The deliveries of a webhook whose last attempt was not before `since`; how many attempts there are, and how many
- * records say nothing. An attempt that is stored while pages are read moves others to the next page: the same record twice
- * is one attempt.
+ * The stored attempts of a webhook.
+ *
+ * @experimental
  */
-export function attemptedDeliveries(
-  { id: webhookId, type }: Webhook,
-  records: readonly unknown[],
-  {
-    since,
-    readAttempt,
-    nowMs,
-  }: { readonly since: Date; readonly readAttempt: AttemptReader; readonly nowMs: number },
-): {
-  readonly deliveries: readonly AttemptedDelivery[];
+export interface AttemptHistory {
+  readonly webhookId: string;
+  /** The type of the webhook. */
+  readonly type: string;
+  /** Number of attempts, each once although two pages of the list may have it. */
   readonly attempts: number;
+  /** How many of them could not be read. */
   readonly unreadable: number;
-} {
-  const byDelivery = new Map<string, DeliveryAttempt[]>();
+  /** When the oldest of the others was made. Undefined if there is none. */
+  readonly oldestAt: Date | undefined;
+  /** When the latest was made. */
+  readonly latestAt: Date | undefined;
+  /** HTTP status of the answer to the latest. Undefined if none arrived. */
+  readonly latestStatus: number | undefined;
+  /** When the webhook was made. Undefined if the gateway does not say. */
+  readonly createdAt: Date | undefined;
+}
+
+/**
+ * The attempts of a webhook, the oldest first. An attempt that is stored while pages are read moves others to the next
+ * page: the same record twice is one attempt.
+ */
+export function readAttempts(
+  { id: webhookId, type, raw }: Webhook,
+  records: readonly unknown[],
+  readAttempt: AttemptReader,
+  nowMs: number,
+): { readonly attempts: readonly DeliveryAttempt[]; readonly history: AttemptHistory } {
+  const found: DeliveryAttempt[] = [];
   const known = new Set<string>();
   let unreadable = 0;
   for (const record of records) {
@@ -62,14 +77,44 @@ export function attemptedDeliveries(
     const key = keyOf(record, attempt);
     if (known.has(key)) continue;
     known.add(key);
+    found.push(attempt);
+  }
+  // Of two attempts of the same second the second one in the list is the later.
+  const attempts = found.toSorted((one, other) => one.at.getTime() - other.at.getTime());
+  const latest = attempts.at(-1);
+  const createdAt = new Date(timeOf(raw["created_at"]));
+  return {
+    attempts,
+    history: {
+      webhookId,
+      type,
+      attempts: known.size + unreadable,
+      unreadable,
+      oldestAt: attempts[0]?.at,
+      latestAt: latest?.at,
+      latestStatus: latest?.status,
+      createdAt: Number.isNaN(createdAt.getTime()) ? undefined : createdAt,
+    },
+  };
+}
+
+/** The deliveries of a webhook whose last attempt was not before `since`. `attempts`: the oldest first. */
+export function attemptedDeliveries(
+  { id: webhookId, type }: Webhook,
+  all: readonly DeliveryAttempt[],
+  { since, nowMs }: { readonly since: Date; readonly nowMs: number },
+): readonly AttemptedDelivery[] {
+  const byDelivery = new Map<string, DeliveryAttempt[]>();
+  for (const attempt of all) {
     const others = byDelivery.get(attempt.deliveryId);
     if (others === undefined) byDelivery.set(attempt.deliveryId, [attempt]);
     else others.push(attempt);
   }
-  const deliveries = [...byDelivery].flatMap(([deliveryId, attempts]) => {
-    const last = attempts.reduce(later);
-    const isAcknowledged = attempts.some(({ status = 0 }) => status >= 200 && status <= 299);
-    if (last.at < since) return [];
+  return [...byDelivery].flatMap(([deliveryId, attempts]) => {
+    const [first] = attempts;
+    const last = attempts.at(-1);
+    if (first === undefined || last === undefined || last.at < since) return [];
+    const isAcknowledged = attempts.some(wasAcknowledged);
     const withBody = attempts.find(({ body }) => body !== undefined);
     return [
       {
@@ -77,7 +122,7 @@ export function attemptedDeliveries(
         type,
         webhookId,
         lastStatus: last.status,
-        firstAt: attempts.reduce((one, other) => (other.at < one.at ? other : one)).at,
+        firstAt: first.at,
         lastAt: last.at,
         attempts: attempts.length,
         isAcknowledged,
@@ -87,7 +132,19 @@ export function attemptedDeliveries(
       } satisfies AttemptedDelivery,
     ];
   });
-  return { deliveries, attempts: known.size + unreadable, unreadable };
+}
+
+/** So many attempts without a 2xx in a row are more than a restart. */
+const MANY_REFUSALS = 5;
+
+/** Of attempts, the oldest first, those after the last 2xx, if they are many or one of them was final. */
+export function refusedAttempts(attempts: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] {
+  const refused = attempts.slice(attempts.findLastIndex(wasAcknowledged) + 1);
+  return refused.length >= MANY_REFUSALS || refused.some(isFinal) ? refused : [];
+}
+
+function wasAcknowledged({ status = 0 }: DeliveryAttempt): boolean {
+  return status >= 200 && status <= 299;
 }
 
 /**
@@ -122,12 +179,12 @@ function readOne(record: unknown, readAttempt: AttemptReader): DeliveryAttempt |
   }
 }
 
-/** Of two attempts of the same second the second one in the list is the later. */
-function later(one: DeliveryAttempt, other: DeliveryAttempt): DeliveryAttempt {
-  return one.at > other.at ? one : other;
+/** After such an answer the gateway gives up. */
+function isFinal({ status }: DeliveryAttempt): boolean {
+  return status !== undefined && !RETRYABLE_STATUSES.includes(status);
 }
 
-function isGivenUp({ status, at }: DeliveryAttempt, attempts: number, nowMs: number): boolean {
-  const isFinal = status !== undefined && !RETRYABLE_STATUSES.includes(status);
-  return isFinal || attempts >= RETRIES.attempts || nowMs - at.getTime() > LONGEST_GAP_MS;
+function isGivenUp(last: DeliveryAttempt, attempts: number, nowMs: number): boolean {
+  const { at } = last;
+  return isFinal(last) || attempts >= RETRIES.attempts || nowMs - at.getTime() > LONGEST_GAP_MS;
 }

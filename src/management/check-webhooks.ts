@@ -1,5 +1,7 @@
 import { ownOptions } from "../common/option-checks.js";
 import type { WebhookType } from "../delivery/headers.js";
+import type { AttemptReader } from "./attempt-reader.js";
+import { readAttempts, refusedAttempts, type AttemptHistory } from "./attempted-deliveries.js";
 import type { ManagementClient } from "./management-client.js";
 import { finding, type WebhookFinding } from "./webhook-findings.js";
 import { ManagementError } from "./management-error.js";
@@ -25,6 +27,8 @@ export interface CheckOptions extends ProbeOptions {
   readonly types?: readonly WebhookType[] | undefined;
   /** The secret in use. Without it only a GET is sent, and who answers it is not known. */
   readonly secret?: string | undefined;
+  /** Reads the stored attempts, so that `deliveries_refused` can be found. Default none: they are not read. */
+  readonly readAttempt?: AttemptReader | undefined;
 }
 
 /**
@@ -37,6 +41,8 @@ export interface WebhookCheck {
   readonly findings: readonly WebhookFinding[];
   /** The webhooks that the gateway listed. Empty if it did not. */
   readonly webhooks: readonly Webhook[];
+  /** What the history of each webhook at the URL shows. Empty without `readAttempt`. */
+  readonly histories: readonly AttemptHistory[];
 }
 
 /**
@@ -52,23 +58,44 @@ export async function checkWebhooks(
   client: ManagementClient,
   options: CheckOptions,
 ): Promise<WebhookCheck> {
-  const names = ["url", "types", "secret", ...PROBE_OPTION_NAMES];
+  const names = ["url", "types", "secret", "readAttempt", ...PROBE_OPTION_NAMES];
   const own = ownOptions("checkWebhooks", options, names);
-  const { url, signal } = own;
+  const { url, signal, readAttempt, now = Date.now } = own;
   const types = typesOption(own.types);
   const [listed, ofReceiver] = await Promise.all([
     listedBy(client, signal),
     findingsOfReceiver(own, types),
   ]);
   if (listed === undefined) {
-    return { findings: [finding("webhooks_not_available"), ...ofReceiver], webhooks: [] };
+    return {
+      findings: [finding("webhooks_not_available"), ...ofReceiver],
+      webhooks: [],
+      histories: [],
+    };
   }
   const unwanted = listed
     .filter((one) => isSameUrl(one.url, url) && !types.some((type) => type === one.type))
     .map((one) => finding("unexpected_type", one));
   const ofTypes = types.flatMap((type) => findingsOfType(type, url, listed));
-  return { findings: [...ofTypes, ...unwanted, ...ofReceiver], webhooks: listed };
+  const histories: AttemptHistory[] = [];
+  const refused: WebhookFinding[] = [];
+  for (const webhook of webhooksAt(url, types, listed)) {
+    if (readAttempt === undefined || webhook.enable_requests_history === false) continue;
+    const records = await client.attempts.list(webhook.id, { signal });
+    const nowMs = now();
+    const { attempts, history } = readAttempts(webhook, records, readAttempt, nowMs);
+    histories.push(history);
+    const [first] = refusedAttempts(attempts);
+    // What was refused longer ago may be repaired: no delivery has come that could show it.
+    if (first === undefined || nowMs - Number(history.latestAt) > DAY_MS) continue;
+    const facts = { status: history.latestStatus, since: first.at };
+    refused.push(finding("deliveries_refused", webhook, facts));
+  }
+  const findings = [...ofTypes, ...unwanted, ...refused, ...ofReceiver];
+  return { findings, webhooks: listed, histories };
 }
+
+const DAY_MS = 86_400_000;
 
 /** Undefined if the gateway has no webhooks for this client. */
 async function listedBy(
@@ -128,18 +155,22 @@ async function findingsOfReceiver(
   const { url, secret } = options;
   const status = await statusOfGet(url, options);
   if (status === undefined) return [finding("receiver_unreachable")];
-  const refusesGet = status < 200 || status > 299 ? [finding("receiver_refuses_get")] : [];
+  const refusesGet =
+    status < 200 || status > 299 ? [finding("receiver_refuses_get", {}, { status })] : [];
   if (secret === undefined) return refusesGet;
   // One, and before the others: the receiver counts it as a mismatch, and an accepted probe ends a run of those.
   const [first = "new_alarm"] = types;
   const control = await probeReceiver(url, { secret: createWebhookSecret(), type: first }, options);
   if (control.result === "accepted") return [...refusesGet, finding("accepts_any_secret")];
-  if (control.result !== "refused") return [...refusesGet, finding("receiver_unclear")];
+  if (control.result !== "refused") {
+    return [...refusesGet, finding("receiver_unclear", {}, { status: control.status })];
+  }
   const ofTypes = await Promise.all(
     types.map(async (type) => {
-      const { result } = await probeReceiver(url, { secret, type }, options);
-      if (result === "accepted") return [];
-      return [finding(result === "refused" ? "other_secret" : "receiver_unclear", { type })];
+      const answer = await probeReceiver(url, { secret, type }, options);
+      if (answer.result === "accepted") return [];
+      const code = answer.result === "refused" ? "other_secret" : "receiver_unclear";
+      return [finding(code, { type }, { status: answer.status })];
     }),
   );
   return [...refusesGet, ...ofTypes.flat()];

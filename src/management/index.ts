@@ -19,7 +19,8 @@ export type { WebhookFindingCode, WebhookFinding } from "./webhook-findings.js";
 export { rotateSecret, type RotateOptions, type RotateResult } from "./rotate-secret.js";
 export {
   isOldSecretQuiet,
-  oldSecretMatches,
+  secretFingerprint,
+  secretMatches,
   watchOldSecret,
   type OldSecretState,
 } from "./old-secret-watch.js";

@@ -34,7 +34,9 @@ export async function listAll(
     const next = nextPage?.(body, headers) ?? "";
     if (next === "") {
       if (nextPage === undefined && isOnePage(body, headers)) {
-        throw incomplete(`GET ${path} returned one page of several: pass nextPage`);
+        throw incomplete(
+          `GET ${path} returned one page of several: pass nextPage, in a shell --next-page`,
+        );
       }
       return items;
     }

@@ -1,4 +1,5 @@
 import { LONGEST_RETRIES_MS } from "../common/gateway-facts.js";
+import { keyOf } from "../signature/secrets.js";
 
 /**
  * What is remembered between two looks at the old secret. Plain data for JSON.
@@ -67,26 +68,36 @@ export function isOldSecretQuiet(
 const SAMPLE = /^gateway_webhook_secret_matches_total\{([^}\n]*)\}[ \t]+([0-9.eE+]+)/gm;
 
 /**
- * How often the secrets after the first have matched, read from the metrics of a receiver in the text format of
- * Prometheus. Null if the text has no such metric.
+ * What the metrics call a secret, as the label `secret_fingerprint`: four hexadecimal digits, 16 bits of HMAC(secret, a
+ * fixed label). Undefined for a secret of fewer than 16 characters. Rejects with a `ConfigurationError` for a value that
+ * cannot be a secret.
  *
  * @experimental
  */
-export function oldSecretMatches(metrics: string): number | null {
-  return matchesIn(metrics, (index) => index !== "0");
+export async function secretFingerprint(secret: string): Promise<string | undefined> {
+  const found = await keyOf(secret).fingerprint();
+  return found === "" ? undefined : found;
 }
 
-/** The same for the first secret. */
-export function newSecretMatches(metrics: string): number | null {
-  return matchesIn(metrics, (index) => index === "0");
-}
-
-function matchesIn(metrics: string, counts: (index: string) => boolean): number | null {
-  let total: number | null = null;
+/**
+ * How often the new secret of a rotation has matched, and how often the others, read from the metrics of a receiver in
+ * the text format of Prometheus. Null if the text has no such metric.
+ *
+ * @param newFingerprint The `secretFingerprint` of the new secret, which must also be the first one of the receiver.
+ *   Without it the first one counts as new, whoever has deployed it.
+ * @experimental
+ */
+export function secretMatches(
+  metrics: string,
+  newFingerprint?: string,
+): { readonly old: number; readonly new: number } | null {
+  let found: { old: number; new: number } | null = null;
   for (const [, labels = "", value = ""] of metrics.matchAll(SAMPLE)) {
     const index = /secret_index="([0-9]+)"/.exec(labels)?.[1];
     if (index === undefined) continue;
-    total = (total ?? 0) + (counts(index) ? Number(value) : 0);
+    const isWanted = newFingerprint === undefined || labels.includes(`="${newFingerprint}"`);
+    found ??= { old: 0, new: 0 };
+    found[index === "0" && isWanted ? "new" : "old"] += Number(value);
   }
-  return total;
+  return found;
 }

@@ -7,7 +7,7 @@ import type { WebhookOutcome } from "../answer/outcome.js";
 import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { AttemptReader } from "./attempt-reader.js";
 import type { ManagementClient } from "./management-client.js";
-import { attemptedDeliveries } from "./attempted-deliveries.js";
+import { attemptedDeliveries, readAttempts, type AttemptHistory } from "./attempted-deliveries.js";
 import { internalsOf, type WebhookReceiver } from "../options/webhook-receiver.js";
 import { ManagementError, type ManagementErrorCode } from "./management-error.js";
 import type { MissingDelivery, ReconcileReport } from "./reconcile-report.js";
@@ -102,7 +102,8 @@ export async function reconcileDeliveries(
   const withoutHistory = webhooks.filter((one) => one.enable_requests_history === false);
   const missing: MissingDelivery[] = [];
   const recovered: MissingDelivery[] = [];
-  let [completed, attempts, unreadable, unreadBodies] = [0, 0, 0, 0];
+  const histories: AttemptHistory[] = [];
+  let [completed, unreadBodies] = [0, 0];
   const acknowledged = { compared: 0, unhandled: 0, forgotten: 0, later: 0 };
   const storedBody = async (webhookId: string, attemptId: string): Promise<string | undefined> => {
     try {
@@ -118,10 +119,11 @@ export async function reconcileDeliveries(
   for (const webhook of webhooks) {
     if (withoutHistory.includes(webhook)) continue;
     const records = await client.attempts.list(webhook.id, { signal });
-    const found = attemptedDeliveries(webhook, records, { since, readAttempt, nowMs: now() });
-    attempts += found.attempts;
-    unreadable += found.unreadable;
-    for (const { attemptId, body: listedBody, firstAt, ...delivery } of found.deliveries) {
+    const nowMs = now();
+    const { attempts, history } = readAttempts(webhook, records, readAttempt, nowMs);
+    histories.push(history);
+    const deliveries = attemptedDeliveries(webhook, attempts, { since, nowMs });
+    for (const { attemptId, body: listedBody, firstAt, ...delivery } of deliveries) {
       if (signal?.aborted === true) throw new ManagementError("aborted", "reconcile was aborted");
       const { deliveryId: id, type, isGivenUp, isAcknowledged, lastAt } = delivery;
       if (isAcknowledged) {
@@ -167,9 +169,14 @@ export async function reconcileDeliveries(
     recovered,
     completed,
     acknowledged: checked,
-    attempts,
-    unreadable,
+    attempts: sumOf(histories, "attempts"),
+    unreadable: sumOf(histories, "unreadable"),
+    histories,
     unreadBodies,
     withoutHistory,
   };
+}
+
+function sumOf(histories: readonly AttemptHistory[], name: "attempts" | "unreadable"): number {
+  return histories.reduce((sum, history) => sum + history[name], 0);
 }

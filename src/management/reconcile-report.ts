@@ -1,5 +1,5 @@
 import type { WebhookOutcome } from "../answer/outcome.js";
-import type { AttemptedDelivery } from "./attempted-deliveries.js";
+import type { AttemptedDelivery, AttemptHistory } from "./attempted-deliveries.js";
 import type { Webhook } from "./webhook.js";
 
 /**
@@ -45,6 +45,8 @@ export interface ReconcileReport {
   readonly attempts: number;
   /** Attempts that `readAttempt` could not read: their deliveries are unknown. */
   readonly unreadable: number;
+  /** What was read of each webhook. Of what is older than `oldestAt` nothing is known. */
+  readonly histories: readonly AttemptHistory[];
   /** Deliveries in `missing` whose body could not be read: the call for it failed, or its record is unreadable. */
   readonly unreadBodies: number;
   /** Webhooks whose history is off: nothing is known of their deliveries. */

@@ -13,6 +13,7 @@ export type WebhookFindingCode =
   | "no_secret"
   | "tls_not_verified"
   | "history_off"
+  | "deliveries_refused"
   | "receiver_unreachable"
   | "receiver_refuses_get"
   | "receiver_unclear"
@@ -60,6 +61,11 @@ const FINDINGS: Readonly<Record<WebhookFindingCode, Pick<WebhookFinding, "conseq
         "No attempt is stored, so lost deliveries cannot be found by `webhooks reconcile`.",
       fix: "Set enable_requests_history to true, with the secret in the same update.",
     },
+    deliveries_refused: {
+      consequence:
+        "The gateway sends, and since that time nothing was answered 2xx: each delivery fails, and is given up after its last attempt, or at once.",
+      fix: "Ask `npx identity-gateway-webhooks explain <status>` what the status means, and look at the receiver's log. 409 with `signature_mismatch` in the log: the secret there is not that of the gateway, so run `webhooks rotate`. Then `webhooks reconcile` lists what was lost.",
+    },
     receiver_unreachable: {
       consequence:
         "The URL does not answer: each delivery fails, and is given up after its last attempt.",
@@ -99,6 +105,10 @@ export interface WebhookFinding {
   readonly type?: string;
   /** The webhook that it concerns. */
   readonly webhookId?: string;
+  /** HTTP status of the answer that it is about. Undefined if none arrived, or it is about none. */
+  readonly status?: number | undefined;
+  /** Since when the gateway's deliveries are refused. */
+  readonly since?: Date;
   /** What happens because of it. */
   readonly consequence: string;
   /** What to do. */
@@ -109,11 +119,13 @@ export interface WebhookFinding {
 export function finding(
   code: WebhookFindingCode,
   { type, id }: { readonly type?: string; readonly id?: string } = {},
+  facts: Pick<WebhookFinding, "status" | "since"> = {},
 ): WebhookFinding {
   return {
     code,
     ...(type === undefined ? {} : { type }),
     ...(id === undefined ? {} : { webhookId: id }),
+    ...facts,
     ...FINDINGS[code],
   };
 }

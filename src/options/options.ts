@@ -109,8 +109,9 @@ interface BaseOptions<Tx> {
   /**
    * How often a delivery of each type comes at least, as the gateway's traffic of your accounts has it: `{
    * new_alarm: "6h" }`. `receiver.health()` is `failing` if none was acknowledged for longer, or since the
-   * start. A number of milliseconds, or of seconds (`"90s"`), minutes, hours or days (`"2d"`); from 1 second
-   * to 366 days. Each process counts what it receives itself. Default: nothing is expected.
+   * start. A number of milliseconds, or of seconds (`"90s"`), minutes, hours or days (`"1d"`); from 1 second
+   * to 1 day, because each start of a process begins a silence anew. Each counts what it receives itself. Default:
+   * nothing is expected.
    */
   expectEvery?: Readonly<Partial<Record<WebhookType, Duration | undefined>>> | undefined;
   /**

@@ -58,6 +58,8 @@ export interface ReceiverInternals extends MeasuredReceiver {
   readonly recoverRecord: ((given: RecoverableRecord) => Promise<WebhookResponse>) | undefined;
   /** Whether its store is the memory of this process, and no one has asked for that. */
   readonly hasDefaultStore: boolean;
+  /** Whether its store is a `memoryStore`, asked for or not: another process begins with an empty one. */
+  readonly isInMemory: boolean;
   /** Its handlers. What has none is answered 200, and the store never holds its id. */
   readonly routes: Routes;
 }

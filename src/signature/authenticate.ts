@@ -3,11 +3,11 @@ import { signatureFault } from "../delivery/header-faults.js";
 import { isSignature } from "../delivery/headers.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import type { SignedHead } from "./crypto/signed-head.js";
-import { tryFirst, type Secrets } from "./secrets.js";
+import { tryFirst, type SecretKey, type Secrets } from "./secrets.js";
 
 /** Whether a delivery is authentic, and which secret signed it; or the outcome if it is not. */
 export type Authenticity =
-  | { readonly authentic: true; readonly secretIndex: number | undefined }
+  | { readonly authentic: true; readonly secret: SecretKey | undefined }
   | {
       readonly authentic: false;
       readonly outcome: "unsigned" | "malformed" | "signature_mismatch" | "secret_unavailable";
@@ -15,7 +15,7 @@ export type Authenticity =
       readonly fact?: () => string;
     };
 
-const ACCEPTED: Authenticity = { authentic: true, secretIndex: undefined };
+const ACCEPTED: Authenticity = { authentic: true, secret: undefined };
 const UNSIGNED: Authenticity = { authentic: false, outcome: "unsigned" };
 const MISMATCH: Authenticity = { authentic: false, outcome: "signature_mismatch" };
 const MALFORMED: Authenticity = { authentic: false, outcome: "malformed", fact: signatureFault };
@@ -68,10 +68,10 @@ function tryEach(
   if (typeof matches !== "boolean") {
     return matches.then((isMatch) =>
       isMatch
-        ? { authentic: true, secretIndex: tryFirst(secret, secrets, order) }
+        ? { authentic: true, secret: tryFirst(secret, secrets, order) }
         : tryEach(secrets, headers, signature, body, order, at + 1),
     );
   }
   if (!matches) return tryEach(secrets, headers, signature, body, order, at + 1);
-  return { authentic: true, secretIndex: tryFirst(secret, secrets, order) };
+  return { authentic: true, secret: tryFirst(secret, secrets, order) };
 }

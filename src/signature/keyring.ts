@@ -24,8 +24,8 @@ import type { WeakSecretCheck } from "./weak-secrets.js";
 export interface Keyring {
   /** The secrets to try. Throws or rejects if there is no usable one. */
   secretsFor(headers: DeliveryHeaders): ValueOrPromise<Secrets>;
-  /** How many secrets a type has, as far as it is known before a delivery. */
-  count(type: WebhookType): number;
+  /** The secrets of a type, as far as they are known before a delivery. */
+  known(type: WebhookType): readonly SecretKey[];
 }
 
 /**
@@ -55,7 +55,7 @@ export function keyringOf(
 /** The same secrets for every delivery. */
 function sharedKeyring(secret: SecretList): Keyring {
   const secrets: Secrets = { order: keysOf(secret) };
-  return { secretsFor: () => secrets, count: () => secrets.order.length };
+  return { secretsFor: () => secrets, known: () => secrets.order };
 }
 
 /** Secrets for each webhook type. */
@@ -82,7 +82,7 @@ function keyringByType(secrets: Readonly<Record<string, SecretList | undefined>>
   return {
     // An unknown type has no secret of its own. Any secret may sign it: the signed body decides what it is.
     secretsFor: ({ type }) => byType.get(type) ?? all,
-    count: (type) => byType.get(type)?.order.length ?? 0,
+    known: (type) => byType.get(type)?.order ?? [],
   };
 }
 
@@ -93,13 +93,15 @@ function keyringByType(secrets: Readonly<Record<string, SecretList | undefined>>
 const MAX_CACHED_KEYS = 1_000;
 
 const NO_SECRETS: Secrets = { order: [] };
+/** Stands for a first secret that is not known yet, so that its matches exist at 0. */
+const UNKNOWN = createSecretKey("unknown", 0);
 
 /** The secrets that a function returns for a delivery. */
 class LookedUpKeyring implements Keyring {
   readonly #lookups: SecretLookups;
   readonly #weakSecretCheck: WeakSecretCheck;
   readonly #isMismatchFinal: boolean;
-  readonly #cache = new LRUCache<string, SecretKey["key"]>({ max: MAX_CACHED_KEYS });
+  readonly #cache = new LRUCache<string, SecretKey>({ max: MAX_CACHED_KEYS });
 
   constructor(lookups: SecretLookups, weakSecretCheck: WeakSecretCheck, isMismatchFinal: boolean) {
     this.#lookups = lookups;
@@ -133,8 +135,8 @@ class LookedUpKeyring implements Keyring {
       : this.#usableSecrets(found);
   }
 
-  count(): number {
-    return 1;
+  known(): readonly SecretKey[] {
+    return [UNKNOWN];
   }
 
   #usableSecrets(found: FoundSecrets): Secrets {
@@ -160,10 +162,11 @@ class LookedUpKeyring implements Keyring {
   }
 
   #keyOf(secret: string, index: number): SecretKey {
-    const key = this.#cache.get(secret);
-    if (key !== undefined) return { key, index };
+    const place = `${String(index)} ${secret}`;
+    const known = this.#cache.get(place);
+    if (known !== undefined) return known;
     const made = createSecretKey(secret, index);
-    this.#cache.set(secret, made.key);
+    this.#cache.set(place, made);
     this.#weakSecretCheck.check(secret);
     return made;
   }

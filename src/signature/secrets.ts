@@ -1,6 +1,7 @@
+import type { MatchedSecret } from "../answer/trace.js";
 import { ConfigurationError } from "../common/errors.js";
 import type { WebhookType } from "../delivery/headers.js";
-import type { MaybePromise } from "../common/promises.js";
+import type { MaybePromise, ValueOrPromise } from "../common/promises.js";
 import { backend } from "#crypto";
 import type { SignedHead } from "./crypto/signed-head.js";
 
@@ -80,10 +81,8 @@ export function secretFault(secret: unknown): string | undefined {
 }
 
 /** A secret's key for the MAC backend, and its place in the configuration. */
-export interface SecretKey {
+export interface SecretKey extends MatchedSecret {
   readonly key: ReturnType<typeof backend.importKey>;
-  /** Place in the list of secrets, as shown in reports. */
-  readonly index: number;
 }
 
 /** Secrets to try. One of them must match. */
@@ -95,9 +94,28 @@ export interface Secrets {
   order: readonly SecretKey[];
 }
 
+/**
+ * One captured delivery is enough to guess a shorter secret, without any request to the receiver. It has no fingerprint,
+ * with which a guess could be tested too.
+ */
+export const MIN_SECRET_LENGTH = 16;
+
+/** No delivery has this timestamp, so what is signed here is no signature. */
+const FINGERPRINT_HEAD: SignedHead = { timestamp: "fingerprint", id: "secret" };
+const NO_BODY = new Uint8Array();
+
 /** Makes the key of one secret. Called once, not for every request. */
 export function createSecretKey(secret: string, index: number): SecretKey {
-  return { key: backend.importKey(secret), index };
+  const key = backend.importKey(secret);
+  let known = secret.length < MIN_SECRET_LENGTH ? "" : undefined;
+  const keep = (digits: string): string => (known = digits.slice(0, 4));
+  // Made when it is asked for: Workers allow no asynchronous work while a module loads.
+  const fingerprint = (): ValueOrPromise<string> => {
+    if (known !== undefined) return known;
+    const mac = backend.sign(key, FINGERPRINT_HEAD, NO_BODY);
+    return typeof mac === "string" ? keep(mac) : mac.then(keep, () => "");
+  };
+  return { key, index, fingerprint };
 }
 
 /** The value of X-Webhook-Signature for these headers and these bytes. */
@@ -109,8 +127,12 @@ export async function sign(
   return `v1=${await backend.sign(secret.key, headers, body)}`;
 }
 
-/** Moves the secret that matched to the front, and returns its index. */
-export function tryFirst(secret: SecretKey, secrets: Secrets, order: readonly SecretKey[]): number {
+/** Moves the secret that matched to the front, and returns it. */
+export function tryFirst(
+  secret: SecretKey,
+  secrets: Secrets,
+  order: readonly SecretKey[],
+): SecretKey {
   if (order[0] !== secret) secrets.order = [secret, ...order.filter((other) => other !== secret)];
-  return secret.index;
+  return secret;
 }

@@ -1,10 +1,6 @@
 import type { Log } from "../answer/logger.js";
 import { environmentVariable } from "../common/runtime.js";
-
-/**
- * One captured delivery is enough to guess a shorter secret, without any request to the receiver.
- */
-const MIN_LENGTH = 16;
+import { MIN_SECRET_LENGTH } from "./secrets.js";
 
 /** Placeholders in documents and templates, without case, spaces and signs. */
 const PLACEHOLDERS = new Set(
@@ -87,8 +83,8 @@ function guessabilityOf(secret: string): string | undefined {
     return "is a placeholder of a template";
   }
   if (new Set(secret).size === 1) return "is one character again and again";
-  if (secret.length < MIN_LENGTH) {
-    return `is shorter than ${String(MIN_LENGTH)} characters, so one captured delivery is enough to guess it`;
+  if (secret.length < MIN_SECRET_LENGTH) {
+    return `is shorter than ${String(MIN_SECRET_LENGTH)} characters, so one captured delivery is enough to guess it`;
   }
   if (secret === PUBLIC_TEST_SECRET && environmentVariable("NODE_ENV") === "production") {
     return "is the public test secret of this package, and NODE_ENV is production";

@@ -99,6 +99,11 @@ export interface DeliveryStore {
    */
   readonly scope?: string | undefined;
   /**
+   * Whether it forgets every id when the process ends. Optional: `webhooks reconcile --recover` refuses such a store. A
+   * store that wraps another one passes it on; `{ ...store }` does.
+   */
+  readonly isInMemory?: boolean | undefined;
+  /**
    * Takes the lease on `key` for `owner`. The owner of a lease that has not ended may claim again, since a
    * client may resend a command after a reconnect; `takeover` stays as it was. A claim after the lease has
    * ended is a takeover.

@@ -75,6 +75,7 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
   };
 
   return {
+    isInMemory: true,
     claim(key, owner, { leaseMs }) {
       const time = now();
       if (completed.has(key, time)) return COMPLETED;

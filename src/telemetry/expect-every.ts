@@ -3,7 +3,7 @@ import { invalidOption } from "../common/errors.js";
 import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
 import { isWebhookType, type WebhookType } from "../delivery/headers.js";
 
-/** A duration: milliseconds, or a number with its unit, such as `90s`, `30m`, `6h` or `2d`. */
+/** A duration: milliseconds, or a number with its unit, such as `90s`, `30m`, `6h` or `1d`. */
 export type Duration = number | `${number}${"s" | "m" | "h" | "d"}`;
 
 /** How often a delivery of each type is expected, in milliseconds. */
@@ -16,7 +16,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 const MIN_MS = 1_000;
-const MAX_MS = 366 * 86_400_000;
+/** A silence counts from the start of the process, so deploys would hide a longer one. */
+const MAX_MS = 86_400_000;
 
 /** Checks the option `expectEvery`. Throws `ConfigurationError`, whose message says what to change. */
 export function checkExpectEvery(given: unknown): ExpectedEvery {
@@ -40,7 +41,7 @@ function durationMs(name: string, value: unknown): number {
   const ms = typeof value === "number" ? value : msOf(value);
   if (ms >= MIN_MS && ms <= MAX_MS) return ms;
   throw invalidOption(
-    `${name} must be a duration from 1 second to 366 days: "90s", "30m", "6h", "2d" or milliseconds`,
+    `${name} must be a duration from 1 second to 1 day: "90s", "30m", "6h", "1d" or milliseconds. Each start of the process begins a silence anew, so deploys would hide a longer one: run webhooks check by the clock instead`,
   );
 }
 

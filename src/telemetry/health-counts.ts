@@ -1,8 +1,12 @@
 import { isSecretProbe, type Ending, type Trace } from "../answer/trace.js";
-import { typeLabel } from "../delivery/headers.js";
+import { typeLabel, type TypeLabel } from "../delivery/headers.js";
 import { MinuteRing } from "./minute-ring.js";
 import { HEALTH_REASONS } from "./health-reasons.js";
+import { RefusedRetries } from "./refused-retries.js";
 import {
+  DAILY_RUNS,
+  isLoss,
+  LOSSES_ENDED,
   OUTCOME_FACTS,
   REFUSALS_ENDED,
   RUNS,
@@ -20,9 +24,6 @@ interface RunCount {
   /** When the last one came, also of a run that is over; NaN for never. */
   lastMs: number;
 }
-
-/** What is counted since the start, or since a day without any. */
-type DailyName = "unhandled" | "drifted";
 
 const DAY_MS = 86_400_000;
 /** The largest time of a `Date`. */
@@ -44,18 +45,17 @@ export interface HealthCountsOptions extends Pick<
 export class HealthCounts {
   readonly ring: MinuteRing<TotalName>;
   readonly tally: Tally;
+  readonly refusedRetries = new RefusedRetries();
   readonly #options: HealthCountsOptions;
   readonly #slowMs: number;
-  /** When each happened, the first of `pending`, the last of the daily ones. NaN for what has not. */
-  readonly #times = { started: NaN, pending: NaN, unhandled: NaN, drifted: NaN };
+  /** When each happened, the first of `pending`. NaN for what has not. */
+  readonly #times = { started: NaN, pending: NaN };
   readonly #runs = Object.fromEntries(
     RUNS.map((run): [Run, RunCount] => [run, { count: 0, firstMs: NaN, lastMs: NaN }]),
   ) as Record<Run, RunCount>;
   /** Whether no run has begun yet: then none has to end. */
   #isQuiet = true;
   #nowMs = 0;
-  /** What the tally had before the first, since the start or since a day without any. */
-  readonly #before = { unhandled: 0, drifted: 0 };
   /** Called before the counts turn to another minute. */
   onTurn: (nowMs: number) => void = () => undefined;
   /** Called when the clock was set back: no remembered time may be later than this. */
@@ -82,7 +82,7 @@ export class HealthCounts {
     if (!facts.isDone && isSecretProbe(trace, outcome)) {
       // It only shows that the secret is right.
       this.#endRuns(OUTCOME_FACTS.stale.ends);
-      this.#endRuns(REFUSALS_ENDED[label]);
+      this.#endRefusals(label);
       return;
     }
     // A request that did not wait has just read the clock, which takes 1 % of a delivery.
@@ -92,32 +92,37 @@ export class HealthCounts {
       const tally = this.tally.byType[label];
       tally.lastAuthenticMs = nowMs;
       if (facts.isDone) tally.lastAcknowledgedMs = nowMs;
-      this.#endRuns(REFUSALS_ENDED[label]);
+      this.#endRefusals(label);
     }
     const isSlow = slot !== undefined && nowMs - checkedAtMs > this.#slowMs;
     if (isSlow && facts.ranHandler && outcome !== "handler_timeout") {
       this.tally.events.slowHandlers += 1;
     }
-    if (outcome === "unhandled") this.#noteTotal("unhandled", nowMs);
+    if (outcome === "handled") this.#endRuns(LOSSES_ENDED[label]);
+    else if (isLoss(outcome)) this.#prolong(`${outcome}.${label}`, nowMs);
     // The store has granted the claim, but not taken the completion.
     const isTaken = unfinished === undefined;
     this.#endRuns(isTaken ? facts.ends : facts.ends.filter((run) => run !== "store"));
     if (facts.prolongs !== undefined) this.#prolong(facts.prolongs, nowMs);
-    if (claimed !== undefined) this.#prolong(claimed, nowMs);
+    if (claimed !== undefined) {
+      this.#prolong(claimed, nowMs);
+      this.refusedRetries.note(claimed, trace.request, nowMs);
+    }
     if (unfinished !== undefined && facts.isDone) this.#noteFailedCompletion(unfinished, nowMs);
   }
 
   /** Called when a handler has settled after `handler_timeout`. Its request was counted then. */
-  noteLate({ outcome, unfinished }: Ending): void {
+  noteLate({ type }: Trace, { outcome, unfinished }: Ending): void {
+    if (outcome === "handled") this.#endRuns(LOSSES_ENDED[typeLabel(type)]);
     const isDone = OUTCOME_FACTS[outcome].isDone;
     if (unfinished !== undefined && isDone) {
       this.#noteFailedCompletion(unfinished, this.readClock());
     }
   }
 
-  /** Called for each delivery with something that is not documented, before the tally counts it. */
+  /** Called for each delivery with something that is not documented. */
   noteDrift(): void {
-    this.#noteTotal("drifted", this.readClock());
+    this.#prolong("drifted", this.readClock());
   }
 
   /** Reads the clock, and turns the counts to its minute. The last time if it gives no time. */
@@ -145,12 +150,6 @@ export class HealthCounts {
     return this.#runs[run];
   }
 
-  /** How many there were since the start, or since a day without any; 0 a day after the last. */
-  totalOf(name: DailyName): number {
-    const isRecent = this.#nowMs - this.#times[name] <= DAY_MS;
-    return isRecent ? this.tally.total(name) - this.#before[name] : 0;
-  }
-
   /** `nowMs` comes from the user's clock: it may be no time, or earlier than before. */
   #seen(nowMs: number): number {
     // 0 is the clock of Cloudflare Workers while a module loads.
@@ -163,6 +162,7 @@ export class HealthCounts {
 
   #turn(nowMs: number): void {
     if (Number.isNaN(this.#times.started)) this.#times.started = nowMs;
+    this.#endRuns(DAILY_RUNS.filter((run) => nowMs - this.#runs[run].lastMs > DAY_MS));
     this.onTurn(nowMs);
   }
 
@@ -171,17 +171,13 @@ export class HealthCounts {
     const clamp = <Name extends string>(times: Record<Name, number>, ...names: Name[]): void => {
       for (const name of names) times[name] = Math.min(times[name], nowMs);
     };
-    clamp(this.#times, "started", "pending", "unhandled", "drifted");
+    clamp(this.#times, "started", "pending");
     for (const run of Object.values(this.#runs)) clamp(run, "firstMs", "lastMs");
     for (const tally of Object.values(this.tally.byType)) {
       clamp(tally, "lastAuthenticMs", "lastAcknowledgedMs");
     }
+    this.refusedRetries.clear();
     this.onSetBack(nowMs);
-  }
-
-  #noteTotal(name: DailyName, nowMs: number): void {
-    if (this.totalOf(name) === 0) this.#before[name] = this.tally.total(name);
-    this.#times[name] = nowMs;
   }
 
   #prolong(name: Run, nowMs: number): void {
@@ -195,6 +191,11 @@ export class HealthCounts {
   #endRuns(ends: readonly Run[]): void {
     if (this.#isQuiet) return;
     for (const run of ends) this.#runs[run].count = 0;
+  }
+
+  #endRefusals(label: TypeLabel): void {
+    this.#endRuns(REFUSALS_ENDED[label]);
+    this.refusedRetries.end(REFUSALS_ENDED[label]);
   }
 
   #noteFailedCompletion(unfinished: Promise<void>, nowMs: number): void {

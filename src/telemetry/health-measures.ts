@@ -1,8 +1,20 @@
+import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
+import { isWebhookType } from "../delivery/headers.js";
 import type { ExpectedEvery } from "./expect-every.js";
 import type { HealthCounts } from "./health-counts.js";
 import { HEALTH_REASONS, type HealthReasonCode } from "./health-reasons.js";
-import { AUTHENTIC, DONE, RAN, REFUSALS, type Run } from "./outcome-facts.js";
-import type { TotalName } from "./tally.js";
+import {
+  AUTHENTIC,
+  DONE,
+  LOSS_NAMES,
+  LOSS_TYPES,
+  LOSSES,
+  RAN,
+  REFUSALS,
+  type Run,
+} from "./outcome-facts.js";
+import type { MeasuredReceiver, TotalName } from "./tally.js";
+import type { QueueState } from "./telemetry.js";
 
 /** One reason as it is now. A count of 0 means that it does not apply. */
 export interface Measured {
@@ -16,7 +28,9 @@ export interface HealthFacts {
   readonly nowMs: number;
   readonly expectEvery: ExpectedEvery;
   readonly completionsPending: number;
-  readonly deadJobs: number;
+  readonly handlers: MeasuredReceiver["handlers"];
+  /** Checked: no number is negative. */
+  readonly queues: readonly Record<keyof QueueState, number>[];
 }
 
 /** A reason that applies to a part of the requests. */
@@ -28,6 +42,8 @@ interface Share {
 
 const VERIFIED = ["notAuthentic", ...AUTHENTIC] as const;
 const PENDING_MS = 60_000;
+/** A worker that takes jobs gets to each sooner, but for a burst. */
+const WAITING_MS = 600_000;
 /** A burst of a stranger is shorter. */
 const REFUSED_MS = 900_000;
 
@@ -65,10 +81,13 @@ export function measure(
   facts: HealthFacts,
 ): Measured {
   const { min } = HEALTH_REASONS[code];
-  const atLeast = (count: number): Measured => ({ count: count >= min ? count : 0 });
+  const atLeast = (measured: Measured): Measured =>
+    measured.count >= min ? measured : { count: 0 };
   switch (code) {
     case "all_refused":
       return allRefused(counts);
+    case "types_lost":
+      return typesLost(counts, facts);
     case "silence":
       return silence(counts, facts);
     case "completions_pending": {
@@ -77,11 +96,13 @@ export function measure(
       return isOld ? { count: facts.completionsPending, sinceMs } : { count: 0 };
     }
     case "dead_jobs":
-      return atLeast(facts.deadJobs);
+      return atLeast({ count: facts.queues.reduce((sum, { dead }) => sum + dead, 0) });
+    case "jobs_waiting":
+      return jobsWaiting(facts);
     case "unhandled_types":
-      return atLeast(counts.totalOf("unhandled"));
+      return atLeast(unhandledTypes(counts, facts));
     case "schema_drift":
-      return atLeast(counts.totalOf("drifted"));
+      return atLeast(inRow([counts.runOf("drifted")]));
     default:
       return measureShare(code, counts);
   }
@@ -109,12 +130,43 @@ function measureShare(code: ShareCode, counts: HealthCounts): Measured {
 
 /** Refused requests of the types of which no delivery was authentic since the first of them. */
 function allRefused(counts: HealthCounts): Measured {
-  const lasting = REFUSALS.filter((type) => counts.refusedMs(type) >= REFUSED_MS).map((run) =>
-    counts.runOf(run),
-  );
+  const lasting = REFUSALS.filter((type) => counts.refusedMs(type) >= REFUSED_MS);
+  return inRow(lasting.map((run) => counts.runOf(run)));
+}
+
+/** Deliveries that were dropped because their event type has no handler, while others of their webhook type have one. */
+function unhandledTypes(counts: HealthCounts, { handlers }: HealthFacts): Measured {
+  const taken = WEBHOOK_TYPES.filter((type) => handlers[type] > 0);
+  return inRow(taken.map((type) => counts.runOf(`unhandled.${type}`)));
+}
+
+function inRow(runs: readonly ReturnType<HealthCounts["runOf"]>[]): Measured {
+  const going = runs.filter(({ count }) => count > 0);
   return {
-    count: lasting.reduce((sum, { count }) => sum + count, 0),
-    sinceMs: Math.min(...lasting.map(({ firstMs }) => firstMs)),
+    count: going.reduce((sum, { count }) => sum + count, 0),
+    sinceMs: Math.min(...going.map(({ firstMs }) => firstMs)),
+  };
+}
+
+/** The number of webhook types of which all deliveries are lost, and since when the first of them is. */
+function typesLost(counts: HealthCounts, { handlers }: HealthFacts): Measured {
+  const since = LOSS_TYPES.flatMap((type) => {
+    const isTaken = isWebhookType(type) && handlers[type] > 0;
+    const runs = LOSS_NAMES.filter((loss) => loss !== "unhandled" || !isTaken)
+      .filter((loss) => counts.runOf(`${loss}.${type}`).count >= LOSSES[loss])
+      .map((loss) => counts.runOf(`${loss}.${type}`).firstMs);
+    return runs.length === 0 ? [] : [Math.min(...runs)];
+  });
+  return { count: since.length, sinceMs: Math.min(...since) };
+}
+
+/** The jobs of queues that no worker takes jobs from, or too few. */
+function jobsWaiting({ nowMs, queues }: HealthFacts): Measured {
+  const late = queues.filter(({ oldestMs }) => oldestMs > WAITING_MS);
+  return {
+    // An engine may not know how many wait.
+    count: late.reduce((sum, { count }) => sum + Math.max(1, count), 0),
+    sinceMs: nowMs - Math.max(...late.map(({ oldestMs }) => oldestMs)),
   };
 }
 

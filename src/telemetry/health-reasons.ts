@@ -19,6 +19,7 @@ export type HealthReasonCode =
   | "all_refused"
   | "mismatch_ratio"
   | "stale"
+  | "types_lost"
   | "silence"
   | "body_consumed"
   | "secret_unavailable"
@@ -31,6 +32,7 @@ export type HealthReasonCode =
   | "disconnects"
   | "last_attempts_refused"
   | "dead_jobs"
+  | "jobs_waiting"
   | "unhandled_types"
   | "schema_drift";
 
@@ -40,7 +42,7 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     status: "failing",
     min: 5,
     advice:
-      "Run webhooks check. If the gateway's own deliveries fail, compare the secret here with the one there, and look for a redirect in front, and for a proxy or parser that changes the body or a header. Otherwise a stranger sends these requests.",
+      "Run webhooks check with --fields: deliveries_refused says that the gateway's own deliveries fail. Then compare the secret here with the one there, and look for a redirect in front, and for a proxy or parser that changes the body or a header. Otherwise a stranger sends these requests.",
   },
   mismatch_ratio: {
     status: "degraded",
@@ -56,6 +58,12 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     inRow: 3,
     advice:
       "Compare the clock of this machine with NTP, and look for a queue or proxy in front that delays requests.",
+  },
+  types_lost: {
+    status: "failing",
+    min: 1,
+    advice:
+      "Add the handler that the log line unhandled names, undo the deploy whose handler discards every delivery, or give handlers.unrecognized and update this library: nothing of a webhook type is handled.",
   },
   silence: {
     status: "failing",
@@ -135,6 +143,12 @@ export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
     status: "failing",
     min: 1,
     advice: "Repair the handler of the inbox, then replay its dead deliveries.",
+  },
+  jobs_waiting: {
+    status: "failing",
+    min: 1,
+    advice:
+      "Start the worker, or look whether it watches the queue that the inbox writes to: due jobs have waited for ten minutes.",
   },
   unhandled_types: {
     status: "degraded",

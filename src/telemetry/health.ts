@@ -13,6 +13,7 @@ import {
 } from "./health-reasons.js";
 import { MinuteRing } from "./minute-ring.js";
 import type { MeasuredReceiver } from "./tally.js";
+import type { QueueState } from "./telemetry.js";
 
 /** One reason why a receiver is not healthy. Holds nothing of a request. */
 export interface HealthReason {
@@ -76,13 +77,16 @@ export interface ReceiverHealth {
 
 /** Options of `receiver.health`. */
 export interface HealthOptions {
-  /** The number of dead jobs of the inbox, which a receiver does not know. A whole number, default 0. */
-  readonly deadJobs?: number | undefined;
+  /**
+   * The state of each queue that an inbox writes to, which a receiver does not know: `await driver.waiting?.()`.
+   * Undefined for one that does not tell. Default: none.
+   */
+  readonly queues?: readonly (QueueState | undefined)[] | undefined;
 }
 
 /** What `Health` needs of the receiver. */
 interface HealthSources
-  extends HealthCountsOptions, Pick<MeasuredReceiver, "inFlight" | "waiting"> {
+  extends HealthCountsOptions, Pick<MeasuredReceiver, "inFlight" | "waiting" | "handlers"> {
   readonly expectEvery: ExpectedEvery;
   readonly isDraining: () => boolean;
 }
@@ -96,7 +100,7 @@ export class Health {
   readonly #overloaded: MinuteRing<string>;
   /** Since when each reason applies. */
   readonly #since = new Map<HealthReasonCode, number>();
-  #deadJobs = 0;
+  #queues: HealthFacts["queues"] = [];
 
   constructor(sources: HealthSources, log: Log) {
     this.#sources = sources;
@@ -119,7 +123,7 @@ export class Health {
   /** The health now. */
   read(options?: HealthOptions): ReceiverHealth {
     const nowMs = this.counts.readClock();
-    this.#deadJobs = wholeNumber(options?.deadJobs);
+    this.#queues = checkedQueues(options?.queues);
     const reasons = this.#judge(nowMs);
     const { completionsPending, inFlight, waiting, isDraining } = this.#sources;
     const overloaded = ATTEMPT_LABELS.map((one) => [one, this.#overloaded.sum([one])] as const);
@@ -159,11 +163,12 @@ export class Health {
    * between is a new one when it comes back.
    */
   #judge(nowMs: number): HealthReason[] {
-    const { expectEvery, completionsPending } = this.#sources;
+    const { expectEvery, completionsPending, handlers } = this.#sources;
     const facts: HealthFacts = {
       nowMs,
       expectEvery,
-      deadJobs: this.#deadJobs,
+      handlers,
+      queues: this.#queues,
       completionsPending: completionsPending(),
     };
     return HEALTH_REASON_CODES.flatMap((code): HealthReason[] => {
@@ -190,7 +195,12 @@ function isoOf(ms: number): string | null {
   return ms > 0 ? new Date(ms).toISOString() : null;
 }
 
-/** 0 for any other value: a health check must not fail for a wrong argument. */
-function wholeNumber(value: unknown): number {
-  return typeof value === "number" && Number.isInteger(value) && value > 0 ? value : 0;
+/** 0 for anything else than a number: a health check must not fail for a wrong argument. */
+function checkedQueues(given: unknown): HealthFacts["queues"] {
+  const numberOf = (value: unknown): number =>
+    typeof value === "number" && value > 0 && Number.isFinite(value) ? Math.floor(value) : 0;
+  return (Array.isArray(given) ? given : []).map((state: unknown) => {
+    const { count, oldestMs, dead } = Object(state) as Record<string, unknown>;
+    return { count: numberOf(count), oldestMs: numberOf(oldestMs), dead: numberOf(dead) };
+  });
 }

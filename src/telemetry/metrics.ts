@@ -1,4 +1,4 @@
-import { RETRIES } from "../common/gateway-facts.js";
+import { RETRIES, WEBHOOK_TYPES } from "../common/gateway-facts.js";
 import { AUTHENTIC, REFUSALS } from "./outcome-facts.js";
 import { TYPE_LABELS, type MeasuredReceiver, type TypeTally } from "./tally.js";
 
@@ -8,14 +8,16 @@ export interface Series {
   readonly value: number;
 }
 
+/** Seconds or bytes, or what is counted in braces (UCUM). */
+export type Unit = "s" | "By" | `{${string}}`;
+
 /** A number that is read from the tallies when it is exported. */
 export interface Metric {
   /** The name in OpenTelemetry. */
   readonly name: string;
   /** A counter only grows. */
   readonly kind: "counter" | "gauge";
-  /** `s`, or what is counted in braces (UCUM). */
-  readonly unit: string;
+  readonly unit: Unit;
   readonly description: string;
   /** How the numbers of several receivers become one. Default: their sum. */
   readonly combine?: "max";
@@ -68,14 +70,14 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     read: seriesByType(({ notAuthentic }) => seriesOf("reason", notAuthentic)),
   },
   {
-    name: "gateway_webhook.all_refused",
+    name: "gateway_webhook.refused_since",
     kind: "gauge",
     unit: "s",
     combine: "max",
     description:
-      "How long each request that claims the type has been refused, from the first to the last; 0 below five",
-    read: ({ refusedMs }) =>
-      REFUSALS.map((type) => ({ attributes: { type }, value: refusedMs(type) / 1000 })),
+      "Since when deliveries that come again as the gateway's do have been refused, with no authentic one of the type since, in Unix seconds; 0: none",
+    read: ({ refusedSinceMs }) =>
+      REFUSALS.map((type) => ({ attributes: { type }, value: refusedSinceMs(type) / 1000 })),
   },
   {
     name: "gateway_webhook.late_endings",
@@ -105,7 +107,7 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     unit: "s",
     combine: "max",
     description:
-      "When the last delivery was handled, discarded or a duplicate, in Unix seconds; 0: never",
+      "When the last delivery was handled, discarded or a duplicate, in Unix seconds; 0: none since the start",
     read: seriesOfAuthentic(({ lastAcknowledgedMs }) => single(lastAcknowledgedMs / 1000)),
   },
   {
@@ -115,6 +117,16 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     combine: "max",
     description: "When the receiver was made, in Unix seconds: it changes with each restart",
     read: ({ startedAtMs }) => single(startedAtMs() / 1000),
+  },
+  {
+    name: "gateway_webhook.handlers",
+    kind: "gauge",
+    unit: "{handler}",
+    // Two receivers may share the types of one process.
+    combine: "max",
+    description: "Event types of the webhook type that a handler exists for, of alarms 1; 0: none",
+    read: ({ handlers }) =>
+      WEBHOOK_TYPES.map((type) => ({ attributes: { type }, value: handlers[type] })),
   },
   {
     name: "gateway_webhook.in_flight",
@@ -170,9 +182,16 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     name: "gateway_webhook.secret.matches",
     kind: "counter",
     unit: "{request}",
-    description: "Authentic requests by the index of the secret that matched, from 0",
+    description:
+      "Authentic requests by the secret that matched: its index, from 0, and 16 bits of its HMAC",
     read: seriesOfAuthentic(({ secretMatches }) =>
-      seriesOf("secret_index", Object.fromEntries(secretMatches.entries())),
+      Array.from(secretMatches, ([secret, value]) => {
+        const found = secret.fingerprint();
+        // A promise on the first look of a runtime without `node:crypto`.
+        const isKnown = typeof found === "string" && found !== "";
+        const labels = isKnown ? { secret_fingerprint: found } : {};
+        return { attributes: { secret_index: String(secret.index), ...labels }, value };
+      }),
     ),
   },
   {
@@ -197,3 +216,20 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     read: ({ tally }) => single(tally.events.drifted),
   },
 ];
+
+/** The series of receivers. Two with the same attributes become one: they would hide each other, or make the page invalid. */
+export function combined(
+  { read, combine }: Metric,
+  receivers: readonly MeasuredReceiver[],
+): readonly Series[] {
+  const byKey = new Map<string, Series>();
+  for (const { attributes, value } of receivers.flatMap(read)) {
+    const key = JSON.stringify(attributes);
+    const before = byKey.get(key)?.value ?? 0;
+    byKey.set(key, {
+      attributes,
+      value: combine === "max" ? Math.max(before, value) : before + value,
+    });
+  }
+  return [...byKey.values()];
+}

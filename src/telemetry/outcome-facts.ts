@@ -5,11 +5,29 @@ import type { TypeLabel } from "../delivery/headers.js";
 /** Refused requests that may be the gateway's, by the documented type that they claim. */
 export const REFUSALS = [...WEBHOOK_TYPES, "none"] as const;
 export type RefusedType = (typeof REFUSALS)[number];
-/** The failures that are counted in a row, until one request shows that they are over. */
-export const RUNS = ["stale", "store", "handler", "body", "secret", ...REFUSALS] as const;
+
+/** Outcomes that may lose a webhook type whole, and how many in a row show it. */
+export const LOSSES = { unhandled: 1, unrecognized: 5, discarded: 20 } as const;
+type Loss = keyof typeof LOSSES;
+export const LOSS_NAMES = Object.keys(LOSSES) as readonly Loss[];
+export const isLoss = (outcome: WebhookOutcome): outcome is Loss => outcome in LOSSES;
+export const LOSS_TYPES: readonly TypeLabel[] = [...REFUSALS, "other"];
+
+/** What is counted until a day has passed without any. */
+export const DAILY_RUNS: readonly Run[] = [
+  ...LOSS_TYPES.map((type): Run => `unhandled.${type}`),
+  "drifted",
+];
+const OTHER_RUNS = ["stale", "store", "handler", "body", "secret", ...REFUSALS] as const;
 
 /** One of the failures that are counted in a row. */
-export type Run = (typeof RUNS)[number];
+export type Run = (typeof OTHER_RUNS)[number] | `${Loss}.${TypeLabel}` | "drifted";
+/** The failures that are counted in a row, until one request shows that they are over. */
+export const RUNS: readonly Run[] = [
+  ...OTHER_RUNS,
+  ...DAILY_RUNS,
+  ...LOSS_TYPES.flatMap(lossesEndedBy),
+];
 
 /** What an outcome says about the health of the receiver. */
 export interface OutcomeFacts {
@@ -79,6 +97,15 @@ export const REFUSALS_ENDED: Readonly<Record<TypeLabel, readonly Run[]>> = {
   other: ["none"],
   none: [],
 };
+
+/** The losses that a handled delivery of a type ends. */
+export const LOSSES_ENDED = Object.fromEntries(
+  LOSS_TYPES.map((type) => [type, lossesEndedBy(type)]),
+) as Readonly<Record<TypeLabel, readonly Run[]>>;
+
+function lossesEndedBy(type: TypeLabel): readonly Run[] {
+  return [`unrecognized.${type}`, `discarded.${type}`];
+}
 
 /** The facts of every outcome. */
 export const OUTCOME_FACTS = Object.fromEntries(

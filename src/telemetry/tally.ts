@@ -1,6 +1,6 @@
 import type { DurationRecorder } from "../answer/observers.js";
 import { OUTCOMES, type WebhookOutcome } from "../answer/outcome.js";
-import { hasHungUp, type Trace } from "../answer/trace.js";
+import { hasHungUp, type MatchedSecret, type Trace } from "../answer/trace.js";
 import { WEBHOOK_TYPES } from "../common/gateway-facts.js";
 import { typeLabel, type TypeLabel, type WebhookType } from "../delivery/headers.js";
 import type { RefusedType } from "./outcome-facts.js";
@@ -25,8 +25,8 @@ export interface TypeTally {
   readonly late: Record<LateOutcome, number>;
   /** Handlers that threw or timed out, by the type of the event; alarms count as `none`. */
   readonly handlerFailures: Record<string, number>;
-  /** How often the secret of each index matched. */
-  readonly secretMatches: number[];
+  /** How often each secret matched. Two may have the same index, one after the other. */
+  readonly secretMatches: Map<MatchedSecret, number>;
   /** When the last authentic delivery came, in Unix milliseconds; 0 for never. `HealthCounts` sets both times. */
   lastAuthenticMs: number;
   /** When the last delivery was handled, discarded or a duplicate, in Unix milliseconds; 0 for never. */
@@ -85,22 +85,21 @@ export class Tally {
   /** Store calls that rejected, threw or took too long, by the name of the call. */
   readonly storeFailures: Record<StoreCall, number> = zeros(STORE_CALLS);
 
-  /** `keyring` counts the secrets of a type. */
-  constructor(keyring: { count(type: WebhookType): number } | undefined) {
-    // More secrets are found as they match.
-    const secrets = (type: WebhookType) => keyring?.count(type) ?? 0;
+  /** More secrets than `keyring` knows are found as they match. */
+  constructor(keyring: { known(type: WebhookType): readonly MatchedSecret[] } | undefined) {
+    const secrets = (type: WebhookType) => keyring?.known(type) ?? [];
     const eventTypes = [...ONLINE_DATA_EVENT_TYPES, "other"];
     this.byType = {
       new_alarm: emptyTally(["none"], secrets("new_alarm")),
       delete_my_data_event: emptyTally(eventTypes, secrets("delete_my_data_event")),
-      other: emptyTally(["none"], 0),
-      none: emptyTally(["none"], 0),
+      other: emptyTally(["none"], []),
+      none: emptyTally(["none"], []),
     };
   }
 
   /** Counts a request that is about to be answered. */
   count(trace: Trace, outcome: WebhookOutcome): void {
-    const { type, secretIndex } = trace;
+    const { type, secret } = trace;
     const tally = this.byType[typeLabel(type)];
     tally.requests[outcome] += 1;
     if (hasHungUp(trace)) this.events.disconnected += 1;
@@ -111,11 +110,8 @@ export class Tally {
     // A delivery that was recovered does not show that the gateway can reach this receiver.
     if (trace.recovered) this.events.recovered += 1;
     else if (hasHungUp(trace)) this.events.authenticDisconnected += 1;
-    if (secretIndex !== undefined) {
-      const { secretMatches } = tally;
-      // A hole would be a series without a number, for which Prometheus refuses the whole page.
-      while (secretMatches.length <= secretIndex) secretMatches.push(0);
-      secretMatches[secretIndex] = (secretMatches[secretIndex] ?? 0) + 1;
+    if (secret !== undefined) {
+      tally.secretMatches.set(secret, (tally.secretMatches.get(secret) ?? 0) + 1);
     }
     if (outcome === "handler_failed" || outcome === "handler_timeout") {
       const eventType =
@@ -173,12 +169,14 @@ export interface MeasuredReceiver {
   readonly tally: Tally;
   /** When the receiver was made, in Unix milliseconds; 0 while its clock gives no time. */
   readonly startedAtMs: () => number;
-  /** From the first to the last of five and more requests that claim a type, all refused; 0 otherwise. */
-  readonly refusedMs: (type: RefusedType) => number;
+  /** Since when deliveries of a type, by their retries the gateway's, have all been refused; 0 otherwise. */
+  readonly refusedSinceMs: (type: RefusedType) => number;
   /** Requests that are being received, and handlers that go on after `handler_timeout`. */
   readonly inFlight: () => number;
   /** Deliveries that wait for a place. */
   readonly waiting: () => number;
+  /** How many event types of each webhook type have a handler; of alarms 1 or 0. */
+  readonly handlers: Readonly<Record<WebhookType, number>>;
   /** Completions that the store has not taken yet. */
   readonly completionsPending: () => number;
 }
@@ -191,13 +189,13 @@ function isOutcome(name: TotalName): name is WebhookOutcome {
   return name in OUTCOMES;
 }
 
-function emptyTally(eventTypes: readonly string[], secrets: number): TypeTally {
+function emptyTally(eventTypes: readonly string[], secrets: readonly MatchedSecret[]): TypeTally {
   return {
     requests: zeros(OUTCOME_NAMES),
     notAuthentic: zeros(NOT_AUTHENTIC),
     late: zeros(LATE_OUTCOMES),
     handlerFailures: zeros(eventTypes),
-    secretMatches: Array.from({ length: secrets }, () => 0),
+    secretMatches: new Map(secrets.map((secret) => [secret, 0])),
     lastAuthenticMs: 0,
     lastAcknowledgedMs: 0,
   };

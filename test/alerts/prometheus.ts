@@ -157,6 +157,7 @@ export function firedIn(
   });
   const said = runTest(recording, everyMinutes, [...first, ...last]);
   const got = said.split("expr:").slice(1).map(samplesIn);
+  if (got.length < 2 * times.length) throw new Error(`promtool: ${said.slice(0, 1000)}`);
   return times.map((_, at) => {
     const ends = got[at + times.length] ?? [];
     return (got[at] ?? []).map(({ labels, value }) => ({

@@ -61,7 +61,12 @@ export class Recording {
 
   /** In promtool's notation, with the same value many times written once. */
   inputSeries(): readonly { readonly series: string; readonly values: string }[] {
-    return Array.from(this.#series, ([series, { values }]) => ({
+    // Counters that never rise only take time, but for those that show that a receiver is there.
+    const isNeeded = ([series, { values }]: [string, { readonly values: readonly number[] }]) =>
+      !/_(?:total|bucket|count)\{/.test(series) ||
+      series.includes('"handled"') ||
+      values.some((value) => value > 0);
+    return [...this.#series].filter(isNeeded).map(([series, { values }]) => ({
       series,
       values: runsOf(values).join(" "),
     }));

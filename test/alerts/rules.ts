@@ -24,12 +24,14 @@ export const SHORTENED = new Map([
   ["5m", "10s"],
   ["10m", "15s"],
   ["15m", "17s"],
+  ["20m", "18s"],
   ["30m", "20s"],
   ["1h", "25s"],
   ["3h", "30s"],
   ["12h", "40s"],
   ["1d", "50s"],
   ["1w", "75s"],
+  ["2w", "85s"],
 ]);
 
 /** Fifteen minutes, as the value of a metric in seconds. */
@@ -66,7 +68,7 @@ export function ruleOf(rules: string, alert: string): string {
 }
 
 /**
- * Twelve ways to lose deliveries while every process runs and every health check is green, and the alert
+ * Thirteen ways to lose deliveries while every process runs and every health check is green, and the alert
  * that must fire for each. The unit tests plant them in recorded numbers, `npm run alerts` in a real receiver.
  */
 export const SILENT_FAILURES = [
@@ -80,6 +82,7 @@ export const SILENT_FAILURES = [
   failure("handler-slower", "handler slower each minute", "HandlerSlow"),
   failure("event-type-fails", "handler fails for one event type", "HandlerFailing"),
   failure("dead-jobs", "dead jobs", "DeliveryLost"),
+  failure("burst", "more deliveries than places", "Overloaded"),
   failure("hang-ups", "sender hangs up", "AnswerLost"),
   failure("unknown-types", "unknown event types", "UnknownType"),
 ];

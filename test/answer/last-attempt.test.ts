@@ -8,10 +8,10 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
 /** A delivery whose alarm was created so many seconds before its timestamp. */
-function lateDelivery(seconds: number) {
+function lateDelivery(seconds: number, fields = {}, type = "new_alarm") {
   const created_at = new Date((NOW_SECONDS - seconds) * 1000).toISOString();
-  const body = alarmBody({ created_at });
-  return delivery({ body, timestamp: NOW_SECONDS });
+  const body = alarmBody({ created_at, ...fields });
+  return delivery({ body, timestamp: NOW_SECONDS, type });
 }
 
 it("a refusal at what is probably the last attempt is one error line", async () => {
@@ -50,6 +50,22 @@ it("a stale last attempt is one too: its lag does not depend on the receiver's c
   ]);
   expect(reports).toMatchObject([{ outcome: "stale", attempt: 10 }]);
 });
+
+it.each<[string, Parameters<typeof lateDelivery>, object?]>([
+  ["unrecognized", [21_693, { account_id: undefined, payload: {} }]],
+  ["handler_failed", [21_693, { account_id: undefined }], { handlers: { unrecognized: rejects } }],
+  ["type_mismatch", [21_693, {}, "delete_my_data_event"]],
+])(
+  "a last attempt without a decoded record that ends as %s is one too",
+  async (outcome, late, options) => {
+    const { receiver, lines, reports } = observedAlarmReceiver(() => undefined, options);
+    await receiver.receive(await lateDelivery(...late));
+    expect(linesWith(lines, "last attempt refused")).toMatchObject([{ details: { outcome } }]);
+    expect(reports).toMatchObject([{ outcome, attempt: 10 }]);
+    const codes = receiver.health().reasons.map(({ code }) => code);
+    expect(codes).toEqual(["last_attempts_refused"]);
+  },
+);
 
 it("a last attempt that is handled, and a refused earlier one, write no such line", async () => {
   const { options, lines } = createCollector();

@@ -356,7 +356,7 @@ test("a JUnit report counts its cases and shows the failures", () => {
   expect(xmlFault(xml)).toBeUndefined();
   expect(xml).toContain('tests="3" failures="1" errors="0" skipped="1" time="1.500"');
   expect(xml).toContain('name="b &quot;&lt;&amp;&gt;&quot;"');
-  expect(xml).toContain('<failure message="first&#10;second">]]&gt;</failure>');
+  expect(xml).toContain('<failure message="first&#10;second">]]&gt;\\u0000\\u001b</failure>');
   expect(xml).toContain('<skipped message="not seen"/>');
 });
 

@@ -10,6 +10,11 @@ async function start(...argv: string[]): Promise<{ command: RunningCommand; base
   return { command, baseUrl };
 }
 
+function deliverAt(baseUrl: string, body: string, type = "application/json"): Promise<Response> {
+  const headers = { "content-type": type };
+  return fetch(`${baseUrl}/desk/deliveries`, { method: "POST", headers, body });
+}
+
 const secret = "the-secret-of-this-desk";
 
 test("gateway answers the routes, delivers to what is registered, and ends with Ctrl-C", async () => {
@@ -18,8 +23,7 @@ test("gateway answers the routes, delivers to what is registered, and ends with 
   const { token } = await crmLogin({ baseUrl, credentials: { any: "login" } });
   const client = createManagementClient({ baseUrl, token });
   await client.webhooks.create({ title: "alarms", url, type: "new_alarm", secret });
-  const deliver = (body: string) =>
-    fetch(`${baseUrl}/desk/deliveries`, { method: "POST", body }).then(({ status }) => status);
+  const deliver = async (body: string) => (await deliverAt(baseUrl, body)).status;
   expect(await deliver('{"type":"new_alarm"}')).toBe(202);
   expect(await deliver('{"type":"delete_my_data_event"}')).toBe(202);
   await command.says(/acknowledged new_alarm/);
@@ -28,6 +32,8 @@ test("gateway answers the routes, delivers to what is registered, and ends with 
     expect(await deliver(wrong)).toBe(422);
   }
   expect((await fetch(`${baseUrl}/desk/deliveries`)).status).toBe(422);
+  const form = await deliverAt(baseUrl, '{"type":"new_alarm"}', "text/plain");
+  expect(await form.json()).toMatchObject({ error: { code: "UNSUPPORTED_MEDIA_TYPE" } });
   const alarm = JSON.stringify({ alarm: sampleAlarm() });
   expect(await deliver(alarm)).toBe(202);
   expect(command.stdout()).not.toContain(secret);
@@ -42,7 +48,7 @@ test("gateway shows each delivery as a JSON line, also one that is lost", async 
   const client = createManagementClient({ baseUrl, token });
   await client.webhooks.create({ title: "alarms", url, type: "delete_my_data_event" });
   const body = '{"type":"delete_my_data_event"}';
-  await fetch(`${baseUrl}/desk/deliveries`, { method: "POST", body });
+  await deliverAt(baseUrl, body);
   await command.says(/"end":"given_up","attempts":1/);
   await expect(client.attempts.list(1)).rejects.toMatchObject({ code: "validation_failed" });
   expect(await command.stop()).toBe(130);

@@ -1,4 +1,5 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createWebhookReceiver } from "../../src/index.js";
 import { FRAMEWORKS } from "../../cli/init-files.js";
@@ -88,6 +89,33 @@ test("init overwrites nothing: a file that exists is named and stays as it is", 
   expect([read("gateway.ts"), read(".env.example")]).toEqual(["mine", "OTHER=1\n"]);
   expect(written()).toContain("gateway.test.ts");
   await expectEnd(init("--framework node --yes"), { code: 0, stdout: "Written: 0 files" });
+});
+
+test.skipIf(process.platform === "win32")(
+  "the command that init ends with makes a secret's file for its owner alone",
+  async () => {
+    const { stdout } = await expectEnd(init("--framework node --yes"), { never: "git does not" });
+    const [, command = ""] = /^ {2}(install .*)$/m.exec(stdout) ?? [];
+    execFileSync("sh", ["-c", command], { cwd: folder.at() });
+    expect(statSync(folder.at(".env")).mode & 0o777).toBe(0o600);
+    const there = "chmod 600 .env  # then add the lines of .env.example and the secret\n";
+    await expectEnd(init("--framework node --dry-run"), { stdout: there, never: "install -m" });
+  },
+);
+
+test.each([
+  ["node_modules\n", ".env", true],
+  ["node_modules\r\n.env\r\n", ".env", false],
+  [".env*\n!.env.example", ".env", false],
+  ["# .env", ".env", true],
+  ["/.env", ".dev.vars", true],
+])("with the .gitignore %j init looks whether git ignores %s", async (text, file, isRisk) => {
+  folder.write(".gitignore", text);
+  const framework = file === ".env" ? "express" : "cloudflare";
+  const said = [`git does not ignore ${file}, and would`, `printf '\\n${file}\\n' >> .gitignore\n`];
+  const expected = isRisk ? { stdout: said } : { never: said };
+  await expectEnd(init(`--framework ${framework} --yes`), { code: 0, ...expected });
+  expect(read(".gitignore")).toBe(text);
 });
 
 test.each([

@@ -113,7 +113,11 @@ test.each([
   const { url } = await receivingEndpoint();
   const json = { passed: true, answers: [{ status: 409, outcome }] };
   await expectEnd(`send ${url} ${option} --json`, { code: 0, json });
-  await expectEnd(`send ${url} ${option}`, { stdout: "✓ refused, as it must be" });
+  const refused = { code: 0, stdout: "✓ refused, as it must be", never: /sends it|gives it up/ };
+  await expectEnd(`send ${url} ${option}`, refused);
+  // As with unverifiable: "reject".
+  const final = await answeringEndpoint({ status: 401 });
+  await expectEnd(`send ${final.url} ${option}`, refused);
   const taking = await answeringEndpoint({ status: 200 });
   const stdout = "✗ acknowledged, although it must be refused";
   await expectEnd(`send ${taking.url} ${option}`, { code: 1, stdout });

@@ -57,15 +57,21 @@ describe("reconcile", () => {
 
     const module = folder.write(
       "receiver.mjs",
-      `const { createWebhookReceiver } = globalThis.library;
+      `const { createWebhookReceiver, memoryStore } = globalThis.library;
        globalThis.recoveredIds ??= [];
        export const receiver = createWebhookReceiver({
-         secret: "any-secret-will-do-here", logger: false,
+         store: memoryStore(), secret: "any-secret-will-do-here", logger: false,
          handlers: { new_alarm: (_alarm, { id }) => void globalThis.recoveredIds.push(id) },
        });
        export const isCompleted = (id) => globalThis.recoveredIds.includes(id);`,
     );
-    const recover = `reconcile ${SINCE} --module ${module} --recover`;
+    let recover = `reconcile ${SINCE} --module ${module} --recover`;
+    const emptyStore = "the memory store of --module is empty";
+    await expectEnd(run(recover), { code: 2, stderr: emptyStore, stdout: "" });
+    const none = folder.write("none.txt", "");
+    const noIds = run(`${recover.replace(module, durableModule())} --completed ${none}`);
+    await expectEnd(noIds, { code: 2, stderr: "--completed is empty" });
+    recover += " --handle-again";
     await expectEnd(run(recover), { code: 0, stdout: "3 recovered" });
     await expectEnd(run(recover), { code: 0, stdout: "3 handled before" });
     const { recoveredIds } = globalThis as unknown as { recoveredIds: string[] };
@@ -137,7 +143,7 @@ describe("reconcile", () => {
          handlers: { new_alarm: () => undefined },
        });`,
     );
-    const recover = `--fields ${FIELDS} --module ${module} --recover`;
+    const recover = `--fields ${FIELDS} --module ${module} --recover --handle-again`;
     // The last attempt may come 36 hours after the one that was handled.
     const late = run(`reconcile --since 61h ${recover}`);
     await expectEnd(late, { code: 2, stderr: "further back than 60 hours" });
@@ -203,13 +209,167 @@ describe("reconcile", () => {
        export const receiver = { ...own, drain: () => (release(), own.drain()) };
        export const isCompleted = () => { ${isCompleted} };`;
     const recover = (name: string, code: string) =>
-      run(`reconcile ${SINCE} --module ${folder.write(name, moduleOf(code))} --recover`);
+      run(
+        `reconcile ${SINCE} --module ${folder.write(name, moduleOf(code))} --recover --handle-again`,
+      );
     const failing = recover("failing.mjs", 'if (++asked > 1) throw new Error("no");');
     await expectEnd(failing, { code: 2, stderr: "isCompleted of" });
     const { handled } = (await import(folder.at("store.mjs"))) as { handled: readonly string[] };
     expect(handled).toHaveLength(1);
     await expectEnd(recover("next.mjs", ""), { stdout: "1 handled before" });
     expect(new Set(handled).size).toBe(handled.length);
+  });
+});
+
+/** A receiver of one's own, whose store is not that of the memory. */
+function durableModule(): string {
+  const code = "export const receiver = { internal: { async recover() {} }, async drain() {} };";
+  return folder.write("durable.mjs", code);
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const now = Date.now();
+const dateOf = (agoMs: number) => new Date(now - agoMs).toISOString();
+
+/** A stored attempt. */
+function stored(agoMs: number, status: number | null, id = `d-${String(agoMs)}`) {
+  return { delivery_id: id, status, created_at: dateOf(agoMs) };
+}
+
+/** A gateway whose answers are those of a script: one webhook, made so long ago, and pages of stored attempts. */
+async function scriptedGateway(pages: (page: string | null) => object, createdAgoMs = 30 * DAY) {
+  const receiver = await desk.server((_req, res) => res.end());
+  const webhook = { id: 1, url: receiver.url, type: "new_alarm", created_at: dateOf(createdAgoMs) };
+  const right = {
+    has_secret: 1,
+    is_active: 1,
+    skip_ssl_verification: 0,
+    enable_requests_history: 1,
+  };
+  const { url } = await desk.server((req, res) => {
+    const { pathname, searchParams } = new URL(req.url ?? "", "http://gateway");
+    const isHistory = pathname.endsWith("/requests");
+    const page = pages([...searchParams.values()][0] ?? null);
+    res.end(JSON.stringify(isHistory ? page : { data: [{ ...webhook, ...right }] }));
+  });
+  const env = {
+    GATEWAY_BASE_URL: new URL("/", url).href,
+    GATEWAY_CRM_TOKEN: "a-token",
+    GATEWAY_WEBHOOK_SECRET: "",
+  };
+  return (commandLine: string) => {
+    const [name = "", ...options] = commandLine.split(" ");
+    return runCommand(["webhooks", name, receiver.url, ...options], { env });
+  };
+}
+
+const PLAIN = "--fields deliveryId=delivery_id,status=status,at=created_at";
+
+test("of an outage of 36 hours reconcile finds each delivery that was given up, 59 of 59", async () => {
+  // One each half an hour, tried ten times in seven hours. The receiver is up again since half an hour.
+  const gaps = [0, 10, 25, 62, 153, 378, 938, 2_327, 5_772, 14_316].map((s) => s * 1_000);
+  const attempts = Array.from({ length: 72 }, (_, at) => at).flatMap((at) => {
+    let ago = 36.5 * HOUR - at * 30 * MINUTE;
+    return gaps.flatMap((gap) => {
+      ago -= gap;
+      return ago > 0.5 * HOUR ? stored(ago, null, `d-${String(at)}`) : [];
+    });
+  });
+  const run = await scriptedGateway(() => ({ data: [stored(6 * DAY, 200), ...attempts] }));
+  const lost = new Set(attempts.map(({ delivery_id }) => delivery_id)).size;
+  expect(lost).toBe(72);
+  const given = (since: string) => `reconcile --since ${since} ${PLAIN}`;
+  const oldest = `the oldest of ${dateOf(6 * DAY).slice(0, 19)}Z`;
+  await expectEnd(run(given("5d")), { code: 1, stdout: ["59 lost", "13 may come again", oldest] });
+  // Its last attempt was more than 24 hours ago.
+  await expectEnd(run(given("24h")), { code: 1, stdout: "47 lost" });
+});
+
+describe("what the history cannot show", () => {
+  const ids = () => folder.write("known.txt", "d-1\n");
+  const begins = "begins at";
+  test.each([
+    ["begins after --since", [stored(2 * DAY, 200)], 30 * DAY, { code: 1, stderr: begins }],
+    ["is as old as its webhook", [stored(2 * DAY, 200)], 3 * DAY, { code: 0, stderr: "" }],
+    ["goes back to --since", [stored(6 * DAY, 200)], 30 * DAY, { code: 0, stderr: "" }],
+    ["is empty", [], 30 * DAY, { code: 1, stderr: "No attempt was read, and --completed has 1" }],
+  ] as const)("makes reconcile fail if it %s", async (_how, data, createdAgoMs, expected) => {
+    const run = await scriptedGateway(() => ({ data }), createdAgoMs);
+    // The latest ones are younger than the list.
+    utimesSync(ids(), 0, 0);
+    const command = `reconcile --since 5d ${PLAIN} --completed ${folder.at("known.txt")}`;
+    await expectEnd(run(command), expected);
+  });
+});
+
+describe("check with --fields", () => {
+  const since = (agoMs: number) => `since ${dateOf(agoMs).slice(0, 19)}Z`;
+  const refused = (...agoMinutes: readonly number[]) =>
+    [stored(9 * HOUR, 200), ...agoMinutes.map((ago) => stored(ago * MINUTE, 409))].toReversed();
+  const found = "deliveries_refused, new_alarm, webhook 1, status";
+  test.each([
+    [
+      "five refusals since the last 2xx",
+      refused(40, 30, 20, 10, 5),
+      1,
+      `${found} 409, ${since(40 * MINUTE)}`,
+    ],
+    ["one final refusal", [stored(HOUR, 403)], 1, `${found} 403, ${since(HOUR)}`],
+    ["a restart", refused(3, 2, 1), 0, "the latest attempt was at"],
+    ["refusals of two days ago", [stored(2.5 * DAY, 403)], 0, "status 403, none for 2 days"],
+    ["silence", [stored(3.5 * DAY, 200)], 0, "status 200, none for 3 days"],
+    ["nothing stored", [], 0, "new_alarm: no attempt is stored"],
+  ] as const)("tells of %s", async (_what, data, code, stdout) => {
+    const run = await scriptedGateway(() => ({ data }));
+    const never = code === 0 ? "deliveries_refused" : "Nothing is wrong";
+    await expectEnd(run(`check --type new_alarm ${PLAIN}`), { code, stdout, never });
+  });
+
+  test("reads headers that are stored as JSON text, takes a reader of a module, and refuses wrong paths", async () => {
+    const headers = JSON.stringify({ "X-Webhook-Id": ["d-1"] });
+    const data = [{ request: { headers }, response: '{"status":403}', created_at: dateOf(HOUR) }];
+    const run = await scriptedGateway(() => ({ data }));
+    const check = "check --type new_alarm";
+    const paths = "deliveryId=request.headers.X-Webhook-Id.0,status=response.status,at=created_at";
+    await expectEnd(run(`${check} --fields ${paths}`), { code: 1, stdout: found });
+    const path = /request\.headers\.X-Webhook-Id\.0\s+string/;
+    await expectEnd(run("history --shape"), { code: 0, stdout: path });
+    const code = `export const readAttempt = () => ({ deliveryId: "d", status: 403, at: new Date() });`;
+    const module = folder.write("reader.mjs", code);
+    await expectEnd(run(`${check} --module ${module}`), { code: 1, stdout: found });
+    await expectEnd(run(`${check} ${PLAIN}`), { code: 2, stderr: "--fields reads no attempt" });
+  });
+});
+
+describe("--next-page", () => {
+  const all = Array.from({ length: 5 }, (_, at) => stored((at + 1) * HOUR, 200));
+  /** Pages of two, in the three ways in which an answer may name the next. */
+  const pages = (given: string | null) => {
+    const page = Number(given ?? 1);
+    const next = page < 3 ? page + 1 : null;
+    return {
+      data: all.slice((page - 1) * 2, page * 2),
+      links: { next: next === null ? null : `/api/v1/webhook/1/requests?page=${String(next)}` },
+      meta: { current_page: page, last_page: 3, next_cursor: next },
+    };
+  };
+  test.each([
+    ["--next-page links.next", 0, "5 of 5 attempts"],
+    ["--next-page cursor=meta.next_cursor", 0, "5 of 5 attempts"],
+    ["--next-page page=meta.current_page/meta.last_page", 0, "5 of 5 attempts"],
+    ["--module FILE", 0, "5 of 5 attempts"],
+    ["--next-page links.nxt", 2, "nothing at this path"],
+    ["--next-page a/b", 2, "--next-page takes path"],
+    ["", 4, "in a shell --next-page (incomplete_list)"],
+  ])("reads a list of several pages: %s", async (option, code, text) => {
+    const module = "export const nextPage = (body) => body.links?.next;";
+    const file = folder.write("pages.mjs", module);
+    const run = await scriptedGateway(pages);
+    const ended = await run(`history ${PLAIN} ${option.replace("FILE", file)}`.trim());
+    const expected = code === 0 ? { code, stdout: text } : { code, stderr: text };
+    await expectEnd(Promise.resolve(ended), expected);
   });
 });
 
@@ -243,7 +403,8 @@ test("the shape of the history has keys and types of any record, and nothing tha
     empty: [],
     request: { headers: { "X-Webhook-Id": "a-1", Authorization: "Bearer canary-token-9988" } },
     payload: { alarm: canaryAlarm() },
-    text: JSON.stringify(canaryAlarm()),
+    text: JSON.stringify({ alarm: canaryAlarm() }),
+    headers: JSON.stringify({ "X-Webhook-Id": "a-1", Authorization: "Bearer canary-token-9988" }),
     "canary.person@mail.example": { "19000101-9988": 1 },
   };
   const { lines, dropped } = shapeOf(record);
@@ -256,6 +417,8 @@ test("the shape of the history has keys and types of any record, and nothing tha
     empty: "list of 0",
     request: "object",
     "request.headers.X-Webhook-Id": "string",
+    headers: "object as JSON text",
+    "headers.X-Webhook-Id": "string",
     "payload.alarm.account_id": "number",
   });
   expect(dropped).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { lockFileOf } from "../../cli/webhooks/rotation-lock.js";
-
+import { secretFingerprint } from "../../src/management/index.js";
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
 import { throwing } from "../support/faults.js";
 import { desk } from "../support/management/desk.js";
@@ -66,10 +66,15 @@ async function setUp() {
   };
 }
 
-/** Metrics with the count of each secret. */
+const fingerprint = (await secretFingerprint(NEXT)) ?? "";
+
+/** Metrics with the count of each secret, of which the first is the new one. */
 function countsOf(...counts: readonly number[]): string {
-  const name = "gateway_webhook_secret_matches_total";
-  return counts.map((count, at) => `${name}{secret_index="${at}"} ${count}\n`).join("");
+  const name = `gateway_webhook_secret_matches_total{secret_fingerprint=`;
+  const secrets = counts.map((_count, at) => (at === 0 ? fingerprint : "0001"));
+  return counts
+    .map((count, at) => `${name}"${secrets[at] ?? ""}",secret_index="${at}"} ${count}\n`)
+    .join("");
 }
 
 describe("a rotation that is run again", () => {
@@ -232,7 +237,9 @@ describe("the watch", () => {
     const watch = [...metrics, ...quiet];
     const unseen = { result: "no_delivery_seen", passed: false };
     await expectEnd(rotate(...watch, "--json"), { code: 1, json: unseen });
-    await expectEnd(rotate(...watch), { stdout: "No delivery with the new secret was seen" });
+    await expectEnd(rotate(...watch), {
+      stdout: "No delivery with the new secret of this rotation was seen",
+    });
     expect(await deliver()).toBe("acknowledged");
     await expectEnd(rotate(...watch), { code: 0, stdout: REMOVE });
     await expectEnd(rotate(...watch, "--once"), { code: 0, stdout: REMOVE });
@@ -252,6 +259,18 @@ describe("the watch", () => {
     expect(await deliver()).toBe("acknowledged");
     const json = { result: "old_secret_in_use", watch: { isNewSeen: false } };
     await expectEnd(rotate(...metrics, "--once", "--json"), { json });
+  });
+
+  test("does not take a delivery with the new secret of another machine's rotation for its own", async () => {
+    const { rotate } = await setUp();
+    let count = 3;
+    // Their secret is the first of the replica: someone else has deployed it after this one.
+    const { url } = await desk.server((_req, res) =>
+      res.end(countsOf(count++).replace(fingerprint, "0000")),
+    );
+    await rotate("--metrics", url, "--once");
+    const json = { result: "old_secret_in_use", watch: { isNewSeen: false } };
+    await expectEnd(rotate("--metrics", url, "--once", "--json"), { code: 1, json });
   });
 
   test("starts again when the count of the new secret falls: a restart lost both counts", async () => {

@@ -270,10 +270,18 @@ describe("a wrong use", () => {
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
   });
 
+  test.each([
+    `check ${ENDPOINT}`,
+    `history ${ENDPOINT} --shape`,
+    `reconcile ${ENDPOINT} --since 1h --fields ${FIELDS}`,
+  ])("and a gateway that cannot be asked are not a finding: %s", async (argv) => {
+    await expectEnd(`webhooks ${argv}`, { code: 4, stderr: "(network)" }, { env: LOGIN });
+  });
+
   test("of the gateway is a failure with its code, and no bug of this program", async () => {
     const { url, env } = await setUp();
     const world = { env: { ...env, GATEWAY_CRM_TOKEN: "canary-old-token-0123456789" } };
-    const plain = { code: 1, stderr: "(unauthorized)", never: "canary" };
+    const plain = { code: 4, stderr: "(unauthorized)", never: "canary" };
     await expectEnd(`webhooks check ${url}`, plain, world);
     const json = { error: { code: "unauthorized", status: 401 } };
     await expectEnd(`webhooks check ${url} --json`, { json, never: "canary" }, world);

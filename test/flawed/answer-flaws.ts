@@ -261,6 +261,9 @@ export const answerFlaws: Flaws = {
     "answers with its key in hexadecimal": overriding({
       done: () => [200, "ok", { "x-key": Buffer.from(TEST_SECRET).toString("hex").toUpperCase() }],
     }),
+    "shows its settings when its handler fails": overriding({
+      failed: () => [500, `no database, ${TEST_SECRET}`],
+    }),
     "shows its settings to an unknown method": replacing("refuse", (right, reason) =>
       reason === "method" ? [405, `no route, ${TEST_SECRET}`] : right.refuse(reason),
     ),

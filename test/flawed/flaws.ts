@@ -9,13 +9,14 @@ import {
   transportFlaws,
 } from "./answer-flaws.js";
 import type { Flaws, Judged, Receivers } from "./flaw.js";
-import { judge } from "./judge.js";
+import { judge, type Order } from "./judge.js";
+import { MORE_RIGHT, RELUCTANT } from "./more-right-receivers.js";
 import { LANGUAGE_FLAWS, LANGUAGE_HARMLESS } from "./languages/flaws.js";
 import { concurrencyFlaws, lateFlaws } from "./late-flaws.js";
 import { missingNginx, NGINX_FLAWS, NGINX_HARMLESS } from "./nginx-flaws.js";
 import { branchFlaws, onceFlaws } from "./once-flaws.js";
 import { rareFlaws, recordFlaws } from "./record-flaws.js";
-import { RELUCTANT, RIGHT, VARIANTS } from "./right-receivers.js";
+import { RIGHT, VARIANTS } from "./right-receivers.js";
 import { signatureFlaws } from "./signature-flaws.js";
 
 export const KINDS = ["JavaScript", "JavaScript behind nginx", "Python", "PHP"] as const;
@@ -32,6 +33,7 @@ export interface Receiver {
   readonly judge: (
     only?: readonly string[],
     options?: Partial<ConformanceOptions>,
+    orders?: readonly Order[],
   ) => Promise<ConformanceReport>;
 }
 
@@ -61,6 +63,7 @@ export const FLAWED: readonly Flawed[] = [
 export const INNOCENT: readonly Receiver[] = [
   ...inJavaScript(RIGHT),
   ...inJavaScript(VARIANTS),
+  ...inJavaScript(MORE_RIGHT),
   ...NGINX_HARMLESS,
   ...LANGUAGE_HARMLESS,
 ];
@@ -83,7 +86,13 @@ function judging(judged: Judged): Omit<Receiver, "does"> {
   return {
     kind: "JavaScript",
     isSlow: own.timeoutMs !== undefined,
-    judge: (only, options) =>
-      judge((ledger) => make(ledger).createServer(), { ...own, ...options }, only),
+    judge: (only, options, orders) =>
+      judge(
+        (ledger) => make(ledger).createServer(),
+        { ...own, ...options },
+        only,
+        undefined,
+        orders,
+      ),
   };
 }

@@ -7,21 +7,32 @@ import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { HARD_TO_SEE, INNOCENT, KINDS, missingOf, type Receiver } from "./flaws.js";
-import { inPool } from "./judge.js";
+import { inPool, ORDERS, type Order } from "./judge.js";
 import { startReceiver } from "./languages/flaws.js";
+import { MORE_RIGHT, RELUCTANT } from "./more-right-receivers.js";
 import { VARIANTS } from "./right-receivers.js";
 
-/** Each case meets a third of the unusual receivers here. `npm run flaws` judges them all by all cases. */
-const PART = 3;
+/**
+ * Each case meets a fifth of the unusual receivers here, twice, and every tenth of them backwards and shuffled too.
+ * `npm run flaws` judges them all by all cases in each order.
+ */
+const PART = 5;
+const ORDERED = 10;
 const IDS = receiverConformance({ target: "http://127.0.0.1:1/", secret: TEST_SECRET }).map(
   ({ id }) => id,
 );
-const unusual = Object.keys(VARIANTS);
+const unusual = [VARIANTS, MORE_RIGHT, RELUCTANT].flatMap((rows) => Object.keys(rows));
 
 /** The cases that judge a receiver here: all of them, unless it is an unusual one. */
 function casesOf({ kind, does }: Pick<Receiver, "kind" | "does">): readonly string[] | undefined {
   const at = kind === "JavaScript" ? unusual.indexOf(does) : -1;
   return at === -1 ? undefined : IDS.filter((_, n) => (n + at) % PART === 0);
+}
+
+/** In JavaScript each order is a run of its own against the same server. */
+function ordersOf({ kind, does }: Pick<Receiver, "kind" | "does">): readonly Order[] {
+  if (kind !== "JavaScript") return ORDERS.slice(0, 1);
+  return unusual.indexOf(does) % ORDERED === 0 ? ORDERS : ORDERS.slice(0, 2);
 }
 
 for (const kind of KINDS) {
@@ -33,14 +44,15 @@ for (const kind of KINDS) {
     beforeAll(async () => {
       // Each runs many cases, so that fewer of them share a processor.
       await inPool([...innocent, ...hardToSee], 12, async (receiver) => {
-        reports.set(receiver.does, await receiver.judge(casesOf(receiver)));
+        reports.set(receiver.does, await receiver.judge(casesOf(receiver), {}, ordersOf(receiver)));
       });
     }, 1_200_000);
 
     const resultsOf = (does: string) => {
       const { results = [] } = reports.get(does) ?? {};
       const without = kind === "PHP" ? 1 : 0;
-      expect(results).toHaveLength((casesOf({ kind, does }) ?? IDS).length - without);
+      const cases = (casesOf({ kind, does }) ?? IDS).length - without;
+      expect(results).toHaveLength(cases * ordersOf({ kind, does }).length);
       return results;
     };
 

@@ -58,8 +58,8 @@ describeOnBullmqPostgres("BullMQ on PostgreSQL", (engine) => {
 describeOnBullmq("BullMQ", (engine) => {
   keepsContract(
     "BullMQ",
-    async () => {
-      const locks = { lockDuration: HOLD_MS / 2, stalledInterval: HOLD_MS / 2 };
+    async (holdMs) => {
+      const locks = { lockDuration: holdMs / 2, stalledInterval: holdMs / 2 };
       const made = await engine().open(randomUUID(), locks);
       const { queue, newClient } = made;
       return {

@@ -17,39 +17,6 @@ import {
 
 const ALL_PASSED = { failed: [], notJudged: [] };
 
-it.each([
-  [429, { "retry-after": "0" }],
-  [503, {}],
-])(
-  "a receiver behind a limiter that sometimes answers %i fails no case of its own",
-  async (status, headers) => {
-    const createFront = (): Front => {
-      let requests = 0;
-      return (req, res) => {
-        requests += 1;
-        if (requests % 7 !== 0) return true;
-        req.resume();
-        res.writeHead(status, headers).end();
-        return false;
-      };
-    };
-    // The limiter also answers unauthenticated requests, some of them with 503.
-    const { failed } = await runSuiteBehind(createFront);
-    expect(failed.filter((id) => id !== "no_server_errors")).toEqual([]);
-  },
-);
-
-it("a receiver that answers health checks by GET and HEAD without the headers of a delivery passes", async () => {
-  const front: Front = ({ method, headers }, res) => {
-    const isProbe = (method === "GET" || method === "HEAD") && !("x-webhook-id" in headers);
-    if (isProbe) res.end("alive");
-    return !isProbe;
-  };
-  expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
-  const probes = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
-  expect((await runSuiteBehind(() => front, probes)).failed).toEqual([]);
-});
-
 it("a receiver that ignores records which it already knows fails no case", async () => {
   const rows = new Map<unknown, string>();
   const upsert = (record: object, { id }: { id: string }) => {

@@ -1,13 +1,12 @@
 import http from "node:http";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { gate, type GateRequest } from "../../kit/listener/gate.js";
+import { refusalOf, routeOf, type GateRequest } from "../../kit/listener/gate.js";
 import { startListener } from "../../kit/listener/start-listener.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
 const PORT = 4040;
 const TOKEN = "0123456789abcdef0123456789abcdef";
-const KEEPER = { port: PORT, token: TOKEN };
 const OWN = `127.0.0.1:${String(PORT)}`;
 const NAMED = `localhost:${String(PORT)}`;
 const TOKENED = [`Bearer ${TOKEN}`];
@@ -16,7 +15,13 @@ const SEND = { method: "POST", target: "/send" };
 const PAGE = { method: "GET", target: "/" };
 
 type Headers = GateRequest["headers"];
-const good: Headers = { host: [OWN], authorization: TOKENED };
+const JSON_TYPE = { "content-type": ["application/json"] };
+const good: Headers = { host: [OWN], authorization: TOKENED, ...JSON_TYPE };
+
+/** As the API of a listener has them one after the other. */
+function gate(request: GateRequest, hosts: readonly string[] = [OWN, NAMED]) {
+  return refusalOf(request, hosts) ?? routeOf(request, TOKEN);
+}
 
 test.each<[string, Pick<GateRequest, "method" | "target">, Headers, string | number]>([
   ["the page without a token", PAGE, { host: [OWN] }, "page"],
@@ -45,7 +50,7 @@ test.each<[string, Pick<GateRequest, "method" | "target">, Headers, string | num
   ["an asterisk", { method: "OPTIONS", target: "*" }, good, 400],
   // The token.
   ["no token", LIST, { host: [OWN] }, 401],
-  ["our Origin in place of the token", SEND, { host: [OWN], origin: [`http://${OWN}`] }, 401],
+  ["our Origin in place of the token", LIST, { host: [OWN], origin: [`http://${OWN}`] }, 401],
   ["the token in a cookie", LIST, { host: [OWN], cookie: [TOKEN] }, 401],
   [
     "the token in the query",
@@ -64,10 +69,17 @@ test.each<[string, Pick<GateRequest, "method" | "target">, Headers, string | num
   ["a path that does not exist", { ...LIST, target: "/secret" }, { host: [OWN] }, 401],
   // With the token.
   ["a path that does not exist, with the token", { ...LIST, target: "/secret" }, good, 404],
+  // What a form or a page can send without asking first.
+  ["a form", SEND, { ...good, "content-type": ["application/x-www-form-urlencoded"] }, 415],
+  ["text", SEND, { ...good, "content-type": ["text/plain; application/json"] }, 415],
+  ["no type", SEND, { ...good, "content-type": undefined }, 415],
+  ["JSON in UTF-8", SEND, { ...good, "content-type": ["application/json; charset=utf-8"] }, "send"],
+  ["4 MiB", SEND, { ...good, "content-length": ["4194304"] }, "send"],
+  ["more", SEND, { ...good, "content-length": ["4194305"] }, 413],
   ["POST to the list", { method: "POST", target: "/deliveries" }, good, 405],
   ["a method in small letters", { method: "post", target: "/send" }, good, 405],
 ])("the gate and %s", (_what, request, headers, expected) => {
-  const passage = gate({ ...request, headers }, KEEPER);
+  const passage = gate({ ...request, headers });
   expect("route" in passage ? passage.route : passage.status).toBe(expected);
 });
 
@@ -80,9 +92,28 @@ test.each([
   "127.0.0.1",
   `${OWN} `,
 ])("the gate refuses the Host %j", (host) => {
-  const passage = gate({ ...LIST, headers: { ...good, host: [host] } }, KEEPER);
+  const passage = gate({ ...LIST, headers: { ...good, host: [host] } });
   expect(passage).toMatchObject({ status: 403 });
 });
+
+test.each<[host: string, origin: string | undefined, isAllowed: boolean]>([
+  ["gateway", undefined, true],
+  ["gateway:4010", "http://gateway:4010", true],
+  ["dev.example", "https://dev.example", true],
+  ["localhost:5000", undefined, true],
+  ["localhost:5001", undefined, false],
+  ["gateway:4010", "http://gateway:80", false],
+  ["gateway:4010", "http://dev.example", false],
+  ["gateway.evil.example", undefined, false],
+  ["evil.example:gateway", undefined, false],
+])(
+  "with names of its own, the gate and the Host %s with the Origin %s",
+  (host, origin, isAllowed) => {
+    const headers = { host: [host], ...(origin !== undefined && { origin: [origin] }) };
+    const refusal = refusalOf({ ...LIST, headers }, ["gateway", "dev.example", "localhost:5000"]);
+    expect(refusal?.status).toBe(isAllowed ? undefined : 403);
+  },
+);
 
 // One spelling for each path.
 test.each([
@@ -96,7 +127,7 @@ test.each([
   "/Deliveries",
   "@evil.example/deliveries",
 ])("the gate refuses the path %j", (target) => {
-  expect(gate({ ...LIST, target, headers: good }, KEEPER)).toMatchObject({ status: 400 });
+  expect(gate({ ...LIST, target, headers: good })).toMatchObject({ status: 400 });
 });
 
 test("nothing but the page passes without the token, and nothing under another name", () => {
@@ -112,7 +143,7 @@ test("nothing but the page passes without the token, and nothing under another n
   const method = fc.constantFrom("GET", "POST", "HEAD", "OPTIONS", "PUT");
   fc.assert(
     fc.property(method, text, headers, (verb, target, given) => {
-      const passage = gate({ method: verb, target, headers: given }, KEEPER);
+      const passage = gate({ method: verb, target, headers: given });
       if (!("route" in passage)) return;
       expect([OWN, NAMED]).toContain(given.host.join());
       expect([`http://${given.host.join()}`, ""]).toContain(given.origin.join());

@@ -23,7 +23,7 @@ const alarm = (account_id: number) =>
 async function call(listener: WebhookListener, path: string, body?: unknown) {
   const { url, token } = listener.api;
   const answer = await fetch(new URL(path, url), {
-    headers: { authorization: `Bearer ${token}` },
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
   });
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
@@ -72,9 +72,39 @@ test("a delivery is returned once, and next says in time what arrived in place o
   expect(await listener.next({ accountId: 1 })).toMatchObject({ seq: 1 });
   const again = listener.next({ accountId: 1, timeoutMs: 1 });
   await expect(again).rejects.toThrow(
-    "no such delivery within 1 ms; arrived so far: 2, the last: 200 handled new_alarm; 409 signature_mismatch",
+    "no such delivery within 1 ms; arrived so far: 2, the last: 200 handled new_alarm (returned before); 409 signature_mismatch (differs in accountId)",
   );
   await expect(again).rejects.toMatchObject({ code: "timeout" });
+  const other = { type: "delete_my_data_event", eventType: "DATA_DELETED", status: 409 };
+  await expect(listener.next({ ...other, timeoutMs: 1 })).rejects.toThrow(
+    "200 handled new_alarm (differs in type new_alarm, eventType iban_hacked, status 200); 409 signature_mismatch (differs in type unknown, eventType unknown)",
+  );
+});
+
+test("close ends a next that waits, and a next after it returns only what has arrived", async () => {
+  const listener = await startListener({ secret });
+  await fetch(listener.url, await alarm(1));
+  const waiting = expect(listener.next({ accountId: 2 })).rejects.toMatchObject({
+    code: "network",
+    message: "the listener was closed",
+  });
+  await listener.close();
+  await waiting;
+  expect(await listener.next()).toMatchObject({ accountId: 1 });
+  await expect(listener.next()).rejects.toThrow("the listener was closed");
+});
+
+test("a list of the largest bodies has none of them, and each is fetched alone", async () => {
+  const listener = await start();
+  const body = "\u0001".repeat(1_048_576);
+  for (let at = 0; at < 3; at++) await fetch(listener.url, { method: "POST", body });
+  const listed = await list(listener, "after=0");
+  expect(listed).toMatchObject([{ seq: 1 }, { seq: 2 }, { seq: 3, bytes: 1_048_576 }]);
+  expect(JSON.stringify(listed).length).toBeLessThan(10_000);
+  expect((await call(listener, "deliveries?seq=2")).body).toMatchObject({
+    delivery: { seq: 2, body },
+  });
+  expect((await call(listener, "deliveries?seq=9")).body).toEqual({});
 });
 
 test("failNext fails the next attempts before the app sees them, and then the app handles the delivery", async () => {

@@ -306,7 +306,8 @@ describe("check", () => {
       "receiver_unclear",
     ]);
     const { findings } = await checkWebhooks(client, { url: foreign.url, secret });
-    const { fix } = findings.find(({ code }) => code === "receiver_unclear") ?? {};
+    const { fix, status } = findings.find(({ code }) => code === "receiver_unclear") ?? {};
+    expect(status).toBe(200);
     // It runs handlers: docs/outcomes.md forbids it for the URL of a registered webhook.
     expect(fix).toContain("`doctor` only on a test deploy");
   });

@@ -200,11 +200,12 @@ describe("reconcile", () => {
       ...Array.from({ length: 10 }, (_, at) => attempt("exhausted", 503, minute(at))),
     ]);
     expect(missing.map(({ deliveryId, isGivenUp }) => [deliveryId, isGivenUp])).toEqual([
+      // The oldest first.
+      ["old", true],
       ["retrying", false],
       ["silent", false],
       ["final", true],
       ["unlisted", true],
-      ["old", true],
       ["exhausted", true],
     ]);
     expect(JSON.stringify(missing)).not.toContain('"body"');

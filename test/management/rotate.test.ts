@@ -3,7 +3,7 @@ import { pause } from "../../src/common/timers.js";
 import {
   createWebhookSecret,
   isOldSecretQuiet,
-  oldSecretMatches,
+  secretMatches,
   proveSecret,
   registerWebhooks,
   rotateSecret,
@@ -270,7 +270,9 @@ describe("the watch of the old secret", () => {
     const expectMatches = async (count: number) => {
       const texts = await Promise.all(metrics.map(async (one) => (await fetch(one)).text()));
       // Null before the first match.
-      expect(texts.map((text) => oldSecretMatches(text) ?? 0)).toEqual(Array(REPLICAS).fill(count));
+      expect(texts.map((text) => secretMatches(text)?.old ?? 0)).toEqual(
+        Array(REPLICAS).fill(count),
+      );
     };
     await proveSecret(url, [next], { ...quick, inARow: REPLICAS });
     await expectMatches(0);
@@ -279,6 +281,6 @@ describe("the watch of the old secret", () => {
     await expectMatches(0);
     for (let sent = 0; sent < REPLICAS; sent++) await deliver();
     await expectMatches(1);
-    expect(oldSecretMatches("other_metric 1\n")).toBeNull();
+    expect(secretMatches("other_metric 1\n")).toBeNull();
   });
 });

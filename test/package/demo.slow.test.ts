@@ -7,12 +7,7 @@ import { type RedisClientType, createClient } from "redis";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { UsageError, readCommand } from "../../examples/demo/command-line.js";
 import { fixturesFolder } from "../support/fixtures.js";
-import { mysqlEngine } from "../support/mysql/mysql-engine.js";
-import { startMysql } from "../support/mysql/mysql-server.js";
 import { type DemoRun, demoRows, runDemo } from "../support/package/demo-run.js";
-import { installPlatform } from "../support/platform-packages.js";
-import { postgresEngine } from "../support/postgres/postgres-engine.js";
-import { startPostgres } from "../support/postgres/postgres-server.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
 import { type RedisServer, startRedisServer } from "../support/redis/redis-server.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
@@ -133,10 +128,6 @@ it("npm run demo -- --store sqlite kills the receiver, starts it again, and a re
   expect(left).toEqual([]);
 });
 
-it("npm run demo -- --store d1 kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
-  expectRestart(await runDemo(["--store", "d1"]), "Cloudflare D1 on workerd");
-});
-
 describeRedis("npm run demo -- --store redis", () => {
   let server: RedisServer;
   let client: RedisClientType;
@@ -180,46 +171,11 @@ describeRedis("npm run demo -- --store redis", () => {
   });
 });
 
-it("npm run demo -- --store dynamodb starts dynalite and handles each alarm once after a restart", async () => {
-  await installPlatform("dynamodb");
-  expectRestart(await runDemo(["--store", "dynamodb"]), "a table of DynamoDB (dynalite)");
-});
-
-postgresEngine.describe("npm run demo -- --store postgres", () => {
-  it("npm run demo -- --store postgres handles each alarm once after a restart, and leaves nothing on the server", async () => {
-    const server = await startPostgres();
-    const DATABASE_URL = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
-    try {
-      const run = await runDemo(["--store", "postgres"], { DATABASE_URL });
-      expectRestart(run, `PostgreSQL at 127.0.0.1:${server.port}`);
-      const tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
-      expect((await server.pool().query(tables)).rows).toEqual([]);
-    } finally {
-      await server.close();
-    }
-  });
-});
-
-mysqlEngine.describe("npm run demo -- --store mysql", () => {
-  it("npm run demo -- --store mysql handles each alarm once after a restart, and leaves nothing on the server", async () => {
-    const server = await startMysql();
-    const url = `mysql://root@127.0.0.1:${server.port}/test`;
-    try {
-      const run = await runDemo(["--store", "mysql", "--url", url]);
-      expectRestart(run, `MySQL at 127.0.0.1:${server.port}`);
-      const [rows] = await server.pool().query("SHOW TABLES");
-      expect(rows).toEqual([]);
-    } finally {
-      await server.close();
-    }
-  });
-});
-
 it.each([
   ["--store redis", "--store redis needs a server: add --url redis://…, or set REDIS_URL"],
-  ["--store toString", "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
+  ["--store toString", "--store is one of sqlite, redis"],
   ["--store sqlite --url a", "--store sqlite takes no --url: the demo makes a file of its own"],
-  ["--url redis://localhost", "--url goes with --store redis, postgres or mysql"],
+  ["--url redis://localhost", "--url goes with --store redis"],
   ["--store sqlite fixtures", "--store sends alarms of its own: leave the folder out"],
   ["--monitor --store sqlite", "--monitor goes with no store and no folder"],
   ["fixtures others", "one folder of fixtures at a time"],
@@ -233,21 +189,18 @@ it("the demo's command line refuses an unknown option", () => {
 
 it.each([
   ["--store redis --url redis://given", { show: "restart", store: "redis", url: "redis://given" }],
-  ["--store postgres", { show: "restart", store: "postgres", url: "postgres://variable" }],
+  ["--store redis", { show: "restart", store: "redis", url: "redis://variable" }],
   ["some/folder", { show: "fixtures", folder: "some/folder" }],
 ])("the demo's command line reads %s, and --url before the variable", (args, command) => {
-  const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
+  const env = { REDIS_URL: "redis://variable" };
   expect(readCommand(args.split(" "), env)).toEqual(command);
 });
 
-it.each(["redis", "postgres", "mysql"])(
-  "the demo's command line exits with 2 and one line without the password if %s cannot be reached",
-  async (store) => {
-    const url = `${store}://user:synthetic-password@127.0.0.1:1`;
-    const { code, stdout, stderr } = await runDemo(["--store", store, "--url", url]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(
-      /^\w+ at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED [\d.:]+\n$/,
-    );
-  },
-);
+it("the demo's command line exits with 2 and one line without the password if Redis cannot be reached", async () => {
+  const url = "redis://user:synthetic-password@127.0.0.1:1";
+  const { code, stdout, stderr } = await runDemo(["--store", "redis", "--url", url]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(
+    /^Redis at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED [\d.:]+\n$/,
+  );
+});

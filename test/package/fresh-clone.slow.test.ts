@@ -249,9 +249,6 @@ const ENDS = undefined;
 const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run demo": /handled once, \d+ lost/,
   "npm run demo -- --monitor": /handled once, \d+ lost/,
-  "npm run demo -- --store d1": /^The gateway delivers to/m,
-  // Installs and starts its server as D1's.
-  "npm run demo -- --store dynamodb": /^installing dynalite/m,
   "npm run demo -- --store sqlite": /^The gateway delivers to/m,
   "npm run fuzz": /RUN {2}v/,
   "npm run mutation": /Instrumented \d+ source file/,

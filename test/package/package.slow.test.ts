@@ -214,6 +214,44 @@ test.each([
   expect(loaded.filter(holdsIt)).toEqual([]);
 });
 
+/** The packages that an entry imports beside `#crypto` and lru-cache. `/testing` is no part of a receiver. */
+const OWN_IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  "/schemas": ["zod/mini"],
+  "/nestjs": ["@nestjs/common", "@nestjs/core"],
+  "/opentelemetry": ["@opentelemetry/api"],
+};
+
+/** What a published file imports, with the files that it reaches. */
+async function importsOf(file: string): Promise<readonly string[]> {
+  const { metafile } = await build({
+    ...{ entryPoints: [unpacked(file)], bundle: true, write: false, metafile: true },
+    ...{ platform: "neutral", packages: "external", external: ["#*"], treeShaking: false },
+    logLevel: "error",
+  });
+  const imports = Object.values(metafile.inputs).flatMap((input) => input.imports);
+  return [...new Set(imports.filter(({ external }) => external).map((one) => one.path))].sort();
+}
+
+test.each(RECEIVING.flatMap((subpath) => [[subpath, "js"] as const, [subpath, "cjs"] as const]))(
+  "what %s reaches as .%s imports #crypto, lru-cache and its own packages, and nothing of Node",
+  async (subpath, extension) => {
+    const expected = ["#crypto", "lru-cache", ...(OWN_IMPORTS[subpath] ?? [])].sort();
+    const file = `dist/${subpath.slice(1) || "index"}.${extension}`;
+    expect(await importsOf(file)).toEqual(expected);
+  },
+);
+
+test.each(["js", "cjs"])(
+  "#crypto alone imports of Node, and only where there is one: .%s",
+  async (extension) => {
+    expect(await importsOf(`dist/crypto/web.${extension}`)).toEqual([]);
+    expect(await importsOf(`dist/crypto/node.${extension}`)).toEqual([
+      "node:buffer",
+      "node:crypto",
+    ]);
+  },
+);
+
 const createRequire = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);`;
 test.each([
   ["import and require", () => cjs, oneCopy, []],

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { ENTRIES } from "../../release/entries.js";
 import { installedVersion, pathIn } from "./install.js";
@@ -29,7 +30,29 @@ const TYPES = ENTRIES.map(({ name }, at) => {
   return `import * as entry${String(at)} from "${from}";\nvoid entry${String(at)};`;
 });
 
-function typesUnder(folder: string, name: string): Project {
+/** Clients whose own types compile on the oldest TypeScript without `skipLibCheck`. Those of pg do not. */
+const CLIENTS = `import Database from "better-sqlite3";
+import { Redis } from "ioredis";
+import Libsql from "libsql";
+import mysql from "mysql2/promise";
+import { createClient } from "redis";
+import { mysqlStore, mysqlTransactions } from "${NAME}/mysql";
+import { redisStore } from "${NAME}/redis";
+import { sqliteStore, sqliteTransactions } from "${NAME}/sqlite";
+
+for (const database of [new Database(""), new Libsql("")]) {
+  sqliteStore({ database });
+  sqliteTransactions({ database });
+}
+for (const make of [mysqlStore, mysqlTransactions]) make({ pool: mysql.createPool("") });
+for (const client of [new Redis(), createClient()]) redisStore({ client });
+`;
+
+function typesUnder(
+  folder: string,
+  name: string,
+  more: Readonly<Record<string, string>> = {},
+): Project {
   const compilerOptions = {
     module: "nodenext",
     target: "es2022",
@@ -43,13 +66,14 @@ function typesUnder(folder: string, name: string): Project {
     folder,
     versionOf: "typescript",
     files: {
-      "tsconfig.json": JSON.stringify({ compilerOptions, files: ["every-entry.ts"] }),
+      "tsconfig.json": JSON.stringify({ compilerOptions, include: ["*.ts"] }),
       "every-entry.ts": [
         ...TYPES,
         `import { createWebhookReceiver } from "${NAME}";`,
         `createWebhookReceiver({ secret: "", handlers: ${HANDLERS} });`,
         "",
       ].join("\n"),
+      ...more,
     },
     command: ["typescript/bin/tsc", "-p", "."],
   };
@@ -71,7 +95,10 @@ for (const one of receiverConformance({ target, secret, handled })) {
 
 /** TypeScript from the oldest that STABILITY.md names to the newest, and Jest as Nest sets it up. */
 export const PROJECTS: readonly Project[] = [
-  typesUnder("typescript-oldest", "the oldest TypeScript"),
+  typesUnder("typescript-oldest", "the oldest TypeScript", {
+    "clients.ts": CLIENTS,
+    "sqlite.ts": readFileSync(new URL("../../examples/sqlite.ts", import.meta.url), "utf8"),
+  }),
   typesUnder("typescript-6", "TypeScript 6"),
   typesUnder("typescript-7", "TypeScript 7"),
   {

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import http from "node:http";
 import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { parseFixture } from "../../kit/fixtures/fixture.js";
+import type { ListenedDelivery } from "../../kit/listener/listened-delivery.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
 import { startCommand } from "../support/cli/cli-io.js";
@@ -12,9 +14,11 @@ import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoin
 import { TEST_SECRET as secret } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { partnerProject } from "../support/package/partner-project.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { launchChromium, missingChromium, PATIENCE_MS } from "./chromium.js";
 
 const partner = partnerProject();
+const folder = temporaryFolder();
 
 describeService("the page of listen in Chromium", missingChromium, () => {
   let browser: Browser;
@@ -56,6 +60,12 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     return fetch(url, { ...request, body: change(String(body)) });
   };
   const forge = (url: string) => post(url, (body) => body.replace('"found"', '"found "'));
+  const listed = async (address: string, seq: number) => {
+    const { hash, origin } = new URL(address);
+    const headers = { authorization: `Bearer ${hash.slice(1)}` };
+    const answer = await fetch(`${origin}/deliveries?seq=${String(seq)}`, { headers });
+    return ((await answer.json()) as { delivery?: ListenedDelivery }).delivery;
+  };
   /** Waits for a delivery whose title has this text. */
   const shows = (page: Page, text: string) =>
     page.locator("#detail h2").filter({ hasText: text }).waitFor();
@@ -97,7 +107,7 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     await press(page, "e");
     const area = page.locator("textarea");
     await area.fill((await area.inputValue()).replace("found", "FOUND"));
-    await page.getByText("Sign and send").click();
+    await page.locator("#edit").getByText("Sign and send").click();
     await says(page, "2 so far");
     await shows(page, "200 new_alarm");
     await press(page, "e");
@@ -129,6 +139,54 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect(stdout).toBe(await page.locator("#answer").innerText());
     await expect.poll(() => rows(page).count()).toBe(1);
     await page.getByText("2 attempts").waitFor();
+  });
+
+  const CONTROLS =
+    "\u0003\ntouch pwned\n\u001b[201~\rtouch pwned\r\u009b201~\u202e\u2066\u200b\u00ad\0";
+  test.each([
+    ["bash", `'; touch pwned; '${CONTROLS}漢`],
+    ["sh", `'; touch pwned; '${CONTROLS}漢`],
+    ["bash", "'$(touch pwned)`touch pwned`\\\"!!\t%s\n@é"],
+    ["sh", "'$(touch pwned)`touch pwned`\\\"!!\t%s\n@é"],
+  ])(
+    "in %s the copied curl sends a stranger's %j as it was, and nothing else runs",
+    async (shell, body) => {
+      const { url, address, page } = await open();
+      const headers = { "X-Odd": `'$(touch pwned)\u009b201~é`, "X-Empty": "" };
+      http.request(url, { method: "POST", headers }).end(Buffer.from(body));
+      await shows(page, "409");
+      await press(page, "c");
+      await says(page, "Copied a curl command");
+      const command = await copied(page);
+      expect(command).not.toMatch(/(?![\t\n])[\p{Cc}\p{Cf}]/u);
+      await promisify(execFile)(shell, ["-c", command], { cwd: folder.at() });
+      expect(existsSync(folder.at("pwned"))).toBe(false);
+      await says(page, "2 so far");
+      const [first, second] = await Promise.all([1, 2].map((seq) => listed(address, seq)));
+      expect(second?.body).toBe(body);
+      expect(second?.body).toBe(first?.body);
+      expect(second?.headers).toEqual(expect.arrayContaining(Object.entries(headers)));
+      await press(page, "t");
+      await says(page, "Copied a test");
+      expect(await copied(page)).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+    },
+  );
+
+  test("what is not authentic is signed only after a question", async () => {
+    const { url, page, app } = await open();
+    await forge(url);
+    await shows(page, "409");
+    for (const key of ["n", "e"]) {
+      await press(page, key);
+      if (key === "e") await page.locator("#edit").getByText("Sign and send").click();
+      await page.locator("#unproven").getByText("No signature proves").waitFor();
+      // The button that has the focus.
+      await press(page, "Enter");
+    }
+    expect(await rows(page).count()).toBe(1);
+    await press(page, "n", "Tab", "Enter");
+    await shows(page, "200 new_alarm");
+    expect(app.outcomes()).toEqual(["signature_mismatch", "handled"]);
   });
 
   test("the copied tests of a good and a bad delivery pass in vitest", async () => {
@@ -261,11 +319,14 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     let seq = 0;
     let limit = 2_000;
     await page.route("**/deliveries?*", async (route) => {
-      if (seq >= limit) return;
       const at = new Date(0).toISOString();
       const handled = { outcome: "authentic", status: 200, attempt: 1, result: "acknowledged" };
       const same = { ...handled, at, source: "gateway", bytes: bodyBytes, durationMs: 1, body };
       const said = { reasons: [], findings: [], answer: "" };
+      if (route.request().url().includes("?seq=")) {
+        return route.fulfill({ json: { delivery: { ...same, ...said, seq, headers: kept } } });
+      }
+      if (seq >= limit) return;
       const deliveries = Array.from({ length: 500 }, () => {
         const own = ["X-Webhook-Id", `id-${String(++seq)}`];
         return { ...same, ...said, seq, headers: [...kept, own] };

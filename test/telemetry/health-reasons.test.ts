@@ -2,13 +2,15 @@ import { describe, expect, it } from "vitest";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { HEALTH_REASON_CODES, HEALTH_REASONS } from "../../src/telemetry/health-reasons.js";
 import {
+  DiscardDelivery,
   RetryLater,
   type HealthReasonCode,
   type SecretFunction,
   type WebhookReceiverOptions,
 } from "../../src/index.js";
 import { deferred, never } from "../support/deferred.js";
-import { TEST_SECRET, NO_TIME_TO_WAIT } from "../support/deliveries.js";
+import type { QueueState } from "../../src/telemetry/telemetry.js";
+import { onlineDataEvent, TEST_SECRET, NO_TIME_TO_WAIT } from "../support/deliveries.js";
 import { EVENT, Monitored, type Sent } from "../support/monitored-receiver.js";
 import { spiedStore } from "../support/spied-store.js";
 
@@ -116,7 +118,9 @@ const SCENES: Partial<Record<HealthReasonCode, Scene>> = {
     },
     times: 1,
   },
+  types_lost: { cause: (monitored) => monitored.send(EVENT), times: 1, cure: aDayLater },
   unhandled_types: {
+    options: { handlers: { delete_my_data_event: { DATA_REAPPEARED: () => undefined } } },
     cause: (monitored) => monitored.send(EVENT),
     times: 3,
     cure: aDayLater,
@@ -319,19 +323,22 @@ describe("each reason", () => {
     expect(receiver.health()).toMatchObject({ status: "ok", reasons: [], lastAuthenticAt: null });
   });
 
-  it("dead jobs are a reason as long as the caller counts some", () => {
+  it("dead jobs, and jobs that wait for over ten minutes, are reasons as long as the queues have some", () => {
     const monitored = new Monitored();
-    const { status, reasons } = monitored.receiver.health({ deadJobs: 2 });
-    expect(status).toBe("failing");
-    expect(reasons).toMatchObject([
-      { code: "dead_jobs", count: 2, since: new Date(monitored.nowMs).toISOString() },
-    ]);
-    const begun = reasons[0]?.since;
+    const read = (...queues: readonly QueueState[]) => monitored.receiver.health({ queues });
+    monitored.health();
     monitored.pass({ hours: 3 });
-    expect(monitored.receiver.health({ deadJobs: 1 }).reasons[0]).toMatchObject({
-      count: 1,
-      since: begun,
-    });
+    expect(read({ count: 9, oldestMs: 600_000, dead: 0 }, {})).toMatchObject({ status: "ok" });
+    const late = { oldestMs: 600_001 };
+    const { status, reasons } = read({ dead: 2, count: 3, ...late }, { dead: 1 }, late);
+    expect(status).toBe("failing");
+    const iso = (agoMs: number): string => new Date(monitored.nowMs - agoMs).toISOString();
+    expect(reasons).toMatchObject([
+      { code: "dead_jobs", count: 3, since: iso(0) },
+      { code: "jobs_waiting", count: 4, since: iso(600_001) },
+    ]);
+    monitored.pass({ hours: 3 });
+    expect(read({ dead: 1 }).reasons).toMatchObject([{ count: 1, since: reasons[0]?.since }]);
     expect(monitored.codes()).toEqual([]);
   });
 
@@ -366,8 +373,74 @@ describe("each reason", () => {
   });
 });
 
+/** Handlers of one event type of seven, and of all alarms. */
+const takesOne: Partial<WebhookReceiverOptions> = {
+  handlers: {
+    new_alarm: ({ text }) => {
+      if (text === "discard") throw new DiscardDelivery();
+    },
+    delete_my_data_event: { DATA_DELETED: () => undefined },
+  },
+};
+const UNREADABLE: Sent = { record: { account_id: undefined } };
+const DISCARDED: Sent = { record: { text: "discard" } };
+const NEW_TYPE: Sent = { type: "a_later_type", body: "{}" };
+
+describe("a webhook type of which nothing is handled", () => {
+  it.each<[string, Sent, number]>([
+    ["unrecognized alarms", UNREADABLE, 5],
+    ["unrecognized deliveries of a later type", NEW_TYPE, 5],
+    ["discarded alarms", DISCARDED, 20],
+  ])("%s are failing, until one of the type is handled", async (_, sent, times) => {
+    const monitored = new Monitored(takesOne);
+    const lost = () => monitored.health().reasons.filter(({ code }) => code === "types_lost");
+    const since = new Date(monitored.nowMs).toISOString();
+    for (let time = 1; time < times; time += 1) {
+      await monitored.send(sent);
+      expect(lost(), String(time)).toEqual([]);
+      await monitored.send(EVENT);
+      monitored.pass({ hours: 1 });
+    }
+    await monitored.send(sent);
+    expect(lost()).toMatchObject([{ count: 1, since }]);
+    expect(monitored.health().status).toBe("failing");
+    // No time ends it, and no other type.
+    monitored.pass({ hours: 100 });
+    await monitored.send(EVENT);
+    expect(lost()).toHaveLength(1);
+    await monitored.send();
+    expect(lost()).toHaveLength(sent === NEW_TYPE ? 1 : 0);
+  });
+
+  it("a handler that ends well after its time-out ends it", async () => {
+    const held = deferred();
+    const monitored = new Monitored({ handlerTimeoutMs: 1 });
+    await monitored.sendMany(5, UNREADABLE);
+    monitored.handler = () => held.promise;
+    expect(await monitored.send()).toBe("handler_timeout");
+    expect(monitored.codes()).toEqual(["types_lost"]);
+    held.resolve();
+    await monitored.receiver.drain();
+    expect(monitored.codes()).toEqual([]);
+  });
+
+  it("one event type of seven that is handled, and half of the alarms discarded, are not failing", async () => {
+    const monitored = new Monitored(takesOne);
+    const dropped = JSON.stringify({ event: onlineDataEvent("DATA_REAPPEARED") });
+    await monitored.sendMany(100, { ...EVENT, body: dropped });
+    for (let time = 0; time < 40; time += 1) {
+      await monitored.send(DISCARDED);
+      if (time % 2 === 1) await monitored.send();
+    }
+    expect(monitored.health()).toMatchObject({
+      status: "degraded",
+      reasons: [{ code: "unhandled_types", count: 100 }],
+    });
+  });
+});
+
 it("every reason has one sentence of advice, and every reason has a test", () => {
-  const own = ["silence", "completions_pending", "dead_jobs"];
+  const own = ["silence", "completions_pending", "dead_jobs", "jobs_waiting"];
   expect([...Object.keys(SCENES), ...own].sort()).toEqual([...HEALTH_REASON_CODES].sort());
   for (const { advice } of Object.values(HEALTH_REASONS)) {
     expect(advice).toMatch(/^[A-Z].*[^.]\.$/s);

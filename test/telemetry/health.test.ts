@@ -87,14 +87,15 @@ it("onOutcome already sees its own request in the health", async () => {
   expect(seen).toEqual([iso(NOW_MS)]);
 });
 
-it.each<[unknown]>([[null], [{ deadJobs: -1 }], [{ deadJobs: "7" }]])(
-  "a wrong argument %j counts as none",
-  (options) => {
-    const { receiver } = new Monitored();
-    const health = receiver.health as (options: unknown) => ReceiverHealth;
-    expect(health(options).status).toBe("ok");
-  },
-);
+it.each<[unknown]>([
+  [null],
+  [{ queues: { dead: 1 } }],
+  [{ queues: [null, 7, { dead: -1, oldestMs: NaN }, { dead: "7", oldestMs: Infinity }] }],
+])("a wrong argument %j counts as none", (options) => {
+  const { receiver } = new Monitored();
+  const health = receiver.health as (options: unknown) => ReceiverHealth;
+  expect(health(options).status).toBe("ok");
+});
 
 it("no health holds a personal value, whatever is received", async () => {
   const { secret, nationalId, email } = CANARIES;
@@ -117,7 +118,11 @@ it("no health holds a personal value, whatever is received", async () => {
     await monitored.send({ secret, type: "delete_my_data_event", body });
   }
   const health = monitored.health();
-  expect(health.reasons.map(({ code }) => code)).toEqual(["handlers_failing", "schema_drift"]);
+  expect(health.reasons.map(({ code }) => code)).toEqual([
+    "types_lost",
+    "handlers_failing",
+    "schema_drift",
+  ]);
   expect(canariesIn(shownOf(health, monitored.receiver))).toEqual([]);
   const drift = lines.filter(({ message }) => message.includes("schema drift"));
   expect(drift.length).toBeGreaterThan(5);

@@ -220,7 +220,10 @@ it("1 000 personal alarms and events leave no personal value and no other attrib
   const points = scopeMetrics.flatMap(({ metrics }) =>
     metrics.flatMap(({ dataPoints }) => dataPoints as { readonly attributes: object }[]),
   );
-  const labels = "attempt event_type kind operation outcome reason secret_index type".split(" ");
+  const labels =
+    "attempt event_type kind operation outcome reason secret_fingerprint secret_index type".split(
+      " ",
+    );
   const keys = new Set(points.flatMap(({ attributes }) => Object.keys(attributes)));
   expect([...keys].filter((key) => !labels.includes(key))).toEqual([]);
   const text = JSON.stringify([spans, scopeMetrics]);

@@ -109,7 +109,7 @@ const watched = createWebhookReceiver({
   ...plain,
   expectEvery: { new_alarm: "6h", delete_my_data_event: 3_600_000 },
 });
-const health: ReceiverHealth = watched.health({ deadJobs: 2 });
+const health: ReceiverHealth = watched.health({ queues: [{ dead: 2 }] });
 const codes: readonly HealthReasonCode[] = health.reasons.map(({ code }) => code);
 // @ts-expect-error: no reason has this code
 codes.includes("late");

@@ -1,3 +1,4 @@
+import { escapeUnprintable, hasUnprintable } from "../../../kit/unprintable.js";
 import { HEADERS } from "../../../src/delivery/headers.js";
 import type { Delivery } from "./listener-client.js";
 
@@ -6,16 +7,29 @@ function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** A header as one word. Its characters are bytes, and beyond ASCII a shell would send each as two. */
+function headerWord(text: string): string {
+  if (/^[\t -~]*$/.test(text)) return shellWord(text);
+  return `"$(printf %s ${btoa(text)} | base64 -d)"`;
+}
+
+function base64Of(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
+  return btoa(bytes.join(""));
+}
+
 /** Headers that curl and the connection set themselves. */
 const CONNECTION = /^(?:connection|content-length|host|transfer-encoding|expect|accept-encoding)$/i;
 
-/** A command that sends the delivery again, byte for byte. */
+/**
+ * A command that sends the delivery again, byte for byte. It holds no character that a terminal obeys: the body may be
+ * a stranger's, and some characters end the command at paste, and begin another.
+ */
 export function asCurl({ headers, body, bodyBase64 = "" }: Delivery): string {
   const lines = headers
     .filter(([name]) => !CONNECTION.test(name))
-    .map(([name, value]) => `-H ${shellWord(value === "" ? `${name};` : `${name}: ${value}`)}`);
-  const isText = body !== undefined && !body.includes("\0");
-  const bytes = isText ? "" : bodyBase64 || btoa(body ?? "");
+    .map(([name, value]) => `-H ${headerWord(value === "" ? `${name};` : `${name}: ${value}`)}`);
+  const isText = body !== undefined && !hasUnprintable(body);
   const data = isText ? `--data-raw ${shellWord(body)}` : "--data-binary @-";
   const curl = [
     "curl",
@@ -26,7 +40,8 @@ export function asCurl({ headers, body, bodyBase64 = "" }: Delivery): string {
     shellWord(document.body.dataset["url"] ?? ""),
   ];
   const command = curl.join(" ");
-  return isText ? command : `printf %s ${shellWord(bytes)} | base64 -d | ${command}`;
+  const base64 = bodyBase64 || base64Of(body ?? "");
+  return isText ? command : `printf %s '${base64}' | base64 -d | ${command}`;
 }
 
 /** How each test runner writes it. */
@@ -48,7 +63,7 @@ const KEPT_HEADERS = ["content-type"].concat(
   Object.values(HEADERS).map(({ name }) => name.toLowerCase()),
 );
 
-/** A test that gives a receiver the same body, or the same request if it is not authentic. */
+/** A test, with every invisible character escaped, that gives a receiver the same body, or the same request if it is not authentic. */
 export function asTest(delivery: Delivery, runner: Runner): string {
   const { id, type = "", headers, body, bodyBase64 = "", outcome, at } = delivery;
   const isSigned = id !== undefined && outcome !== "stale";
@@ -64,7 +79,7 @@ export function asTest(delivery: Delivery, runner: Runner): string {
     runner === "jest" ? `const ${names} = require("${name}");` : `import ${names} from "${name}";`;
   const secret = runner === "jest" ? "TEST_SECRET: secret" : "TEST_SECRET as secret";
   const kit = `{ ${isSigned ? "signedDelivery, " : ""}${secret} }`;
-  return `${head}${from("{ createWebhookReceiver }", "identity-gateway-webhooks")}
+  return escapeUnprintable(`${head}${from("{ createWebhookReceiver }", "identity-gateway-webhooks")}
 ${from(kit, "identity-gateway-webhooks/testing")}
 
 const body = ${bytes};
@@ -75,5 +90,5 @@ test("a delivery of ${at} is ${expected}", async () => {
   const { outcome } = await receiver.receive(${request});
   ${check}(${runner === "node:test" ? "outcome, " : ""}${JSON.stringify(expected)});
 });
-`;
+`);
 }

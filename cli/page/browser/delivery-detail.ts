@@ -42,7 +42,7 @@ export function showDetail(
   ];
   if (attempts.length > 1) {
     const chips = attempts.map((one) => {
-      const isCurrent = String(one === chosen);
+      const isCurrent = String(one.seq === chosen.seq);
       const text = `${one.attempt}: ${one.status || "none"} ${one.outcome}`;
       const chip = element("button", { "aria-current": isCurrent }, text);
       chip.onclick = () => onAttempt(one);

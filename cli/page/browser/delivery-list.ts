@@ -119,7 +119,7 @@ export class DeliveryList {
     if (words.join("") === "") return this.#rows;
     return this.#rows.filter(({ key, attempts }) => {
       const text = attempts
-        .map((one) => [key, one.type, one.eventType, one.outcome, one.status, one.body].join(" "))
+        .map((one) => [key, one.type, one.eventType, one.outcome, one.status].join(" "))
         .join(" ")
         .toLowerCase();
       return words.every((word) => text.includes(word));

@@ -7,25 +7,36 @@ const RETRY_MS = 1_000;
 
 async function call(path: string, init: RequestInit = {}): Promise<Response> {
   // A browser never sends the fragment. A reload still has it.
-  const headers = { authorization: `Bearer ${location.hash.slice(1)}` };
-  return fetch(path, { ...init, headers });
+  const authorization = `Bearer ${location.hash.slice(1)}`;
+  return fetch(path, { ...init, headers: { authorization, "content-type": "application/json" } });
+}
+
+/** What the listener answers. `error`: why it is nothing else. */
+interface Answer {
+  readonly delivery?: Delivery;
+  readonly fixture?: string;
+  readonly error?: string;
+}
+
+async function answerTo(path: string, init?: RequestInit): Promise<Answer> {
+  try {
+    return (await (await call(path, init)).json()) as Answer;
+  } catch {
+    return { error: "The listener is away." };
+  }
 }
 
 /** Sends something through the listener. Resolves to the delivery, or the reason why there is none. */
-export async function send(what: object): Promise<{ delivery?: Delivery; error?: string }> {
-  const answer = await call("send", { method: "POST", body: JSON.stringify(what) });
-  return (await answer.json()) as { delivery?: Delivery; error?: string };
+export function send(what: object): Promise<Answer> {
+  return answerTo("send", { method: "POST", body: JSON.stringify(what) });
 }
 
-/** The delivery as a redacted fixture file. Undefined if it cannot be one. */
-export async function fixtureOf({ seq }: Delivery): Promise<string | undefined> {
-  const { fixture } = (await (await call(`deliveries?fixture=${seq}`)).json()) as {
-    fixture?: string;
-  };
-  return fixture;
+/** One delivery: `seq` with its body, or `fixture` as a redacted file. Without it if there is none. */
+export function find(what: "seq" | "fixture", { seq }: Delivery): Promise<Answer> {
+  return answerTo(`deliveries?${what}=${seq}`);
 }
 
-/** Calls `onDeliveries` for all deliveries, oldest first, those of now and later. Returns never. */
+/** Calls `onDeliveries` for all deliveries, without their bodies, oldest first, those of now and later. Returns never. */
 export async function follow(
   onDeliveries: (deliveries: readonly Delivery[], last: number) => void,
   onState: (state: string) => void,

@@ -2,11 +2,13 @@ import { asCurl, asTest, type Runner } from "./copies.js";
 import { DeliveryList, nextOf } from "./delivery-list.js";
 import { showDetail, type Action } from "./delivery-detail.js";
 import { ask, byId, element } from "./dom.js";
-import { fixtureOf, follow, send, type Delivery } from "./listener-client.js";
+import { find, follow, send, type Delivery } from "./listener-client.js";
 
 const RUNNERS: readonly Runner[] = ["vitest", "jest", "node:test"];
 
 let chosen: Delivery | undefined;
+/** The chosen one with its body, which is on its way. */
+let detail: ReturnType<typeof find> | undefined;
 let runner = 0;
 
 function say(text: string): void {
@@ -29,19 +31,27 @@ async function sendAnd(what: object): Promise<void> {
 
 /** Runs an action on the chosen delivery. */
 function onChosen(run: (delivery: Delivery) => unknown): () => unknown {
-  return () => (chosen === undefined ? undefined : run(chosen));
+  return () => detail?.then(({ delivery }) => delivery && run(delivery));
 }
 
-function edit({ seq, body = "" }: Delivery): void {
+/** Signs it anew and sends it. Asks first if it is a stranger's. */
+function sign({ seq, id }: Delivery, changed: object = {}): void {
+  const go = () => void sendAnd({ again: seq, sign: true, ...changed });
+  if (id === undefined) ask("unproven", go);
+  else go();
+}
+
+function edit(delivery: Delivery): void {
   const area = byId("edit").querySelector("textarea")!;
-  area.value = body;
+  area.value = delivery.body ?? "";
   ask("edit", (way) => {
-    void sendAnd({ again: seq, sign: way === "sign", body: area.value });
+    if (way === "sign") sign(delivery, { body: area.value });
+    else void sendAnd({ again: delivery.seq, body: area.value });
   });
 }
 
 async function save(delivery: Delivery): Promise<void> {
-  const fixture = await fixtureOf(delivery);
+  const { fixture } = await find("fixture", delivery);
   if (fixture === undefined) {
     say("Not saved: it is not authentic.");
     return;
@@ -54,11 +64,7 @@ async function save(delivery: Delivery): Promise<void> {
 
 const ACTIONS: readonly Action[] = [
   { key: "r", name: "send again", run: onChosen(({ seq }) => sendAnd({ again: seq })) },
-  {
-    key: "n",
-    name: "under a new id",
-    run: onChosen(({ seq }) => sendAnd({ again: seq, sign: true })),
-  },
+  { key: "n", name: "under a new id", run: onChosen((one) => sign(one)) },
   { key: "e", name: "edit", run: onChosen(edit) },
   {
     key: "x",
@@ -93,13 +99,18 @@ const ACTIONS: readonly Action[] = [
   { key: "f", name: "save as a fixture", run: onChosen(save) },
 ];
 
-function choose(attempts: readonly Delivery[], delivery = attempts.at(-1)): void {
-  chosen = delivery;
-  if (delivery === undefined) return;
-  showDetail(attempts, delivery, ACTIONS, (other) => choose(attempts, other));
+async function choose(attempts: readonly Delivery[], listed = attempts.at(-1)): Promise<void> {
+  chosen = listed;
+  if (listed === undefined) return;
+  detail = find("seq", listed);
+  const { delivery = listed, error } = await detail;
+  // Another one was chosen meanwhile.
+  if (chosen !== listed) return;
+  if (error !== undefined) say(error);
+  showDetail(attempts, delivery, ACTIONS, (other) => void choose(attempts, other));
 }
 
-const list = new DeliveryList((attempts) => choose(attempts));
+const list = new DeliveryList((attempts) => void choose(attempts));
 const filter = byId("filter") as HTMLInputElement;
 filter.oninput = () => list.show();
 

@@ -1,5 +1,6 @@
 import { startBackgroundTimer } from "../../common/timers.js";
-import { deadRecordOf, jsonOf } from "../dead-record.js";
+import { jsonOf } from "../../common/json-text.js";
+import { deadRecordOf } from "../dead-record.js";
 import { jobNameOf } from "../inbox-job.js";
 import { pollMessages } from "../polling.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";

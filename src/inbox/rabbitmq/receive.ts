@@ -1,6 +1,7 @@
 import { InFlightCount } from "../../common/in-flight-count.js";
 import { MAX_TIMER_MS, pause, within } from "../../common/timers.js";
-import { DEAD_RECORD_BYTES, deadRecordOf, jsonOf } from "../dead-record.js";
+import { jsonOf } from "../../common/json-text.js";
+import { DEAD_RECORD_BYTES, deadRecordOf } from "../dead-record.js";
 import { attemptOf, countOf, timeOf } from "../envelope.js";
 import { jobNameOf } from "../inbox-job.js";
 import type { QueueMessage, ReceiveOptions, Receiving } from "../queue-driver.js";

@@ -1,5 +1,5 @@
 import { backend } from "#crypto";
-import { jsonOf } from "../dead-record.js";
+import { jsonOf } from "../../common/json-text.js";
 import { attemptOf, countOf, delayOf, timeOf } from "../envelope.js";
 import type { QueueMessage, QueueSettlement } from "../queue-driver.js";
 import { bounded, type SqsAttribute, type SqsClient } from "./client.js";

@@ -9,13 +9,11 @@ import {
 } from "../../common/option-checks.js";
 import { tableName } from "../sqlite-table.js";
 
-/** A value that the stores bind to a statement. */
-export type SqliteValue = string | number | null;
-
 /** A prepared statement of better-sqlite3, libsql, `node:sqlite` or `bun:sqlite`. */
 export interface SqliteStatement {
-  run(...values: SqliteValue[]): { readonly changes: number | bigint };
-  get(...values: SqliteValue[]): unknown;
+  // The stores bind texts, numbers and null. TypeScript 5 would refuse the drivers' own types for a narrower one.
+  run(...values: unknown[]): { readonly changes: number | bigint };
+  get(...values: unknown[]): unknown;
 }
 
 /**

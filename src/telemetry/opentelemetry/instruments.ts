@@ -1,10 +1,10 @@
-import type { QueueState, JobReport, MeasuredQueue } from "../telemetry.js";
+import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
 import { forHistograms } from "../histogram-metrics.js";
-import { RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
+import { combined, RECEIVER_METRICS, type Series } from "../metrics.js";
+import { QUEUE_METRICS, queueSeries } from "../queue-metrics.js";
 import type { MeasuredReceiver } from "../tally.js";
 import type { DurationRecorder } from "../../answer/observers.js";
-import { within } from "../../common/timers.js";
 import { typeLabel } from "../../delivery/headers.js";
 
 /** The name of our meter and our tracer. */
@@ -46,22 +46,16 @@ export class Instruments {
       observe,
       all.map(({ instrument }) => instrument),
     );
-    const queued = QUEUE_METRICS.map(({ name, unit, description, read }) => ({
-      instrument: meter.createObservableGauge(name, { unit, description }),
-      read,
-    }));
-    meter.addBatchObservableCallback(
-      async (result) => {
-        for (const [queue, state] of await statesOf(this.#queues)) {
-          for (const { instrument, read } of queued) {
-            for (const { attributes, value } of read(state)) {
-              result.observe(instrument, value, { queue, ...attributes });
-            }
-          }
-        }
-      },
-      queued.map(({ instrument }) => instrument),
+    const queued = QUEUE_METRICS.map(({ name, unit, description }) =>
+      meter.createObservableGauge(name, { unit, description }),
     );
+    meter.addBatchObservableCallback(async (result) => {
+      for (const [at, series] of (await queueSeries(this.#queues)).entries()) {
+        const instrument = queued[at];
+        if (instrument === undefined) continue;
+        for (const { attributes, value } of series) result.observe(instrument, value, attributes);
+      }
+    }, queued);
   }
 
   /** Exports the numbers of a receiver from now on. */
@@ -95,23 +89,6 @@ function durationsOf(meter: Meter): DurationRecorder {
       }
     },
   };
-}
-
-/** The series of all receivers: two with the same attributes would hide each other. */
-function combined(
-  { read, combine }: Metric,
-  receivers: readonly MeasuredReceiver[],
-): Iterable<Series> {
-  const byKey = new Map<string, Series>();
-  for (const { attributes, value } of receivers.flatMap(read)) {
-    const key = JSON.stringify(attributes);
-    const before = byKey.get(key)?.value ?? 0;
-    byKey.set(key, {
-      attributes,
-      value: combine === "max" ? Math.max(before, value) : before + value,
-    });
-  }
-  return byKey.values();
 }
 
 const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
@@ -150,47 +127,3 @@ export const JOB_METRICS = [
         .map(({ attributes: { type }, value }) => ({ attributes: { type }, value })),
   },
 ];
-
-/** The metrics of the queues that inboxes write to. A number that an engine does not know has no series. */
-export const QUEUE_METRICS = [
-  {
-    name: "gateway_webhook.jobs.oldest_age",
-    unit: "s",
-    attributes: ["queue"],
-    description: "How long the oldest due job has waited for a worker; 0: none waits",
-    read: ({ oldestMs }: QueueState): Series[] =>
-      oldestMs === undefined ? [] : [{ attributes: {}, value: oldestMs / 1000 }],
-  },
-  {
-    name: "gateway_webhook.jobs.queued",
-    unit: "{job}",
-    attributes: ["queue", "state"],
-    description: "Jobs in the queue that wait for a worker, or that are dead",
-    read: ({ count, dead }: QueueState): Series[] =>
-      Object.entries({ waiting: count, dead }).flatMap(([state, value]) =>
-        value === undefined ? [] : [{ attributes: { state }, value }],
-      ),
-  },
-];
-
-/** An export must not wait longer for an engine that is down. */
-const QUERY_TIMEOUT_MS = 5_000;
-
-/**
- * The state of each queue, by its name: the engines are asked once for all metrics. A queue whose engine does not answer
- * is left out. Never rejects.
- */
-async function statesOf(
-  queues: ReadonlyMap<string, MeasuredQueue>,
-): Promise<readonly (readonly [string, QueueState])[]> {
-  const asked = [...queues].map(async ([queue, measured]) => {
-    try {
-      const query = (async () => measured.waiting?.())();
-      const state = await within(QUERY_TIMEOUT_MS, "the state of the queue", query);
-      return state === undefined ? [] : [[queue, state] as const];
-    } catch {
-      return [];
-    }
-  });
-  return (await Promise.all(asked)).flat();
-}

@@ -45,6 +45,8 @@ interface Deployment {
   readonly secret?: string;
   /** How far its clock is off. */
   readonly clockOffMs?: number;
+  readonly maxConcurrentDeliveries?: number;
+  readonly handlerTimeoutMs?: number;
   /** A body parser before the receiver. */
   readonly parsesBodies?: boolean;
 }
@@ -66,7 +68,8 @@ export async function startDemoApp(store: DeliveryStore) {
     if (type !== undefined && type === work.failsFor) throw new Error("a planted failure");
   };
 
-  const version = ({ secret = TEST_SECRET, clockOffMs = 0, parsesBodies = false }: Deployment) => {
+  const version = (deployment: Deployment) => {
+    const { secret = TEST_SECRET, clockOffMs = 0, parsesBodies = false, ...limits } = deployment;
     const { telemetry, serveMetrics } = newMetrics();
     const receiver = createWebhookReceiver({
       secret,
@@ -74,6 +77,7 @@ export async function startDemoApp(store: DeliveryStore) {
       telemetry,
       logger: false,
       now: () => Date.now() + clockOffMs,
+      ...limits,
       handlers: {
         new_alarm: () => handle({}),
         // Without "*": a type that the gateway adds is not handled.

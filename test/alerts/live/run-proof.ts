@@ -58,6 +58,14 @@ const PLANTS: Readonly<Record<FailureId, Plant>> = {
     inboxApp.setFailing(true);
     return () => inboxApp.setFailing(false);
   },
+  burst: ({ app }) => {
+    app.deploy({ maxConcurrentDeliveries: 1, handlerTimeoutMs: 2_000 });
+    app.work.delayMs = 1_000;
+    return () => {
+      app.work.delayMs = 0;
+      app.deploy({});
+    };
+  },
   "hang-ups": ({ app: { work }, traffic: { sending } }) => {
     work.delayMs = 500;
     sending.hangsUpAfterMs = 100;
@@ -134,8 +142,8 @@ const ASK_EVERY_MS = 250;
 const MAX_QUIET_SECONDS = 120;
 /** Until Prometheus has scraped both apps. */
 const MAX_START_SECONDS = 30;
-/** The week of the shortened rules and their twelve hours, so that the silence has a week to compare with. */
-const CALM_SECONDS = ["1w", "12h"].reduce(
+/** Two weeks of the shortened rules and their twelve hours, so that the silence has weeks to compare with. */
+const CALM_SECONDS = ["2w", "12h"].reduce(
   (seconds, name) => seconds + Number.parseInt(SHORTENED.get(name) ?? "", 10),
   5,
 );

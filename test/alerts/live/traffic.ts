@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import {
   sampleAlarm,
   sampleOnlineDataEvent,
@@ -21,9 +22,12 @@ export type Traffic = ReturnType<typeof startTraffic>;
 
 const EVERY_MS = 200;
 
+/** The gaps before a refused delivery is sent again. They grow, as the gateway's do. */
+const GAPS_MS = [6_000, 8_000];
+
 /**
  * Sends a delivery to `url` five times a second, of which one is an event, and one a second to `inboxUrl`. It
- * sends none again: the retries of the gateway would only make a failure more visible.
+ * sends only those again that are answered 409: more retries would only make a failure more visible.
  */
 export function startTraffic(url: string, inboxUrl: string) {
   const sending: Sending = {
@@ -36,7 +40,11 @@ export function startTraffic(url: string, inboxUrl: string) {
   let ticks = 0;
   let requests = 0;
 
-  const send = async (to: string, event: Parameters<typeof signedDelivery>[0]) => {
+  const send = async (
+    to: string,
+    event: Parameters<typeof signedDelivery>[0],
+    [gapMs, ...later] = GAPS_MS,
+  ) => {
     const { method, headers, body } = await signedDelivery(event);
     const { isUnsigned, hangsUpAfterMs } = sending;
     const sent: Record<string, string> = { ...headers };
@@ -45,6 +53,9 @@ export function startTraffic(url: string, inboxUrl: string) {
     requests += 1;
     const answer = await fetch(to, { method, headers: sent, body, signal });
     await answer.arrayBuffer();
+    if (answer.status !== 409 || gapMs === undefined) return;
+    await wait(gapMs);
+    await send(to, { ...event, id: headers["X-Webhook-Id"] }, later);
   };
   const begin = (work: Promise<void>) => {
     // An app that is down or slow is one of the failures.

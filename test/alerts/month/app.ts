@@ -12,7 +12,13 @@ import {
   createManagementClient,
   reconcileDeliveries,
 } from "../../../src/management/index.js";
-import { createWebhookReceiver, memoryStore, metricsText, RetryLater } from "../../../src/index.js";
+import {
+  createWebhookReceiver,
+  DiscardDelivery,
+  memoryStore,
+  metricsText,
+  RetryLater,
+} from "../../../src/index.js";
 import type { DeliveryStore, WebhookReceiver, WebhookResponse } from "../../../src/index.js";
 import type { Recording } from "../recording.js";
 import { RULES } from "../rules.js";
@@ -23,12 +29,16 @@ export interface Deployment {
   readonly clockOffMs?: number;
   readonly maxBodyBytes?: number;
   readonly store?: (store: DeliveryStore) => DeliveryStore;
+  /** A webhook type or an event type that has no handler. */
+  readonly lacks?: string;
 }
 
 type Receive = (request: WebhookRequest) => Promise<WebhookResponse>;
 
 const NAMES = new Set(RULES.match(/\bgateway_webhook_\w+/g));
 const DAY_MS = 86_400_000;
+/** A Monday, 0:00 UTC. */
+export const START_MS = Date.UTC(2026, 5, 1);
 
 /** An app of a partner: its replicas, what is in front of them, and its two webhooks at the gateway. */
 export class App {
@@ -45,8 +55,11 @@ export class App {
     takesMs: 0,
     fails: (type: string): boolean => type === "",
     asksAgain: false,
+    discards: false,
     swallows: false,
   };
+  /** The jobs that run by the clock. */
+  readonly jobs = { run: true, reachGateway: true };
   /** Ids that the partner's own tables have. */
   readonly handledIds = new Set<string>();
   readonly store: DeliveryStore;
@@ -81,6 +94,11 @@ export class App {
     return replica.receiver.receive(request);
   }
 
+  /** A stranger's request. */
+  async forge(id: string): Promise<void> {
+    await this.#balance(forgery(this.#clock.now(), id));
+  }
+
   /** What each replica exports now. */
   scrape(recording: Recording): void {
     for (const replica of this.replicas) replica.scrape(recording, this.job);
@@ -88,14 +106,21 @@ export class App {
 
   /** Runs `webhooks check` or `webhooks reconcile`, and records its exit code. */
   async runJob(command: "check" | "reconcile", recording: Recording): Promise<void> {
+    if (!this.jobs.run) return;
     const client = createManagementClient({
       baseUrl: "https://gateway.example",
       token: "t",
       fetch: (url, init) => this.#answerGateway(new Request(url, init)),
     });
-    const isWell = command === "check" ? await this.#check(client) : await this.#reconcile(client);
+    const work = command === "check" ? this.#check(client) : this.#reconcile(client);
+    const code = await work.then(
+      (isWell) => (isWell ? 0 : 1),
+      () => 4,
+    );
     const at = { job: "node", instance: this.job, command };
-    recording.set("gateway_webhook_check_exit_code", isWell ? 0 : 1, at);
+    recording.set("gateway_webhook_check_exit_code", code, at);
+    const finished = (this.#clock.now() - START_MS) / 1000;
+    recording.set("gateway_webhook_check_finished_seconds", finished, at);
   }
 
   async #check(client: ReturnType<typeof createManagementClient>): Promise<boolean> {
@@ -129,6 +154,7 @@ export class App {
 
   /** The gateway's routes, as far as the two jobs use them. */
   async #answerGateway({ url }: Request): Promise<Response> {
+    if (!this.jobs.reachGateway) throw new TypeError("fetch failed");
     const [, id] = /\/webhook\/(\w+)\/requests$/.exec(url) ?? [];
     const webhooks = [this.alarms, this.events];
     const found = webhooks.find((webhook) => webhook.id === id);
@@ -162,8 +188,8 @@ export class GatewayWebhook {
   isActive = true;
   isSending = true;
   url: string;
-  /** The type of the events that it sends, if it is a new one. */
-  eventType: string | undefined;
+  /** Members that its records have in place of the documented ones. */
+  change: object = {};
 
   constructor(options: WebhookOptions) {
     this.#options = options;
@@ -199,8 +225,8 @@ export class GatewayWebhook {
     const event = sampleOnlineDataEvent(eventType, {}, { seed });
     const sent =
       type === "new_alarm"
-        ? { alarm: { ...sampleAlarm({}, { seed }), created_at } }
-        : { event: { ...event, type: this.eventType ?? event.type } };
+        ? { alarm: { ...sampleAlarm({}, { seed }), created_at, ...this.change } }
+        : { event: { ...event, ...this.change } };
     void this.#twin.deliver(sent, { times });
   }
 
@@ -224,6 +250,7 @@ export class GatewayWebhook {
 class Replica {
   isUp = true;
   receiver!: WebhookReceiver;
+  #text = "";
   /** The health at each scrape. */
   readonly health: string[] = [];
 
@@ -233,12 +260,14 @@ class Replica {
     readonly clock: VirtualClock,
   ) {}
 
-  deploy({ secret = TEST_SECRET, clockOffMs = 0, maxBodyBytes, store }: Deployment): void {
+  deploy(deployment: Deployment): void {
+    const { secret = TEST_SECRET, clockOffMs = 0, maxBodyBytes, store, lacks } = deployment;
     const { app, clock } = this;
     const handle = async (id: string, type: string): Promise<void> => {
-      const { takesMs, fails, asksAgain, swallows } = app.work;
+      const { takesMs, fails, asksAgain, discards, swallows } = app.work;
       if (takesMs > 0) await clock.sleep(takesMs);
       if (asksAgain) throw new RetryLater();
+      if (discards) throw new DiscardDelivery();
       if (fails(type)) throw new Error("a planted failure");
       if (!swallows) app.handledIds.add(id);
     };
@@ -249,11 +278,15 @@ class Replica {
       now: () => clock.now() + clockOffMs,
       ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
       handlers: {
-        new_alarm: (_alarm, { id }) => handle(id, "new_alarm"),
-        delete_my_data_event: {
-          DATA_DELETED: (_event, { id }) => handle(id, "DATA_DELETED"),
-          DATA_REAPPEARED: (_event, { id }) => handle(id, "DATA_REAPPEARED"),
-        },
+        ...(lacks !== "new_alarm" && { new_alarm: (_alarm, { id }) => handle(id, "new_alarm") }),
+        ...(lacks !== "delete_my_data_event" && {
+          delete_my_data_event: {
+            ...(lacks !== "DATA_DELETED" && {
+              DATA_DELETED: (_event, { id }) => handle(id, "DATA_DELETED"),
+            }),
+            DATA_REAPPEARED: (_event, { id }) => handle(id, "DATA_REAPPEARED"),
+          },
+        }),
       },
     });
     metricsText(this.receiver); // the histograms measure from here on
@@ -261,19 +294,50 @@ class Replica {
 
   scrape(recording: Recording, job: string): void {
     const { instance, isUp } = this;
-    recording.remove("instance", instance);
-    recording.set("up", isUp ? 1 : 0, { job, instance });
     const { status, reasons } = this.receiver.health();
     this.health.push(isUp ? [status, ...reasons.map(({ code }) => code)].join(" ") : "gone");
+    const text = isUp ? metricsText(this.receiver) : "";
+    if (text !== "" && text === this.#text) return;
+    this.#text = text;
+    recording.remove("instance", instance);
+    recording.set("up", isUp ? 1 : 0, { job, instance });
     if (!isUp) return;
-    for (const line of metricsText(this.receiver).split("\n")) {
-      const [, name = "", labels = "", value] = /^(\w+)(?:\{(.*)\})? (.+)$/.exec(line) ?? [];
-      if (!isNamed(name)) continue;
-      const own: Record<string, string> = { job, instance };
-      for (const [, key = "", text = ""] of labels.matchAll(/(\w+)="([^"]*)"/g)) own[key] = text;
-      recording.set(name, Number(value), own);
-    }
+    readMetrics(text, recording, { job, instance });
   }
+}
+
+/** Sets what a receiver exports, as far as the rules name it. `times`: one delivery stands for so many. */
+export function readMetrics(
+  text: string,
+  recording: Recording,
+  { job, instance }: { readonly job: string; readonly instance: string },
+  times = 1,
+): void {
+  for (const line of text.split("\n")) {
+    const [, name = "", labels = "", value] = /^(\w+)(?:\{(.*)\})? (.+)$/.exec(line) ?? [];
+    if (!isNamed(name)) continue;
+    const own: Record<string, string> = { job, instance };
+    for (const [, key = "", text = ""] of labels.matchAll(/(\w+)="([^"]*)"/g)) own[key] = text;
+    // Only these bounds stand in a rule.
+    if (own["le"] !== undefined && own["le"] !== "1" && own["le"] !== "10") continue;
+    const isCounter = /_(?:total|bucket|count)$/.test(name);
+    // promtool's clock begins at 0.
+    const isTime = Number(value) * 1000 >= START_MS;
+    const read = Number(value) - (isTime ? START_MS / 1000 : 0);
+    recording.set(name, read * (isCounter ? times : 1), own);
+  }
+}
+
+/** What someone posts who knows what a delivery looks like, but no secret. */
+export function forgery(nowMs: number, id: string) {
+  const headers = {
+    "content-type": "application/json",
+    "x-webhook-id": `forged-${id}`,
+    "x-webhook-type": "new_alarm",
+    "x-webhook-timestamp": String(Math.floor(nowMs / 1000)),
+    "x-webhook-signature": `v1=${"0".repeat(64)}`,
+  };
+  return { method: "POST", headers, body: "{}" };
 }
 
 /** Whether the rules name a metric. */

@@ -2,15 +2,14 @@ import { createVirtualClock } from "../../../kit/index.js";
 import { createRandom } from "../../../kit/random.js";
 import { firedIn } from "../prometheus.js";
 import { DAY, HOUR, Recording } from "../recording.js";
-import { App } from "./app.js";
+import { RULES, ruleOf } from "../rules.js";
+import { App, START_MS } from "./app.js";
 import { PLANTS, type Plant } from "./plants.js";
 
 /** Minutes between two scrapes. */
 const EVERY = 5;
 const CALM_DAYS = 14;
 const DAYS = 28;
-/** A Monday, 0:00 UTC. */
-const START_MS = Date.UTC(2026, 5, 1);
 
 /** What became of one planted failure. */
 export interface MonthRow {
@@ -20,6 +19,8 @@ export interface MonthRow {
   readonly afterMinutes: number | undefined;
   /** The health of the replica that was worst then. */
   readonly health: string;
+  /** Undefined for an alert that there is not. */
+  readonly severity: string | undefined;
   readonly others: readonly string[];
   /** Whether it fired until the cure. */
   readonly held: boolean;
@@ -31,12 +32,22 @@ export interface Month {
   readonly deliveries: number;
 }
 
+/** Whether the right alert fired in time. */
+export function isNoticed({ afterMinutes = Infinity, plant }: MonthRow): boolean {
+  return afterMinutes <= plant.within;
+}
+
 /** Runs the month in virtual time, then asks promtool what the rules make of it. */
 export async function runMonth(): Promise<Month> {
   const clock = createVirtualClock({ startMs: START_MS });
   const realNow = performance.now.bind(performance);
   performance.now = () => clock.now() - START_MS;
-  const apps = [new App("receiver", clock, ["a", "b"]), new App("second", clock, ["c"])];
+  const apps = [
+    new App("receiver", clock, ["a", "b"]),
+    new App("second", clock, ["c"]),
+    new App("third", clock, ["d", "e", "f"]),
+    new App("low", clock, ["g", "h", "i", "j"]),
+  ];
   const recording = new Recording([]);
   let deliveries = 0;
   const cures = new Map<App, () => void>();
@@ -51,8 +62,10 @@ export async function runMonth(): Promise<Month> {
     }
     plant?.eachMinute?.(app, minute);
     deliveries += traffic(app, minute);
-    if (minute % HOUR === 20) await app.runJob("check", recording);
-    if (minute % (6 * HOUR) === 50) await app.runJob("reconcile", recording);
+    // By day as the page has it; a run that finds nothing at night changes nothing.
+    const isBusy = plant !== undefined || minute % HOUR === 20;
+    if (minute % 15 === 5 && isBusy) await app.runJob("check", recording);
+    if (minute % (3 * HOUR) === 50) await app.runJob("reconcile", recording);
     // A deployment each day, while nothing is planted.
     if (minute % DAY === 8 * HOUR && plant === undefined) app.deploy({});
   };
@@ -88,14 +101,19 @@ function plantAt(job: string, minute: number): Plant | undefined {
 
 /** The deliveries of a minute: busy days, quiet weekends, nothing at night; and the small troubles of every day. */
 function traffic(app: App, minute: number): number {
-  const isSecond = app.job === "second";
-  const random = createRandom(minute * 2 + (isSecond ? 1 : 0));
+  if (app.job === "low") {
+    if (minute % DAY !== 10 * HOUR) return 0;
+    app.alarms.send(minute);
+    return 1;
+  }
+  const seed = ["receiver", "second", "third"].indexOf(app.job);
+  const random = createRandom(minute * 4 + seed);
   const hour = Math.floor((minute % DAY) / HOUR);
   const isWeekend = Math.floor(minute / DAY) % 7 >= 5;
   const busy = hour >= 8 && hour < 20 ? 1 : 0.1;
-  const rate = (hour < 6 ? 0 : busy) * (isWeekend ? 0.3 : 1) * (isSecond ? 0.5 : 1);
+  const rate = (hour < 6 ? 0 : busy) * (isWeekend ? 0.3 : 1) * (seed === 0 ? 1 : 0.5);
   if (random.fraction() >= rate) return 0;
-  const isEvent = random.chance(isSecond ? 20 : 8);
+  const isEvent = random.chance(8);
   const isTwice = random.chance(150);
   (isEvent ? app.events : app.alarms).send(minute, isTwice ? 2 : 1);
   return 1;
@@ -127,6 +145,7 @@ function judge(recording: Recording, apps: readonly App[]): Omit<Month, "deliver
     return {
       app: app.job,
       plant,
+      severity: /severity: (\w+)/.exec(ruleOf(RULES, alert ?? ""))?.[1],
       others: [...new Set(names)],
       afterMinutes: first === undefined ? undefined : first - begin,
       health: health.findLast((one) => one !== "ok") ?? "ok",

@@ -41,7 +41,7 @@ const POLL_MS = 5;
 /** A queue driver over memory, by the book. Flawed ones override a method. */
 export class MemoryDriver implements QueueDriver<unknown>, DeadDeliveries {
   readonly name = "memory";
-  readonly extends = "message";
+  readonly extends: QueueDriver["extends"] = "message";
   readonly maxJobBytes: number | undefined = 100_000;
   readonly broker: MemoryBroker;
   readonly #dead: DeadDeliveries;

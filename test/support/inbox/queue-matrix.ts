@@ -225,11 +225,11 @@ const STORED_CASES: Readonly<Record<string, Case>> = {
 /** Runs the contract of drivers on a queue, and the cases of inbox and worker for which it has the abilities. */
 export function keepsContract(
   name: string,
-  open: () => MaybePromise<EngineQueue>,
+  open: (holdMs: number) => MaybePromise<EngineQueue>,
   abilities: readonly Ability[],
   {
     isConcurrent = false,
-    holdMs,
+    holdMs = 2_000,
   }: { readonly isConcurrent?: boolean; readonly holdMs?: number } = {},
 ): void {
   const contract = queueDriverContract(open, { holdMs });
@@ -247,7 +247,7 @@ export function keepsContract(
     ...(abilities.includes("shows what it has stored") ? STORED_CASES : {}),
   });
   it.each(own)(`inbox and worker on ${name}: %s`, async (_, check) => {
-    const made = await open();
+    const made = await open(holdMs);
     try {
       await check(made as AbleQueue);
     } finally {

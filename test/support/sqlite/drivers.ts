@@ -1,11 +1,7 @@
 import { createRequire } from "node:module";
 import type BetterSqlite3 from "better-sqlite3";
 import type Libsql from "libsql";
-import type {
-  SqliteDatabase,
-  SqliteStatement,
-  SqliteValue,
-} from "../../../src/stores/sqlite/sqlite-options.js";
+import type { SqliteDatabase, SqliteStatement } from "../../../src/stores/sqlite/sqlite-options.js";
 
 /** A handle as the tests use it. */
 export interface SqliteHandle extends SqliteDatabase {
@@ -17,8 +13,8 @@ export interface SqliteHandle extends SqliteDatabase {
 
 /** A statement as the tests use it. */
 interface SqliteRows extends SqliteStatement {
-  all(...values: SqliteValue[]): unknown[];
-  iterate(...values: SqliteValue[]): IterableIterator<unknown>;
+  all(...values: unknown[]): unknown[];
+  iterate(...values: unknown[]): IterableIterator<unknown>;
 }
 
 /** How a handle is opened. */

@@ -12,10 +12,13 @@ export const STORE_MISTAKES = {
   "forgets the completion": "complete",
   "undoes the completion on release": "complete-stays",
   "never ends a lease": "takeover",
-  "blocks its own owner": "claim-again",
+  "blocks its own owner": "claim-exclusive",
   "hides a takeover": "takeover",
   "mixes up letter case": "keys-apart",
-  "claims in two steps": "claim-atomic",
+  "inserts a new key in two steps": "claim-atomic",
+  "takes over in two steps": "takeover-atomic",
+  "claims a released key in two steps": "release-atomic",
+  "saves the row that a renewal has read": "renew-atomic",
   "keeps the first lease of a repeated claim": "claim-again-holds",
   "forgets an ended lease": "takeover-remembered",
   "forgets a takeover that is claimed again": "takeover-again",
@@ -26,10 +29,12 @@ export const STORE_MISTAKES = {
   "ends a retention too early": "retention",
   "takes an owner for those who begin like it": "owners-apart",
   "forgets an ended lease after a day": "takeover-days",
+  "forgets a renewed lease a day after its end": "takeover-days",
   "forgets an ended lease when a timer of 30 days overflows": "takeover-days",
   "adds a renewal to the old end": "lease-length",
   "adds a repeated claim to the old end": "lease-length",
   "renews without extending": "renew",
+  "extends a lease at the renewal of another owner": "renew-fenced",
   "renews a key that no one has claimed": "renew-nothing",
   "renews a completed key": "renew-nothing",
   "counts the retention from the claim": "retention",
@@ -41,13 +46,17 @@ export const STORE_MISTAKES = {
   "keeps a released claim as an ended lease": "release",
   "lets the same owner go on after its lease": "takeover-by-itself",
   "remembers a completion forever once it was seen": "sequences",
-  "refuses its owner after another claim": "sequences",
+  "refuses its owner after another claim": "claim-exclusive",
   "refuses an owner that has released": "sequences",
   "calls a claim by an owner that has released a takeover": "sequences",
   "refuses a completion by an owner that has released": "sequences",
   "lets another owner renew an ended lease": "sequences",
   "refuses a completion by another owner after the lease": "sequences",
   "keeps the ended lease of a completion": "sequences",
+  "replaces a completion by a later one": "complete-stays",
+  "refuses a completion by an owner that lost its lease": "complete-lost",
+  "refuses to complete an unclaimed key": "complete-unclaimed",
+  "keeps the release of an unclaimed key as an ended lease": "release-nothing",
   "completes only once": "sequences",
   "keeps an ended lease that is released": "sequences",
 } as const;
@@ -69,6 +78,7 @@ interface Entry {
 }
 
 const DAY_MS = 86_400_000;
+const UNKNOWN = { completedUntil: 0, claimedAt: 0, rememberedUntil: Infinity };
 
 /**
  * The `DeliveryStore` contract once more, written without a thought for memory, so that tests can
@@ -115,7 +125,7 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
         return { state: "in_flight", retryAfterMs: Math.max(1, leftMs) };
       }
       if (is("keeps the first lease of a repeated claim")) {
-        return { state: "claimed", takeover: false };
+        return { state: "claimed", takeover: entry.takeover };
       }
     }
     const hasReleased = entry?.owner === "" && entry.releasedBy === owner;
@@ -127,8 +137,11 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       is("hides a takeover") ||
       (!isRemembered &&
         (is("counts the retention of a claim from the first claim") ||
-          is("caps the retention of a claim at 30 days"))) ||
-      (is("lets the same owner go on after its lease") && entry?.owner === owner) ||
+          is("caps the retention of a claim at 30 days") ||
+          is("forgets a renewed lease a day after its end"))) ||
+      (is("lets the same owner go on after its lease") &&
+        entry?.owner === owner &&
+        !entry.takeover) ||
       (is("forgets an ended lease after a day") && now() - (entry?.claimedAt ?? 0) > DAY_MS) ||
       (is("forgets an ended lease when a timer of 30 days overflows") &&
         retentionMs >= 2 ** 31 &&
@@ -152,7 +165,12 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
   return {
     claim(key, owner, options) {
       const entry = find(key);
-      if (!is("claims in two steps")) return decide(entry, key, owner, options);
+      const isFree = entry?.owner === "";
+      const isInSteps =
+        (is("inserts a new key in two steps") && entry === undefined) ||
+        (is("takes over in two steps") && !isFree && entry !== undefined && !isHeld(entry)) ||
+        (is("claims a released key in two steps") && isFree);
+      if (!isInSteps) return decide(entry, key, owner, options);
       return Promise.resolve().then(() => decide(entry, key, owner, options));
     },
 
@@ -160,27 +178,43 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       const entry = find(key);
       if (is("renews a completed key") && (entry?.completedUntil ?? 0) > now()) return true;
       if (entry === undefined || entry.owner === "") {
-        return is("renews a key that no one has claimed");
+        return entry === undefined && is("renews a key that no one has claimed");
       }
       const isOpen = is("lets another owner renew an ended lease") && !isHeld(entry);
-      if (isOpen === isOwner(entry, owner) && !is("renews for anyone")) return false;
-      if (!isHeld(entry) && !isOpen && !is("renews an ended lease")) return false;
+      if (isOpen === isOwner(entry, owner) && !is("renews for anyone")) {
+        if (is("extends a lease at the renewal of another owner"))
+          entry.leaseUntil = now() + leaseMs;
+        return false;
+      }
+      const isRenewable = is("renews an ended lease") && !entry.takeover;
+      if (!isHeld(entry) && !isOpen && !isRenewable) return false;
       if (is("renews without extending")) return true;
       entry.leaseUntil = (is("adds a renewal to the old end") ? entry.leaseUntil : now()) + leaseMs;
       if (is("forgets a takeover that is renewed")) entry.takeover = false;
-      return true;
+      if (is("forgets a renewed lease a day after its end"))
+        entry.rememberedUntil = entry.leaseUntil + DAY_MS;
+      if (!is("saves the row that a renewal has read")) return true;
+      const read = { ...entry };
+      return Promise.resolve().then(() => {
+        put(key, read);
+        return true;
+      });
     },
 
     complete(key, owner, { retentionMs }) {
       if (is("forgets the completion")) return;
       const entry = find(key);
-      const isLate = entry?.owner !== owner || entry.leaseUntil <= now();
+      if (entry === undefined && is("refuses to complete an unclaimed key")) return;
+      const isLate = entry?.owner === owner && entry.leaseUntil <= now();
       if (isLate && is("refuses a late completion")) throw new Error("the lease is lost");
+      const isLost = entry !== undefined && entry.owner !== owner && entry.leaseUntil > now();
+      if (isLost && is("refuses a completion by an owner that lost its lease")) return;
       const isOver = entry?.owner !== owner && (entry?.leaseUntil ?? Infinity) <= now();
       if (isOver && is("refuses a completion by another owner after the lease")) return;
       const isReleased = entry?.owner === "" && entry.releasedBy === owner;
       if (isReleased && is("refuses a completion by an owner that has released")) return;
-      if ((entry?.completedUntil ?? 0) > (is("completes only once") ? 0 : now())) return;
+      const isDone = (entry?.completedUntil ?? 0) > (is("completes only once") ? 0 : now());
+      if (isDone && !is("replaces a completion by a later one")) return;
       const isKept =
         is("keeps the ended lease of a completion") && (entry?.leaseUntil ?? Infinity) <= now();
       const claimedAt = entry?.claimedAt ?? now();
@@ -192,6 +226,8 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
 
     release(key, owner) {
       const entry = find(key);
+      if (entry === undefined && is("keeps the release of an unclaimed key as an ended lease"))
+        put(key, { ...{ owner, leaseUntil: now(), takeover: false }, ...UNKNOWN });
       if (entry === undefined) return;
       if (is("undoes the completion on release")) entry.completedUntil = 0;
       if (!isOwner(entry, owner) && !is("releases for anyone")) return;

@@ -10,14 +10,19 @@ export const TRANSACTION_MISTAKES = {
   "remembers an id whose work failed": "rollback",
   "forgets committed ids": "commit",
   "forgets to commit the writes": "commit",
-  "remembers only ids whose work wrote": "commit-nothing",
+  "remembers only ids whose work wrote": "commit",
   "runs two at once": "race",
   "runs two clients at once": "race",
+  "looks whether an id is in flight, and marks it later": "race",
   "answers completed for what is in flight": "open",
-  "says nothing of when to try again": "open-own",
+  "answers completed for what its own client has in flight": "open-own",
+  "answers completed to what has waited": "open-fails",
+  "does not tell another client when to try again": "open",
   "never answers for what is in flight": "open",
   "answers processed for work that failed": "rollback",
   "wraps the error of the work": "rollback-error",
+  "wraps an error of the work that is no Error": "rollback-error",
+  "keeps a failed id locked for other clients": "rollback",
   "does not wait for the work": "commit",
   "keeps the lock after a failure": "open-fails",
   "uses up a connection at each failure": "rollback-again",
@@ -40,6 +45,7 @@ export const TRANSACTION_MISTAKES = {
   "does not say that it was the record": "record",
   "remembers a record whose work failed": "record-fails",
   "runs a record under two ids at once": "record-race",
+  "looks whether a record is in flight, and marks it later": "record-race",
   "answers completed for a record in flight": "record-open",
 } as const;
 
@@ -100,6 +106,8 @@ export function naiveTransactions(
   };
 
   const clientOf = ({ rows, expiries, running, failed }: Data): TransactionalStore<Tx> => {
+    /** The ids that came through this client. */
+    const own = new Set<string>();
     const remember = (key: string, retentionMs: number) => {
       const kept = keptMs(retentionMs);
       expiries.set(key, { until: now() + kept, retentionMs: kept });
@@ -125,10 +133,15 @@ export function naiveTransactions(
         failed.add(key);
         if (is("uses up a connection at each failure")) freeConnections -= 1;
         if (is("remembers an id whose work failed")) remember(key, times.retentionMs);
+        const { recordKey } = times;
+        if (recordKey !== undefined && is("remembers a record whose work failed"))
+          remember(recordKey, times.retentionMs);
         if (is("commits the writes of work that fails")) rows.push(...tx.rows);
         else if (tx.rows !== rows) tx.rows = [];
         if (is("answers processed for work that failed")) return { state: "processed" };
-        throw is("wraps the error of the work")
+        const isOdd =
+          is("wraps an error of the work that is no Error") && !(error instanceof Error);
+        throw is("wraps the error of the work") || isOdd
           ? new Error("rolled back", { cause: error })
           : error;
       }
@@ -152,7 +165,7 @@ export function naiveTransactions(
           ? { state: "completed", sameRecord }
           : { state: "in_flight", retryAfterMs: 1_000, sameRecord };
       }
-      if (is("remembers a record whose work failed")) remember(recordKey, retentionMs);
+      if (is("looks whether a record is in flight, and marks it later")) await Promise.resolve();
       const result = processNow(key, work, times);
       running.set(recordKey, result);
       try {
@@ -169,16 +182,26 @@ export function naiveTransactions(
         if (is("runs the work of a completed id")) await work({ rows: [] });
         return { state: "completed" };
       }
+      if (is("keeps a failed id locked for other clients") && failed.has(key) && !own.has(key))
+        return { state: "in_flight", retryAfterMs: 1_000 };
       const current = running.get(key);
       if (current !== undefined && !is("runs two at once")) {
         if (is("refuses what is in flight")) throw new Error("the row is locked");
         if (is("answers completed for what is in flight")) return { state: "completed" };
-        if (is("says nothing of when to try again")) return { state: "in_flight", retryAfterMs: 0 };
+        if (is("answers completed for what its own client has in flight") && own.has(key))
+          return { state: "completed" };
+        if (is("does not tell another client when to try again") && !own.has(key))
+          return { state: "in_flight", retryAfterMs: 0 };
         if (is("never answers for what is in flight")) return new Promise(() => undefined);
-        if (!is("waits for what is in flight")) return { state: "in_flight", retryAfterMs: 1_000 };
+        const isPatient = is("answers completed to what has waited");
+        if (!is("waits for what is in flight") && !isPatient)
+          return { state: "in_flight", retryAfterMs: 1_000 };
         await current.catch(() => undefined);
+        if (isPatient) return { state: "completed" };
         return processNow(key, work, times);
       }
+      if (is("looks whether an id is in flight, and marks it later")) await Promise.resolve();
+      own.add(key);
       if (freeConnections === 0) await wait(2 ** 31 - 1, undefined, { ref: false });
       const result = runInTransaction(key, work, times);
       running.set(key, result);
