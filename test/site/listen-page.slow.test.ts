@@ -295,20 +295,13 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect(errors).toEqual([]);
   });
 
-  test("the page shows nothing without the token or to another site", async () => {
+  test("the page shows nothing without the token", async () => {
     const { url, address, context } = await open();
     await post(url);
     const bare = await context.newPage();
     await bare.goto(address.replace(/#.*/, ""));
     await says(bare, "The token in the address is wrong");
     expect(await rows(bare).count()).toBe(0);
-    const foreign = await context.newPage();
-    await foreign.goto(url);
-    const asked = `fetch(${JSON.stringify(address)}, { method: "POST", headers: { authorization: "Bearer x" } })`;
-    await expect(foreign.evaluate(asked)).rejects.toThrow("Failed to fetch");
-    const other = address.replace("127.0.0.1", "127.0.0.1.nip.io");
-    const named = await foreign.goto(other).catch(() => null);
-    expect(named?.status() ?? 403).toBe(403);
   });
 
   test("10 000 deliveries leave 500 rows at most, and the memory flat", async () => {
