@@ -9,7 +9,7 @@ import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 
 const INTRODUCTION = `# Outcomes
 
-Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and at the start of the log line. This page has one section for each outcome. It is generated from the tables that the log and the command line use.\n\nA delivery that the gateway counts as received, and that is in no log of yours, has no outcome: something in front answered it 2xx. [Answers that are not ours](answers.md#answers-that-are-not-ours)\n\n\`doctor\` sends about 1 950 requests, and the endpoint handles about 850 made-up deliveries as if they were real: do not run it against production.`;
+Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and at the start of the log line. This page has one section for each outcome. It is generated from the tables that the log and the command line use.\n\nA delivery that the gateway counts as received, and that is in no log of yours, has no outcome: something in front answered it 2xx. [Answers that are not ours](answers.md#answers-that-are-not-ours)\n\n\`doctor\` sends about 2 000 requests, and the endpoint handles about 850 made-up deliveries as if they were real: do not run it against production.`;
 
 /** The text of docs/outcomes.md, generated from the tables of outcomes. */
 export function outcomesPage(): string {

@@ -72,6 +72,8 @@ export async function expectFailureRetried(context: CaseContext): Promise<void> 
 /** Sends a delivery of each type as often as the gateway does, one after another, while its handler fails. */
 export async function expectEachFailureRetried(context: CaseContext): Promise<void> {
   const plain = await plainDeliveries(context);
+  const before = await context.deliver();
+  await context.accept("a delivery before the failure", before);
   await expectRetriedThenHandled(context, () =>
     each(plain, async (named): Promise<Answered> => {
       const answers: ReceiverAnswer[] = [];
@@ -79,14 +81,14 @@ export async function expectEachFailureRetried(context: CaseContext): Promise<vo
       return [named, answers];
     }),
   );
+  // A failure that ends the process may take the memory of ids with it.
+  await context.acceptInTheEnd("a duplicate of a delivery before the failure", before);
 }
 
 async function expectRetriedThenHandled(
   context: CaseContext,
   work: () => Promise<readonly Answered[]>,
 ): Promise<void> {
-  const before = await context.deliver();
-  await context.accept("a delivery before the failure", before);
   const failed = await whileHandler(context, "whileFailing", work);
   for (const [[name], answers] of failed) {
     for (const answer of answers) {
@@ -102,8 +104,6 @@ async function expectRetriedThenHandled(
     const next = await context.acceptInTheEnd(`the next retry, ${name}`, delivery);
     context.trustOutcome(next, "handled");
   });
-  // A failure that ends the process may take the memory of ids with it.
-  await context.acceptInTheEnd("a duplicate of a delivery before the failure", before);
 }
 
 const whileFailing = (name: string): string => `while the handler fails, ${name}`;

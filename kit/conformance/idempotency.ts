@@ -152,7 +152,7 @@ export const idempotencyRules: ConformanceRules = {
     title: "a delivery whose handler fails ten times in a row is sent again each time",
     needs: ["whileFailing"],
     why: "The gateway tries a delivery ten times. A receiver that acknowledges it after a few failures, as dead or because a circuit breaker is open, loses every alarm of a long failure.",
-    fix: "Count no failures towards a 2xx: answer 500 or 503 until the handler succeeds. A circuit breaker that is open answers 503.",
+    fix: "Count no failures towards a 2xx: answer 500 or 503 until the handler succeeds. A circuit breaker that is open answers 503. Keep the ids in a store that outlives a failure.",
     cause: "early",
     whenAccepted: expectEachFailureRetried,
   },

@@ -119,7 +119,6 @@ type Values = Readonly<Record<string, readonly unknown[]>>;
  */
 const alarmValues = (ahead: string): Values => ({
   text: ["", "One\nTwo\r\n\tThree\n", "  two  blanks  ", "0", "Test ".repeat(400)],
-  created_at: [ahead],
   // Clocks in Europe go from 2:00 to 3:00 on the last of these days.
   date: [ahead, "2019-01-31 23:59:59", "2024-02-29 00:00:00", "2026-03-29 02:30:00"],
   original_event_id: [...IDS, "1e5"],
@@ -136,6 +135,7 @@ const alarmValues = (ahead: string): Values => ({
   ],
   severity: ["Low", "High", "Info"],
   category_id: [7],
+  created_at: [ahead],
 });
 
 const EVENT_VALUES: Values = {

@@ -35,17 +35,6 @@ export const concurrencyFlaws: Flaws = {
     "drops what is more than 32 at once": limiting(32, [200, "busy"]),
     "answers 400 to what is more than 40 at once": limiting(40, [400, "busy"]),
     "answers 404 to what is more than 20 at once": limiting(20, [404, "busy"]),
-    "drops uploads over the 40 that it reads at once": overriding((right) => {
-      let reading = 0;
-      const dropped = new WeakSet<object>();
-      return {
-        async readBody(req) {
-          if (++reading > 40) dropped.add(req);
-          return right.readBody(req).finally(() => (reading -= 1));
-        },
-        receive: (req, body) => (dropped.has(req) ? [200, "busy"] : right.receive(req, body)),
-      };
-    }),
     "handles only the last of several deliveries": overriding((right) => {
       let latest = 0;
       const meeting = new Meeting();

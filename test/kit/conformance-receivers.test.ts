@@ -146,6 +146,9 @@ it("the secret on the page of a failed handler is seen in the answers to another
     status: 500,
     body: "<pre>[secret]</pre>",
   });
+  // It comes after the others also when several run at the same time.
+  const cases = receiverConformance({ target: "http://127.0.0.1:1/", secret: TEST_SECRET });
+  expect(cases.find(({ id }) => id === "leaked_secret")?.runsAlone).toBe(true);
   // A run of this case alone makes a handler fail too.
   expect(idsOf(await judgeWith(showing, ["leaked_secret"]), "failed")).toHaveLength(1);
 });

@@ -116,6 +116,7 @@ export const HANDLES_DUPLICATES = [
   "duplicate_by_id_alone",
   "duplicate_after_others",
   "concurrent_duplicates_handled_once",
+  "ten_failures_sent_again",
   "retries_at_once_after_failure",
   "late_handler_counts",
   "hang_up",
