@@ -38,13 +38,13 @@ export default [
   {
     ...bundle,
     name: "createWebhookReceiver + fetchHandler, bundled for the edge",
-    limit: "38 kB",
+    limit: "39 kB",
     modifyEsbuildConfig: edge,
   },
   {
     ...lambda,
     name: "lambdaHandler with the memory store, in one file",
-    limit: "38.5 kB",
+    limit: "39.2 kB",
     modifyEsbuildConfig: node,
   },
 ];

@@ -144,7 +144,7 @@ export function projectOf(
       ["npm install --save-dev", ...tools, ...(store?.tools ?? [])].join(" "),
       isThere(secretFile)
         ? `chmod 600 ${secretFile}  # then add the lines of .env.example and the secret`
-        : `install -m 600 .env.example ${secretFile}  # then add the secret to ${secretFile}`,
+        : `(umask 077 && cp .env.example ${secretFile})  # then add the secret to ${secretFile}`,
       found === undefined ? "npm test" : named(scripts.test),
       found === undefined ? "npm start" : named(scripts.start),
       `${secret}… npx ${PROGRAM} send ${url}  # in a second shell`,

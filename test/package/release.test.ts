@@ -57,7 +57,7 @@ test("a tarball must have every exported file, nothing else than documented file
   };
   expect(tarballProblem(tarball(files), ["./dist/index.js"])).toBeUndefined();
   expect(tarballProblem(tarball(files), ["./dist/gone.js"])).toContain("lacks ./dist/gone.js");
-  expect(tarballProblem(tarball(files, 850_001), [])).toContain("850001 bytes");
+  expect(tarballProblem(tarball(files, 875_001), [])).toContain("875001 bytes");
   for (const stray of ["src/index.ts", ".env", "test/a.js", "dist/index.js.map", "a.tgz"]) {
     expect(tarballProblem(tarball([...files, stray]), []), stray).toContain(stray);
   }
