@@ -157,7 +157,8 @@ export function firedIn(
   });
   const said = runTest(recording, everyMinutes, [...first, ...last]);
   const answers = said.split("expr:").slice(1);
-  const isWhole = answers.length === 2 * times.length && answers.every((one) => one.includes("got: "));
+  const isWhole =
+    answers.length === 2 * times.length && answers.every((one) => one.includes("got: "));
   // It says no more than this of a query that takes too many samples, so that nothing seems to have fired.
   if (!isWhole) throw new Error(`promtool: ${said.slice(0, 2_000)}`);
   const got = answers.map(samplesIn);
