@@ -306,12 +306,11 @@ class Replica {
   }
 }
 
-/** Sets what a receiver exports, as far as the rules name it. `times`: one delivery stands for so many. */
+/** Sets what a receiver exports, as far as the rules name it. */
 export function readMetrics(
   text: string,
   recording: Recording,
   { job, instance }: { readonly job: string; readonly instance: string },
-  times = 1,
 ): void {
   for (const line of text.split("\n")) {
     const [, name = "", labels = "", value] = /^(\w+)(?:\{(.*)\})? (.+)$/.exec(line) ?? [];
@@ -320,11 +319,9 @@ export function readMetrics(
     for (const [, key = "", text = ""] of labels.matchAll(/(\w+)="([^"]*)"/g)) own[key] = text;
     // Only these bounds stand in a rule.
     if (own["le"] !== undefined && own["le"] !== "1" && own["le"] !== "10") continue;
-    const isCounter = /_(?:total|bucket|count)$/.test(name);
     // promtool's clock begins at 0.
     const isTime = Number(value) * 1000 >= START_MS;
-    const read = Number(value) - (isTime ? START_MS / 1000 : 0);
-    recording.set(name, read * (isCounter ? times : 1), own);
+    recording.set(name, Number(value) - (isTime ? START_MS / 1000 : 0), own);
   }
 }
 

@@ -17,14 +17,8 @@ import { firedIn } from "../prometheus.js";
 import { DAY, HOUR, Recording } from "../recording.js";
 import { forgery, readMetrics, START_MS } from "./app.js";
 
-/** Deliveries a day, and how many of them one real delivery stands for: 8 000 a day would take minutes. */
-const VOLUMES = [
-  { perDay: 1, times: 1 },
-  { perDay: 3, times: 1 },
-  { perDay: 30, times: 1 },
-  { perDay: 300, times: 1 },
-  { perDay: 8_000, times: 5 },
-] as const;
+/** Deliveries a day. */
+const VOLUMES = [1, 3, 30, 300, 8_000];
 const DAYS = 28;
 /** Minutes between two scrapes. */
 const EVERY = 5;
@@ -59,7 +53,7 @@ export async function runCalm(): Promise<readonly CalmMonth[]> {
   // promtool refuses a query over the whole month.
   const days = Array.from({ length: DAYS }, (_, day) => ({ from: day * DAY, to: (day + 1) * DAY }));
   const fired = firedIn(recording, EVERY, days).flat();
-  return apps.map(({ job, perDay, times, sent }) => {
+  return apps.map(({ job, perDay, sent }) => {
     const own = fired.filter(({ labels }) => labels["job"] === job || labels["instance"] === job);
     const namesOf = (severity: string) => [
       ...new Set(
@@ -68,8 +62,12 @@ export async function runCalm(): Promise<readonly CalmMonth[]> {
           .map(({ labels }) => labels["alertname"] ?? ""),
       ),
     ];
-    const deliveries = sent * times;
-    return { perDay, deliveries, critical: namesOf("critical"), warnings: namesOf("warning") };
+    return {
+      perDay,
+      deliveries: sent,
+      critical: namesOf("critical"),
+      warnings: namesOf("warning"),
+    };
   });
 }
 
@@ -84,7 +82,6 @@ function rateOf(minute: number, perDay: number): number {
 
 class CalmApp {
   readonly perDay: number;
-  readonly times: number;
   readonly job: string;
   #nowMs = START_MS;
   readonly #random: ReturnType<typeof createRandom>;
@@ -92,9 +89,8 @@ class CalmApp {
   readonly #replicas = REPLICAS.map(() => ({ receiver: this.#start(), text: "" }));
   sent = 0;
 
-  constructor({ perDay, times }: (typeof VOLUMES)[number], seed: number) {
+  constructor(perDay: number, seed: number) {
     this.perDay = perDay;
-    this.times = times;
     this.job = `calm-${perDay}`;
     this.#random = createRandom(seed + 1);
   }
@@ -127,7 +123,7 @@ class CalmApp {
     // Each working day a deployment, one replica after the other.
     const replica = this.#replicas[(minute % DAY) / 5 - 120];
     if (replica !== undefined && Math.floor(minute / DAY) % 7 < 5) replica.receiver = this.#start();
-    const rate = rateOf(minute, this.perDay / this.times);
+    const rate = rateOf(minute, this.perDay);
     const count = Math.floor(rate) + (random.fraction() < rate % 1 ? 1 : 0);
     for (let sent = 0; sent < count; sent++) await this.#deliver();
     for (let post = 0; post < 8 && minute >= STRANGER.from && minute < STRANGER.to; post++) {
@@ -160,7 +156,7 @@ class CalmApp {
       if (text === replica.text) continue;
       replica.text = text;
       recording.set("up", 1, source);
-      readMetrics(text, recording, source, this.times);
+      readMetrics(text, recording, source);
     }
     // One run of each day finds a replica that a deployment has just stopped; the gateway's API is down on a Sunday.
     const isFound = minute % DAY >= 10 * HOUR && minute % DAY < 10 * HOUR + 15;
