@@ -1,4 +1,4 @@
-// npm run bench [-- stores | queues | telemetry | soak], npm run bench:check
+// npm run bench [-- partner | stores | queues | telemetry | soak], npm run bench:check
 // Builds the package, installs the other libraries, compiles the benchmark, and runs one command of it.
 // `npm run bench -- http` measures and prints only that part of `npm run bench`.
 import { spawnSync } from "node:child_process";
@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 
 const PARTS = ["in-process", "http", "memory", "cold-start"];
 /** Files of `src/`. */
-const COMMANDS = ["run", "check", "stores", "queues", "telemetry", "soak", ...PARTS];
+const COMMANDS = ["run", "check", "partner", "stores", "queues", "telemetry", "soak", ...PARTS];
 /** The commands that use the SQLite driver, which `npm ci` does not compile. */
-const WITH_SQLITE = ["stores", "queues", "soak"];
+const WITH_SQLITE = ["partner", "stores", "queues", "soak"];
 
 const BENCH = fileURLToPath(new URL(".", import.meta.url));
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));

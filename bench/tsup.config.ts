@@ -14,7 +14,7 @@ const common: Options = {
 export default defineConfig([
   {
     ...common,
-    entry: ["src/**/*.ts", "!src/{stores,queues,soak}.ts", "!src/stores/**"],
+    entry: ["src/**/*.ts", "!src/{stores,queues,soak,partner}.ts", "!src/stores/**"],
     format: "esm",
   },
   {
@@ -40,6 +40,7 @@ export default defineConfig([
       stores: "src/stores.ts",
       queues: "src/queues.ts",
       soak: "src/soak.ts",
+      partner: "src/partner.ts",
       "stores/receiver-process": "src/stores/receivers/receiver-process.ts",
       "stores/load-process": "src/stores/load/load-process.ts",
     },

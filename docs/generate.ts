@@ -12,7 +12,7 @@ import { ENTRY_TABLES, readmeWithEntries } from "./entry-tables.js";
 import { listenPage } from "./listen-page.js";
 import { monitoringPage } from "./monitoring-page.js";
 import { outcomesPage } from "./outcomes-page.js";
-import { performancePage, readmeWithPerformance } from "./performance-page.js";
+import { performancePage } from "./performance-page.js";
 import { doctorPicture } from "./terminal/doctor-picture.js";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
@@ -21,6 +21,7 @@ const read = (file: string): string => readFileSync(inRepository(file), "utf8");
 
 const results = () => ({
   table: read("bench/results/table.md"),
+  partner: read("bench/results/partner.md"),
   stores: read("bench/results/stores.md"),
   queues: read("bench/results/queues.md"),
 });
@@ -34,7 +35,7 @@ const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>>
   "contract/openapi.json": openApi,
   // The name under which other agents look for the same page.
   "llms.txt": () => read("AGENTS.md"),
-  "README.md": (now) => readmeWithEntries(readmeWithPerformance(now, results())),
+  "README.md": (now) => readmeWithEntries(now),
   "cli/page/page-html.ts": listenPage,
   "docs/doctor.svg": () => doctorPicture(inRepository("dist/cli.js")),
 };

@@ -1,21 +1,20 @@
 import { TARGETS, type Target } from "../bench/src/targets.js";
 import { putBetween } from "./put-between.js";
 
-/** What `npm run bench`, `npm run bench -- stores` and `npm run bench -- queues` have written. */
+/** What `npm run bench`, and its commands `partner`, `stores` and `queues` have written. */
 export interface BenchResults {
   /** bench/results/table.md */
   readonly table: string;
+  /** bench/results/partner.md */
+  readonly partner: string;
   /** bench/results/stores.md */
   readonly stores: string;
   /** bench/results/queues.md */
   readonly queues: string;
 }
 
-/** The stores that the README shows. */
-const README_STORES = ["PostgreSQL, pg", "SQLite, better-sqlite3", "Redis, ioredis"];
-
 /** docs/performance.md with its tables made anew between their marks. */
-export function performancePage(page: string, { table, stores, queues }: BenchResults): string {
+export function performancePage(page: string, { table, partner, stores, queues }: BenchResults): string {
   const decides = Object.values<Target>(TARGETS).filter((target) => target.decides === true);
   const isShown = (line: string): boolean =>
     decides.some(({ label }) => line.startsWith(`| ${label} |`));
@@ -28,17 +27,11 @@ export function performancePage(page: string, { table, stores, queues }: BenchRe
   );
   const whole = (results: string): string =>
     [captionOf(results), firstTable(results).join("\n")].join("\n\n");
-  const withRatios = putBetween(page, "bench/results/table.md", shown.join("\n\n"));
+  const tables = partner.split("\n").filter((line) => !line.startsWith("### "));
+  const withPartner = putBetween(page, "bench/results/partner.md", tables.join("\n").trim());
+  const withRatios = putBetween(withPartner, "bench/results/table.md", shown.join("\n\n"));
   const withStores = putBetween(withRatios, "bench/results/stores.md", whole(stores));
   return putBetween(withStores, "bench/results/queues.md", whole(queues));
-}
-
-/** The README with its three rows made anew between their marks. */
-export function readmeWithPerformance(readme: string, { stores }: BenchResults): string {
-  const rows = firstTable(stores).filter(
-    (line, at) => at < 2 || README_STORES.some((store) => line.startsWith(`| ${store} |`)),
-  );
-  return putBetween(readme, "bench/results/stores.md", rows.join("\n"));
 }
 
 /** The first line: which Node, which machine, when. */

@@ -1,7 +1,7 @@
 // npm run bench -- queues
 // The inbox of each engine beside the engine's own client, in under two minutes.
 import { writeFile } from "node:fs/promises";
-import { cpus, loadavg } from "node:os";
+import { caption } from "./report/caption.js";
 import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
 import { versionOf } from "./runtimes.js";
@@ -16,13 +16,8 @@ const levels: LevelResult[] = [];
 for (const row of rowsNamed(options.only, QUEUES)) {
   levels.push(...(await measureRow(row, options, false)));
 }
-const processors = cpus();
-const caption =
-  `Node ${versionOf(options.node)}; ${processors[0]?.model.trim() ?? "unknown processor"}, ` +
-  `${processors.length} cores; ${new Date().toISOString().slice(0, 10)}; ` +
-  `load average ${loadavg()[0]?.toFixed(1)} at the end; npm run bench -- queues`;
 const table = shortTable(levels, "Inboxes over HTTP", "engine");
-const text = `${caption}.\n\n${renderTable(table)}`;
+const text = `${caption("queues", versionOf(options.node))}\n\n${renderTable(table)}`;
 process.stdout.write(text);
 if (own.length === 0) {
   await writeFile(new URL("../results/queues.md", import.meta.url), text);

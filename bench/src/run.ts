@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
 import { runFresh } from "./fresh-process.js";
+import { caption } from "./report/caption.js";
 import { drawChart } from "./report/chart.js";
 import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
@@ -25,15 +25,12 @@ for (const { execPath, label } of runtimes) {
   results.push({ label, parts });
 }
 
-const date = new Date().toISOString().slice(0, 10);
-const processors = cpus();
-const model = processors[0]?.model.trim() ?? "unknown processor";
 const versions = runtimes.map(({ version }) => version).join(" and ");
-const caption = `Node ${versions}; ${model}, ${processors.length} cores; ${date}; npm run bench`;
+const described = caption("", versions);
 
-const summary = `${caption}.\n\n${renderTable(summaryTable(results))}`;
+const summary = `${described}\n\n${renderTable(summaryTable(results))}`;
 const details = [
-  `${caption}.\n`,
+  `${described}\n`,
   ...results.flatMap(({ label, parts }) =>
     parts.flatMap(({ tables }) =>
       tables.map((table) => renderTable({ ...table, title: `${label}. ${table.title}` })),
@@ -46,7 +43,7 @@ await writeFile(new URL("table.md", RESULTS), summary);
 await writeFile(new URL("details.md", RESULTS), details);
 await writeFile(
   new URL("../../docs/performance.svg", RESULTS),
-  drawChart(barsOf(results), caption),
+  drawChart(barsOf(results), described),
 );
 updateDocuments();
 process.stdout.write(`${summary}\n${details}`);

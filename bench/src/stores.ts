@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { loadavg } from "node:os";
+import { caption } from "./report/caption.js";
 import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
 import { versionOf } from "./runtimes.js";
@@ -26,12 +26,9 @@ for (const row of rowsNamed(options.only)) {
   process.stderr.write(`${row}: measured in ${seconds} s\n`);
 }
 
-const load = loadavg()[0]?.toFixed(1);
-const caption =
-  `Node ${versionOf(options.node)}; ${new Date().toISOString().slice(0, 10)}; load average ${load} at the end; ` +
-  `${options.rounds} rounds of ${options.seconds} s; npm run bench -- stores`;
+const effort = `${options.rounds} rounds of ${options.seconds} s; `;
 const tables = [shortTable(levels), speedTable(levels), costTable(levels)].map(renderTable);
-const text = `${caption}.\n\n${tables.join("\n")}`;
+const text = `${caption("stores", versionOf(options.node), effort)}\n\n${tables.join("\n")}`;
 process.stdout.write(text);
 // A part of the rows, or another build, is not the result of this version.
 if (process.argv.length === 2) {

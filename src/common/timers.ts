@@ -49,6 +49,34 @@ export function within<T>(
   });
 }
 
+/**
+ * A timer that is nearly always stopped long before it ends. Node keeps a list for each length of timers, and to make
+ * and drop a list takes three times as long as to use one. So the first one that is stopped stays where it is until its
+ * time is over: without its work, and without keeping the process alive.
+ */
+export class ShortTimer {
+  static #isOneKept = false;
+  readonly #timer: unknown;
+  #run: (() => void) | undefined;
+
+  constructor(ms: number, run: () => void) {
+    this.#run = run;
+    this.#timer = setTimeout(ShortTimer.#end, ms, this);
+  }
+
+  static #end(this: void, ended: ShortTimer): void {
+    if (ended.#run === undefined) ShortTimer.#isOneKept = false;
+    else ended.#run();
+  }
+
+  stop(): void {
+    this.#run = undefined;
+    // On Workers a timer belongs to a request, and is no object.
+    if (ShortTimer.#isOneKept || !unref(this.#timer)) clearTimeout(this.#timer as NodeJS.Timeout);
+    else ShortTimer.#isOneKept = true;
+  }
+}
+
 /** Starts a timer. Returns a function that stops it. */
 export function startTimer(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms);
@@ -61,11 +89,15 @@ export function startTimer(ms: number, run: () => void): () => void {
  */
 export function startBackgroundTimer(ms: number, run: () => void): () => void {
   const timer: unknown = setTimeout(run, ms);
-  // Outside Node a timer is a number and keeps no process alive.
-  if (typeof timer === "object" && timer !== null && "unref" in timer) {
-    (timer as { unref(): void }).unref();
-  }
+  unref(timer);
   return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
+}
+
+/** Lets the process end before the timer. Returns false outside Node, where a timer is a number and keeps no process alive. */
+function unref(timer: unknown): boolean {
+  if (typeof timer !== "object" || timer === null || !("unref" in timer)) return false;
+  (timer as { unref(): void }).unref();
+  return true;
 }
 
 /** Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { outcomesPage } from "../../docs/outcomes-page.js";
-import { performancePage, readmeWithPerformance } from "../../docs/performance-page.js";
+import { performancePage } from "../../docs/performance-page.js";
 import { createRandom } from "../../kit/random.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
 import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
@@ -62,6 +62,7 @@ test("docs/inbox.md gives the default of every whole-number option of a queue", 
 test("docs/performance.md and the README have the tables of bench/results; npm run generate writes them", () => {
   const results = {
     table: read("bench/results/table.md"),
+    partner: read("bench/results/partner.md"),
     stores: read("bench/results/stores.md"),
     queues: read("bench/results/queues.md"),
   };

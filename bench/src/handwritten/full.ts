@@ -46,22 +46,6 @@ function parseRecord(headers: Headers, body: Buffer): unknown {
 export type OutcomeByHand = "handled" | "duplicate" | "refused";
 
 /** The receiver that a careful partner writes: verify, parse, validate, and handle each id once. */
-export function createFullReceiverByHand(
-  secret: string,
-  handle: (record: unknown) => void,
-): (headers: Headers, body: Buffer) => OutcomeByHand {
-  const handled = new LRUCache<string, true>({ max: 100_000 });
-  return (headers, body) => {
-    if (!verifyByHand(secret, headers, body)) return "refused";
-    const id = headers["x-webhook-id"] as string;
-    if (handled.has(id)) return "duplicate";
-    handle(parseRecord(headers, body));
-    handled.set(id, true);
-    return "handled";
-  };
-}
-
-/** The same with an async handler, as on a real server. */
 export function createAsyncReceiverByHand(
   secret: string,
   handle: (record: unknown) => Promise<void>,

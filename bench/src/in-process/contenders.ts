@@ -5,11 +5,11 @@ import { Webhook as StandardWebhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { Webhook as SvixWebhook } from "svix";
 import { ENCODED_SECRET, SECRET, gatewayHeaders, newId, type Body } from "../deliveries.js";
-import { createFullReceiverByHand } from "../handwritten/full.js";
+import { createAsyncReceiverByHand } from "../handwritten/full.js";
 import { receiveByHand, verifyByHand } from "../handwritten/verify.js";
 import type { Case } from "../rounds.js";
 import { githubSignature, standardHeaders, stripeHeader } from "../schemes.js";
-import { asynchronous, synchronous } from "./cases.js";
+import { asynchronous, caseOf, synchronous } from "./cases.js";
 
 /** A delivery of the gateway, as `receive` takes it. */
 export interface GatewayDelivery {
@@ -30,13 +30,12 @@ function ours(
   makeReceiver: () => WebhookReceiver,
   outcome = "handled",
 ): Case {
-  let receiver = makeReceiver();
+  let receiver: WebhookReceiver;
   return asynchronous(
     name,
     batch,
     sign,
-    (delivery) => receiver.receive(delivery),
-    (answer) => (answer as { outcome: string }).outcome === outcome,
+    async (delivery) => (await receiver.receive(delivery)).outcome === outcome,
     () => {
       receiver = makeReceiver();
     },
@@ -44,9 +43,11 @@ function ours(
 }
 
 let handled: unknown;
-/** Stores a record, so that the compiler cannot optimize its creation away. */
-function handle(record: unknown): void {
+/** The handler of every contender: asynchronous, as users write it, and it resolves at once. */
+function handle(record: unknown): Promise<void> {
+  // Stored, so that the compiler cannot optimize the record's creation away.
   handled = record;
+  return Promise.resolve();
 }
 
 /** Whether a record has arrived since the last call. */
@@ -56,90 +57,125 @@ function hasHandled(): boolean {
   return arrived;
 }
 
-const handlers = { new_alarm: handle, delete_my_data_event: handle };
 const OTHER_SECRETS = Array.from({ length: 4 }, (_, at) => `whsec_other_${at}_0123456789abcdef`);
+
+type Handle = (record: unknown) => Promise<void>;
+
+const makeOurs = (handler: Handle): WebhookReceiver =>
+  createWebhookReceiver({
+    secret: SECRET,
+    handlers: { new_alarm: handler, delete_my_data_event: handler },
+  });
 
 /** Ours with the whole pipeline, the hand-written receivers and the other libraries, on one body. */
 export function contenders(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body);
-  let byHand = createFullReceiverByHand(SECRET, handle);
+  let byHand: ReturnType<typeof createAsyncReceiverByHand>;
   const standard = new StandardWebhook(ENCODED_SECRET);
   const svix = new SvixWebhook(ENCODED_SECRET);
   const stripe = new Stripe("sk_test_synthetic");
   const octokit = new Webhooks({ secret: SECRET });
   octokit.on("ping", handle);
   const text = body.bytes.toString("utf8");
+  const other = <Delivery>(
+    name: string,
+    signOther: () => Delivery,
+    verify: (delivery: Delivery) => unknown,
+  ): Case =>
+    asynchronous(name, batch, signOther, async (delivery) => {
+      await handle(verify(delivery));
+      return hasHandled();
+    });
 
   return [
-    ours("ours", batch, sign, () => createWebhookReceiver({ secret: SECRET, handlers })),
-    synchronous("floor: HMAC + JSON.parse", batch, sign, ({ headers, body: bytes }) => {
+    ours("ours", batch, sign, () => makeOurs(handle)),
+    other("floor: HMAC + JSON.parse", sign, ({ headers, body: bytes }) => {
       createHmac("sha256", SECRET)
         .update(`v1:${headers["x-webhook-timestamp"]}:${headers["x-webhook-id"]}:`)
         .update(bytes)
         .digest();
-      handle(JSON.parse(bytes.toString("utf8")));
-      return true;
+      return JSON.parse(bytes.toString("utf8"));
     }),
-    synchronous("hand-written: verify + JSON.parse", batch, sign, (delivery) => {
-      const parsed = receiveByHand(SECRET, delivery.headers, delivery.body);
-      handle(parsed);
-      return parsed !== undefined;
-    }),
-    synchronous(
+    other("hand-written: verify + JSON.parse", sign, (delivery) =>
+      receiveByHand(SECRET, delivery.headers, delivery.body),
+    ),
+    asynchronous(
       "hand-written: + lru-cache + zod",
       batch,
       sign,
-      (delivery) => byHand(delivery.headers, delivery.body) === "handled",
+      async ({ headers, body: bytes }) => (await byHand(headers, bytes)) === "handled",
       () => {
-        byHand = createFullReceiverByHand(SECRET, handle);
+        byHand = createAsyncReceiverByHand(SECRET, handle);
       },
     ),
-    synchronous(
+    other(
       "standardwebhooks",
-      batch,
       () => standardHeaders("webhook", body),
-      (headers) => {
-        const parsed = standard.verify(body.bytes, headers);
-        handle(parsed);
-        return typeof parsed === "object";
-      },
+      (headers) => standard.verify(body.bytes, headers),
     ),
-    synchronous(
+    other(
       "svix",
-      batch,
       () => standardHeaders("svix", body),
       (headers) => {
         // It throws if the signature is bad, and leaves the parsing to its caller.
         svix.verify(body.bytes, headers);
-        handle(JSON.parse(body.bytes.toString("utf8")));
-        return true;
+        return JSON.parse(body.bytes.toString("utf8"));
       },
     ),
-    synchronous(
+    other(
       "stripe constructEvent",
-      batch,
       () => stripeHeader(body),
-      (header) => {
-        const event = stripe.webhooks.constructEvent(body.bytes, header, SECRET);
-        handle(event);
-        return typeof event === "object";
-      },
+      (header) => stripe.webhooks.constructEvent(body.bytes, header, SECRET),
     ),
     asynchronous(
       "octokit verifyAndReceive",
       batch,
       () => ({ id: newId(), name: "ping", payload: text, signature: githubSignature(body) }),
-      (event) => octokit.verifyAndReceive(event),
-      hasHandled,
+      async (event) => {
+        await octokit.verifyAndReceive(event);
+        return hasHandled();
+      },
     ),
+  ];
+}
+
+/** The handlers of all deliveries of a batch wait until all of them run. */
+export function inFlightCases(body: Body, batch: number): Case[] {
+  const sign = () => gatewayDelivery(body);
+  let opened = Promise.resolve();
+  const wait = async (): Promise<void> => opened;
+  const inFlight = (
+    name: string,
+    make: () => (delivery: GatewayDelivery) => Promise<boolean>,
+  ): Case => {
+    let receive = make();
+    const receiveAll = async (deliveries: readonly GatewayDelivery[]): Promise<number> => {
+      opened = new Promise((resolve) => setImmediate(resolve));
+      const answers = await Promise.all(deliveries.map((delivery) => receive(delivery)));
+      return answers.filter(Boolean).length;
+    };
+    return caseOf(name, batch, sign, receiveAll, () => {
+      receive = make();
+    });
+  };
+  return [
+    inFlight("ours, 64 in flight", () => {
+      const receiver = makeOurs(wait);
+      return async (delivery) => (await receiver.receive(delivery)).outcome === "handled";
+    }),
+    inFlight("hand-written, 64 in flight", () => {
+      const receive = createAsyncReceiverByHand(SECRET, wait);
+      return async ({ headers, body: bytes }) => (await receive(headers, bytes)) === "handled";
+    }),
   ];
 }
 
 /** The same body with several secrets, the matching one first and last. */
 export function rotationCases(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body);
+  const handlers = { new_alarm: handle, delete_my_data_event: handle };
   return [
-    ours("1 secret", batch, sign, () => createWebhookReceiver({ secret: SECRET, handlers })),
+    ours("1 secret", batch, sign, () => makeOurs(handle)),
     ours("2 secrets, the second matches", batch, sign, () =>
       createWebhookReceiver({ secret: [...OTHER_SECRETS.slice(0, 1), SECRET], handlers }),
     ),
@@ -152,6 +188,7 @@ export function rotationCases(body: Body, batch: number): Case[] {
 /** A bad signature: the cost of a forged request. */
 export function refusalCases(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body, "whsec_forged_0123456789abcdef");
+  const handlers = { new_alarm: handle };
   const makeReceiver = () => createWebhookReceiver({ secret: SECRET, handlers, logger: false });
   return [
     ours("ours, refused", batch, sign, makeReceiver, "signature_mismatch"),

@@ -12,7 +12,6 @@ const COMPARED = {
   stripe: { size: "1 KB", of: "ours", to: "stripe constructEvent" },
   octokit: { size: "1 KB", of: "ours", to: "octokit verifyAndReceive" },
   floor: { size: "1 KB", of: "ours", to: "floor: HMAC + JSON.parse" },
-  asyncAtOnce: { size: "1 KB", of: "ours, async handler", to: "hand-written, async handler" },
   asyncInFlight: { size: "1 KB", of: "ours, 64 in flight", to: "hand-written, 64 in flight" },
   signature: { size: "1 KB", of: "ours, signature check", to: "createHmac + timingSafeEqual" },
   refused: { size: "1 KB", of: "ours, refused", to: "hand-written verify + JSON.parse, good" },

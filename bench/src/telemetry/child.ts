@@ -135,8 +135,10 @@ async function caseOf(name: Variant) {
     name,
     BATCH,
     () => gatewayDelivery(body),
-    (delivery) => receiver.receive(delivery),
-    (answer) => (answer as { outcome: string }).outcome === "handled" && handled !== undefined,
+    async (delivery) => {
+      const { outcome } = await receiver.receive(delivery);
+      return outcome === "handled" && handled !== undefined;
+    },
     () => {
       receiver = make();
     },

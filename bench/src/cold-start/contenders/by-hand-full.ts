@@ -1,6 +1,8 @@
-import { createFullReceiverByHand } from "../../handwritten/full.js";
+import { createAsyncReceiverByHand } from "../../handwritten/full.js";
 import type { Answer } from "../delivery.js";
 
 /** By hand, with lru-cache and zod. */
-export const answer: Answer = ({ secret, headers, body }) =>
-  createFullReceiverByHand(secret, () => undefined)(headers, Buffer.from(body)) === "handled";
+export const answer: Answer = async ({ secret, headers, body }) => {
+  const receive = createAsyncReceiverByHand(secret, () => Promise.resolve());
+  return (await receive(headers, Buffer.from(body))) === "handled";
+};

@@ -1,16 +1,22 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { SECRET } from "../../deliveries.js";
 import { verifyByHand } from "../../handwritten/verify.js";
-import type { WriteByHand } from "./contender.js";
+import type { TakeByHand } from "./contender.js";
 
-/** The receiver that a partner writes on plain Node: verify, parse, one write that claims, handle, answer. */
-export function byHandListener(write: WriteByHand, handle: () => unknown): RequestListener {
+/** The receiver that a partner writes on plain Node: verify, parse, claim, handle, complete, answer. */
+export function byHandListener(
+  take: TakeByHand | undefined,
+  handle: () => Promise<unknown>,
+): RequestListener {
   const receive = async (req: IncomingMessage, body: Buffer): Promise<string> => {
+    if (take === undefined) return "handled";
     if (!verifyByHand(SECRET, req.headers, body)) return "refused";
     JSON.parse(body.toString("utf8"));
     const id = req.headers["x-webhook-id"] as string;
-    if (!(await write(id, String(req.headers["x-webhook-type"]), body))) return "duplicate";
-    handle();
+    const complete = await take(id, String(req.headers["x-webhook-type"]), body);
+    if (complete === undefined) return "duplicate";
+    await handle();
+    await complete();
     return "handled";
   };
   return (req, res) => {

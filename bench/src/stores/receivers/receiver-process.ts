@@ -67,7 +67,7 @@ async function listen(row: RowName, place: Place, folder: string | undefined): P
   const contenders = await ROWS[row].contenders();
   const listener =
     folder === undefined
-      ? byHandListener(await contenders.byHand(place), () => (handled += 1))
+      ? byHandListener(await contenders.byHand(place), () => Promise.resolve((handled += 1)))
       : await ourListener(contenders, folder, place);
   const server = createServer(listener);
   // The load generator keeps its connections open between the rounds.

@@ -1,9 +1,9 @@
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import type * as redis from "identity-gateway-webhooks/redis";
-import { RETENTION_MS, type Contenders } from "./contender.js";
+import { LEASE_MS, newOwner, RETENTION_MS, type Contenders } from "./contender.js";
 
-/** `redisStore` through ioredis beside one `SET NX PX`. */
+/** `redisStore` through ioredis beside a claim with a lease and its completion. */
 export const throughIoredis: Contenders = {
   async ours(load, { port, database }) {
     const { redisStore } = await load<typeof redis>("redis");
@@ -13,9 +13,11 @@ export const throughIoredis: Contenders = {
   },
   byHand({ port, database }) {
     const client = new Redis(port, "127.0.0.1", { db: Number(database) });
-    return Promise.resolve(
-      async (id) => (await client.set(`seen:${id}`, "1", "PX", RETENTION_MS, "NX")) === "OK",
-    );
+    return Promise.resolve(async (id) => {
+      const key = `seen:${id}`;
+      const claimed = await client.set(key, newOwner(), "PX", LEASE_MS, "NX");
+      return claimed === "OK" ? () => client.set(key, "done", "PX", RETENTION_MS) : undefined;
+    });
   },
 };
 
@@ -31,7 +33,12 @@ export const throughNodeRedis: Contenders = {
   },
   async byHand({ port, database }) {
     const client = await createClient({ url: `redis://127.0.0.1:${port}/${database}` }).connect();
-    const options = { condition: "NX", expiration: { type: "PX", value: RETENTION_MS } } as const;
-    return async (id) => (await client.set(`seen:${id}`, "1", options)) === "OK";
+    const lease = { condition: "NX", expiration: { type: "PX", value: LEASE_MS } } as const;
+    const done = { expiration: { type: "PX", value: RETENTION_MS } } as const;
+    return async (id) => {
+      const key = `seen:${id}`;
+      const claimed = await client.set(key, newOwner(), lease);
+      return claimed === "OK" ? () => client.set(key, "done", done) : undefined;
+    };
   },
 };
