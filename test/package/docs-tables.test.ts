@@ -59,7 +59,7 @@ test("docs/inbox.md gives the default of every whole-number option of a queue", 
   }
 });
 
-test("docs/performance.md and the README have the tables of bench/results; npm run generate writes them", () => {
+test("docs/performance.md has the tables of bench/results; npm run generate writes them", () => {
   const results = {
     table: read("bench/results/table.md"),
     partner: read("bench/results/partner.md"),
@@ -69,8 +69,6 @@ test("docs/performance.md and the README have the tables of bench/results; npm r
   const page = read("docs/performance.md");
   expect(performancePage(page, results)).toBe(page);
   expect(page.match(/^\| .*\b(?:met|MISSED)\b.*\|$/gm)?.length).toBeGreaterThan(5);
-  const readme = read("README.md");
-  expect(readmeWithPerformance(readme, results)).toBe(readme);
 });
 
 test("the picture of docs/retries.md has the attempts of the twin's schedule", () => {

@@ -163,7 +163,6 @@ test("the quick start has the README's server and the README's first commands", 
 test.each([
   ["what is guaranteed", "guarantee", 5],
   ["which store to pick", "you have", 5],
-  ["the performance", "store | by hand", 3],
 ])("the README says %s in a table of a few lines", (_what, title, lines) => {
   expect(README.table(title)).toHaveLength(lines);
 });
