@@ -49,6 +49,8 @@ export function within<T>(
   });
 }
 
+const hostSetTimeout = globalThis.setTimeout;
+
 /**
  * A timer that is nearly always stopped long before it ends. Node keeps a list for each length of timers, and to make
  * and drop a list takes three times as long as to use one. So the first one that is stopped stays where it is until its
@@ -56,24 +58,25 @@ export function within<T>(
  */
 export class ShortTimer {
   static #isOneKept = false;
-  readonly #timer: unknown;
+  readonly #timer: ReturnType<typeof setTimeout>;
   #run: (() => void) | undefined;
 
   constructor(ms: number, run: () => void) {
     this.#run = run;
-    this.#timer = setTimeout(ShortTimer.#end, ms, this);
+    this.#timer = setTimeout(() => this.#end(), ms);
   }
 
-  static #end(this: void, ended: ShortTimer): void {
-    if (ended.#run === undefined) ShortTimer.#isOneKept = false;
-    else ended.#run();
+  #end(): void {
+    if (this.#run === undefined) ShortTimer.#isOneKept = false;
+    else this.#run();
   }
 
   stop(): void {
     this.#run = undefined;
-    // On Workers a timer belongs to a request, and is no object.
-    if (ShortTimer.#isOneKept || !unref(this.#timer)) clearTimeout(this.#timer as NodeJS.Timeout);
-    else ShortTimer.#isOneKept = true;
+    // A test with timers of its own counts those that are left. On Workers a timer belongs to a request.
+    const isKept = !ShortTimer.#isOneKept && setTimeout === hostSetTimeout && unref(this.#timer);
+    if (isKept) ShortTimer.#isOneKept = true;
+    else clearTimeout(this.#timer);
   }
 }
 
