@@ -12,6 +12,7 @@ import { openApi } from "./contract.js";
 import { ENTRY_TABLES, readmeWithEntries } from "./entry-tables.js";
 import { listenPage } from "./listen-page.js";
 import { monitoringPage } from "./monitoring-page.js";
+import { optionsPage } from "./options-page.js";
 import { performancePage, readmeWithPerformance } from "./performance-page.js";
 import { proofPage } from "./proof-page.js";
 import { doctorPicture } from "./terminal/doctor-picture.js";
@@ -30,6 +31,7 @@ const results = () => ({
 const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>> = {
   "docs/answers.md": answersPage,
   "docs/monitoring.md": monitoringPage,
+  "docs/options.md": (now) => optionsPage(now, read("src/options/options.ts")),
   "docs/proof.md": (now) =>
     proofPage(now, {
       faults: read("test/faults/results.md"),

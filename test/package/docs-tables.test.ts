@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { answersPage } from "../../docs/answers-page.js";
+import { optionsPage } from "../../docs/options-page.js";
 import { performancePage, readmeWithPerformance } from "../../docs/performance-page.js";
+import { proofPage } from "../../docs/proof-page.js";
 import { createRandom } from "../../kit/random.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
 import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
@@ -28,11 +30,16 @@ test("docs/answers.md lists every outcome with its statuses", () => {
   expect(written).toEqual(actual);
 });
 
-test("docs/options.md gives the default of every whole-number option", () => {
+test("docs/options.md is made of the docstrings, which give the default of every whole-number option", () => {
+  const page = read("docs/options.md");
+  expect(optionsPage(page, read("src/options/options.ts"))).toBe(page);
   const written = Object.fromEntries(
     readMarkdown("docs/options.md")
       .table("option | default")
-      .map(([name = "", value = ""]) => [name, Number(value.replaceAll(" ", ""))]),
+      .map(([name = "", value = ""]) => [
+        name,
+        Number(value.replace(/[(,].*/, "").replaceAll(" ", "")),
+      ]),
   );
   for (const [name, { fallback }] of Object.entries(INTEGER_OPTIONS)) {
     expect(written[name], name).toBe(fallback);
@@ -106,7 +113,10 @@ function secondsOf(text: string): number {
   return parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
 }
 
-test("docs/answers.md has the causes of each outcome; npm run generate writes them", () => {
-  const page = read("docs/answers.md");
-  expect(answersPage(page)).toBe(page);
+test("docs/answers.md and docs/proof.md have what npm run generate makes of causes and results", () => {
+  const [answers, proof] = [read("docs/answers.md"), read("docs/proof.md")];
+  expect(answersPage(answers)).toBe(answers);
+  const faults = read("test/faults/results.md");
+  const platforms = read("test/platforms/results.md");
+  expect(proofPage(proof, { faults, platforms })).toBe(proof);
 });
