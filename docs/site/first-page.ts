@@ -7,7 +7,6 @@ import { REPOSITORY } from "./navigation.js";
 type Tab = readonly [name: string, file: string, section: string, start: string];
 
 const TABS: readonly Tab[] = [
-  ["Express", "docs/index.md", "", "// server.ts"],
   ["Nest", "docs/nestjs.md", "First delivery", "// src/app.module.ts"],
   ["Fastify", "docs/frameworks.md", "Fastify", "import Fastify"],
   ["Hono", "docs/frameworks.md", "Hono", "import { serve }"],
@@ -47,9 +46,7 @@ function named(code: string): string {
   return code.startsWith("//") ? code : `// the file of the framework\n${code}`;
 }
 
-/** Without a title the whole document. */
 function sectionOf(document: string, title: string): string {
-  if (title === "") return document;
   const sections = [2, 3].flatMap((level) => splitAt(document, level).sections);
   const section = sections.find((one) => one.title === title);
   if (section === undefined) throw new Error(`no document has a section ${title}`);
