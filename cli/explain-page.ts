@@ -98,7 +98,7 @@ function pageOfOutcome(outcome: WebhookOutcome): ExplainPage {
     name: outcome,
     meaning: `${message} Answered ${status}${rejected}.`,
     ...OUTCOME_CAUSES[outcome],
-    ...urlOf(`outcomes/${outcome}`),
+    ...urlOf(`answers/${outcome}`),
   };
 }
 

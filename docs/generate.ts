@@ -7,12 +7,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { apiReports } from "../api/api-reports.js";
+import { answersPage } from "./answers-page.js";
 import { openApi } from "./contract.js";
 import { ENTRY_TABLES, readmeWithEntries } from "./entry-tables.js";
 import { listenPage } from "./listen-page.js";
 import { monitoringPage } from "./monitoring-page.js";
-import { outcomesPage } from "./outcomes-page.js";
+import { optionsPage } from "./options-page.js";
 import { performancePage } from "./performance-page.js";
+import { proofPage } from "./proof-page.js";
 import { doctorPicture } from "./terminal/doctor-picture.js";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
@@ -28,8 +30,14 @@ const results = () => ({
 
 /** What makes each file, from what stands there now: some have tables between text that is written by hand. */
 const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>> = {
-  "docs/outcomes.md": outcomesPage,
+  "docs/answers.md": answersPage,
   "docs/monitoring.md": monitoringPage,
+  "docs/options.md": (now) => optionsPage(now, read("src/options/options.ts")),
+  "docs/proof.md": (now) =>
+    proofPage(now, {
+      faults: read("test/faults/results.md"),
+      platforms: read("test/platforms/results.md"),
+    }),
   "docs/performance.md": (now) => performancePage(now, results()),
   ...ENTRY_TABLES,
   "contract/openapi.json": openApi,

@@ -33,7 +33,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** The beginning of every made-up X-Webhook-Id (docs/testing.md). The gateway's own ids do not begin so. */
+/** The beginning of every made-up X-Webhook-Id (docs/test-endpoint.md). The gateway's own ids do not begin so. */
 const MADE_UP = 0x7e57_da7a;
 
 /**

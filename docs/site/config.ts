@@ -45,7 +45,7 @@ export function siteConfig({ base, sidebar }: SiteFacts): UserConfig<DefaultThem
 
               // The page of an outcome goes before what else has its name, and the API comes last.
               boostDocument: (id: string) =>
-                id.includes("outcomes/")
+                id.includes("answers/")
                   ? 4
                   : id.includes("options.") || id.includes("frameworks/")
                     ? 3
@@ -57,9 +57,9 @@ export function siteConfig({ base, sidebar }: SiteFacts): UserConfig<DefaultThem
         },
       },
       nav: [
-        { text: "Quick start", link: "/quickstart" },
+        { text: "Quick start", link: "/#the-first-delivery" },
         { text: "Going live", link: "/going-live" },
-        { text: "Outcomes", link: "/outcomes" },
+        { text: "Answers", link: "/answers" },
         { text: "API", link: "/api/" },
       ],
       sidebar,

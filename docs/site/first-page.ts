@@ -7,7 +7,6 @@ import { REPOSITORY } from "./navigation.js";
 type Tab = readonly [name: string, file: string, section: string, start: string];
 
 const TABS: readonly Tab[] = [
-  ["Express", "docs/quickstart.md", "", "// server.ts"],
   ["Nest", "docs/nestjs.md", "First delivery", "// src/app.module.ts"],
   ["Fastify", "docs/frameworks.md", "Fastify", "import Fastify"],
   ["Hono", "docs/frameworks.md", "Hono", "import { serve }"],
@@ -47,9 +46,7 @@ function named(code: string): string {
   return code.startsWith("//") ? code : `// the file of the framework\n${code}`;
 }
 
-/** Without a title the whole document. */
 function sectionOf(document: string, title: string): string {
-  if (title === "") return document;
   const sections = [2, 3].flatMap((level) => splitAt(document, level).sections);
   const section = sections.find((one) => one.title === title);
   if (section === undefined) throw new Error(`no document has a section ${title}`);
@@ -68,19 +65,19 @@ function blockOf(text: string, start: string): string {
 function figures(): string {
   const [, deliveries = "", kills = ""] = found(
     /: ([\d ]+) deliveries, (\d+) × `kill -9`/,
-    "docs/faults.md",
+    "test/faults/results.md",
   );
   const [, perSecond = ""] = found(
     /^\| PostgreSQL, pg \|[^|]*\|[^|]*\| (\d+) \(/m,
     "bench/results/stores.md",
   );
-  const rows = read("docs/platforms.md").split("\n");
+  const rows = read("test/platforms/results.md").split("\n");
   const platforms = rows.filter((line) => /^\| [^-|].*\| \d+ \| \d+ \| \d+ \|/.test(line)).length;
   return [
     "| figure | what | source |",
     "| ---: | --- | --- |",
-    `| ${deliveries} | deliveries under injected faults, with ${kills} \`kill -9\` | [Proof by faults](faults.md) |`,
-    `| ${String(platforms)} | platforms and versions on which the conformance suite ran | [Platforms](platforms.md) |`,
+    `| ${deliveries} | deliveries under injected faults, with ${kills} \`kill -9\` | [Proof](proof.md#faults) |`,
+    `| ${String(platforms)} | platforms and versions on which the conformance suite ran | [Proof](proof.md#platforms) |`,
     `| ${perSecond} | deliveries a second with PostgreSQL, over 32 connections to one process | [Performance](performance.md) |`,
   ].join("\n");
 }

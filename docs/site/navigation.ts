@@ -33,17 +33,14 @@ const PARTS: readonly Part[] = [
   {
     title: "Start",
     pages: [
-      ...docs("quickstart", "going-live", "migrating"),
+      ...docs("going-live", "migrating"),
       { file: "examples/README.md", to: "examples" },
       ...docs("faq"),
     ],
   },
   {
     title: "Frameworks and hosts",
-    pages: docs(
-      ...["frameworks", "nestjs", "aws-lambda", "cloudflare"],
-      ...["mounting", "deployment", "platforms"],
-    ),
+    pages: docs(...["frameworks", "nestjs", "aws-lambda", "cloudflare", "deployment"]),
   },
   {
     title: "Use",
@@ -51,25 +48,27 @@ const PARTS: readonly Part[] = [
   },
   {
     title: "Stores and queues",
-    pages: [...docs("stores", ...STORES), ...docs("inbox", "faults")],
+    pages: [...docs("stores", ...STORES), ...docs("inbox")],
   },
   {
     title: "Understand",
-    pages: docs("guarantees", "answers", "retries", "outcomes", "errors", "privacy"),
+    pages: docs("guarantees", "answers", "errors", "privacy"),
   },
   {
     title: "Test and watch",
     pages: [
-      ...docs("testing", "test-handlers", "test-endpoint", "listen", "command-line"),
-      ...docs("test-deliveries", "signatures", "contracts"),
+      ...docs("test-handlers", "test-endpoint", "listen", "command-line"),
       { file: "fixtures/README.md", to: "fixtures" },
-      ...docs("monitoring", "monitoring/proof"),
+      ...docs("monitoring"),
     ],
   },
   {
-    title: "Performance",
+    title: "Proof",
     pages: [
-      ...docs("performance"),
+      ...docs("proof"),
+      { file: "test/faults/results.md", to: "proof/faults" },
+      { file: "test/platforms/results.md", to: "proof/platforms" },
+      ...docs("monitoring/proof", "performance"),
       { file: "bench/README.md", to: "benchmark" },
       { file: "bench/results/table.md", to: "benchmark/table", title: "Ratios" },
       { file: "bench/results/stores.md", to: "benchmark/stores", title: "Durable stores" },

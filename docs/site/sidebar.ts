@@ -26,7 +26,7 @@ export function partsOf(
 }
 
 /** Pages that are made of the sections of a document. */
-const SPLIT = /^(?:outcomes|errors|frameworks)\//;
+const SPLIT = /^(?:answers|errors|frameworks)\//;
 
 /** The sidebar: the pages of a split document are folded below it. */
 export function sidebarOf(parts: readonly SidebarPart[]): DefaultTheme.SidebarItem[] {

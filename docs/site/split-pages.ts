@@ -1,3 +1,4 @@
+import { outcomePages } from "../answers-page.js";
 import { slugOf, splitAt, type Section } from "./markdown.js";
 
 /** A page of the site that is made of a section of a document. Its links are those of the document. */
@@ -17,23 +18,17 @@ export interface SplitPage {
 
 const code = (text: string): string => `\`${text}\``;
 
-/** One page for each outcome of docs/outcomes.md, which is made from the table that the log uses. */
-function splitOutcomes(text: string): SplitPage {
-  const { before, sections } = splitAt(text, 2);
-  const rows = sections.map(
-    ({ title, text: own }) => `| [${code(title)}](#${title}) | ${firstSentence(own)} |`,
-  );
+/** One page for each outcome, made of the tables that docs/answers.md is made of. The causes stand there alone. */
+function splitAnswers(text: string): SplitPage {
   return {
-    text: [before, ["| outcome | what it says |", "| --- | --- |", ...rows].join("\n")].join(
-      "\n\n",
-    ),
-    pages: sections.map(({ title, text: own }) => ({
-      to: `outcomes/${title}`,
-      title,
-      text: framed(title, own, [
-        "[All outcomes](outcomes.md)",
+    text: text.replace(/^## Usual causes\n.*/ms, ""),
+    pages: outcomePages().map(({ outcome, text: own }) => ({
+      to: `answers/${outcome}`,
+      title: outcome,
+      text: framed(outcome, own, [
         "[What the gateway is answered](answers.md)",
-        "[How long it tries](retries.md)",
+        "[How long it tries](answers.md#how-long-the-gateway-tries)",
+        "[Monitoring](monitoring.md)",
       ]),
     })),
   };
@@ -127,11 +122,6 @@ function framed(title: string, text: string, next: readonly string[]): string {
   return [`# ${title}`, text, "## See also", `${links}\n`].join("\n\n");
 }
 
-function firstSentence(text: string): string {
-  const [first = ""] = text.split("\n");
-  return /^.*?\.(?= |$)/.exec(first)?.[0] ?? first;
-}
-
 interface ErrorRow {
   readonly error: string;
   readonly entries: string;
@@ -156,7 +146,7 @@ function rowsOf(text: string): readonly ErrorRow[] {
 
 /** What splits a document, by its path in the repository. */
 export const SPLITS: Readonly<Record<string, (text: string) => SplitPage>> = {
-  "docs/outcomes.md": splitOutcomes,
+  "docs/answers.md": splitAnswers,
   "docs/errors.md": splitErrors,
   "docs/frameworks.md": splitFrameworks,
 };

@@ -51,8 +51,15 @@ export interface ConformanceExchange {
 }
 
 /**
- * What a case can lack to judge a receiver: a webhook type, a URL as target, an option, or a receiver that behaves
- * otherwise. May gain members in a minor version.
+ * What a case lacks to judge a receiver: a webhook type in `types`, a `url` as target, an option, or
+ *
+ * - `slow_then_failing`: a handler that is slow first and then fails when both switches are on
+ * - `handled_before_answer`: a delivery that is handled before the answer, or counted in a durable queue
+ * - `accepted_delivery`: a receiver that accepts a plain genuine delivery
+ * - `longer_secret`: a secret of 16 characters or more
+ * - `no_rate_limiter`: no limit during the run
+ *
+ * May gain members in a minor version.
  *
  * @experimental
  */
@@ -70,7 +77,27 @@ export type Need =
   | "no_rate_limiter";
 
 /**
- * Why a receiver fails a case. May gain members in a minor version.
+ * Why a receiver fails a case, in the report, in `doctor --json` and in the `type` of a JUnit `failure`. The receiver
+ *
+ * - `not_accepted`: refused a delivery that it must acknowledge
+ * - `given_up`: answered a status after which the gateway gives up, where it must send again
+ * - `unlisted_status`: answered a status that the gateway's document does not mention
+ * - `no_answer`, `no_continue`: did not answer; never sent 100 Continue
+ * - `server_error`: answered 5xx to a stranger
+ * - `answered_by_other`: got a 2xx from something in front of it
+ * - `receiver_failed`: named an outcome whose cause is the receiver, such as `handler_failed`: see its log
+ * - `acknowledged`: acknowledged what it must refuse, or what must be sent again
+ * - `acknowledged_early`: acknowledged a duplicate before the delivery was handled
+ * - `not_handled`, `duplicates_not_handled`: acknowledged a delivery, or its duplicates, and never handled it
+ * - `handled_again`: handled a delivery more than once
+ * - `handled_late`: handled something again, or something refused, after its case had ended
+ * - `wrongly_handled`: handled a forgery, half a body or another method
+ * - `taken_for_duplicate`: took a new delivery for a duplicate
+ * - `id_changed`: handled a delivery again under an id that it had changed
+ * - `echo`, `leak`: repeated the request in its answer; showed the secret or the right signature
+ * - `probe_failed`: was not tested, because an option of the suite failed or returned no count
+ *
+ * May gain members in a minor version.
  *
  * @experimental
  */

@@ -27,7 +27,7 @@ export interface SampleOptions {
 }
 
 /**
- * The range of made-up ids of alarms and accounts (docs/testing.md): far from the ids of the gateway, and small enough
+ * The range of made-up ids of alarms and accounts (docs/test-endpoint.md): far from the ids of the gateway, and small enough
  * for a signed 32-bit column.
  */
 const FIRST_ID = 2_000_000_000;

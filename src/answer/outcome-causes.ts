@@ -15,7 +15,7 @@ const DOCTOR = `${COMMAND} doctor <url>`;
 
 /**
  * Why each outcome happens, and the command that finds out more. The log, the command line and
- * `docs/outcomes.md` use these texts. They contain no part of a request, and no answer contains them.
+ * `docs/answers.md` use these texts. They contain no part of a request, and no answer contains them.
  */
 export const OUTCOME_CAUSES: Readonly<Record<WebhookOutcome, OutcomeCauses>> = {
   handled: { causes: [] },

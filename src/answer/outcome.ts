@@ -22,7 +22,7 @@ export interface OutcomeRule {
 }
 
 /**
- * What became of a request. The names are stable; docs/outcomes.md lists the status of each. A minor
+ * What became of a request. The names are stable; docs/answers.md lists the status of each. A minor
  * version may add members, so a `switch` over outcomes needs a `default`.
  */
 export type WebhookOutcome =

@@ -4,7 +4,7 @@ declare const HOMEPAGE: string | undefined;
 /** What messages name: a page of the documents, or a section of one. `explain` prints it by its name here. */
 export const PAGES = {
   "clean-up": "going-live#clean-up",
-  "made-up": "testing#what-is-made-up",
+  "made-up": "test-endpoint#what-is-made-up",
   "odd-text": "handlers#text-that-a-database-refuses",
   stores: "stores",
 };

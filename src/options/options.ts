@@ -37,89 +37,90 @@ export type IntegerOption = keyof typeof INTEGER_OPTIONS;
 
 /** The options that depend neither on the secret nor on the shape of the store. */
 interface BaseOptions<Tx> {
-  /** The handlers; at least one. The type of `context.tx` follows from `store` alone. */
+  /** The handlers, at least one. The type of `context.tx` follows from `store` alone. */
   handlers: NoInfer<WebhookHandlers<DeliveryContext<Tx>>>;
   /**
-   * How far X-Webhook-Timestamp may differ from `now`, in both directions. Milliseconds, from 1 000 to
-   * `retentionMs`, default 300 000 (5 minutes).
+   * How far X-Webhook-Timestamp may differ from `now`, in both directions; beyond it the answer is `stale`.
+   * Milliseconds, from 1 000 to `retentionMs`. Default 300 000 (5 minutes).
    */
   timestampToleranceMs?: number | undefined;
   /**
-   * How long a handled id is remembered. Milliseconds, at least 72 hours (the gateway's attempts span
-   * up to 36 hours, more with jitter) and at least the tolerance, default 7 days.
+   * How long a handled id is remembered. Milliseconds, at least 259 200 000 (72 hours: the gateway's attempts span
+   * up to 36) and at least the tolerance. Default 604 800 000 (7 days).
    */
   retentionMs?: number | undefined;
   /**
-   * How long a claim holds without renewal; it is renewed while the handler runs. Milliseconds, from
-   * 1 000 to 2 147 483 647, default 30 000. A `TransactionalStore` has no leases.
+   * How long a claim holds; it is renewed while the handler runs. If the process dies, another takes over after this
+   * time. Milliseconds, from 1 000 to 2 147 483 647. A `TransactionalStore` has no leases. Default 30 000.
    */
   leaseMs?: number | undefined;
   /**
-   * The gateway is answered 503 this long after the delivery arrived, although the handler still runs; a wait
-   * for a place is part of it. `context.signal` aborts this long after the handler's start. The handler goes
-   * on, and its late success counts. With `lambdaHandler` the gateway is answered
-   * when the handler settles. Milliseconds, from 1 to 2 147 483 647, default 20 000.
+   * The gateway is answered 503 this long after the delivery arrived, while the handler goes on: its late success
+   * counts. `context.signal` aborts this long after the handler's start. `lambdaHandler` answers when the handler
+   * settles. Milliseconds, from 1 to 2 147 483 647. Default 20 000.
    */
   handlerTimeoutMs?: number | undefined;
   /**
-   * After this time a handler that has not settled is given up: its lease is no longer renewed, so the
-   * next attempt takes over, or its transaction is rolled back. `drain` does not wait for it.
-   * Milliseconds, from `handlerTimeoutMs` to 2 147 483 647, default 900 000 (15 minutes), or
-   * `handlerTimeoutMs` if that is longer.
+   * A handler that still runs this long after its start is given up: the next attempt takes over, or its transaction
+   * is rolled back. `drain` does not wait for it. Milliseconds, from `handlerTimeoutMs` to 2 147 483 647. Default
+   * 900 000 (15 minutes), or `handlerTimeoutMs` if that is longer.
    */
   handlerMaxMs?: number | undefined;
   /**
-   * How many handlers run at once. More deliveries wait for a place, first come, first served: until
-   * `handlerTimeoutMs` after they arrived, less the median of recent deliveries, and at least half of
-   * `dependencyTimeoutMs`. Bodies of 64 MiB wait, a small one counts as 4 KiB. Then they are answered 503
-   * (`overloaded`) with a `Retry-After` of 10 to 40 seconds. From 1 to 1 000 000, default 1 000, and never
-   * more than the `TransactionalStore` names.
+   * How many handlers run at once. More deliveries wait for a place, first come, first served, until
+   * `handlerTimeoutMs` less the median of recent deliveries, and at least half of `dependencyTimeoutMs`; at most 64
+   * MiB of bodies wait, each counted as 4 KiB or more. Then the answer is 503 `overloaded`, with a `Retry-After` of
+   * 10 to 40 seconds. From 1 to 1 000 000, and at most what the `TransactionalStore` has connections for. Default 1
+   * 000.
    */
   maxConcurrentDeliveries?: number | undefined;
-  /** What is handled once; see `OnceOption`. Other than `"delivery"` it needs a secret. */
+  /**
+   * What is handled once: `"delivery"`, each X-Webhook-Id; `"record"`, each alarm and event as well; or a function
+   * of `{ type, record }` that returns the text of that key. `{ record, scope }`, with true or the function as
+   * `record`, keeps receivers on one store apart. Other than `"delivery"` it needs a secret and a `DeliveryStore`.
+   * Default `"delivery"`.
+   */
   once?: OnceOption | undefined;
   /**
-   * Bounds the secret function and every call of the store. A claim is also bounded by half of `leaseMs`,
-   * a renewal by a third. With a `TransactionalStore` it bounds the time until the transaction begins,
-   * and until it ends after the handler. Milliseconds, from 1 to 2 147 483 647, default 5 000.
+   * The longest that the secret function or a call of the store may take; a claim also at most half of `leaseMs`, a
+   * renewal a third. With a `TransactionalStore` it bounds the time until the transaction begins, and until it ends
+   * after the handler. Milliseconds, from 1 to 2 147 483 647. Default 5 000.
    */
   dependencyTimeoutMs?: number | undefined;
-  /** The largest body that is read. Bytes, from 1 to 268 435 456, default 1 048 576 (1 MiB). */
+  /** The largest body that is read. Bytes, from 1 to 268 435 456. Default 1 048 576 (1 MiB). */
   maxBodyBytes?: number | undefined;
   /**
-   * `"retry"` (default) answers requests that cannot be verified with a status that makes the gateway
-   * send them again. `"reject"` answers the conventional 400, 401 and 413, on which the gateway gives up
-   * for good.
+   * How to answer requests that cannot be verified: `"retry"` makes the gateway send them again; `"reject"` answers
+   * 400, 401 and 413, on which the gateway gives up for good. Default `"retry"`.
    */
   unverifiable?: "retry" | "reject" | undefined;
-  /** Called once per request. It may throw or reject without effect on the answer. */
+  /**
+   * Called once per request, and again with `late: true` when a handler settles after `handler_timeout`. It may
+   * throw or reject without effect on the answer.
+   */
   onOutcome?: ((report: OutcomeReport) => unknown) | undefined;
   /**
-   * Called once per authentic request, when its answer is made. A request is authentic if its signature
-   * is good; with `acceptUnsignedDeliveries`, if its headers are well-formed, and anyone can send those.
-   * Use it to record deliveries (`recordFixtures` of `/testing`) or to keep an audit. It may throw or
-   * reject without effect on the answer, which does not wait for it. It gets the body: personal data.
+   * Called once per request with a good signature, when its answer is made; with `acceptUnsignedDeliveries`, with
+   * well-formed headers, which anyone can send. Use it to record deliveries (`recordFixtures` of `/testing`) or for
+   * an audit. It gets the body: personal data. The answer does not wait for it, and it may throw or reject.
    */
   onAuthenticDelivery?: ((delivery: AuthenticDelivery) => unknown) | undefined;
   /**
-   * Sees each request, and runs around each handler: `openTelemetry()` of `/opentelemetry`, or your own. It
-   * cannot change an answer. Default: none.
+   * Sees each request and runs around each handler: `openTelemetry()` of `/opentelemetry`, or your own. It cannot
+   * change an answer.
    */
   telemetry?: WebhookTelemetry | undefined;
   /**
-   * How often a delivery of each type comes at least, as the gateway's traffic of your accounts has it: `{
-   * new_alarm: "6h" }`. `receiver.health()` is `failing` if none was acknowledged for longer, or since the
-   * start. A number of milliseconds, or of seconds (`"90s"`), minutes, hours or days (`"1d"`); from 1 second
-   * to 1 day, because each start of a process begins a silence anew. Each counts what it receives itself. Default:
-   * nothing is expected.
+   * The longest quiet time of each type, such as `{ new_alarm: "6h" }`: after a longer one, `receiver.health()` is
+   * `failing`. Milliseconds, or `"90s"`, `"30m"`, `"6h"`, `"1d"`; from 1 second to 1 day, because each start of a
+   * process begins a silence anew. Each process counts what it receives itself.
    */
   expectEvery?: Readonly<Partial<Record<WebhookType, Duration | undefined>>> | undefined;
   /**
-   * Where warnings and errors go; `false` for nowhere. Default: `console.warn` and `console.error`, one
-   * line an entry, which ends in `key=value`.
+   * Where warnings and errors go: `{ warn, error }`, or `false` for nowhere. Default the console, one line an entry.
    */
   logger?: WebhookLogger | false | undefined;
-  /** The clock for freshness: Unix time in milliseconds. Default `Date.now`. */
+  /** The clock that timestamps are compared with: Unix time in milliseconds. Default `Date.now`. */
   now?: (() => number) | undefined;
 }
 
@@ -127,8 +128,8 @@ interface BaseOptions<Tx> {
 type StoreChoice<Tx> = [Tx] extends [never]
   ? {
       /**
-       * Remembers which deliveries were handled. Default `memoryStore()`, which knows only this process
-       * and ends with it. With a `TransactionalStore` the handlers get `context.tx`.
+       * Remembers which deliveries were handled. With a `TransactionalStore` the handlers get `context.tx`. Default
+       * `memoryStore()`, which knows only this process and ends with it.
        */
       store?: DeliveryStore | undefined;
     }
@@ -140,9 +141,9 @@ type StoreChoice<Tx> = [Tx] extends [never]
 /** A named type: otherwise the compiler's message for a forgotten `secret` would list the fields. */
 interface SecretChoice {
   /**
-   * The secret chosen at webhook registration: one, several during a rotation, one per webhook type, or
-   * a function. The type admits undefined so that an environment variable needs no cast; an undefined
-   * secret is refused.
+   * The secret of the webhook: a string, a list during a rotation, one of these for each webhook type, or a function of
+   * `{ type }`, sync or async. An undefined secret is refused; the type admits it so that an environment variable needs
+   * no cast.
    */
   secret: SecretOption | undefined;
   acceptUnsignedDeliveries?: false | undefined;

@@ -12,7 +12,7 @@ import {
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 
-/** Accounts of the partner's test data, and those of the package's fixtures, as docs/testing.md says. */
+/** Accounts of the partner's test data, and those of the package's fixtures, as docs/test-endpoint.md says. */
 const ACCOUNTS = [17, 18, 42, 4242];
 const OF_ACCOUNTS = ["--account-id", "17", "--account-id", "18"];
 

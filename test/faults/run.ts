@@ -1,5 +1,5 @@
 // npm run faults [-- --seed N] [--mode lease-redis …] [--short] [--minutes 10] [--lock-seconds 60]
-// Runs four receivers and a gateway under fault injection. Writes docs/faults.md after a full run.
+// Runs four receivers and a gateway under fault injection. Writes results.md after a full run.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ import { complaintsOf, LEAST } from "./report/complaints.js";
 import { pageOf, tablesOf } from "./report/markdown.js";
 import { runFaults } from "./run-faults.js";
 
-const PAGE = fileURLToPath(new URL("../../docs/faults.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("results.md", import.meta.url));
 const SHOWN_COMPLAINTS = 40;
 const MAX_SEED = 2 ** 31;
 const MINUTE_MS = 60_000;

@@ -37,7 +37,7 @@ export interface JudgedRun {
 /** What a request must lead to: this outcome, and this handler or none. */
 interface Judgement {
   readonly outcome: string;
-  /** Which of the answers that docs/outcomes.md has for the outcome. Default the first. */
+  /** Which of the answers that docs/answers.md has for the outcome. Default the first. */
   readonly answer?: number;
   readonly run?: JudgedRun;
 }

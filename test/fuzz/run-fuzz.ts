@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { inspect } from "node:util";
 import { vi } from "vitest";
+import { outcomePages } from "../../docs/answers-page.js";
 import {
   createWebhookReceiver,
   memoryStore,
@@ -46,18 +46,13 @@ const SETUPS: readonly Setup[] = [
 /** Requests with the same receivers. Each block has a seed of its own, so that it can be repeated alone. */
 const BLOCK = 500;
 
-/** The statuses of each outcome, without and with `unverifiable: "reject"`, as docs/outcomes.md has them. */
+/** The statuses of each outcome, without and with `unverifiable: "reject"`, as the documents have them. */
 const DOCUMENTED = new Map(
-  readFileSync(new URL("../../docs/outcomes.md", import.meta.url), "utf8")
-    .split("\n## ")
-    .map((section) => {
-      const answers = section.matchAll(/Answered (\d+)(?:, or (\d+))?/g);
-      const statuses = Array.from(answers, ([, status, rejecting]) => [
-        status,
-        rejecting ?? status,
-      ]);
-      return [section.split("\n", 1)[0], statuses] as const;
-    }),
+  outcomePages().map(({ outcome, text }) => {
+    const answers = text.matchAll(/Answered (\d+)(?:, or (\d+))?/g);
+    const statuses = Array.from(answers, ([, status, rejecting]) => [status, rejecting ?? status]);
+    return [outcome, statuses] as const;
+  }),
 );
 
 /** A receiver, and the judge of its requests. */

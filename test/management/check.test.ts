@@ -308,7 +308,7 @@ describe("check", () => {
     const { findings } = await checkWebhooks(client, { url: foreign.url, secret });
     const { fix, status } = findings.find(({ code }) => code === "receiver_unclear") ?? {};
     expect(status).toBe(200);
-    // It runs handlers: docs/outcomes.md forbids it for the URL of a registered webhook.
+    // It runs handlers: docs/answers.md forbids it for the URL of a registered webhook.
     expect(fix).toContain("`doctor` only on a test deploy");
   });
 

@@ -88,11 +88,11 @@ test("every export of /management is experimental", () => {
   expect(experimental).toEqual(all);
 });
 
-test("every export of /testing is experimental but the dozen that docs/testing.md lists as stable", () => {
+test("every export of /testing is experimental but the dozen that docs/test-handlers.md lists as stable", () => {
   const { all, experimental } = exportsOf("testing.api.md");
   const stable = [...all].filter((name) => !experimental.has(name));
   expect(stable).toHaveLength(12);
-  const page = readFileSync(path.join(REPOSITORY, "docs", "testing.md"), "utf8");
+  const page = readFileSync(path.join(REPOSITORY, "docs", "test-handlers.md"), "utf8");
   const [line = ""] = /^.*these functions are stable.*$/m.exec(page) ?? [];
   expect(line.match(/(?<=`)\w+(?=`)/g)?.toSorted()).toEqual(stable.toSorted());
 });

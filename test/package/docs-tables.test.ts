@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { outcomesPage } from "../../docs/outcomes-page.js";
+import { answersPage } from "../../docs/answers-page.js";
+import { optionsPage } from "../../docs/options-page.js";
 import { performancePage } from "../../docs/performance-page.js";
+import { proofPage } from "../../docs/proof-page.js";
 import { createRandom } from "../../kit/random.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
 import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
@@ -17,7 +19,7 @@ function read(file: string): string {
 test("docs/answers.md lists every outcome with its statuses", () => {
   const written = readMarkdown("docs/answers.md")
     .table("outcome")
-    .map(([outcome, , status, rejected]) => [outcome, status, rejected]);
+    .map(([outcome = "", , status, rejected]) => [/\w+/.exec(outcome)?.[0], status, rejected]);
   const actual = (Object.keys(OUTCOMES) as WebhookOutcome[]).map((outcome) => {
     const rule = OUTCOMES[outcome];
     const allow = outcome === "method_not_allowed" ? " + Allow" : "";
@@ -28,11 +30,16 @@ test("docs/answers.md lists every outcome with its statuses", () => {
   expect(written).toEqual(actual);
 });
 
-test("docs/options.md gives the default of every whole-number option", () => {
+test("docs/options.md is made of the docstrings, which give the default of every whole-number option", () => {
+  const page = read("docs/options.md");
+  expect(optionsPage(page, read("src/options/options.ts"))).toBe(page);
   const written = Object.fromEntries(
     readMarkdown("docs/options.md")
       .table("option | default")
-      .map(([name = "", value = ""]) => [name, Number(value.replaceAll(" ", ""))]),
+      .map(([name = "", value = ""]) => [
+        name,
+        Number(value.replace(/[(,].*/, "").replaceAll(" ", "")),
+      ]),
   );
   for (const [name, { fallback }] of Object.entries(INTEGER_OPTIONS)) {
     expect(written[name], name).toBe(fallback);
@@ -71,7 +78,7 @@ test("docs/performance.md has the tables of bench/results; npm run generate writ
   expect(page.match(/^\| .*\b(?:met|MISSED)\b.*\|$/gm)?.length).toBeGreaterThan(5);
 });
 
-test("the picture of docs/retries.md has the attempts of the twin's schedule", () => {
+test("the picture of docs/answers.md has the attempts of the twin's schedule", () => {
   const schedule = checkRetrySchedule();
   const random = createRandom(1);
   let seconds = 0;
@@ -105,6 +112,10 @@ function secondsOf(text: string): number {
   return parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
 }
 
-test("docs/outcomes.md equals the page made from the table of outcomes; npm run generate writes it", () => {
-  expect(read("docs/outcomes.md")).toBe(outcomesPage());
+test("docs/answers.md and docs/proof.md have what npm run generate makes of causes and results", () => {
+  const [answers, proof] = [read("docs/answers.md"), read("docs/proof.md")];
+  expect(answersPage(answers)).toBe(answers);
+  const faults = read("test/faults/results.md");
+  const platforms = read("test/platforms/results.md");
+  expect(proofPage(proof, { faults, platforms })).toBe(proof);
 });

@@ -56,10 +56,10 @@ test("the documents about tests name every export of /testing", () => {
   expect(missing.sort()).toEqual(errors);
 });
 
-test("docs/test-deliveries.md has the retryable and final statuses of the gateway twin", () => {
-  const statuses = readMarkdown("docs/test-deliveries.md")
-    .table("after")
-    .map(([after = ""]) => after.match(/\b[0-9]{3}\b/g) ?? []);
+test("docs/answers.md has the retryable and final statuses of the gateway", () => {
+  const statuses = readMarkdown("docs/answers.md")
+    .table("answer")
+    .map(([answer = ""]) => answer.match(/\b[0-9]{3}\b/g) ?? []);
   expect(statuses[1]?.map(Number)).toEqual(RETRYABLE_STATUSES);
   expect(statuses[2]?.map(Number)).toEqual(FINAL_STATUSES);
 });
@@ -153,8 +153,8 @@ test("the README's first snippet has at most 15 lines and a handler for both typ
   expect(SERVER).toContain("delete_my_data_event:");
 });
 
-test("the quick start has the README's server and the README's first commands", () => {
-  const page = readMarkdown("docs/quickstart.md");
+test("the first page has the README's server and the README's first commands", () => {
+  const page = readMarkdown("docs/index.md");
   const [, start, send] = README.snippets("sh");
   expect(page.snippet("ts", "// server.ts")).toBe(SERVER);
   expect(page.snippets("sh")).toEqual(expect.arrayContaining([start, send]));

@@ -21,7 +21,7 @@ test("every snippet of docs/frameworks.md is a file that npm run platforms start
   expect(snippets.length).toBeGreaterThanOrEqual(20);
   expect(snippets.filter((code) => !apps.has(code))).toEqual([]);
   const languages = new Set(PAGE.text.match(/^```\w+$/gm));
-  expect([...languages].sort()).toEqual(["```js", "```jsonc", "```sh"]);
+  expect([...languages].sort()).toEqual(["```js", "```jsonc", "```sh", "```ts"]);
 });
 
 test("each section of docs/frameworks.md sets the test secret, starts its file and names its URL", () => {

@@ -129,7 +129,7 @@ test("explain ends with the page of an outcome or an error code if the package h
     expect(stdout).not.toMatch(/\.md\b/);
   }
   const { stdout } = await runCommand("explain overloaded --json");
-  expect(urlsIn(stdout)).toEqual([`${HOMEPAGE}outcomes/overloaded.html`]);
+  expect(urlsIn(stdout)).toEqual([`${HOMEPAGE}answers/overloaded.html`]);
   build("");
   const { stdout: without } = await runCommand("explain overloaded");
   expect(without).not.toMatch(/\.md\b|https:|node_modules/);

@@ -171,7 +171,7 @@ test("the table of unit tests has a row for each Node", () => {
   );
 });
 
-test("docs/platforms.md has the table and the date that the command was given", () => {
+test("test/platforms/results.md has the table and the date that the command was given", () => {
   const page = platformPage([result()], "2026-11-22");
   expect(page).toContain("on 2026-11-22");
   expect(page).toContain(platformTable([result()]));

@@ -50,7 +50,7 @@ function lastingOutput(output: string): string {
 }
 
 const README = readMarkdown("README.md");
-const QUICK_START = readMarkdown("docs/quickstart.md");
+const FIRST_PAGE = readMarkdown("docs/index.md");
 const SHOWN = TESTING_DOCUMENTS.flatMap((file) =>
   readMarkdown(file).snippets("console").flatMap(shownCommands),
 );
@@ -97,7 +97,7 @@ describe("the README", () => {
     server.stop();
   });
 
-  test("the commands of the README and of the quick start succeed on the README's own server", async () => {
+  test("the commands of the README and of the first page succeed on the README's own server", async () => {
     const run = (script: string) => runShell(server.atPort(script), {}, partner().folder);
 
     // `first-commands.test.ts` has the fourth one.
@@ -105,7 +105,7 @@ describe("the README", () => {
     expect(install).toContain("npm install");
     expect(start).toContain("npx tsx server.ts");
     expect(others).toEqual([]);
-    const byHand = QUICK_START.snippet("sh", "openssl dgst");
+    const byHand = FIRST_PAGE.snippet("sh", "openssl dgst");
 
     const sent = await run(firstSend);
     expect(sent.output).toContain("✓ acknowledged");

@@ -1,11 +1,11 @@
 import type { PlatformResult } from "./platform.js";
 import type { UnitTestResult } from "./unit-tests.js";
 
-/** `docs/platforms.md`. */
+/** `test/platforms/results.md`. */
 export function platformPage(results: readonly PlatformResult[], date: string): string {
   return `# Platforms
 
-Each platform in this table was started on ${date} and received every case of \`receiverConformance\`: the framework or runtime itself, and for a cloud its runtime, its emulator or its local server, with a small host in front where it has none. \`npm run platforms\` runs them and writes this page. How to mount a receiver on each: [Frameworks, runtimes and hosts](frameworks.md).
+Each platform in this table was started on ${date} and received every case of \`receiverConformance\`: the framework or runtime itself, and for a cloud its runtime, its emulator or its local server, with a small host in front where it has none. \`npm run platforms\` runs them and writes this page. How to mount a receiver on each: [Frameworks, runtimes and hosts](../../docs/frameworks.md).
 
 ${platformTable(results)}
 

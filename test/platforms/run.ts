@@ -1,6 +1,6 @@
 // npm run platforms -- peers [express,pg-boss]: the optional peers (peers/run-peers.ts)
 // npm run platforms [-- --only lambda,fastify] [--fast] [--date 2026-11-22]
-// The conformance suite on real platforms. Exits 1 where one does not pass. A whole run writes docs/platforms.md.
+// The conformance suite on real platforms. Exits 1 where one does not pass. A whole run writes results.md.
 import { writeFileSync } from "node:fs";
 import { copyPackage, installPackages } from "./install.js";
 import { platformPage, platformTable, unitTestTable } from "./page.js";
@@ -83,7 +83,7 @@ await install([
 ]);
 const results = await runRows(platforms);
 if (isWhole(selection)) {
-  const page = new URL("../../docs/platforms.md", import.meta.url);
+  const page = new URL("results.md", import.meta.url);
   writeFileSync(page, platformPage(results, selection.date));
 }
 const built: ProjectResult[] = [];

@@ -14,15 +14,15 @@ import { launchChromium, missingChromium, PATIENCE_MS } from "./chromium.js";
 const SEARCHES: readonly (readonly [query: string, ...pages: string[]])[] = [
   ["nextjs", "frameworks/next"],
   ["handlerTimeoutMs", "options", "handlers"],
-  ["how do I test locally", "test-handlers", "testing", "listen"],
+  ["how do I test locally", "test-handlers", "test-endpoint", "listen"],
   ["IP allowlist", "going-live", "faq"],
   ["expressHandler", "frameworks/express", "api/express"],
   ["unregister webhook", "faq", "management"],
   ["rotate secret", "rotation"],
   ["kubernetes", "deployment"],
-  ["retry schedule", "retries"],
-  ["body parser", "mounting", "outcomes/body_consumed"],
-  ["wrong signature", "outcomes/signature_mismatch", "signatures"],
+  ["retry schedule", "answers"],
+  ["body parser", "frameworks", "answers/body_consumed"],
+  ["wrong signature", "answers/signature_mismatch", "answers"],
   ["lambda timeout", "aws-lambda"],
   ["exactly once", "faq", "guarantees", "stores"],
   ["prometheus", "monitoring"],
@@ -30,14 +30,14 @@ const SEARCHES: readonly (readonly [query: string, ...pages: string[]])[] = [
   ["personal data in logs", "privacy", "logging"],
   ["cloudflare d1", "cloudflare", "stores/d1"],
   ["graceful shutdown", "deployment"],
-  ["clock skew", "outcomes/stale"],
+  ["clock skew", "answers/stale"],
   ["conformance", "test-endpoint"],
 ];
 
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
 /** Pages of the same kind differ in their text alone: of these only the width is looked at, without their scripts. */
-const OF_A_KIND = /^(?:api|outcomes|errors|frameworks)\/(?!express|stale|missing_secret)/;
+const OF_A_KIND = /^(?:api|answers|errors|frameworks)\/(?!express|stale|missing_secret)/;
 const NAMES = Object.keys(OUTCOMES);
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ test("no link of the site leads to a missing page, file or anchor", () => {
 
 test("each outcome has a page with its message, causes and command", () => {
   for (const name of NAMES) {
-    const text = readFileSync(path.join(SITE, `outcomes/${name}.md`), "utf8");
+    const text = readFileSync(path.join(SITE, `answers/${name}.md`), "utf8");
     const { causes, command = "" } = OUTCOME_CAUSES[name as keyof typeof OUTCOME_CAUSES];
     expect(text).toContain(OUTCOMES[name as keyof typeof OUTCOMES].message);
     for (const cause of causes) expect(text).toContain(cause);
@@ -198,7 +198,7 @@ describeService("the site in Chromium", missingChromium, () => {
       const first = page.locator(".results > li:first-child a");
       await expect
         .poll(() => first.getAttribute("href").catch(() => null))
-        .toContain(`outcomes/${name}.html`);
+        .toContain(`answers/${name}.html`);
     }
   });
 
@@ -231,7 +231,7 @@ describeService("the site in Chromium", missingChromium, () => {
       );
       if (count > 0) hidden.push(`${file}: ${String(count)} of ${selector}`);
     };
-    const files = "index handlers options stores testing outcomes quickstart".split(" ");
+    const files = "index handlers options stores test-handlers answers".split(" ");
     for (const file of files) {
       await page.setViewportSize(PHONE);
       await page.goto(`${site.url}${file}.html`, { waitUntil: "load" });

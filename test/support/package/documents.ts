@@ -17,16 +17,13 @@ export const DOCUMENTS: readonly string[] = [
   ),
 ];
 
-/** The documents about tests, of which `docs/testing.md` is the first. */
+/** The documents about tests. */
 export const TESTING_DOCUMENTS: readonly string[] = [
-  "testing",
   "test-handlers",
   "test-endpoint",
   "listen",
   "command-line",
-  "test-deliveries",
-  "signatures",
-  "contracts",
+  "answers",
 ].map((name) => `docs/${name}.md`);
 
 /** The relative links of a document whose file or anchor is missing below `root`. */
