@@ -10,7 +10,8 @@ export interface FastifyPluginOptions extends BodyOptions {
   receiver: MountableReceiver;
   /**
    * The path of the webhook, with a leading slash. A `prefix`, of `app.register` or of a scope around it,
-   * is put before it.
+   * is put before it. The same path with one slash more or less at its end is answered too, unless the app has a
+   * route there.
    */
   path: string;
 }
@@ -81,5 +82,15 @@ export async function fastifyPlugin(
     await listener(raw, reply.raw);
   };
   // As a hook: between hook and handler, Fastify judges the Content-Type and reads the body.
-  scope.all(path, { onRequest: answer, exposeHeadRoute: false }, answer);
+  const mount = (at: string) =>
+    scope.all(at, { onRequest: answer, exposeHeadRoute: false }, answer);
+  mount(path);
+  // The gateway gives up on 404, so one slash in the registered URL must not decide. Fastify itself does it for "/".
+  const twin = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
+  try {
+    if (path !== "/") mount(twin);
+  } catch (error) {
+    // A route of the app, or `ignoreTrailingSlash`, has it. In Fastify 4 this error has no code of its own.
+    if (!String(error).includes("already declared")) throw error;
+  }
 }

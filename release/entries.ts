@@ -169,7 +169,7 @@ export const ENTRIES: readonly Entry[] = [
         make: "d1Store({ database })",
         noFaults: EMULATED,
         have: "Cloudflare Workers",
-        page: "docs/stores/d1.md",
+        page: "docs/cloudflare.md#d1",
       },
       { kind: "inbox", title: "Cloudflare Queues", page: "docs/cloudflare.md", noFaults: EMULATED },
     ],

@@ -95,6 +95,26 @@ describe.each(versions)("%s", (_name, fastify) => {
     expect(await statusOf("/two")).toBe(404);
   });
 
+  it("answers the path with one slash more or less at its end, since the gateway gives up on 404", async () => {
+    const statusOf = async (path: string, url: string, app = fastify()) => {
+      const { receiver } = createBodyReceiver();
+      app.register(fastifyPlugin, { receiver, path });
+      const { headers, body } = await signed();
+      const payload = Buffer.from(body ?? []);
+      const sent = { method: "POST", url, headers: recordOf(headers), payload } as const;
+      return (await app.inject(sent)).statusCode;
+    };
+    expect(await statusOf("/hooks", "/hooks/")).toBe(200);
+    expect(await statusOf("/hooks/", "/hooks")).toBe(200);
+    expect(await statusOf("/hooks", "/hooks//")).toBe(404);
+    expect(await statusOf("/hooks", "/hooks/", fastify({ ignoreTrailingSlash: true }))).toBe(200);
+    const own = fastify();
+    own.all("/hooks/", () => "the app's");
+    const answer = async (url: string) => (await own.inject({ url })).body;
+    expect(await statusOf("/hooks", "/hooks", own)).toBe(200);
+    expect(await answer("/hooks/")).toBe("the app's");
+  });
+
   it("answers inject(), which partners use in tests", async () => {
     const { receiver, outcomes } = createBodyReceiver({ maxBodyBytes: 2_000 });
     const app = fastify();

@@ -8,7 +8,7 @@ import { judge, type Front } from "./judge.js";
 import { RightReceiver } from "./right-receiver.js";
 
 /** Debian's nginx. */
-const NGINX = "/usr/sbin/nginx";
+export const NGINX = "/usr/sbin/nginx";
 
 /** What this machine lacks. Undefined if nginx can run. */
 export const missingNginx = (): string | undefined =>

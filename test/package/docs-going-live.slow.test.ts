@@ -1,9 +1,18 @@
 import { execFile } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import http from "node:http";
+import path from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
+import { missingNginx, NGINX } from "../flawed/nginx-flaws.js";
+import type { DeliveryContext } from "../../src/index.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { alarmBody, delivery } from "../support/deliveries.js";
+import { describeService } from "../support/describe-service.js";
+import { isListening } from "../support/free-port.js";
+import { startServer } from "../support/server-process.js";
 import { listen } from "../support/servers.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
@@ -84,4 +93,42 @@ test("the commands of docs/going-live.md make a secret, log in, register both we
       ...flags,
     })),
   );
+});
+
+describeService("nginx", missingNginx(), () => {
+  test("the nginx of docs/going-live.md passes deliveries on, also one over a megabyte, and redirects none", async () => {
+    const lengths: number[] = [];
+    const handle = ({ rawBody }: DeliveryContext) => void lengths.push(rawBody.length);
+    const receiver = alarmReceiver(handle, { maxBodyBytes: 2_000_000 });
+    const app = http.createServer(nodeHandler(receiver));
+    const { port: upstream } = await listen(app);
+    const { port, close } = await startServer({
+      name: "nginx",
+      command: NGINX,
+      args: (_port, at) => ["-c", path.join(at, "nginx.conf"), "-p", at],
+      prepare(at, own) {
+        const lines = PAGE.snippet("nginx", "upstream receiver")
+          .replace("listen 443 ssl;", `listen 127.0.0.1:${String(own)};`)
+          .replaceAll(/^ *ssl_.*$/gm, "")
+          .replace("127.0.0.1:3000", `127.0.0.1:${String(upstream)}`);
+        writeFileSync(
+          path.join(at, "nginx.conf"),
+          `daemon off; master_process off; pid ${at}/pid; error_log ${at}/error.log;
+          events {}
+          http { access_log off; client_body_temp_path ${at}/body; ${lines} }`,
+        );
+      },
+      answers: isListening,
+    });
+    const url = `http://127.0.0.1:${String(port)}/webhooks/gateway`;
+    const bodies = [alarmBody(), alarmBody({ text: "x".repeat(1_500_000) })];
+    for (const [at, body] of bodies.entries()) {
+      const sent = await delivery({ id: `delivery-${String(at)}`, body });
+      expect((await fetch(url, sent)).status).toBe(200);
+    }
+    expect(lengths).toEqual(bodies.map(({ length }) => length));
+    expect((await fetch(`${url}/`, { redirect: "manual" })).status).toBe(404);
+    await close();
+    app.close();
+  });
 });

@@ -32,6 +32,34 @@ const SEARCHES: readonly (readonly [query: string, ...pages: string[]])[] = [
   ["graceful shutdown", "deployment"],
   ["clock skew", "answers/stale"],
   ["conformance", "test-endpoint"],
+  ["prisma", "stores/orm"],
+  ["typeorm", "stores/orm"],
+  ["knex", "stores/orm"],
+  ["sentry", "logging"],
+  ["datadog", "logging"],
+  ["gdpr", "privacy"],
+  ["cdk", "stores/dynamodb", "aws-lambda"],
+  ["terraform", "stores/dynamodb", "aws-lambda"],
+  ["monorepo", "faq", "going-live"],
+  ["nginx", "going-live"],
+  ["caddy", "going-live"],
+  ["trailing slash", "going-live"],
+  ["cloud run 403", "going-live", "frameworks/google-cloud"],
+  ["supabase", "going-live"],
+  ["keepAliveTimeout", "going-live"],
+  ["nestjs raw body", "nestjs"],
+  ["duplicate webhook", "faq", "outcomes/duplicate"],
+  ["dead letter", "inbox"],
+  ["azure service bus", "inbox"],
+  ["idempotency key", "handlers"],
+  ["out of order events", "handlers", "faq"],
+  ["upstash", "stores/redis"],
+  ["pgbouncer", "stores/postgresql"],
+  ["failover", "stores/postgresql", "stores/mysql", "guarantees"],
+  ["delete account data", "privacy"],
+  ["502", "going-live"],
+  ["missed webhooks", "after-an-outage", "faq"],
+  ["ngrok", "listen", "faq"],
 ];
 
 const PHONE = { width: 390, height: 844 };
@@ -202,7 +230,7 @@ describeService("the site in Chromium", missingChromium, () => {
     }
   });
 
-  test("at least 18 of 20 searches find their page among the first three", async () => {
+  test("at least 44 of 48 searches find their page among the first three", async () => {
     await page.setViewportSize(DESKTOP);
     await page.goto(site.url, { waitUntil: "load" });
     await page.click(".VPNavBarSearch button");
@@ -219,8 +247,8 @@ describeService("the site in Chromium", missingChromium, () => {
       const isFound = pages.some((to) => paths.includes(`/${to}.html`));
       if (!isFound) missed.push(`${query}: ${paths.join(" ")}`);
     }
-    expect(SEARCHES).toHaveLength(20);
-    expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(2);
+    expect(SEARCHES).toHaveLength(48);
+    expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(4);
   });
 
   test("on a phone no table is too wide, and at 1300 px no code is cut off", async () => {
