@@ -100,8 +100,8 @@ describe("the README", () => {
   test("the commands of the README and of the first page succeed on the README's own server", async () => {
     const run = (script: string) => runShell(server.atPort(script), {}, partner().folder);
 
-    // `first-commands.test.ts` has the fourth one.
-    const [install, start, firstSend = "", , prove = "", ...others] = README.snippets("sh");
+    // `first-commands.test.ts` has the last one.
+    const [install, start, firstSend = "", prove = "", , ...others] = README.snippets("sh");
     expect(install).toContain("npm install");
     expect(start).toContain("npx tsx server.ts");
     expect(others).toEqual([]);
