@@ -166,5 +166,5 @@ test("the SAM template has the table of docs/stores/dynamodb.md and the path tha
     CodeUri: "dist/",
     Handler: "index.handler",
   });
-  expect(FRAMEWORKS["aws-lambda"]?.build).toContain("--outfile=dist/index.cjs");
+  expect(FRAMEWORKS["aws-lambda"]?.host?.build).toContain("--outfile=dist/index.cjs");
 });
