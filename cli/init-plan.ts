@@ -57,10 +57,8 @@ export function planOf(framework: Framework, project: Project, store?: InitStore
   const wanted = [PROGRAM, ...(isNew ? framework.packages : []), ...(store?.packages ?? [])];
   const isTool = (name: string): boolean =>
     isTypeScript || host !== undefined || !/^tsx$|^@types\//.test(name);
-  const tools = [
-    ...(isNew || runner === undefined ? framework.tools : []),
-    ...(store?.tools ?? []),
-  ];
+  const forTest = runner === undefined ? ["tsx", "@types/node"] : ["@types/node"];
+  const tools = [...(isNew ? framework.tools : forTest), ...(store?.tools ?? [])];
   const install = (command: string, all: readonly string[], there: readonly string[]) => {
     const missing = all.filter((name) => !there.includes(name));
     return missing.length === 0 ? [] : [[command, ...missing].join(" ")];
@@ -158,8 +156,9 @@ function filesFor(framework: Framework, project: Project, store: InitStore | und
     const code = (isServer ? example : moduleOf(example, mount)).replace(/^\/\/ .*\n/, "");
     const testCode = readPackaged(isServer ? "examples/server-test.ts" : "examples/module-test.ts")
       .replace(/^\/\/ .*\n/, "")
-      .replace('"gateway.ts"', `"${runner?.pathOf(file) ?? file}"`)
-      .replaceAll("gateway.ts", file)
+      .replaceAll(/("?)gateway\.ts\1/g, (_all, quote) =>
+        quote === "" ? file : `"${runner?.pathOf(file) ?? file}"`,
+      )
       .replace('"./module.js"', from(test));
     const stored = store === undefined ? code : withStore(code, store);
     const importLine = (other: string): string =>

@@ -12,6 +12,7 @@ import { ENTRY_TABLES, readmeWithEntries } from "./entry-tables.js";
 import { listenPage } from "./listen-page.js";
 import { monitoringPage } from "./monitoring-page.js";
 import { outcomesPage } from "./outcomes-page.js";
+import { putBetween } from "./put-between.js";
 import { performancePage, readmeWithPerformance } from "./performance-page.js";
 import { doctorPicture } from "./terminal/doctor-picture.js";
 
@@ -29,6 +30,9 @@ const results = () => ({
 const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>> = {
   "docs/outcomes.md": outcomesPage,
   "docs/monitoring.md": monitoringPage,
+  // The server that `init` writes.
+  "docs/deployment.md": (now) =>
+    putBetween(now, "server", `\`\`\`ts\n${read("examples/node.ts").replace(/^.*\n/, "")}\`\`\``),
   "docs/performance.md": (now) => performancePage(now, results()),
   ...ENTRY_TABLES,
   "contract/openapi.json": openApi,
