@@ -144,19 +144,6 @@ export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   },
 };
 
-/** Frameworks that `init` does not write for, by their package: the section of docs/frameworks.md that does. */
-export const SECTIONS: Readonly<Record<string, string>> = {
-  "@hapi/hapi": "hapi",
-  polka: "polka",
-  h3: "h3",
-  elysia: "elysia",
-  nuxt: "nitro-and-nuxt",
-  nitropack: "nitro-and-nuxt",
-  "@react-router/dev": "react-router",
-  "@azure/functions": "azure-functions",
-  "@google-cloud/functions-framework": "google-cloud",
-};
-
 function framework(
   knownBy: string,
   page = documentFile("frameworks"),

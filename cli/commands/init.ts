@@ -5,7 +5,7 @@ import path from "node:path";
 import { createCommand } from "../command.js";
 import { AGENTS, documentFile } from "../documents.js";
 import { EXIT, UsageError, untilAborted } from "../exit.js";
-import { FRAMEWORKS, SECTIONS } from "../init-files.js";
+import { FRAMEWORKS } from "../init-files.js";
 import { planOf } from "../init-plan.js";
 import { readProject, type Project } from "../init-project.js";
 import { STORES } from "../init-stores.js";
@@ -96,15 +96,11 @@ async function frameworkOf(io: CommandIo, { own, found }: Project): Promise<stri
   const [only, another] = known;
   if (known.includes("nestjs")) return "nestjs";
   if (only !== undefined && another === undefined) return only;
-  const other = own.find((name) => Object.hasOwn(SECTIONS, name));
-  if (only === undefined && other !== undefined) {
-    const page = `${documentFile("frameworks")}#${SECTIONS[other] ?? ""}`;
-    throw new UsageError(`init has no files for ${other}: ${page} has them, or pass --framework`);
-  }
   const possible = NAMES.filter((name) => found !== undefined || isForNew(name));
   const choices = oneOf(another === undefined ? possible : known);
   if (!io.isStdinTTY) {
-    throw new UsageError(`no framework: pass --framework, which is ${choices}`);
+    const page = documentFile("frameworks");
+    throw new UsageError(`no framework: pass --framework, which is ${choices}; ${page} has others`);
   }
   return ask(io, `Which framework: ${choices}? `);
 }

@@ -237,7 +237,7 @@ test.each(SHAPES)("init in $name follows the project", async (shape) => {
 });
 
 test.each([
-  ["Hapi", { dependencies: { "@hapi/hapi": "21" } }, {}, "docs/frameworks.md#hapi has them"],
+  ["Hapi", { dependencies: { "@hapi/hapi": "21" } }, {}, "docs/frameworks.md has others"],
   [
     "Next with the Pages Router",
     { dependencies: { next: "16" } },
