@@ -5,15 +5,15 @@ export interface InitStore {
   readonly imports: readonly string[];
   /** Makes `store`. */
   readonly code: readonly string[];
-  /** Run after the last delivery, so that the process can end. */
+  /** Makes `close`, for a process that has had its last delivery. */
   readonly close: string;
   /** The variable that says where the server is. */
   readonly url?: string;
 }
 
-/** Deletes rows whose retention has ended, and keeps no process alive. */
+/** Makes the table, and deletes rows whose retention has ended; keeps no process alive. */
 const MIGRATE_AND_PURGE = [
-  "await store.migrate();",
+  "void store.migrate().catch(console.error);",
   "setInterval(() => void store.purge().catch(console.error), 3_600_000).unref();",
 ];
 
@@ -30,7 +30,7 @@ export const STORES: Readonly<Record<string, InitStore>> = {
       'const database = new Database("deliveries.db");',
       "const store = sqliteStore({ database });",
     ],
-    close: "database.close()",
+    close: "() => database.close()",
   },
   redis: {
     packages: ["ioredis"],
@@ -47,7 +47,7 @@ export const STORES: Readonly<Record<string, InitStore>> = {
       'client.on("error", console.error);',
       "const store = redisStore({ client });",
     ],
-    close: "client.quit()",
+    close: "() => client.quit()",
     url: "REDIS_URL",
   },
   postgres: {
@@ -63,7 +63,7 @@ export const STORES: Readonly<Record<string, InitStore>> = {
       "const store = postgresStore({ pool });",
       ...MIGRATE_AND_PURGE,
     ],
-    close: "pool.end()",
+    close: "() => pool.end()",
     url: "DATABASE_URL",
   },
   mysql: {
@@ -77,18 +77,36 @@ export const STORES: Readonly<Record<string, InitStore>> = {
       "const store = mysqlStore({ pool });",
       ...MIGRATE_AND_PURGE,
     ],
-    close: "pool.end()",
+    close: "() => pool.end()",
     url: "DATABASE_URL",
   },
 };
 
-/** A server of the examples, with the store in place of the memory store. */
-export function withStore(server: string, { imports, code, close }: InitStore): string {
-  return server
-    .replace(/^import \{ createWebhookReceiver \}.*\n/m, (line) => `${line}${lines(imports)}`)
-    .replace("const receiver = ", (start) => `${lines(code)}\n${start}`)
+/**
+ * An example with the store in place of the memory store: `openStore` makes it. The test of a server sets
+ * `GATEWAY_STORE`; that of a module gives it a store.
+ */
+export function withStore(text: string, { imports, code, close }: InitStore): string {
+  const open = `
+/** Where deliveries are remembered. */
+function openStore() {
+${lines(code.map((line) => `  ${line}`))}  return { store, close: ${close} };
+}
+`;
+  const opened = `
+// The test leaves your data alone.
+const isTest = process.env["GATEWAY_STORE"] === "memory";
+const { store, close } = isTest ? { store: memoryStore(), close: () => undefined } : openStore();
+`;
+  return text
+    .replace(/^import \{ createWebhookReceiver.*\n/m, (line) => `${line}${lines(imports)}`)
+    .replace("import { createWebhookReceiver }", "import { createWebhookReceiver, memoryStore }")
+    .replace(/\n(?=const receiver = )/, () => `${open}${opened}\n`)
     .replace(/^ {2}secret: .*\n/m, (line) => `${line}  store,\n`)
-    .replace("receiver.drain();", `receiver.drain().then(() => ${close});`);
+    .replace("receiver.drain();", "receiver.drain().then(close);")
+    .replace("memoryStore, type", "type")
+    .replace("store = memoryStore()", "store = openStore().store")
+    .replace(/\n(?=\/\*\* The receiver\. Its)/, () => `${open}\n`);
 }
 
 function lines(texts: readonly string[]): string {

@@ -15,6 +15,7 @@ import { monitoringPage } from "./monitoring-page.js";
 import { optionsPage } from "./options-page.js";
 import { performancePage } from "./performance-page.js";
 import { proofPage } from "./proof-page.js";
+import { putBetween } from "./put-between.js";
 import { doctorPicture } from "./terminal/doctor-picture.js";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
@@ -38,6 +39,9 @@ const PAGES: Readonly<Record<string, (now: string) => string | Promise<string>>>
       faults: read("test/faults/results.md"),
       platforms: read("test/platforms/results.md"),
     }),
+  // The server that `init` writes.
+  "docs/deployment.md": (now) =>
+    putBetween(now, "server", `\`\`\`ts\n${read("examples/node.ts").replace(/^.*\n/, "")}\`\`\``),
   "docs/performance.md": (now) => performancePage(now, results()),
   ...ENTRY_TABLES,
   "contract/openapi.json": openApi,

@@ -25,6 +25,9 @@ const app = express();
 // Before any body parser: the signature covers the raw bytes.
 app.all("/webhooks/gateway", expressHandler(receiver));
 app.use(express.json());
+app.get("/ready", (_req, res) => {
+  res.sendStatus(receiver.health().draining ? 503 : 200);
+});
 
 const server = app.listen(Number(process.env["PORT"] ?? 3000), () => {
   const { port } = server.address() as AddressInfo;

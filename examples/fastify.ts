@@ -19,10 +19,14 @@ const receiver = createWebhookReceiver({
 const app = fastify();
 // A scope of its own: the app's parsers, limits and error handler do not reach the webhook.
 app.register(fastifyPlugin, { receiver, path: "/webhooks/gateway" });
+app.get("/ready", (_request, reply) => reply.code(receiver.health().draining ? 503 : 200).send());
 
-await app.listen({ port: Number(process.env["PORT"] ?? 3000) });
-const { port } = app.server.address() as AddressInfo;
-console.log(`listening on http://localhost:${port}/webhooks/gateway`);
+// Without `host` Fastify listens on this machine's own address alone, which a container's clients cannot reach.
+app.listen({ host: "0.0.0.0", port: Number(process.env["PORT"] ?? 3000) }, (error) => {
+  if (error !== null) throw error;
+  const { port } = app.server.address() as AddressInfo;
+  console.log(`listening on http://localhost:${port}/webhooks/gateway`);
+});
 
 // Close the listener first, so that new deliveries go to another process. Then the running handlers finish.
 process.once("SIGTERM", () => {

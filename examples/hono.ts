@@ -18,6 +18,7 @@ const receiver = createWebhookReceiver({
 
 const app = new Hono();
 app.all("/webhooks/gateway", honoHandler(receiver));
+app.get("/ready", (c) => c.body(null, receiver.health().draining ? 503 : 200));
 
 const port = Number(process.env["PORT"] ?? 3000);
 const server = serve({ fetch: app.fetch, port }, (address) => {

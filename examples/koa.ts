@@ -21,6 +21,10 @@ const handleWebhook = koaHandler(receiver);
 const app = new Koa();
 // Before any body parser: the signature covers the raw bytes. A router or koa-mount does the same.
 app.use((ctx, next) => (ctx.path === "/webhooks/gateway" ? handleWebhook(ctx) : next()));
+app.use((ctx, next) => {
+  if (ctx.path !== "/ready") return next();
+  ctx.status = receiver.health().draining ? 503 : 200;
+});
 
 const server = app.listen(Number(process.env["PORT"] ?? 3000), () => {
   const { port } = server.address() as AddressInfo;

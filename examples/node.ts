@@ -20,6 +20,7 @@ const handleWebhook = nodeHandler(receiver);
 
 const server = createServer((req, res) => {
   if (req.url === "/webhooks/gateway") handleWebhook(req, res);
+  else if (req.url === "/ready") res.writeHead(receiver.health().draining ? 503 : 200).end();
   else res.writeHead(404).end();
 });
 

@@ -3,9 +3,11 @@ import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createCommand } from "../command.js";
-import { AGENTS } from "../documents.js";
+import { AGENTS, documentFile } from "../documents.js";
 import { EXIT, UsageError, untilAborted } from "../exit.js";
-import { FRAMEWORKS, packagesOf, projectOf, type PackageJson } from "../init-files.js";
+import { FRAMEWORKS } from "../init-files.js";
+import { planOf } from "../init-plan.js";
+import { readProject, type Project } from "../init-project.js";
 import { STORES } from "../init-stores.js";
 import { flag, text } from "../options/option-specs.js";
 import { fileFault } from "../options/read-input.js";
@@ -23,7 +25,8 @@ export const init = createCommand({
   positionals: { min: 0, max: 1 },
   about: [
     "Writes into the folder, by default the current one: the receiver, a test of it, .env.example and .gitignore; for aws-lambda a program that runs it on this machine and a SAM template, for cloudflare wrangler.jsonc and the migration of D1; and a package.json if there is none. A file that exists stays as it is.",
-    "Shows the files first, and asks before it writes them. Uses no network and writes no secret: the receiver refuses the empty one of .env.example. Ends with the commands to run.",
+    "Where the project has an app, it writes a module beside it, in the language of the app, and prints the lines that mount it. It follows the test runner and the package manager, also of a folder above.",
+    "Shows the files first, and asks before it writes them. Uses no network and writes no secret. Ends with the commands to run.",
     "Without --framework it takes the one that package.json names, and otherwise asks. Exits 0, or 2 if it cannot ask or cannot write a file.",
   ],
   options: {
@@ -43,27 +46,32 @@ export const init = createCommand({
   },
   async run(io, values, [folder = "."]) {
     const { out } = io;
-    const found = await readPackageJson(folder);
-    const name = values.framework ?? (await frameworkOf(io, found));
+    const project = readProject(folder);
+    const { isThere } = project;
+    const name = values.framework ?? (await frameworkOf(io, project));
     const framework = NAMES.includes(name) ? FRAMEWORKS[name] : undefined;
     if (framework === undefined) throw new UsageError(`the framework must be ${oneOf(NAMES)}`);
     const { store = MEMORY } = values;
-    if (framework.isServer !== true && values.store !== undefined) {
+    if (framework.host !== undefined && values.store !== undefined) {
       throw new UsageError(`${name} has a store of its own: leave out --store`);
     }
-    const isThere = (file: string): boolean => existsSync(path.join(folder, file));
-    const { files, commands, secretFile } = projectOf(framework, found, STORES[store], isThere);
-    const missing = Object.entries(files).filter(([file]) => !isThere(file));
+    const { files, commands, after } = planOf(framework, project, STORES[store]);
+    const { secretFile } = framework;
+    const isHidden = await isIgnored(folder, secretFile);
+    const missing = Object.entries(files).filter(
+      ([file]) => !isThere(file) && !(file === ".gitignore" && isHidden),
+    );
     if (values.agents && !isThere(AGENTS.file)) {
       throw new UsageError(`--agents adds a line to ${AGENTS.file}, and there is none`);
     }
     out.write(`A receiver for ${name}:\n`);
     for (const file of Object.keys(files)) {
-      out.write(isThere(file) ? `  ${file} is there and stays as it is\n` : `+ ${file}\n`);
+      if (isThere(file)) out.write(`  ${file} is there and stays as it is\n`);
     }
+    for (const [file] of missing) out.write(`+ ${file}\n`);
     if (values.agents) out.write(`+ a line in ${AGENTS.file}\n`);
-    const isHidden = !isThere(".gitignore") || (await isIgnored(folder, secretFile));
-    if (!isHidden) out.write(`  git does not ignore ${secretFile}, and would commit the secret\n`);
+    const isExposed = isThere(".gitignore") && !isHidden;
+    if (isExposed) out.write(`  git does not ignore ${secretFile}, and would commit the secret\n`);
     if (values["dry-run"]) out.write("\nNothing was written. Afterwards you would run:\n");
     else {
       if (!values.yes && !(await isConfirmed(io))) {
@@ -74,24 +82,32 @@ export const init = createCommand({
       if (values.agents) await addLine(path.join(folder, AGENTS.file));
       out.write(`\nWritten: ${missing.length} files. Now run:\n`);
     }
-    const ignore = isHidden ? [] : [`printf '\\n${secretFile}\\n' >> .gitignore`];
+    const ignore = isExposed ? [`printf '\\n${secretFile}\\n' >> .gitignore`] : [];
     const all = [...(folder === "." ? [] : [`cd '${folder}'`]), ...ignore, ...commands];
     for (const command of all) out.write(`  ${command}\n`);
+    for (const line of after) out.write(`${line}\n`);
     return EXIT.passed;
   },
 });
 
 /** The framework that package.json names, or the answer to a question. Throws `UsageError` if no one can answer. */
-async function frameworkOf(io: CommandIo, found: PackageJson | undefined): Promise<string> {
-  const packages = packagesOf(found);
-  const known = NAMES.filter((name) => packages.includes(FRAMEWORKS[name]?.knownBy ?? ""));
+async function frameworkOf(io: CommandIo, { own, found }: Project): Promise<string> {
+  const known = NAMES.filter((name) => own.includes(FRAMEWORKS[name]?.knownBy ?? ""));
   const [only, another] = known;
+  if (known.includes("nestjs")) return "nestjs";
   if (only !== undefined && another === undefined) return only;
-  const choices = oneOf(another === undefined ? NAMES : known);
+  const possible = NAMES.filter((name) => found !== undefined || isForNew(name));
+  const choices = oneOf(another === undefined ? possible : known);
   if (!io.isStdinTTY) {
-    throw new UsageError(`no framework: pass --framework, which is ${choices}`);
+    const page = documentFile("frameworks");
+    throw new UsageError(`no framework: pass --framework, which is ${choices}; ${page} has others`);
   }
   return ask(io, `Which framework: ${choices}? `);
+}
+
+/** Whether a framework can be the first of a project. */
+function isForNew(name: string): boolean {
+  return (FRAMEWORKS[name]?.server ?? FRAMEWORKS[name]?.host) !== undefined;
 }
 
 async function isConfirmed(io: CommandIo): Promise<boolean> {
@@ -110,19 +126,9 @@ async function ask({ err, signal, readLine }: CommandIo, question: string): Prom
 async function isIgnored(folder: string, file: string): Promise<boolean> {
   const { status } = spawnSync("git", ["check-ignore", "--quiet", file], { cwd: folder });
   if (status === 0 || status === 1) return status === 0;
+  if (!existsSync(path.join(folder, ".gitignore"))) return false;
   const lines = (await readFile(path.join(folder, ".gitignore"), "utf8")).split("\n");
   return lines.some((line) => [file, `/${file}`, `${file}*`].includes(line.trim()));
-}
-
-/** Throws `UsageError` unless it is absent or a JSON object. */
-async function readPackageJson(folder: string): Promise<PackageJson | undefined> {
-  const file = path.join(folder, "package.json");
-  if (!existsSync(file)) return undefined;
-  try {
-    return Object(JSON.parse(await readFile(file, "utf8"))) as PackageJson;
-  } catch {
-    throw new UsageError("package.json cannot be read as JSON");
-  }
 }
 
 /** Throws `UsageError`, also if the file has come into being meanwhile. */

@@ -31,10 +31,16 @@ afterEach(() => {
 });
 
 /** Runs `init` of the packed package, then links the packages that its commands install. Returns the commands. */
-function start(name: string, packageJson?: object, store = "memory"): readonly string[] {
+function start(
+  name: string,
+  packageJson?: object,
+  store = "memory",
+  app?: string,
+): readonly string[] {
   project = installPackage("module");
   if (packageJson === undefined) rmSync(path.join(project.folder, "package.json"));
   else project.write("package.json", JSON.stringify(packageJson));
+  if (app !== undefined) project.write("app.js", app);
   const stored = store === "memory" ? [] : ["--store", store];
   const output = project.node([CLI, "init", "--framework", name, "--yes", ...stored]);
   const [, ...commands] = output.split("\n  ");
@@ -108,10 +114,53 @@ test.each(["express", "fastify", "hono", "koa", "node", "aws-lambda"])(
   },
 );
 
-test("in a project of CommonJS with Vitest, what init writes for Fastify passes its test and starts", async () => {
-  const commands = start("fastify", { private: true, devDependencies: { vitest: "4" } });
-  expect(shell(commands.at(-3) ?? "")).toMatch(/Tests\s+1 passed/);
-  expect(await startAndSend(commands)).toMatch(/200 {2}handled/);
+test.each([
+  ["CommonJS with Vitest", { devDependencies: { vitest: "4" } }, "gateway.js", /Tests\s+1 passed/],
+  ["JavaScript modules", { type: "module" }, "gateway.js", /^# pass 1$/m],
+])(
+  "in a project of %s, the server that init writes for Fastify passes its test and starts",
+  async (_what, packageJson, file, passed) => {
+    const commands = start("fastify", { private: true, ...packageJson });
+    expect(readFileSync(path.join(project.folder, file), "utf8")).not.toContain("import type");
+    expect(shell(commands.at(-3) ?? "")).toMatch(passed);
+    expect(await startAndSend(commands)).toMatch(/200 {2}handled/);
+  },
+);
+
+test.each([
+  [
+    "Express in CommonJS",
+    "express",
+    "commonjs",
+    'const express = require("express");\nconst app = express();\n',
+  ],
+  [
+    "Koa in JavaScript modules",
+    "koa",
+    "module",
+    'import Koa from "koa";\nconst app = new Koa();\n',
+  ],
+  [
+    "Hono in JavaScript modules",
+    "hono",
+    "module",
+    'import { Hono } from "hono";\nconst app = new Hono();\n',
+  ],
+  [
+    "Fastify in CommonJS",
+    "fastify",
+    "commonjs",
+    'const app = require("fastify")();\nconst web = Fastify();\n',
+  ],
+])("in an app of %s, the module that init writes passes its test", (_what, name, type, app) => {
+  const commands = start(
+    name,
+    { private: true, type, dependencies: { [name]: "*" } },
+    "memory",
+    app,
+  );
+  const [test = ""] = commands.filter((command) => command.startsWith("node --test"));
+  expect(shell(test)).toMatch(/^# pass 1$/m);
 });
 
 const noServer = () => Promise.resolve({ port: 0, close: () => Promise.resolve() });
@@ -136,7 +185,6 @@ test.for([
     try {
       const env = url.replace("PORT", String(port));
       const commands = start("node", undefined, store);
-      project.write(".env", env);
       expect(shell("npm test")).toMatch(/^# pass 1$/m);
       expect(await startAndSend(commands, env)).toMatch(/200 {2}handled/);
     } finally {
@@ -166,5 +214,5 @@ test("the SAM template has the table of docs/stores/dynamodb.md and the path tha
     CodeUri: "dist/",
     Handler: "index.handler",
   });
-  expect(FRAMEWORKS["aws-lambda"]?.build).toContain("--outfile=dist/index.cjs");
+  expect(FRAMEWORKS["aws-lambda"]?.host?.build).toContain("--outfile=dist/index.cjs");
 });
