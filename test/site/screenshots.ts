@@ -53,7 +53,7 @@ async function pageOfListen(browser: Browser): Promise<void> {
   const app = await startApp();
   const { port } = app.address() as { port: number };
   const forwarder = new Forwarder(new URL(`http://127.0.0.1:${String(port)}/`), 5_000);
-  const listener = new Listener({ secrets: [secret], maxBodyBytes: 1_048_576, forwarder });
+  const listener = new Listener({ secret, maxBodyBytes: 1_048_576, forwarder });
   const server = await startServer(listener.answer.bind(listener), 0, "127.0.0.1", "any");
   const api = await startApi(listener, await listenerPage(server.url));
   const page = await browser.newPage({ viewport: DESKTOP, colorScheme: "light" });
