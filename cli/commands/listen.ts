@@ -61,6 +61,11 @@ export const listen = createCommand({
     page: flag(
       "Also serves a page on this machine alone: the deliveries with their findings and bodies, and keys to send them again. Prints its address with a token, which is secret.",
     ),
+    "page-port": whole(
+      "<port>",
+      { min: 0, max: 65_535 },
+      "With --page, the port of the page. Default: any free one.",
+    ),
     "allow-host": HOSTS_OPTION,
     json: flag(
       'Writes JSON lines: { "event": "listening" | "page" | "delivery" | "recorded" | "not_recorded", … }.',
@@ -78,7 +83,8 @@ export const listen = createCommand({
   },
   async run(io, values) {
     const { port, host = "127.0.0.1", record, forward, json } = values;
-    const maxBodyBytes = values["max-body-bytes"];
+    const { "max-body-bytes": maxBodyBytes, "page-port": pagePort } = values;
+    if (pagePort !== undefined && !values.page) throw new UsageError("--page-port needs --page");
     const secret = await secretsOf(io, values);
     const redact = { keepKeys: values["keep-keys"], keepValues: values["keep-values"] };
     if (record === undefined && redact.keepKeys.length + redact.keepValues.length > 0) {
@@ -112,7 +118,16 @@ export const listen = createCommand({
     const event = { event: "listening", url: server.url };
     writeEvent(io.out, json, event, `${shownAddress}${forwarding}`);
     const page = values.page
-      ? await startApi(listener, await listenerPage(server.url), values["allow-host"])
+      ? await startApi(
+          listener,
+          await listenerPage(server.url),
+          values["allow-host"],
+          pagePort,
+        ).catch((error: unknown) => {
+          throw new UsageError(
+            faultOf(error as NodeJS.ErrnoException, pagePort ?? 0, "127.0.0.1", "--page-port"),
+          );
+        })
       : undefined;
     if (page !== undefined) {
       const address = `${page.url}#${page.token}`;
@@ -136,10 +151,11 @@ function faultOf(
   { code = "", message }: NodeJS.ErrnoException,
   port: number,
   host: string,
+  option = "--port",
 ): string {
   const faults: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} is in use: choose another with --port, or 0 for any free port`,
-    EACCES: `port ${port} is not allowed: choose 1024 or higher with --port`,
+    EADDRINUSE: `port ${port} is in use: choose another with ${option}, or 0 for any free port`,
+    EACCES: `port ${port} is not allowed: choose 1024 or higher with ${option}`,
     ENOTFOUND: `--host ${host} is not an address of this machine`,
     EADDRNOTAVAIL: `--host ${host} is not an address of this machine`,
   };

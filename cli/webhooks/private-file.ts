@@ -1,4 +1,5 @@
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import type { SenderSecret } from "../../kit/signed-delivery.js";
 import { createWebhookSecret } from "../../src/management/probe-receiver.js";
 import { secretFault } from "../../src/signature/secrets.js";
 import { UsageError } from "../exit.js";
@@ -75,17 +76,16 @@ export async function secretInFile(
 export async function readCurrentSecret(
   io: CommandIo,
   values: SecretValues & { readonly type: readonly string[] },
-): Promise<string | undefined> {
+): Promise<SenderSecret | undefined> {
   if (!hasSecrets(await readSecrets(io, values))) return undefined;
   const secret = await readSenderSecret(io, values, typesOf(values.type));
-  if (typeof secret !== "string") throw new UsageError(ONE_TYPE);
   for (const given of values["secret-file"]) {
     await warnIfReadByOthers(io, "secret-file", typedValue(given)[1]);
   }
   return secret;
 }
 
-/** For a command that changes or checks webhooks with one secret. */
+/** For a command that changes webhooks with one secret. */
 export const ONE_TYPE =
   "each type has a secret of its own: run this command once for each, with --type";
 
