@@ -12,6 +12,7 @@ const secret = {
   delete_my_data_event: "whsec_of_the_events_0123456789",
 };
 const folder = temporaryFolder();
+const JSON_TYPE = { "content-type": "application/json" };
 const FIXTURES = ["fixtures/alarm-*.json", "fixtures/event-data-*.json"];
 
 /** The options with the file of each secret, and no secret in the environment. */
@@ -168,7 +169,11 @@ test("the local gateway signs each type with the secret that its webhook was reg
   const rotate = ["webhooks", "rotate", url, "--next-file", folder.at("next"), ...options];
   await expectEnd(runCommand(rotate, { env }), { code: 2, stderr: "once for each, with --type" });
   for (const type of Object.keys(secret)) {
-    await fetch(`${base}/desk/deliveries`, { method: "POST", body: JSON.stringify({ type }) });
+    await fetch(`${base}/desk/deliveries`, {
+      method: "POST",
+      headers: JSON_TYPE,
+      body: JSON.stringify({ type }),
+    });
   }
   await expect.poll(() => outcomes().filter((one) => one === "handled").length).toBe(2);
   expect(readFileSync(folder.at("new_alarm.secret"), "utf8").trim()).toBe(secret.new_alarm);
