@@ -1,6 +1,10 @@
+import { WEBHOOK_TYPES } from "../src/common/gateway-facts.js";
 import { whereToRead } from "../src/common/pages.js";
-import type { ReplayResult } from "../kit/fixtures/replay-report.js";
+import type { WebhookType } from "../src/delivery/headers.js";
+import type { Fixture } from "../kit/fixtures/fixture.js";
+import { webhookTypeOf, type ReplayResult } from "../kit/fixtures/replay-report.js";
 import { byWhom } from "../kit/sending/answered-by.js";
+import { otherSecret } from "./options/secret-source.js";
 import { resultLine, type Output } from "./terminal/command-io.js";
 import { hanging, textWidth } from "./terminal/wrap.js";
 import { READINGS, readingOf } from "./send/exchange.js";
@@ -33,18 +37,21 @@ const REMEDIES: Readonly<Record<string, () => string>> = {
   stale: () => "leave out --as-recorded, and compare the clocks",
 };
 
-/** Shows a line for each fixture that was sent, and a summary. `total` counts all fixtures to send. */
+/** Shows a line for each fixture that was sent, and a summary. */
 export function describeReplay(
   output: Output,
   url: URL,
   results: readonly ReplayResult[],
-  total: number,
+  fixtures: readonly Fixture[],
 ): void {
   if (results.length === 0) return;
   const { write, style } = output;
+  const total = fixtures.length;
   write(`${style("bold", `${total} fixtures to ${shownUrl(url)}`)}\n\n`);
   write(`${renderTable(COLUMNS, results.map(cellsOf), output).join("\n")}\n\n`);
-  const reasons = reasonLines(output, results);
+  const why = secretLine(results, fixtures);
+  const reasons =
+    why === undefined ? reasonLines(output, results) : hanging("      ", why, textWidth(output));
   if (reasons.length > 0) write(`${reasons.join("\n")}\n\n`);
   write(`${summaryOf(output, results, total)}\n`);
 }
@@ -68,6 +75,26 @@ function cellsOf(one: ReplayResult) {
 /** Whether a 2xx is as the fixture expects, but nothing shows who gave it. */
 function isUnseen({ result, answeredBy }: ReplayResult): boolean {
   return result === "as_expected" && answeredBy === "unknown";
+}
+
+/** Why the genuine fixtures of one type are all handled, and those of the other all have a wrong signature. */
+function secretLine(
+  results: readonly ReplayResult[],
+  fixtures: readonly Fixture[],
+): string | undefined {
+  const typeWhere = (is: (one: ReplayResult) => boolean): WebhookType | undefined =>
+    WEBHOOK_TYPES.find((type) => {
+      const genuine = results.filter(
+        ({ expected }, at) =>
+          expected?.status === 200 && webhookTypeOf(fixtures[at] ?? { headers: {} }) === type,
+      );
+      return genuine.length > 0 && genuine.every(is);
+    });
+  const accepted = typeWhere(({ result }) => result === "as_expected");
+  const refused = typeWhere(({ outcome }) => outcome === "signature_mismatch");
+  if (accepted === undefined || refused === undefined) return undefined;
+  const { message, fix } = otherSecret(accepted, refused, "409 signature_mismatch");
+  return `${message}. ${fix}`;
 }
 
 /** Each reason once, with how many fixtures it explains and what to do. */

@@ -9,6 +9,7 @@ import { doctor } from "./commands/doctor.js";
 import { explain } from "./commands/explain.js";
 import { gateway } from "./commands/gateway.js";
 import { init } from "./commands/init.js";
+import { jobs } from "./commands/jobs.js";
 import { listen } from "./commands/listen.js";
 import { replay } from "./commands/replay.js";
 import { send } from "./commands/send.js";
@@ -27,6 +28,7 @@ const COMMANDS: readonly Command[] = [
   listen,
   explain,
   webhooks,
+  jobs,
   gateway,
 ];
 

@@ -1,8 +1,10 @@
 import { ConfigurationError } from "../src/common/errors.js";
 import { ownOptions } from "../src/common/option-checks.js";
 import { namedHeaders } from "../src/delivery/header-values.js";
+import type { WebhookType } from "../src/delivery/headers.js";
 import type { Alarm } from "../src/records/alarm.js";
 import type { OnlineDataEvent } from "../src/records/online-data-event.js";
+import { keyOf } from "../src/signature/secrets.js";
 import { signDelivery } from "../src/signature/sign-delivery.js";
 import { textOfUtf8 } from "./json-parts.js";
 import { checkOption } from "./option-checks.js";
@@ -10,6 +12,29 @@ import { madeUpDeliveryId } from "./random.js";
 
 /** The secret that signs the published fixtures. It is public, so never use it for a real webhook. */
 export const TEST_SECRET = "whsec_test_0123456789abcdef";
+
+/**
+ * The secret of a URL: one for all deliveries, or one for each webhook type that is sent to it.
+ *
+ * @experimental
+ */
+export type SenderSecret = string | Readonly<Partial<Record<WebhookType, string>>>;
+
+/** The secret that signs deliveries of a type. Any of them signs a type that no document names. */
+export function secretOf(secret: SenderSecret, type: string | undefined): string {
+  if (typeof secret === "string") return secret;
+  const byType: Readonly<Record<string, string | undefined>> = secret;
+  return byType[type ?? ""] ?? Object.values(byType).find((one) => one !== undefined) ?? "";
+}
+
+/** Throws `ConfigurationError` unless each of these types has a secret that a receiver takes. */
+export function checkSenderSecret(
+  secret: SenderSecret,
+  types: readonly string[] = Object.keys(secret),
+): void {
+  if (typeof secret === "string") keyOf(secret);
+  else for (const type of types) keyOf(Object(secret)[type] as string, 0, `secret.${type}`);
+}
 
 /** Options of `signedDelivery` that every delivery has. */
 export interface Signing {

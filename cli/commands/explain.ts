@@ -17,7 +17,7 @@ import { hintOf } from "../options/nearest-name.js";
 import { JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { writeJson } from "../terminal/printable.js";
 import { readInput } from "../options/read-input.js";
-import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
+import { checkSecrets, hasSecrets, readSecrets, SECRET_OPTIONS } from "../options/secret-source.js";
 import { list, text } from "../options/option-specs.js";
 
 /** Says why a receiver refuses a captured delivery, or what an outcome or an error code means. */
@@ -80,7 +80,7 @@ export const explain = createCommand({
     // A misspelt name needs no secret, and standard input is not read in vain.
     const fromFile = file === "-" ? undefined : await readCapture(io, file);
     const secrets = await readSecrets(io, values);
-    if (secrets.length === 0) throw noSecret();
+    if (!hasSecrets(secrets)) checkSecrets(secrets);
     const capture = fromFile ?? (await readInput(io, file));
     const exact = body === undefined ? undefined : await readInput(io, body);
     const diagnosis = await diagnoseSignature({
@@ -91,7 +91,10 @@ export const explain = createCommand({
       otherSecrets: values["other-secret"],
     });
     if (json) writeJson(io.out, diagnosis);
-    else describeDiagnosis(io.out, diagnosis, secrets.length);
+    else {
+      const most = Math.max(...Object.values(secrets).map(({ length }) => length));
+      describeDiagnosis(io.out, diagnosis, most);
+    }
     return diagnosis.result === "good" ? EXIT.passed : EXIT.failed;
   },
 });

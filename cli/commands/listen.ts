@@ -13,9 +13,14 @@ import { CONNECTION_OPTIONS, HOSTS_OPTION, MAX_BODY_OPTION } from "../options/sh
 import { listenerPage } from "../listen/listener-page.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
 import { describeEntry, INDENT } from "../listen/listen-report.js";
-import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
+import {
+  checkSecrets,
+  hasSecrets,
+  readSecrets,
+  SECRET_OPTIONS,
+  type TypeSecrets,
+} from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
-import { keysOf } from "../../src/signature/secrets.js";
 import { flag, list, text, whole } from "../options/option-specs.js";
 
 /** A receiver on this machine that shows each request. */
@@ -56,6 +61,11 @@ export const listen = createCommand({
     page: flag(
       "Also serves a page on this machine alone: the deliveries with their findings and bodies, and keys to send them again. Prints its address with a token, which is secret.",
     ),
+    "page-port": whole(
+      "<port>",
+      { min: 0, max: 65_535 },
+      "With --page, the port of the page. Default: any free one.",
+    ),
     "allow-host": HOSTS_OPTION,
     json: flag(
       'Writes JSON lines: { "event": "listening" | "page" | "delivery" | "recorded" | "not_recorded", … }.',
@@ -73,8 +83,9 @@ export const listen = createCommand({
   },
   async run(io, values) {
     const { port, host = "127.0.0.1", record, forward, json } = values;
-    const maxBodyBytes = values["max-body-bytes"];
-    const secrets = await secretsOf(io, values);
+    const { "max-body-bytes": maxBodyBytes, "page-port": pagePort } = values;
+    if (pagePort !== undefined && !values.page) throw new UsageError("--page-port needs --page");
+    const secret = await secretsOf(io, values);
     const redact = { keepKeys: values["keep-keys"], keepValues: values["keep-values"] };
     if (record === undefined && redact.keepKeys.length + redact.keepValues.length > 0) {
       throw new UsageError("--keep-keys and --keep-values need --record");
@@ -84,7 +95,7 @@ export const listen = createCommand({
     const url = forward === undefined ? undefined : readTargetUrl(forward);
     const forwarder = url && new Forwarder(url, values.timeout, values.insecure);
     const listener = new Listener({
-      secrets,
+      secret,
       maxBodyBytes,
       forwarder,
       onIntake(intake) {
@@ -107,13 +118,22 @@ export const listen = createCommand({
     const event = { event: "listening", url: server.url };
     writeEvent(io.out, json, event, `${shownAddress}${forwarding}`);
     const page = values.page
-      ? await startApi(listener, await listenerPage(server.url), values["allow-host"])
+      ? await startApi(
+          listener,
+          await listenerPage(server.url),
+          values["allow-host"],
+          pagePort,
+        ).catch((error: unknown) => {
+          throw new UsageError(
+            faultOf(error as NodeJS.ErrnoException, pagePort ?? 0, "127.0.0.1", "--page-port"),
+          );
+        })
       : undefined;
     if (page !== undefined) {
       const address = `${page.url}#${page.token}`;
       writeEvent(io.out, json, { event: "page", url: address }, `the page: ${address}`);
     }
-    if (secrets.length === 0) {
+    if (secret === undefined) {
       io.err.write(
         `${io.err.style("yellow", "without a secret: deliveries from anyone are accepted")}\n`,
       );
@@ -131,10 +151,11 @@ function faultOf(
   { code = "", message }: NodeJS.ErrnoException,
   port: number,
   host: string,
+  option = "--port",
 ): string {
   const faults: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} is in use: choose another with --port, or 0 for any free port`,
-    EACCES: `port ${port} is not allowed: choose 1024 or higher with --port`,
+    EADDRINUSE: `port ${port} is in use: choose another with ${option}, or 0 for any free port`,
+    EACCES: `port ${port} is not allowed: choose 1024 or higher with ${option}`,
     ENOTFOUND: `--host ${host} is not an address of this machine`,
     EADDRNOTAVAIL: `--host ${host} is not an address of this machine`,
   };
@@ -144,18 +165,14 @@ function faultOf(
 async function secretsOf(
   io: CommandIo,
   values: Parameters<typeof readSecrets>[1] & { readonly "accept-unsigned": boolean },
-): Promise<readonly string[]> {
+): Promise<TypeSecrets | undefined> {
   const secrets = await readSecrets(io, values);
-  if (values["accept-unsigned"]) {
-    if (secrets.length > 0) {
-      throw new UsageError("a secret and --accept-unsigned exclude each other: leave one out");
-    }
-    return [];
+  if (!values["accept-unsigned"]) {
+    checkSecrets(secrets, undefined, ", or --accept-unsigned to accept deliveries from anyone");
+    return secrets;
   }
-  if (secrets.length === 0)
-    throw noSecret(", or --accept-unsigned to accept deliveries from anyone");
-  keysOf(secrets);
-  return secrets;
+  if (!hasSecrets(secrets)) return undefined;
+  throw new UsageError("a secret and --accept-unsigned exclude each other: leave one out");
 }
 
 function createRecorder(

@@ -13,7 +13,7 @@ import { connectionFault } from "../send/connection-fault.js";
 import { describeObstacle } from "../doctor/closing-report.js";
 import { connectionObstacle } from "../doctor/preflight.js";
 import { describeReplay, isProven } from "../print-replay.js";
-import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
+import { readSenderSecret, SECRET_OPTIONS } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { flag, list, text } from "../options/option-specs.js";
 
@@ -60,7 +60,11 @@ export const replay = createCommand({
     const url = readTargetUrl(to);
     const signing = asRecorded
       ? {}
-      : { resign: true, freshIds: !sameIds, secret: await readOneSecret(io, values) };
+      : {
+          resign: true,
+          freshIds: !sameIds,
+          secret: await readSenderSecret(io, values, typesOf(values.type)),
+        };
     const fixtures = ofTypes(await loadFixtures(files), values.type);
 
     const fault = await untilAborted(
@@ -94,7 +98,7 @@ export const replay = createCommand({
     } finally {
       bar.end();
       // Also shows the results of an interrupted replay.
-      if (!values.json) describeReplay(io.out, url, results, fixtures.length);
+      if (!values.json) describeReplay(io.out, url, results, fixtures);
     }
     const passed = isProven(results);
     if (values.json) writeJson(io.out, { url: shownUrl(url), results, passed });

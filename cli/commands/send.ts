@@ -1,6 +1,8 @@
-import { HEADERS } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
+import { HEADERS, isWebhookType } from "../../src/delivery/headers.js";
 import { madeUpDeliveryId } from "../../kit/random.js";
 import { createSender } from "../../kit/sending/sender.js";
+import { secretOf } from "../../kit/signed-delivery.js";
 import { createCommand } from "../command.js";
 import { DELIVERY_OPTIONS, readContent } from "../send/delivery-source.js";
 import { exchange, readingOf, type Exchange } from "../send/exchange.js";
@@ -14,7 +16,7 @@ import {
 import { followRetries } from "../send/follow-retries.js";
 import { JSON_OPTION, CONNECTION_OPTIONS } from "../options/shared-options.js";
 import { writeJson } from "../terminal/printable.js";
-import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
+import { readSenderSecret, SECRET_OPTIONS } from "../options/secret-source.js";
 import { describeAnswers, describeRequest, DROPPED } from "../send/send-report.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { flag, text, whole } from "../options/option-specs.js";
@@ -63,8 +65,12 @@ export const send = createCommand({
   },
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
-    const secret = values["wrong-secret"] ? madeUpSecret() : await readOneSecret(io, values);
     const content = await readContent(io, values);
+    const { type } = content;
+    const types = isWebhookType(type) ? [type] : WEBHOOK_TYPES;
+    const secret = values["wrong-secret"]
+      ? madeUpSecret()
+      : secretOf(await readSenderSecret(io, values, types), type);
     const id = idOf(values.id);
     const { times, concurrent, timeout, insecure, json } = values;
     if (values["show-body"] && (json || values["follow-retries"])) {
@@ -95,7 +101,7 @@ export const send = createCommand({
         url: shownUrl(url),
         delivery: {
           id,
-          type: content.type,
+          type,
           timestamp: prepared.timestamp,
           bytes: prepared.request.body.length,
         },

@@ -13,10 +13,11 @@ import {
 } from "../../kit/conformance/conformance-options.js";
 import { conformanceCases } from "../../kit/conformance/receiver-conformance.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
+import type { SenderSecret } from "../../kit/signed-delivery.js";
 import { UsageError } from "../exit.js";
 import { nearestNames } from "../options/nearest-name.js";
 import { flag, list, text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
-import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
+import { readSenderSecret, SECRET_OPTIONS } from "../options/secret-source.js";
 import {
   ACCOUNT_OPTION,
   accountIdsOf,
@@ -109,7 +110,7 @@ export const CLI_NAMES: OptionNames = {
 /** An endpoint that is tested, and what deliveries to it need. */
 export interface Endpoint {
   readonly url: URL;
-  readonly secret: string;
+  readonly secret: SenderSecret;
   readonly types: readonly WebhookType[];
   readonly accountIds: readonly number[];
   readonly leftOut: readonly string[];
@@ -143,9 +144,10 @@ export async function readPlan(
     );
   }
   checkNames(values["left-out"], RECORD_TYPES, "record type");
+  const types = typesOf(values.type);
   const endpoint = {
-    secret: await readOneSecret(io, values),
-    types: typesOf(values.type),
+    secret: await readSenderSecret(io, values, types),
+    types,
     accountIds: accountIdsOf(values["account-id"]),
     leftOut: values["left-out"],
   };

@@ -1,9 +1,11 @@
-import { makeDelivery } from "../../kit/conformance/test-deliveries.js";
+import { makeDelivery, OTHER_SECRET } from "../../kit/conformance/test-deliveries.js";
 import { createSender } from "../../kit/sending/sender.js";
-import { errorText, SendError, type SenderOptions } from "../../kit/sending/target.js";
+import { errorText, SendError, type Sender, type SenderOptions } from "../../kit/sending/target.js";
 import { resultOfStatus, type StatusResult } from "../../src/answer/outcome.js";
 import { isLoopback } from "../../src/management/call-settings.js";
 import { outcomeOf, type WireAnswer, type WireRequest } from "../../kit/sending/wire.js";
+import type { WebhookType } from "../../src/delivery/headers.js";
+import { otherSecret } from "../options/secret-source.js";
 import type { DoctorPlan } from "./doctor-options.js";
 import { checkHandledProbe } from "./probes.js";
 import { sendFault } from "../send/exchange.js";
@@ -13,7 +15,15 @@ import { printableLine } from "../terminal/printable.js";
 /** Why no case can tell anything about the endpoint. */
 export interface Obstacle {
   readonly code:
-    "unreachable" | "no_answer" | "tls" | "wrong_path" | "redirect" | "proxy" | "probe" | "stopped";
+    | "unreachable"
+    | "no_answer"
+    | "tls"
+    | "wrong_path"
+    | "redirect"
+    | "proxy"
+    | "secret"
+    | "probe"
+    | "stopped";
   /** What was found, in one line. */
   readonly message: string;
   /** What to change. */
@@ -22,7 +32,8 @@ export interface Obstacle {
 
 /**
  * Sends a genuine delivery of each type. Resolves to the reason why nothing behind the URL can be tested:
- * nothing is there, its certificate is not trusted, the path is wrong, or `--handled` gives no count.
+ * nothing is there, its certificate is not trusted, the path is wrong, it has another secret for one type, or
+ * `--handled` gives no count.
  * Undefined if the cases can begin. With `--redirects` it follows a redirect, with `--yes` also to another machine.
  */
 export async function findObstacle(plan: DoctorPlan): Promise<Obstacle | undefined> {
@@ -42,11 +53,12 @@ export async function findObstacle(plan: DoctorPlan): Promise<Obstacle | undefin
       // A status for one type only is a finding of the cases about that type.
       if (obstacle === undefined) {
         // Nothing counts a delivery that no handler got.
-        const isCounted =
-          resultOfStatus(answer.status) === "acknowledged" &&
-          outcomeOf(answer.body) !== "unhandled";
-        if (handled === undefined || !isCounted) return undefined;
-        return await probeObstacle(handled, delivery.id, withinMs, connection);
+        const isCounted = isAcknowledged(answer) && outcomeOf(answer.body) !== "unhandled";
+        const uncounted =
+          handled === undefined || !isCounted
+            ? undefined
+            : await probeObstacle(handled, delivery.id, withinMs, connection);
+        return uncounted ?? (await secretObstacle(plan, sender, type, answer));
       }
       first ??= obstacle;
     }
@@ -56,6 +68,45 @@ export async function findObstacle(plan: DoctorPlan): Promise<Obstacle | undefin
   } finally {
     sender.close();
   }
+}
+
+const isAcknowledged = ({ status }: WireAnswer): boolean =>
+  resultOfStatus(status) === "acknowledged";
+
+/**
+ * Whether deliveries of one type are accepted, and those of the other answered like any with a wrong secret. Then the
+ * cases would all condemn a right receiver. `known`: the answer to a delivery of `type`.
+ */
+async function secretObstacle(
+  plan: DoctorPlan,
+  sender: Sender,
+  type: WebhookType,
+  known: WireAnswer,
+): Promise<Obstacle | undefined> {
+  const other = plan.types.find((one) => one !== type);
+  if (other === undefined) return undefined;
+  const answerTo = async (of: WebhookType, secret?: string): Promise<WireAnswer> =>
+    sender.send(await makeDelivery({ ...plan, types: [of], now: Date.now }, { secret }));
+  try {
+    const also = await answerTo(other);
+    if (isAcknowledged(also) === isAcknowledged(known)) return undefined;
+    const [accepted, refused, answer] = isAcknowledged(known)
+      ? ([type, other, also] as const)
+      : ([other, type, known] as const);
+    const wrong = await answerTo(refused, OTHER_SECRET);
+    const how = statusAndOutcome(answer);
+    const isOfSignature = answer.status < 500 && answer.status !== 429;
+    if (!isOfSignature || how !== statusAndOutcome(wrong)) return undefined;
+    return { code: "secret", ...otherSecret(accepted, refused, how) };
+  } catch {
+    // What fails for one type alone is a finding of the cases.
+    return undefined;
+  }
+}
+
+function statusAndOutcome({ status, body }: WireAnswer): string {
+  const outcome = outcomeOf(body);
+  return `${status}${outcome === undefined ? "" : ` ${printableLine(outcome, 40)}`}`;
 }
 
 async function probeObstacle(
@@ -212,10 +263,9 @@ async function followRedirects(
   return `It redirects more than ${MAX_REDIRECTS} times.`;
 }
 
-function describe({ status, body }: WireAnswer, { method }: WireRequest): string {
-  const outcome = outcomeOf(body);
-  const answered = `${status}${outcome === undefined ? "" : ` ${printableLine(outcome, 40)}`}`;
-  const result = resultOfStatus(status);
+function describe(answer: WireAnswer, { method }: WireRequest): string {
+  const answered = statusAndOutcome(answer);
+  const result = resultOfStatus(answer.status);
   const isGet = method === "GET";
   const came = isGet ? " as a GET without a body" : "";
   const lost = isGet && result === "acknowledged" ? ", though it is lost" : "";

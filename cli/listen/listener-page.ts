@@ -1,13 +1,19 @@
 import { createHash } from "node:crypto";
+import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
 import type { ListenerPage } from "../../kit/listener/listener-api.js";
 import { ALARM_EVENT_TYPES } from "../../kit/samples/sample-alarm.js";
+
+/** The keys that hold the records. */
+const RECORD_KEYS = ["alarm", "event"];
 
 /** The page of a listener whose deliveries go to `url`. Loads its text only now. */
 export async function listenerPage(url: string): Promise<ListenerPage> {
   const { PAGE_HTML } = await import("../page/page-html.js");
   const types = [...ALARM_EVENT_TYPES, ...ONLINE_DATA_EVENT_TYPES];
-  const html = PAGE_HTML.replace("<body>", `<body data-url="${url}">`).replace(
+  const keys = [...RECORD_KEYS, ...Object.keys(ALARM), ...Object.keys(EVENT)];
+  const data = `data-url="${url}" data-keys="${keys.join(" ")}"`;
+  const html = PAGE_HTML.replace("<body>", `<body ${data}>`).replace(
     "<!--types-->",
     types.map((type) => `<option>${type}</option>`).join(""),
   );

@@ -1,9 +1,17 @@
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import type { SenderSecret } from "../../kit/signed-delivery.js";
 import { createWebhookSecret } from "../../src/management/probe-receiver.js";
-import { keyOf, secretFault } from "../../src/signature/secrets.js";
+import { secretFault } from "../../src/signature/secrets.js";
 import { UsageError } from "../exit.js";
 import { fileReason } from "../options/read-input.js";
-import { readSecrets, type SecretValues } from "../options/secret-source.js";
+import {
+  hasSecrets,
+  readSecrets,
+  readSenderSecret,
+  typedValue,
+  type SecretValues,
+} from "../options/secret-source.js";
+import { typesOf } from "../options/shared-options.js";
 import type { CommandIo } from "../terminal/command-io.js";
 
 /**
@@ -61,19 +69,25 @@ export async function secretInFile(
   return { secret, isNew: false };
 }
 
-/** The secret in use, undefined if none is given. Throws `UsageError` or `ConfigurationError` for an unusable one. */
+/**
+ * The secret in use of the types in `--type`, undefined if none is given. Throws `UsageError` or `ConfigurationError`
+ * for an unusable one.
+ */
 export async function readCurrentSecret(
   io: CommandIo,
-  values: SecretValues,
-): Promise<string | undefined> {
-  const [secret, ...more] = await readSecrets(io, values);
-  if (more.length > 0)
-    throw new UsageError("several secrets given: this command takes the one in use");
-  // Refuse it here: later it would look like a receiver that has another secret.
-  if (secret !== undefined) keyOf(secret);
-  for (const path of values["secret-file"]) await warnIfReadByOthers(io, "secret-file", path);
+  values: SecretValues & { readonly type: readonly string[] },
+): Promise<SenderSecret | undefined> {
+  if (!hasSecrets(await readSecrets(io, values))) return undefined;
+  const secret = await readSenderSecret(io, values, typesOf(values.type));
+  for (const given of values["secret-file"]) {
+    await warnIfReadByOthers(io, "secret-file", typedValue(given)[1]);
+  }
   return secret;
 }
+
+/** For a command that changes webhooks with one secret. */
+export const ONE_TYPE =
+  "each type has a secret of its own: run this command once for each, with --type";
 
 /** Warns if a file of a secret, a token or a login can be read by others. */
 export async function warnIfReadByOthers(

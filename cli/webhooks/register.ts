@@ -2,12 +2,13 @@ import { createWebhookSecret } from "../../src/management/probe-receiver.js";
 import { registerWebhooks, type RegisterResult } from "../../src/management/register-webhooks.js";
 import { createCommand } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
+import { typedValue } from "../options/secret-source.js";
 import { JSON_OPTION } from "../options/shared-options.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
-import { secretInFile } from "./private-file.js";
+import { ONE_TYPE, secretInFile } from "./private-file.js";
 import {
   describeFailedProof,
   PROOF_OPTIONS,
@@ -46,6 +47,8 @@ export const register = createCommand({
     const url = readTargetUrl(given);
     const { title, json } = values;
     const file = values["secret-file"];
+    const [type] = typedValue(file ?? "");
+    if (type !== undefined) throw new UsageError(`${ONE_TYPE} ${type} --secret-file <file>`);
     if (json && file === undefined) {
       throw new UsageError("--json needs --secret-file: the secret is not put into the result");
     }

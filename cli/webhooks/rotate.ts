@@ -11,7 +11,7 @@ import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import { watchUntilQuiet, type WatchResult } from "./old-secret.js";
-import { readCurrentSecret, secretInFile } from "./private-file.js";
+import { ONE_TYPE, readCurrentSecret, secretInFile } from "./private-file.js";
 import {
   describeFailedProof,
   PROOF_OPTIONS,
@@ -82,6 +82,7 @@ export const rotate = createCommand({
       throw new UsageError("--next-file is missing: a file for the new secret");
     for (const one of metrics) readTargetUrl(one);
     const current = await readCurrentSecret(io, values);
+    if (typeof current === "object") throw new UsageError(ONE_TYPE);
     const proofOptions = proofOptionsOf(io, values);
     const types = typesOf(values.type);
     const client = await connectToGateway(io, values);

@@ -1,5 +1,7 @@
 import { LONGEST_RETRIES_MS } from "../../src/common/gateway-facts.js";
 import { pathToFileURL } from "node:url";
+import type { DeadDeliveries } from "../../src/inbox/dead-deliveries.js";
+import type { InboxOverflow } from "../../src/inbox/overflow.js";
 import type { AttemptReader } from "../../src/management/attempt-reader.js";
 import type { NextPage } from "../../src/management/list-pages.js";
 import { internalsOf, type WebhookReceiver } from "../../src/options/webhook-receiver.js";
@@ -14,6 +16,9 @@ export interface UserModule {
   readonly readAttempt?: AttemptReader;
   readonly isCompleted?: (id: string) => unknown;
   readonly nextPage?: NextPage;
+  /** A queue driver. Not each one can handle its dead jobs. */
+  readonly driver?: Partial<DeadDeliveries>;
+  readonly overflow?: InboxOverflow;
 }
 
 /** Loads the user's module, if there is one. Throws `UsageError`. */

@@ -82,9 +82,8 @@ export class CaseContext extends CaseExchanges {
 
   /** Sends a delivery as the gateway sends it again: with a new timestamp and signature. */
   sendAgain(delivery: Delivery): Promise<ReceiverAnswer> {
-    const { secret, now } = this.settings;
-    const timed = delivery.withHeader(TIMESTAMP, String(Math.floor(now() / 1_000)));
-    return this.send(timed.signedWith(secret));
+    const now = String(Math.floor(this.settings.now() / 1_000));
+    return this.send(delivery.withHeader(TIMESTAMP, now).signedWith());
   }
 
   /**

@@ -2,7 +2,6 @@ import { ConfigurationError } from "../../src/common/errors.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { integerOptions, ownOptions } from "../../src/common/option-checks.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
-import { keyOf } from "../../src/signature/secrets.js";
 import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
 import { isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
@@ -11,6 +10,7 @@ import { ALARM_EVENT_TYPES } from "../samples/sample-alarm.js";
 import { checkAccountIds } from "../samples/sample-options.js";
 import { createSender } from "../sending/sender.js";
 import type { WebhookTarget } from "../sending/target.js";
+import { checkSenderSecret, type SenderSecret } from "../signed-delivery.js";
 import type { Need } from "./conformance-case.js";
 
 /**
@@ -21,8 +21,8 @@ import type { Need } from "./conformance-case.js";
 export interface ConformanceOptions {
   /** The receiver: a URL, a function from `Request` to `Response`, or a `WebhookReceiver`. */
   readonly target: WebhookTarget;
-  /** The secret with which the receiver verifies deliveries. */
-  readonly secret: string;
+  /** The secret with which the receiver verifies deliveries, or that of each type. */
+  readonly secret: SenderSecret;
   /** The webhook types that the receiver is registered for. Default both. */
   readonly types?: readonly WebhookType[] | undefined;
   /** Accounts of the receiver's test data, for tables that refer to accounts. Default: made-up accounts. */
@@ -138,7 +138,6 @@ export function checkConformanceOptions(given: ConformanceOptions, names: Option
   const options = ownOptions("receiverConformance", given, KNOWN);
   const { target, secret, types = WEBHOOK_TYPES, handled, whileFailing, whileSlow } = options;
   const { now = Date.now, skipTlsVerification = false } = options;
-  keyOf(secret);
   // Throws for an invalid target.
   createSender(target).close();
   const listed: readonly string[] = Array.isArray(types) ? types : [];
@@ -147,6 +146,7 @@ export function checkConformanceOptions(given: ConformanceOptions, names: Option
     const known = WEBHOOK_TYPES.join(", ");
     throw new ConfigurationError("invalid_option", `types must be a list of: ${known}`);
   }
+  checkSenderSecret(secret, [type, ...otherTypes]);
   checkHooks({ handled, whileFailing, whileSlow, now });
   return {
     target,

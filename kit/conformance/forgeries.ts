@@ -225,12 +225,9 @@ function inserted(delivery: Delivery, at: number, added: readonly number[]): Del
 }
 
 /** Signatures by the right secret that do not cover timestamp, id and body. */
-export async function withOtherSchemes({
-  deliver,
-  settings: { secret },
-}: CaseContext): Promise<NamedDeliveries> {
+export async function withOtherSchemes({ deliver }: CaseContext): Promise<NamedDeliveries> {
   const delivery = await deliver();
-  const { id, body } = delivery;
+  const { id, body, secret } = delivery;
   const timestamp = delivery.header(TIMESTAMP);
   const over = (prefix: string) => macOf(secret, prefix, body).toString("hex");
   const unkeyed = createHash("sha256").update(`v1:${timestamp}:${id}:`).update(body);

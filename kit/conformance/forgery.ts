@@ -82,7 +82,6 @@ export const forgeryRules: ConformanceRules = {
     fix: "Never put the expected signature into an answer, a header or an error message.",
     cause: "leak",
     async whenAccepted(context) {
-      const { secret } = context.settings;
       const requests: NamedDeliveries = [
         ...(await refusedRequests(context.deliver)),
         ["a genuine delivery", await context.deliver()],
@@ -94,7 +93,7 @@ export const forgeryRules: ConformanceRules = {
         // JSON may escape the slashes of base64.
         const said = texts.join("\n").replaceAll("\\/", "/");
         // Who sends a right signature learns nothing from it.
-        const mac = request.rightMac(secret);
+        const mac = request.rightMac();
         const isKnown = request.header(SIGNATURE) === `v1=${mac.toString("hex")}`;
         if (!isKnown && spellings(mac).some((one) => said.includes(one))) {
           const message = `${name}: the answer contains the signature that would have been right`;

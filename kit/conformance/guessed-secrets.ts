@@ -55,11 +55,11 @@ const INHERITED_MEMBERS = ["__proto__", "constructor", "toString"].map(
 /** Deliveries that are signed with a key which anyone can guess. */
 export async function guessedSecrets(context: CaseContext): Promise<NamedDeliveries> {
   const lists = await Promise.all([
-    context.ofEachType((deliver) => forgeries(context, deliver, GUESSES)),
-    forgeries(context, withType(context, "x"), GUESSES, " under the unknown type x"),
-    forgeries(context, context.deliver, [...INVENTED.map(textGuess), ...urlGuesses(context)]),
+    context.ofEachType((deliver) => forgeries(deliver, GUESSES)),
+    forgeries(withType(context, "x"), GUESSES, " under the unknown type x"),
+    forgeries(context.deliver, [...INVENTED.map(textGuess), ...urlGuesses(context)]),
     ...INHERITED_MEMBERS.map(([type, guess]) =>
-      forgeries(context, withType(context, type), [guess], ` under the type ${type}`),
+      forgeries(withType(context, type), [guess], ` under the type ${type}`),
     ),
   ]);
   return lists.flat();
@@ -67,7 +67,6 @@ export async function guessedSecrets(context: CaseContext): Promise<NamedDeliver
 
 /** A genuine delivery for each guess, signed with the guess. */
 async function forgeries(
-  { settings: { secret } }: CaseContext,
   deliver: MakeDelivery,
   guesses: readonly Guess[],
   under = "",
@@ -76,7 +75,9 @@ async function forgeries(
     const delivery = await deliver();
     const guessed = secretFor(delivery);
     // A receiver with this secret is right to accept it.
-    return guessed === secret ? [] : [[`${name}${under}`, delivery.signedWith(guessed)] as const];
+    return guessed === delivery.secret
+      ? []
+      : [[`${name}${under}`, delivery.signedWith(guessed)] as const];
   });
   return (await Promise.all(forged)).flat();
 }

@@ -30,6 +30,7 @@ import { headerRules } from "./headers.js";
 import { idempotencyRules } from "./idempotency.js";
 import { retriesRules } from "./retries.js";
 import { outcomeOf } from "../sending/wire.js";
+import { secretOf } from "../signed-delivery.js";
 import { adviceOn, BASELINE } from "./receiver-answer.js";
 import type { ConformanceCaseReport } from "./run-conformance.js";
 import { BaselineCheck, runCheck } from "./run-check.js";
@@ -85,7 +86,7 @@ export function conformanceCases(
   const settings = checkConformanceOptions(options, names);
   const state: SuiteState = {
     log: new DeliveryLog(),
-    secretWatch: new SecretWatch(settings.secret),
+    secretWatch: new SecretWatch(settings.types.map((type) => secretOf(settings.secret, type))),
     answerWatch: new AnswerWatch(),
     acceptsGenuine: () => baseline.isAccepted(),
   };

@@ -107,18 +107,17 @@ export interface SecretLeak {
   readonly exchange: ConformanceExchange;
 }
 
-/** Looks for the secret in each answer of a run. */
+/** Looks for the secrets in each answer of a run. */
 export class SecretWatch {
   readonly #spellings: readonly RegExp[];
+  /** Whether it misses a secret, because that is too short to be told from other text. */
+  readonly isBlind: boolean;
   #leak: SecretLeak | undefined;
 
-  constructor(secret: string) {
-    this.#spellings = secret.length < MIN_SECRET_CHARACTERS ? [] : spellingsOf(secret);
-  }
-
-  /** Whether it finds nothing, because the secret is too short to be told from other text. */
-  get isBlind(): boolean {
-    return this.#spellings.length === 0;
+  constructor(secrets: readonly string[]) {
+    const long = secrets.filter(({ length }) => length >= MIN_SECRET_CHARACTERS);
+    this.#spellings = [...new Set(long)].flatMap(spellingsOf);
+    this.isBlind = long.length < secrets.length;
   }
 
   /** Remembers the first answer that contains the secret. */

@@ -7,7 +7,7 @@ import {
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import { freshSeed, isMadeUp } from "../samples/sample-options.js";
-import { signedDelivery } from "../signed-delivery.js";
+import { secretOf, signedDelivery } from "../signed-delivery.js";
 import { headerOf, linesOf, type HeaderLine, type WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
@@ -16,6 +16,8 @@ export { freshSeed };
 interface DeliveryParts extends WireRequest {
   readonly id: string;
   readonly body: Uint8Array;
+  /** The receiver's secret for it, whoever signed it. */
+  readonly secret: string;
 }
 
 /** A signed delivery, to be sent unchanged or changed. */
@@ -25,8 +27,10 @@ export class Delivery implements DeliveryParts {
   readonly headers: readonly HeaderLine[];
   readonly body: Uint8Array;
   readonly chunked: boolean | undefined;
+  readonly secret: string;
 
-  constructor({ id, method, headers, body, chunked }: DeliveryParts) {
+  constructor({ id, method, headers, body, chunked, secret }: DeliveryParts) {
+    this.secret = secret;
     this.id = id;
     this.method = method;
     this.headers = headers;
@@ -36,8 +40,8 @@ export class Delivery implements DeliveryParts {
 
   /** The same with some parts changed, and its old signature. */
   with(changes: Partial<DeliveryParts>): Delivery {
-    const { id, method, headers, body, chunked } = this;
-    return new Delivery({ id, method, headers, body, chunked, ...changes });
+    const { id, method, headers, body, chunked, secret } = this;
+    return new Delivery({ id, method, headers, body, chunked, secret, ...changes });
   }
 
   /** Its headers in a request without a body. */
@@ -62,13 +66,13 @@ export class Delivery implements DeliveryParts {
     return this.with({ body: typeof body === "string" ? new TextEncoder().encode(body) : body });
   }
 
-  /** The same with the signature that a sender with this secret would make. */
-  signedWith(secret: string): Delivery {
+  /** The same with the signature that a sender with this secret would make, by default the gateway. */
+  signedWith(secret?: string): Delivery {
     return this.withHeader(SIGNATURE, `v1=${this.rightMac(secret).toString("hex")}`);
   }
 
   /** The signature that the gateway would send with it. */
-  rightMac(secret: string): Buffer {
+  rightMac(secret = this.secret): Buffer {
     return macOf(secret, `v1:${this.header(TIMESTAMP)}:${this.header(ID)}:`, this.body);
   }
 
@@ -117,16 +121,18 @@ export async function makeDelivery(
   changes: DeliveryChanges = {},
 ): Promise<Delivery> {
   const type = changes.type ?? types[0];
+  const own = secretOf(secret, type);
   const given = changes.body ?? sampleText(type === "new_alarm" ? type : "delete_my_data_event");
   const { method, headers, body } = await signedDelivery({
     type,
     body: typeof given === "string" ? withAccounts(handledKind(given, leftOut), accountIds) : given,
-    secret: changes.secret ?? secret,
+    secret: changes.secret ?? own,
     timestamp: Math.floor(now() / 1000) - (changes.age ?? 0),
     ...(changes.id === undefined ? {} : { id: changes.id }),
   });
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  return new Delivery({ method, headers: linesOf(headers), body: bytes, id: headers[ID] });
+  const lines = linesOf(headers);
+  return new Delivery({ method, headers: lines, body: bytes, id: headers[ID], secret: own });
 }
 
 /**

@@ -2,6 +2,7 @@ import { decode } from "../../src/records/decode.js";
 import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
 import { usualCauses } from "../../src/answer/outcome-causes.js";
 import { differenceOf } from "../diagnosis/body-readings.js";
+import type { DiagnosedSecret } from "../diagnosis/secret-keys.js";
 import { diagnoseSignature } from "../diagnosis/diagnose-signature.js";
 import type { SignatureFinding } from "../diagnosis/finding.js";
 import type { Intake, IntakeOptions } from "./delivery-intake.js";
@@ -56,7 +57,7 @@ const DIAGNOSED = new Set(["malformed", "unsigned", "signature_mismatch", "stale
 const GOOD = new Set<string>(["handled", "duplicate", "in_flight"]);
 
 /** Options of `entryOf`. */
-export interface EntryOptions extends Pick<IntakeOptions, "secrets" | "maxBodyBytes"> {
+export interface EntryOptions extends Pick<IntakeOptions, "secret" | "maxBodyBytes"> {
   /** Whether to search for the cause when a request is not authentic. */
   readonly isDiagnosed: boolean;
 }
@@ -64,18 +65,18 @@ export interface EntryOptions extends Pick<IntakeOptions, "secrets" | "maxBodyBy
 /** Makes the entry of a request. Never rejects. */
 export async function entryOf(
   intake: Intake,
-  { secrets, maxBodyBytes, isDiagnosed }: EntryOptions,
+  { secret, maxBodyBytes, isDiagnosed }: EntryOptions,
 ): Promise<{ readonly entry: DeliveryEntry; readonly differs: DifferingBytes | undefined }> {
   const { at, bytes, verification, forwarded, fails, answer, durationMs } = intake;
   const { response, authentic } = verification;
   const isSearched = isDiagnosed && DIAGNOSED.has(response.outcome);
   const isGoodForApp = forwarded !== undefined && GOOD.has(response.outcome);
-  const found = isSearched ? await findingsOf(intake, secrets, maxBodyBytes) : [];
+  const found = isSearched ? await findingsOf(intake, secret ?? [], maxBodyBytes) : [];
   // With an app behind, the delivery is not handled here: the app's answer has its own outcome.
   const outcome = isGoodForApp
-    ? secrets.length > 0
-      ? "authentic"
-      : "unverified"
+    ? secret === undefined
+      ? "unverified"
+      : "authentic"
     : response.outcome;
   const entry = {
     at: at.toISOString(),
@@ -94,11 +95,11 @@ export async function entryOf(
 
 async function findingsOf(
   { at, method, lines, body }: Intake,
-  secrets: readonly string[],
+  secret: DiagnosedSecret,
   maxBodyBytes: number,
 ): Promise<readonly SignatureFinding[]> {
   const now = at.getTime();
-  const request = { method, headers: lines, body, secret: secrets, maxBodyBytes, now };
+  const request = { method, headers: lines, body, secret, maxBodyBytes, now };
   return (await diagnoseSignature(request)).findings;
 }
 

@@ -5,6 +5,7 @@ import { nodeHandler } from "../../adapters/node.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { AuthenticDelivery } from "../../src/answer/observers.js";
 import { createWebhookReceiver, type WebhookReceiver } from "../../src/receiver.js";
+import type { SecretFunction, SecretOption } from "../../src/signature/secrets.js";
 import { bytesOfBody, type WebhookRequest, UnreadableBody } from "../../src/delivery/request.js";
 import { recordOf, type HeaderLine } from "../sending/wire.js";
 import type { Forwarded, Forwarder } from "./forwarder.js";
@@ -18,8 +19,8 @@ interface Verification {
 
 /** Options of `DeliveryIntake`. */
 export interface IntakeOptions {
-  /** Empty: unsigned deliveries are accepted. */
-  readonly secrets: readonly string[];
+  /** Undefined: unsigned deliveries are accepted. */
+  readonly secret: Exclude<SecretOption, SecretFunction> | undefined;
   /** The largest body that is read. */
   readonly maxBodyBytes: number;
   readonly forwarder: Forwarder | undefined;
@@ -81,7 +82,7 @@ export class DeliveryIntake {
   #failures: readonly RequestedFailure[] = [];
 
   constructor(
-    { secrets, maxBodyBytes, forwarder }: IntakeOptions,
+    { secret, maxBodyBytes, forwarder }: IntakeOptions,
     onIntake: (intake: Intake) => unknown,
   ) {
     this.#forwarder = forwarder;
@@ -97,9 +98,7 @@ export class DeliveryIntake {
         this.#authentic.set(delivery.request, delivery),
     };
     this.#receiver = createWebhookReceiver(
-      secrets.length > 0
-        ? { ...common, secret: [...secrets] }
-        : { ...common, acceptUnsignedDeliveries: true },
+      secret === undefined ? { ...common, acceptUnsignedDeliveries: true } : { ...common, secret },
     );
   }
 

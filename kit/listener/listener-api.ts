@@ -30,11 +30,12 @@ const MAX_WAIT_SECONDS = 60;
 /** How many deliveries one answer holds. */
 const PAGE_LENGTH = 100;
 
-/** Starts the API of a listener on a free port of 127.0.0.1. */
+/** Starts the API of a listener on 127.0.0.1, by default on a free port. Rejects with the system's error. */
 export async function startApi(
   listener: Listener,
   page?: ListenerPage,
   allowHosts: readonly string[] = [],
+  port = 0,
 ): Promise<ListenerApi> {
   const token = randomBytes(16).toString("hex");
   const closing = new AbortController();
@@ -61,7 +62,7 @@ export async function startApi(
           : { status: 404, body: { error: "this server has no page" } };
     res.writeHead(status, SAFE_HEADERS).end(JSON.stringify(body));
   };
-  const server = await startServer(answerTo, 0, "127.0.0.1", allowHosts);
+  const server = await startServer(answerTo, port, "127.0.0.1", allowHosts);
   return {
     ...server,
     token,

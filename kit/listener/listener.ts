@@ -4,6 +4,7 @@ import { HEADERS } from "../../src/delivery/headers.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
 import { sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
+import { givenSecrets } from "../diagnosis/secret-keys.js";
 import { headerOf, linesOf } from "../sending/wire.js";
 import { signedDelivery, TEST_SECRET } from "../signed-delivery.js";
 import { entryOf, type DeliveryEntry } from "./delivery-entry.js";
@@ -87,7 +88,8 @@ export class Listener {
   }
 
   async #sign(body: Uint8Array, type: string): Promise<ListenedDelivery> {
-    const [secret = TEST_SECRET] = this.#options.secrets;
+    const given = givenSecrets(this.#options.secret ?? TEST_SECRET, type);
+    const [secret = TEST_SECRET] = given.own;
     const { headers } = await signedDelivery({ type, body, secret });
     return this.#take(linesOf(headers), body, undefined);
   }
@@ -97,12 +99,12 @@ export class Listener {
   }
 
   #add(intake: Intake): Promise<ListenedDelivery> {
-    const { secrets, maxBodyBytes, onIntake, onEntry } = this.#options;
+    const { secret, maxBodyBytes, onIntake, onEntry } = this.#options;
     onIntake?.(intake);
     this.#waiting += 1;
-    const isDiagnosed = secrets.length > 0 && this.#waiting <= MAX_WAITING;
+    const isDiagnosed = secret !== undefined && this.#waiting <= MAX_WAITING;
     const logged = this.#logged.then(async () => {
-      const { entry, differs } = await entryOf(intake, { secrets, maxBodyBytes, isDiagnosed });
+      const { entry, differs } = await entryOf(intake, { secret, maxBodyBytes, isDiagnosed });
       this.#waiting -= 1;
       this.#count += 1;
       const place = { seq: this.#count, earlier: this.log.all };

@@ -1,12 +1,11 @@
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import { keysOf } from "../../src/signature/secrets.js";
 import { checkOption } from "../option-checks.js";
 import { httpUrl } from "../sending/sender.js";
 import { documentedEvent } from "../recorder/documented-fields.js";
 import { SendError } from "../sending/target.js";
-import type { RequestedFailure } from "./delivery-intake.js";
+import type { IntakeOptions, RequestedFailure } from "./delivery-intake.js";
 import { differing, FILTERS, type DeliveryFilter } from "./delivery-log.js";
 import { Forwarder } from "./forwarder.js";
 import { startApi } from "./listener-api.js";
@@ -20,8 +19,8 @@ import { startServer } from "./local-server.js";
  * @experimental
  */
 export interface StartListenerOptions {
-  /** The webhook's secret, or several during a rotation. */
-  readonly secret: string | readonly string[];
+  /** The secret, several during a rotation, or those of each webhook type, as the receiver takes them. */
+  readonly secret: NonNullable<IntakeOptions["secret"]>;
   /** URL of your app, which decides the answers. Default: the listener answers as a receiver with handlers that do nothing. */
   readonly forward?: string | URL | undefined;
   /** Port for deliveries, from 0 to 65 535. Default 0: any free one. */
@@ -80,9 +79,9 @@ const TIME = { min: 1, max: MAX_TIMER_MS };
  */
 export async function startListener(given: StartListenerOptions): Promise<WebhookListener> {
   const options = ownOptions("startListener", given, OPTIONS);
-  const secrets = [options.secret].flat();
-  keysOf(secrets);
   const { forward } = options;
+  // The receiver refuses what is not given.
+  const secret = (options as Partial<typeof options>).secret ?? [];
   const url = forward === undefined ? undefined : httpUrl("forward", forward);
   const timeoutMs = integerOption("timeoutMs", options.timeoutMs, { fallback: 30_000, ...TIME });
   const { maxBodyBytes: bytes } = INTEGER_OPTIONS;
@@ -90,7 +89,7 @@ export async function startListener(given: StartListenerOptions): Promise<Webhoo
   const port = integerOption("port", options.port, { fallback: 0, min: 0, max: 65_535 });
 
   const forwarder = url && new Forwarder(url, timeoutMs);
-  const listener = new Listener({ secrets, maxBodyBytes, forwarder });
+  const listener = new Listener({ secret, maxBodyBytes, forwarder });
   const server = await startServer(listener.answer.bind(listener), port, "127.0.0.1", "any");
   const api = await startApi(listener);
   const returned = new Set<number>();

@@ -96,6 +96,14 @@ const OPTION_NAMES = [
   "logger",
 ];
 
+/** `--module` names a file that exports the driver. */
+const REPLAY = "npx identity-gateway-webhooks jobs replay";
+
+/** An id for a shell. That of an unreadable job is what another program put there. */
+function shellWord(id: string): string {
+  return /^[\w.-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`;
+}
+
 /**
  * Handles the jobs of a queue with the typed handlers of a receiver, each once: the store remembers its id, so a
  * broker that delivers twice still means one run. After the handler the store gets the completion, and only
@@ -146,7 +154,7 @@ export function inboxConsume<Tx = never>(options: InboxConsumeOptions<Tx>): Inbo
   const observer = new Observer("job", telemetry, log);
   const canReplay = missingMethod(driver, ["replay"]) === undefined;
   const reporter = new JobReporter(log, onJob, (id) =>
-    canReplay ? `driver.replay([${JSON.stringify(id)}])` : "by the means of your engine.",
+    canReplay ? `${REPLAY} ${shellWord(id)} --module <file>` : "by the means of your engine.",
   );
   const runs = new JobRuns({
     handlers: handlers as WebhookHandlers,

@@ -25,8 +25,8 @@ export interface CheckOptions extends ProbeOptions {
   readonly url: string;
   /** The webhook types that the receiver handles. Default both. */
   readonly types?: readonly WebhookType[] | undefined;
-  /** The secret in use. Without it only a GET is sent, and who answers it is not known. */
-  readonly secret?: string | undefined;
+  /** The secret in use, or that of each type. Without it only a GET is sent, and who answers it is not known. */
+  readonly secret?: string | Readonly<Partial<Record<WebhookType, string>>> | undefined;
   /** Reads the stored attempts, so that `deliveries_refused` can be found. Default none: they are not read. */
   readonly readAttempt?: AttemptReader | undefined;
 }
@@ -167,7 +167,8 @@ async function findingsOfReceiver(
   }
   const ofTypes = await Promise.all(
     types.map(async (type) => {
-      const answer = await probeReceiver(url, { secret, type }, options);
+      const own = typeof secret === "string" ? secret : (secret[type] ?? "");
+      const answer = await probeReceiver(url, { secret: own, type }, options);
       if (answer.result === "accepted") return [];
       const code = answer.result === "refused" ? "other_secret" : "receiver_unclear";
       return [finding(code, { type }, { status: answer.status })];

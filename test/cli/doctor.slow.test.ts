@@ -39,6 +39,19 @@ test("doctor shows that a receiver that answers 401 loses alarms, why, and how t
   expect(xml).not.toContain(TEST_SECRET);
 });
 
+test("doctor passes a right receiver that has a secret for each type", async () => {
+  const secret = {
+    new_alarm: "whsec_of_the_alarms_0123456789",
+    delete_my_data_event: "whsec_of_the_events_0123456789",
+  };
+  const { url, probes } = await receivingEndpoint({ secret });
+  const secrets = Object.entries(secret).flatMap(([type, one]) => ["--secret", `${type}=${one}`]);
+  await expectEnd(["doctor", url, ...probes, ...secrets, "--strict", "--require-judged"], {
+    code: 0,
+    never: Object.values(secret),
+  });
+}, 300_000);
+
 describe("doctor, about a gateway that repeats its first timestamp,", () => {
   test("says which retries our receiver refuses, and which option to set", async () => {
     const { url } = await receivingEndpoint();

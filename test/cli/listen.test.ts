@@ -9,6 +9,7 @@ import { listenPage } from "../../docs/listen-page.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
 import { expectEnd, startListening, type TestWorld } from "../support/cli/cli-io.js";
+import { freePort } from "../support/free-port.js";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import { alarm as alarmRecord, TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
@@ -157,8 +158,18 @@ test("a port in use and a bad secret are one line", async () => {
   const { port } = new URL(await serving(http.createServer()));
   const stderr = `port ${port} is in use`;
   await expectEnd(`listen --port ${port}`, { code: 2, stdout: "", stderr });
+  const page = `listen --port 0 --page --page-port ${port}`;
+  await expectEnd(page, { code: 2, stderr: `${stderr}: choose another with --page-port` });
+  const alone = { code: 2, stderr: "--page-port needs --page" };
+  await expectEnd(`listen --page-port ${port}`, alone);
   const spaced = ["listen", "--secret", " spaced "];
   await expectEnd(spaced, { stderr: "white space", never: "spaced" });
+});
+
+test("the page is on the port of --page-port", async () => {
+  const port = String(await freePort());
+  const { command } = await startListening(["--page", "--page-port", port]);
+  await command.says(new RegExp(`the page: http://127\\.0\\.0\\.1:${port}/#\\w+`));
 });
 
 test("Ctrl-C closes the port, also during a request that hangs", async () => {

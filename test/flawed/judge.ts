@@ -67,7 +67,7 @@ export async function judge(
 
 /** Runs the suite, or only some of its cases. */
 export function runCases(
-  options: Omit<ConformanceOptions, "secret"> & { readonly secret?: string },
+  options: Omit<ConformanceOptions, "secret"> & Partial<ConformanceOptions>,
   only?: readonly string[],
   order: Order = (cases) => cases,
 ): Promise<ConformanceReport> {

@@ -6,6 +6,7 @@ import { GatewayWebhookError } from "../../src/index.js";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
 import { startBlackHoleProxy } from "../support/black-hole-proxy.js";
 import { canariesIn, shownOf } from "../support/canaries.js";
+import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 import { deferred } from "../support/deferred.js";
 import {
   describeOnBullmq,
@@ -18,6 +19,7 @@ import {
   alarmDelivery,
   alarmJob,
   deliverCanaries,
+  failingWorker,
   inboxReceiver,
   settlesAt,
   watchedLog,
@@ -26,7 +28,9 @@ import {
 } from "../support/inbox/receiver-and-worker.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
 import { send } from "../support/alarm-receiver.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
+const folder = temporaryFolder();
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 const ONCE_MORE = { retryLimit: 1, retryDelayMs: 1_000 };
 
@@ -77,6 +81,30 @@ describeOnBullmq("BullMQ", (engine) => {
     ["lists dead jobs", "shows what it has stored"],
     { holdMs: HOLD_MS },
   );
+
+  it("the command jobs lists, replays and discards the dead jobs of BullMQ", async () => {
+    const { driver } = await engine().open("night");
+    for (const id of [UUID, "of-account-2"]) await queueAlarm(driver, id === UUID ? 1 : 2, id);
+    const failing = failingWorker(driver);
+    await settlesAt(() => failing.reports.map(({ outcome }) => outcome), ["dead", "dead"]);
+    await failing.stop();
+    // A module outside of the sources gets the driver of this test.
+    Object.assign(globalThis, { driverOfJobs: driver });
+    const module = folder.write("queue.mjs", "export const driver = globalThis.driverOfJobs;");
+    const jobs = (words: string) => runCommand(`jobs ${words} --module ${module} --json`);
+    const { stdout } = await jobs("list");
+    const { dead } = JSON.parse(stdout) as { dead: readonly { id: string; error: string }[] };
+    expect(dead.map(({ id }) => id).toSorted()).toEqual([UUID, "of-account-2"]);
+    await expectEnd(jobs("discard --account-id 2 --yes"), {
+      json: { discarded: ["of-account-2"], notFound: [], passed: true },
+    });
+    await expectEnd(jobs(`replay ${UUID}`), { json: { replayed: [UUID], notFound: [] } });
+    const handled: string[] = [];
+    const working = watchWorker(driver, (_alarm, { id }) => handled.push(id));
+    await settlesAt(() => handled, [UUID]);
+    await working.stop();
+    await expectEnd(jobs("list"), { json: { dead: [] } });
+  });
 
   it("no put searches the jobs that wait in BullMQ", async () => {
     const { driver } = await engine().open("many");

@@ -82,7 +82,11 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect((await post(url)).status).toBe(200);
     await shows(page, "200 new_alarm");
     expect(await rows(page).allInnerTexts()).toEqual([expect.stringContaining("authentic")]);
-    expect(await page.locator("#body").innerText()).not.toContain("found");
+    const masked = await page.locator("#body").innerText();
+    expect(masked).toContain('{"alarm":{"id":•');
+    expect(masked).toContain('"text":"•••••"');
+    // Keys of the payload are not documented.
+    expect(masked.replaceAll(/"\w+":/g, "")).not.toMatch(/[a-z0-9]/i);
     await page.getByText("Show the body").click();
     expect(await page.locator("#body").innerText()).toContain('"found"');
     expect(await page.locator("#answer").innerText()).toBe('{"outcome":"handled"}');
@@ -228,6 +232,22 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect(app.outcomes()).toEqual(["handled"]);
   });
 
+  test("the focus follows j and k, stays when a row comes, and new rows are announced", async () => {
+    const { url, page } = await open();
+    for (const id of ["one", "two"]) await post(url, undefined, id);
+    await expect.poll(() => rows(page).count()).toBe(2);
+    const focused = () => page.evaluate<string>("document.activeElement.dataset.key ?? ''");
+    await press(page, "j");
+    expect(await focused()).toBe("id one");
+    await press(page, "k");
+    expect(await focused()).toBe("id two");
+    await post(url, undefined, "three");
+    await expect.poll(() => rows(page).count()).toBe(3);
+    expect(await focused()).toBe("id two");
+    const news = page.locator("#news[aria-live=polite]");
+    await expect.poll(() => news.innerText()).toMatch(/^200 new_alarm \w+ authentic$/);
+  });
+
   test("f saves a redacted fixture", async () => {
     const { url, page } = await open();
     await post(url);
@@ -240,19 +260,23 @@ describeService("the page of listen in Chromium", missingChromium, () => {
     expect(fixture.expect).toEqual({ outcome: "handled", status: 200 });
   });
 
-  test("axe finds nothing, in both schemes", async () => {
+  test("axe finds nothing, in both schemes, on a desktop and on a phone", async () => {
     const { url, page } = await open();
     await forge(url);
     await shows(page, "");
     const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
     // Around the page's policy, which would refuse the script.
     await page.evaluate(readFileSync(axe, "utf8"));
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      const found = await page.evaluate<string[]>(
-        "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))",
-      );
-      expect(found, colorScheme).toEqual([]);
+    for (const width of [1_280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        const found = await page.evaluate<string[]>(
+          "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))",
+        );
+        expect(found, `${colorScheme} ${String(width)}`).toEqual([]);
+      }
     }
   });
 

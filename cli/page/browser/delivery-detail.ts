@@ -9,9 +9,14 @@ export interface Action {
   readonly run: () => unknown;
 }
 
-/** Letters and digits as dots: the shape stays, the person does not. */
+/**
+ * Letters and digits as dots: the shape stays, the person does not. A documented name before a colon stays too; it may
+ * also stand within a value, but says nothing of a person.
+ */
 function masked(text: string): string {
-  return text.replace(/[\p{L}\p{N}]/gu, "•");
+  const known = document.body.dataset["keys"]?.split(" ").join("|");
+  const names = new RegExp(`("(?:${known})"\\s*:)|[\\p{L}\\p{N}]`, "gu");
+  return text.replace(names, (_, name?: string) => name ?? "•");
 }
 
 /** The body with the bytes marked that differ. Offsets count bytes, so the text is cut as bytes. */
@@ -37,7 +42,12 @@ export function showDetail(
   const { type, eventType, outcome, status, reasons, findings, forwarded, headers } = chosen;
   const title = [type ?? "", eventType ?? "", outcome].join(" ").trim();
   const parts: Node[] = [
-    element("h2", { class: colourOf(chosen) }, `${status || "no answer"} ${title}`),
+    element(
+      "h2",
+      {},
+      element("span", { class: `pill ${colourOf(chosen)}` }, `${status || "no answer"}`),
+      ` ${title}`,
+    ),
     element("p", { id: "next" }, nextOf(chosen)),
   ];
   if (attempts.length > 1) {

@@ -36,11 +36,25 @@ interface Row {
   readonly attempts: Delivery[];
 }
 
+/** What a delivery is, in words. */
+function nameOf({ type = "", eventType = "", outcome, source }: Delivery): string {
+  const name = [type, eventType, outcome].join(" ").trim();
+  return source === "listener" ? `${name} (sent here)` : name;
+}
+
+function focusOn(key: string): void {
+  for (const button of document.querySelectorAll<HTMLElement>("#rows button")) {
+    if (button.dataset["key"] === key) button.focus();
+  }
+}
+
 /** The list, newest first, and which row is chosen. */
 export class DeliveryList {
   #rows: Row[] = [];
   #deliveries: Delivery[] = [];
   #chosen = "";
+  /** How many have come since the last announcement. */
+  #fresh = 0;
   #refresh: ReturnType<typeof setTimeout> | undefined;
   readonly #onChoice: (attempts: readonly Delivery[]) => void;
 
@@ -51,10 +65,20 @@ export class DeliveryList {
   add(deliveries: readonly Delivery[]): void {
     this.#deliveries = [...this.#deliveries, ...deliveries].slice(-MAX_DELIVERIES);
     // In a flood the rows are made a few times a second.
+    this.#fresh += deliveries.length;
     this.#refresh ??= setTimeout(() => {
       this.#refresh = undefined;
       this.#update();
+      this.#announce();
     }, REFRESH_MS);
+  }
+
+  /** Says to a screen reader what is new. */
+  #announce(): void {
+    const last = this.#deliveries.at(-1)!;
+    const what = `${last.status || "no answer"} ${nameOf(last)}`;
+    byId("news").textContent = this.#fresh > 1 ? `${this.#fresh} new, the last: ${what}` : what;
+    this.#fresh = 0;
   }
 
   #update(): void {
@@ -91,27 +115,29 @@ export class DeliveryList {
     const shown = this.#shown();
     const at = shown.findIndex(({ key }) => key === this.#chosen);
     this.#choose(shown[Math.min(Math.max(at + by, 0), shown.length - 1)]);
-    document.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+    focusOn(this.#chosen);
   }
 
   show(): void {
     const items = this.#shown().map((row) => {
       const last = row.attempts.at(-1)!;
       const count = row.attempts.length;
-      const name = [last.type ?? "", last.eventType ?? "", last.outcome].join(" ").trim();
       const isCurrent = String(row.key === this.#chosen);
       const button = element(
         "button",
-        { class: colourOf(last), "aria-current": isCurrent },
-        element("span", {}, new Date(last.at).toTimeString().slice(0, 8)),
-        element("span", {}, String(last.status || "none")),
-        element("span", {}, last.source === "listener" ? `${name} (sent here)` : name),
+        { "aria-current": isCurrent, "data-key": row.key },
+        element("span", { class: `pill ${colourOf(last)}` }, String(last.status || "none")),
+        element("span", {}, nameOf(last)),
+        element("time", {}, new Date(last.at).toTimeString().slice(0, 8)),
         element("small", {}, `${count > 1 ? `${count} attempts, ` : ""}${nextOf(last)}`),
       );
       button.onclick = () => this.#choose(row);
       return element("li", {}, button);
     });
+    const focused = document.activeElement?.getAttribute("data-key");
     byId("rows").replaceChildren(...items);
+    // A new row must not take the focus from the one that a reader is on.
+    if (typeof focused === "string") focusOn(focused);
   }
 
   #shown(): readonly Row[] {

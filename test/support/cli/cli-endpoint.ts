@@ -5,7 +5,7 @@ import { deferred } from "../deferred.js";
 import { TEST_SECRET } from "../deliveries.js";
 import { freePort } from "../free-port.js";
 import { createLedger } from "../ledger.js";
-import type { CommonReceiverOptions } from "../receiver-options.js";
+import type { SigningReceiverOptions } from "../receiver-options.js";
 import { serving } from "../serving.js";
 
 /** A request that an endpoint received. */
@@ -55,7 +55,7 @@ export async function answeringEndpoint(
  * A receiver of this library with the test secret and every probe of `doctor`: it counts what it handled, and its
  * handler fails or is slow on request.
  */
-export async function receivingEndpoint(options: Partial<CommonReceiverOptions> = {}) {
+export async function receivingEndpoint(options: Partial<SigningReceiverOptions> = {}) {
   const ledger = createLedger();
   const reports: OutcomeReport[] = [];
   const count = (_record: unknown, context: { readonly id: string }) => ledger.record(context);
