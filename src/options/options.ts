@@ -1,6 +1,7 @@
 import { LONGEST_RETRIES_MS } from "../common/gateway-facts.js";
 import type { WebhookLogger } from "../answer/logger.js";
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
+import type { UnverifiableOption } from "../answer/outcome.js";
 import type { IntegerRule } from "../common/option-checks.js";
 import { MAX_TIMER_MS } from "../common/timers.js";
 import type { WebhookType } from "../delivery/headers.js";
@@ -87,11 +88,10 @@ interface BaseOptions<Tx> {
   /** The largest body that is read. Bytes, from 1 to 268 435 456, default 1 048 576 (1 MiB). */
   maxBodyBytes?: number | undefined;
   /**
-   * `"retry"` (default) answers requests that cannot be verified with a status that makes the gateway
-   * send them again. `"reject"` answers the conventional 400, 401 and 413, on which the gateway gives up
-   * for good.
+   * What requests are answered that cannot be verified; see `UnverifiableOption`. Default `"retry"`: the gateway sends
+   * them again. `"reject"`, for all or for one outcome, loses the deliveries that a wrong secret or clock refuses.
    */
-  unverifiable?: "retry" | "reject" | undefined;
+  unverifiable?: UnverifiableOption | undefined;
   /** Called once per request. It may throw or reject without effect on the answer. */
   onOutcome?: ((report: OutcomeReport) => unknown) | undefined;
   /**

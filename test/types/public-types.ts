@@ -113,8 +113,11 @@ const health: ReceiverHealth = watched.health({ queues: [{ dead: 2 }] });
 const codes: readonly HealthReasonCode[] = health.reasons.map(({ code }) => code);
 // @ts-expect-error: no reason has this code
 codes.includes("late");
+createWebhookReceiver({ ...plain, unverifiable: { signature_mismatch: "reject", stale: "retry" } });
 // @ts-expect-error: unverifiable is one of two words
 createWebhookReceiver({ ...plain, unverifiable: "ignore" });
+// @ts-expect-error: an outcome of a verified request is always retried
+createWebhookReceiver({ ...plain, unverifiable: { handler_failed: "reject" } });
 // @ts-expect-error: a parsed body is no raw body
 void receiver.receive({ headers: {}, body: { alarm: {} } });
 // @ts-expect-error: the delay is a number
