@@ -137,6 +137,17 @@ type StoreChoice<Tx> = [Tx] extends [never]
       store: TransactionalStore<Tx>;
     };
 
+/**
+ * Stands before `SecretChoice`, here and by its name: the compiler explains a forgotten `secret` by the last member of
+ * a union, in the order in which it meets the types, or of their names. It must not propose to accept unsigned
+ * deliveries.
+ */
+interface AcceptUnsigned {
+  secret?: undefined;
+  /** The only way to run without a secret: anyone who finds the URL can then raise alarms. */
+  acceptUnsignedDeliveries: true;
+}
+
 /** A named type: otherwise the compiler's message for a forgotten `secret` would list the fields. */
 interface SecretChoice {
   /**
@@ -146,12 +157,6 @@ interface SecretChoice {
    */
   secret: SecretOption | undefined;
   acceptUnsignedDeliveries?: false | undefined;
-}
-
-interface UnsignedChoice {
-  secret?: undefined;
-  /** The only way to run without a secret: anyone who finds the URL can then raise alarms. */
-  acceptUnsignedDeliveries: true;
 }
 
 /**
@@ -166,9 +171,7 @@ interface UnsignedChoice {
  */
 export type WebhookReceiverOptions<Tx = never> = BaseOptions<Tx> &
   StoreChoice<Tx> &
-  // `SecretChoice` last: the compiler explains a forgotten `secret` by the last member of a union, and must
-  // not propose to accept unsigned deliveries.
-  (UnsignedChoice | SecretChoice);
+  (AcceptUnsigned | SecretChoice);
 
 /** Options of `drain`. */
 export interface DrainOptions {

@@ -97,8 +97,10 @@ createWebhookReceiver({ secret });
 const conflicting = { ...plain, acceptUnsignedDeliveries: true } as const;
 // @ts-expect-error: a secret and none at once
 createWebhookReceiver(conflicting);
-// @ts-expect-error: one webhook type without its secret
-createWebhookReceiver({ handlers, secret: { new_alarm: "a" } });
+// From environment variables, without a cast. A missing one is refused at the start, by its name.
+createWebhookReceiver({ handlers, secret: { new_alarm: secret, delete_my_data_event: secret } });
+// @ts-expect-error: a type that is none
+createWebhookReceiver({ handlers, secret: { alarm: "a" } });
 // @ts-expect-error: a misspelt option
 createWebhookReceiver({ ...plain, timestampTolerance: 1000 });
 // @ts-expect-error: a unit that does not exist
@@ -193,5 +195,10 @@ isNotAny(expressHandler(receiver));
 isNotAny(honoHandler(receiver, { bodyTimeoutMs: 1 }));
 isNotAny(nodeHandler(receiver));
 proves<Equal<ReturnType<ReturnType<typeof fetchHandler>>, Promise<Response>>>();
+// One function for all events, whose own members do not matter.
+const onEvent = Object.assign((event: { readonly type: string }) => event.type, {
+  maxBodyBytes: 9,
+});
+createWebhookReceiver({ secret, handlers: { delete_my_data_event: onEvent } });
 // @ts-expect-error: an adapter takes a receiver
 expressHandler({});
