@@ -30,7 +30,8 @@ async function keepKitOnce(): Promise<void> {
     const [, list = ""] = /\nexport \{([^}]*)\};\s*$/.exec(esm) ?? [];
     const names = list.split(",").map((name) => name.trim().replace(/^.* as /, ""));
     if (names.length < 2) throw new Error(`${chunk}.js has no list of exports`);
-    const wrapper = `import cjs from "./${chunk}.cjs";\nexport const { ${names.join(", ")} } = cjs;\n`;
+    // Loaders that make CommonJS of it, such as tsx, have no default there: the file says that it was ESM.
+    const wrapper = `import * as cjs from "./${chunk}.cjs";\nexport const { ${names.join(", ")} } = cjs.default ?? cjs;\n`;
     await writeFile(`dist/${chunk}.js`, wrapper);
     // Not minified: an uncaught error would print the whole file, which is one line.
     const { code } = await transform(esm, { format: "cjs", target: "node20" });

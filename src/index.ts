@@ -14,7 +14,7 @@ export type { DeliveryContext, DeliveryFacts } from "./handling/delivery-context
 export type { WebhookRequest } from "./delivery/request.js";
 export type { WebhookType } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";
-export type { WebhookOutcome } from "./answer/outcome.js";
+export type { UnverifiableOption, WebhookOutcome } from "./answer/outcome.js";
 export type { AuthenticDelivery, OutcomeReport } from "./answer/observers.js";
 export type { LogDetails, WebhookLogger } from "./answer/logger.js";
 export type { WebhookTelemetry, TelemetryWork } from "./telemetry/telemetry.js";

@@ -52,7 +52,7 @@ export class Invocations {
     const answer = await inTime(this.#receiver.receive(given), hostDeadline.returnBy);
     if (answer === undefined) log?.error(TIME_IS_UP);
     else await untilDone(open, hostDeadline);
-    return answer ?? answersByOutcome("retry").handler_timeout.response;
+    return answer ?? answersByOutcome().handler_timeout.response;
   }
 }
 

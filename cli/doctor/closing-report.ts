@@ -1,6 +1,7 @@
 import { whereToRead } from "../../src/common/pages.js";
 import { FIRST_CAUSES } from "../../kit/conformance/conformance-rule.js";
 import { causeOf } from "../../kit/conformance/receiver-conformance.js";
+import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
 import { HEADERS } from "../../src/delivery/headers.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { headerOf, outcomeOf } from "../../kit/sending/wire.js";
@@ -92,6 +93,55 @@ export function describeDropped(output: Output, dropped: readonly Dropped[]): vo
     return `${what} answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.`;
   });
   describeWarnings(output, "dropped", texts);
+}
+
+/** While what lasts the gateway gives up each delivery, if `unverifiable` makes an outcome final. */
+export const LOST_WHILE: Readonly<Record<string, string>> = {
+  malformed: "something in front drops, renames or repeats a webhook header",
+  unsigned: `the webhook has no secret at the gateway, or something in front drops ${HEADERS.signature.name}`,
+  signature_mismatch:
+    "the secret here is not the gateway's, as during a rotation, or something in front changes the body",
+  stale: "a clock is off, or something in front delays requests",
+  type_mismatch: `something in front changes ${HEADERS.type.name}`,
+  body_too_large:
+    "deliveries are larger than maxBodyBytes, if it gives up after 413: its document does not say",
+};
+
+/** An outcome that a receiver of this library answers with a final status, by its option `unverifiable`. */
+interface MadeFinal {
+  readonly outcome: string;
+  readonly status: number;
+  /** While what lasts the gateway gives up each delivery. */
+  readonly lostWhile: string;
+  /** The cases that must pass, and failed with such an answer. */
+  readonly cases: readonly string[];
+}
+
+/** The outcomes that the endpoint made final, as its answers say. */
+export function madeFinalIn(ends: readonly ConformanceCaseReport[]): readonly MadeFinal[] {
+  return Object.entries(LOST_WHILE).flatMap(([outcome, lostWhile]) => {
+    const status = OUTCOMES[outcome as WebhookOutcome].rejectStatus ?? 0;
+    const having = ends.filter(({ exchanges }) =>
+      exchanges.some(
+        ({ received }) =>
+          "status" in received &&
+          received.status === status &&
+          outcomeOf(received.body) === outcome,
+      ),
+    );
+    const failed = having.filter(({ result, level }) => result === "failed" && level === "must");
+    const cases = failed.map(({ id }) => id);
+    return having.length === 0 ? [] : [{ outcome, status, lostWhile, cases }];
+  });
+}
+
+/** Shows which outcomes are final by choice, what that loses, and which cases fail for it. */
+export function describeMadeFinal(output: Output, made: readonly MadeFinal[]): void {
+  const texts = made.map(({ outcome, status, lostWhile, cases }) => {
+    const failed = cases.length === 0 ? "" : ` Failed for it: ${cases.join(", ")}.`;
+    return `${outcome}, answered ${status} by the option unverifiable: the gateway gives up each delivery while ${lostWhile}.${failed}`;
+  });
+  describeWarnings(output, "final by choice", texts);
 }
 
 /** Shows the records that the handler failed to take twice, by their names. */

@@ -8,6 +8,8 @@ import {
   describeDropped,
   droppedIn,
   describeLeftBehind,
+  describeMadeFinal,
+  madeFinalIn,
   describeOpen,
   describeUntaken,
   describeWarnings,
@@ -46,6 +48,7 @@ export function reportRun(
   const { json, all, handled, "failed-only": failedOnly } = values;
   const [causes, dropped] = [causesOf(ends), droppedIn(ends)];
   const others = otherAnswersIn(ends);
+  const madeFinal = madeFinalIn(ends);
   const untaken = ends.flatMap((end) => end.untaken ?? []);
   const isWhole = stopped === undefined && notRun === 0;
   const unproven = isWhole ? unprovenIn(ends, handled !== undefined) : [];
@@ -63,6 +66,7 @@ export function reportRun(
       dropped,
       untaken,
       otherAnswers: others,
+      madeFinal,
       notProven: unproven,
       passed,
     });
@@ -79,6 +83,7 @@ export function reportRun(
   describeDropped(out, dropped);
   describeUntaken(out, untaken);
   describeWarnings(out, "a 2xx with other headers", others);
+  describeMadeFinal(out, madeFinal);
   describeCauses(out, causes);
   if (stopped !== undefined) {
     describeObstacle(out, stopped, "This case and those after it are not judged.");

@@ -30,13 +30,13 @@ export interface Answer {
 
 /**
  * Makes the answer to every outcome and variant once, so that a request costs no serialization. All requests share
- * the answers, so they are frozen.
+ * the answers, so they are frozen. `finalOutcomes`: those that the gateway is told to give up.
  */
 export function answersByOutcome(
-  unverifiable: "retry" | "reject",
+  finalOutcomes?: ReadonlySet<WebhookOutcome>,
 ): Readonly<Record<WebhookOutcome | OutcomeVariant, Answer>> {
   const answerTo = (outcome: WebhookOutcome, rule: OutcomeRule): Answer => ({
-    response: responseTo(outcome, rule, unverifiable),
+    response: responseTo(outcome, rule, finalOutcomes?.has(outcome)),
     rule,
   });
   return Object.fromEntries([
@@ -55,13 +55,8 @@ export function delayedResponse({ response, rule }: Answer, retryAfterMs: number
   return { ...response, headers: { ...response.headers, "retry-after": seconds } };
 }
 
-function responseTo(
-  outcome: WebhookOutcome,
-  rule: OutcomeRule,
-  unverifiable: "retry" | "reject",
-): WebhookResponse {
-  const rejected = unverifiable === "reject" ? rule.rejectStatus : undefined;
-  const status = rejected ?? rule.status;
+function responseTo(outcome: WebhookOutcome, rule: OutcomeRule, isFinal = false): WebhookResponse {
+  const status = (isFinal ? rule.rejectStatus : undefined) ?? rule.status;
   const isEmpty = outcome === "reachable";
   const headers: Record<string, string> = {
     ...(isEmpty ? {} : { "content-type": "application/json" }),

@@ -5,7 +5,7 @@ import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../common/gateway-facts.js";
 export interface OutcomeRule {
   /** HTTP status of the answer. */
   readonly status: number;
-  /** Status of the answer with `unverifiable: "reject"`, if it differs. */
+  /** Status of the answer if `unverifiable` makes the outcome final. */
   readonly rejectStatus?: number;
   /** Default of `Retry-After`, in milliseconds. The handler or the store may give another value. */
   readonly retryAfterMs?: number;
@@ -50,6 +50,20 @@ export type WebhookOutcome =
   | "secret_unavailable"
   | "draining"
   | "internal_error";
+
+/** An outcome of a request that cannot be verified. */
+type UnverifiableOutcome =
+  "malformed" | "unsigned" | "signature_mismatch" | "stale" | "type_mismatch" | "body_too_large";
+
+/**
+ * What requests are answered that cannot be verified. `"retry"`: a status after which the gateway sends them again.
+ * `"reject"`: the conventional 400, 401 and 413, after which it gives them up for good. An object chooses for each
+ * outcome; one that it does not name is retried.
+ */
+export type UnverifiableOption =
+  | "retry"
+  | "reject"
+  | Readonly<Partial<Record<UnverifiableOutcome, "retry" | "reject" | undefined>>>;
 
 /**
  * Every outcome that a request can have, and how it is answered.
@@ -198,6 +212,11 @@ export const VARIANTS = {
     message: "A delivery has lost its method and its body: something in front redirects it.",
   },
 } as const satisfies Record<string, OutcomeRule & { readonly outcome: WebhookOutcome }>;
+
+/** The outcomes that `unverifiable` can make final. */
+export const UNVERIFIABLE_OUTCOMES = (Object.keys(OUTCOMES) as WebhookOutcome[]).filter(
+  (outcome) => OUTCOMES[outcome].rejectStatus !== undefined,
+);
 
 /** The name of a row of `VARIANTS`. */
 export type OutcomeVariant = keyof typeof VARIANTS;

@@ -14,7 +14,8 @@ import { LRUCache } from "lru-cache";
 
 /** The options of a receiver that decide what it answers and who learns of it. */
 export interface AnswerOptions {
-  readonly unverifiable: "retry" | "reject";
+  /** The outcomes whose answer makes the gateway give the delivery up. */
+  readonly finalOutcomes: ReadonlySet<WebhookOutcome>;
   readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
   readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
   readonly logger: WebhookLogger | false;
@@ -50,7 +51,7 @@ export class Reporter {
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    this.#answers = answersByOutcome(options.unverifiable);
+    this.#answers = answersByOutcome(options.finalOutcomes);
     this.log = new Log(options.logger);
   }
 

@@ -6,8 +6,12 @@ import type { DeliveryHeaders } from "../delivery/headers.js";
  * transaction as `tx`.
  */
 export type DeliveryContext<Tx = never> = [Tx] extends [never]
-  ? DeliveryFacts
+  ? ContextWithoutTransactionalStore
   : TransactionContext<Tx>;
+
+/** Of its own, for its name: the compiler says it of a handler that wants `tx`. */
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- an alias would have no name in the message
+interface ContextWithoutTransactionalStore extends DeliveryFacts {}
 
 /** The members that every context has. */
 export interface DeliveryFacts {

@@ -35,6 +35,15 @@ export type OnlineDataEventHandlers<Context = DeliveryContext> = {
     WebhookHandler<Extract<KnownOnlineDataEvent, { type: Type }>, Context> | undefined;
 } & { readonly "*"?: WebhookHandler<OnlineDataEvent, Context> | undefined };
 
+/**
+ * One handler for all events. It has no event types: without their names here, the compiler could not tell how one of
+ * `OnlineDataEventHandlers` is spelt that is misspelt.
+ */
+interface OnlineDataEventHandler<Context> extends NoEventTypes {
+  (event: OnlineDataEvent, context: Context): unknown;
+}
+type NoEventTypes = { readonly [Type in OnlineDataEventType | "*"]?: undefined };
+
 /** An authentic delivery that is not JSON, has no documented shape or has an unknown type. */
 export interface UnrecognizedDelivery {
   /** X-Webhook-Type, which is not signed. */
@@ -51,7 +60,7 @@ export interface WebhookHandlers<Context = DeliveryContext> {
   readonly new_alarm?: WebhookHandler<Alarm, Context> | undefined;
   /** Takes every Online Data event, with one function or by `event.type`. */
   readonly delete_my_data_event?:
-    WebhookHandler<OnlineDataEvent, Context> | OnlineDataEventHandlers<Context> | undefined;
+    OnlineDataEventHandler<Context> | OnlineDataEventHandlers<Context> | undefined;
   /** Takes deliveries that the library does not recognize. When it finishes, they count as handled. */
   readonly unrecognized?: WebhookHandler<UnrecognizedDelivery, Context> | undefined;
 }

@@ -25,6 +25,9 @@ export class TransactionalHandling implements Handling {
   readonly #calls: StoreCalls;
   /** What is being processed here. Redeliveries of it are refused without a call of the store. */
   readonly #inProgress: LeaseRenewals;
+  /** The types whose handler has read `tx`. */
+  readonly #usesTx = new Set<string>();
+  #hasWarnedOfUnused = false;
   /** Undefined if the delivery id alone decides. */
   readonly #recordKeys: HandlingOptions["recordKeys"];
 
@@ -141,6 +144,14 @@ export class TransactionalHandling implements Handling {
     return isRemembered ? discarded : ending;
   }
 
+  /** Warns once of a type whose handler finished and has never read `tx`. */
+  #warnOfUnused({ id, type }: Delivery["headers"]): void {
+    if (this.#hasWarnedOfUnused || this.#usesTx.has(type)) return;
+    this.#hasWarnedOfUnused = true;
+    const line = `the handler of ${type} finished without context.tx: what it wrote is not in the transaction that remembers the delivery, so after a rollback it is written again. Write through context.tx; if this handler writes nothing there, or your ORM passes the transaction on by itself, all is well.`;
+    this.#log.warn(line, { id, type });
+  }
+
   /** Runs the handler in `tx`. Resolves when it settles, or is given up after `handlerMaxMs`. */
   #runHandler(
     delivery: Delivery,
@@ -173,7 +184,13 @@ export class TransactionalHandling implements Handling {
         },
       });
       const context = createContext(headers, rawBody, takeover, signal);
-      const result = Promise.resolve(runDelivery(delivery, Object.assign(context, { tx })));
+      const get = () => {
+        this.#usesTx.add(type);
+        return tx;
+      };
+      Object.defineProperty(context, "tx", { enumerable: true, configurable: true, get });
+      const result = Promise.resolve(runDelivery(delivery, context));
+      void result.then(({ outcome }) => outcome === "handled" && this.#warnOfUnused(headers));
       void result.finally(stopTimers).then(resolve, reject);
     });
   }

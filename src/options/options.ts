@@ -1,6 +1,7 @@
 import { LONGEST_RETRIES_MS } from "../common/gateway-facts.js";
 import type { WebhookLogger } from "../answer/logger.js";
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
+import type { UnverifiableOption } from "../answer/outcome.js";
 import type { IntegerRule } from "../common/option-checks.js";
 import { MAX_TIMER_MS } from "../common/timers.js";
 import type { WebhookType } from "../delivery/headers.js";
@@ -90,10 +91,11 @@ interface BaseOptions<Tx> {
   /** The largest body that is read. Bytes, from 1 to 268 435 456. Default 1 048 576 (1 MiB). */
   maxBodyBytes?: number | undefined;
   /**
-   * How to answer requests that cannot be verified: `"retry"` makes the gateway send them again; `"reject"` answers
-   * 400, 401 and 413, on which the gateway gives up for good. Default `"retry"`.
+   * How to answer requests that cannot be verified: `"retry"` makes the gateway send them again; `"reject"`, for all or
+   * for one outcome as in `{ unsigned: "reject" }`, answers 400, 401 and 413, on which the gateway gives up for good.
+   * Default `"retry"`.
    */
-  unverifiable?: "retry" | "reject" | undefined;
+  unverifiable?: UnverifiableOption | undefined;
   /**
    * Called once per request, and again with `late: true` when a handler settles after `handler_timeout`. It may
    * throw or reject without effect on the answer.
@@ -138,6 +140,17 @@ type StoreChoice<Tx> = [Tx] extends [never]
       store: TransactionalStore<Tx>;
     };
 
+/**
+ * Stands before `SecretChoice`, here and by its name: the compiler explains a forgotten `secret` by the last member of
+ * a union, in the order in which it meets the types, or of their names. It must not propose to accept unsigned
+ * deliveries.
+ */
+interface AcceptUnsigned {
+  secret?: undefined;
+  /** The only way to run without a secret: anyone who finds the URL can then raise alarms. */
+  acceptUnsignedDeliveries: true;
+}
+
 /** A named type: otherwise the compiler's message for a forgotten `secret` would list the fields. */
 interface SecretChoice {
   /**
@@ -147,12 +160,6 @@ interface SecretChoice {
    */
   secret: SecretOption | undefined;
   acceptUnsignedDeliveries?: false | undefined;
-}
-
-interface UnsignedChoice {
-  secret?: undefined;
-  /** The only way to run without a secret: anyone who finds the URL can then raise alarms. */
-  acceptUnsignedDeliveries: true;
 }
 
 /**
@@ -167,9 +174,7 @@ interface UnsignedChoice {
  */
 export type WebhookReceiverOptions<Tx = never> = BaseOptions<Tx> &
   StoreChoice<Tx> &
-  // `SecretChoice` last: the compiler explains a forgotten `secret` by the last member of a union, and must
-  // not propose to accept unsigned deliveries.
-  (UnsignedChoice | SecretChoice);
+  (AcceptUnsigned | SecretChoice);
 
 /** Options of `drain`. */
 export interface DrainOptions {

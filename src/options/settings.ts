@@ -2,6 +2,7 @@ import type { AnswerOptions } from "../answer/reporter.js";
 import {
   booleanOption,
   integerOptions,
+  isObject,
   missingMethod,
   ownOptions,
 } from "../common/option-checks.js";
@@ -9,6 +10,7 @@ import { ConfigurationError, invalidOption } from "../common/errors.js";
 import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
 import { checkRecordOption, type OnceOption } from "../handling/once-per-record.js";
 import { consoleLines, Log, checkLogger } from "../answer/logger.js";
+import { UNVERIFIABLE_OUTCOMES, type UnverifiableOption } from "../answer/outcome.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import { keyringOf, type Keyring } from "../signature/keyring.js";
 import type { SecretOption } from "../signature/secrets.js";
@@ -53,11 +55,9 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   const options = ownOptions("createWebhookReceiver", given, OPTION_NAMES);
   const integers = checkIntegers(options);
   const store = checkStore(options.store);
-  const { unverifiable = "retry", logger = consoleLines, now = Date.now } = options;
+  const { logger = consoleLines, now = Date.now } = options;
   const { onOutcome, onAuthenticDelivery, telemetry } = options;
-  if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
-    throw invalidOption('unverifiable must be "retry" or "reject"');
-  }
+  const finalOutcomes = checkUnverifiable(options.unverifiable);
   for (const [name, observer] of Object.entries({ onOutcome, onAuthenticDelivery })) {
     if (observer !== undefined && typeof observer !== "function") {
       throw invalidOption(`${name} must be a function`);
@@ -79,11 +79,16 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   return {
     ...integers,
     maxConcurrentDeliveries,
-    keyring: checkSecret(options, integers.dependencyTimeoutMs, weakSecretCheck, unverifiable),
+    keyring: checkSecret(
+      options,
+      integers.dependencyTimeoutMs,
+      weakSecretCheck,
+      finalOutcomes.has("signature_mismatch"),
+    ),
     handlers,
     store,
     once: checkOnce(options.once, options.acceptUnsignedDeliveries, store),
-    unverifiable,
+    finalOutcomes,
     onOutcome,
     onAuthenticDelivery,
     telemetry,
@@ -91,6 +96,16 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
     logger,
     now,
   };
+}
+
+function checkUnverifiable(given: UnverifiableOption = "retry"): Settings["finalOutcomes"] {
+  const chosen: Readonly<Record<string, unknown>> = isObject(given)
+    ? ownOptions("unverifiable", given, UNVERIFIABLE_OUTCOMES)
+    : Object.fromEntries(UNVERIFIABLE_OUTCOMES.map((outcome) => [outcome, given]));
+  if (!Object.values(chosen).every((word = "retry") => word === "retry" || word === "reject")) {
+    throw invalidOption('unverifiable must be "retry" or "reject", for all outcomes or for each');
+  }
+  return new Set(UNVERIFIABLE_OUTCOMES.filter((outcome) => chosen[outcome] === "reject"));
 }
 
 function checkIntegers(
@@ -120,7 +135,7 @@ function checkSecret(
   }: Pick<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">,
   dependencyTimeoutMs: number,
   weakSecretCheck: WeakSecretCheck,
-  unverifiable: Settings["unverifiable"],
+  isMismatchFinal: boolean,
 ): Keyring | undefined {
   if (booleanOption("acceptUnsignedDeliveries", acceptUnsignedDeliveries, false)) {
     if (secret === undefined) return undefined;
@@ -142,7 +157,6 @@ function checkSecret(
       "secret must be a string, a list of strings, one of these per webhook type, or a function",
     );
   }
-  const isMismatchFinal = unverifiable === "reject";
   return keyringOf(given as SecretOption, dependencyTimeoutMs, weakSecretCheck, isMismatchFinal);
 }
 

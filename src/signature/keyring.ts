@@ -47,7 +47,7 @@ export function keyringOf(
   const keyring = isList
     ? sharedKeyring(secret as SecretList)
     : keyringByType(secret as Readonly<Record<string, SecretList>>);
-  const texts = typeof secret === "object" ? Object.values(secret).flat() : [secret];
+  const texts = typeof secret === "object" ? (Object.values(secret).flat() as string[]) : [secret];
   for (const text of texts) weakSecretCheck.check(text);
   return keyring;
 }
@@ -73,7 +73,7 @@ function keyringByType(secrets: Readonly<Record<string, SecretList | undefined>>
     if (given === undefined) {
       throw new ConfigurationError(
         "missing_secret",
-        `secret.${type} is not given: where only one type is registered, pass its secret as a string`,
+        `secret.${type} is not given (is the environment variable set?): where only one type is registered, pass its secret as a string`,
       );
     }
     byType.set(type, { order: keysOf(given, `secret.${type}`) });

@@ -32,7 +32,13 @@ export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList | n
  * The four forms of `secret`: one, a list, a list for each webhook type (one URL may be registered
  * once per type, each with its own secret), or a function.
  */
-export type SecretOption = SecretList | Readonly<Record<WebhookType, SecretList>> | SecretFunction;
+export type SecretOption = SecretList | SecretPerType | SecretFunction;
+
+/**
+ * The secrets of each type. Both are required; the type admits undefined so that an environment variable needs no cast,
+ * and a missing one is refused by its name when the receiver is made.
+ */
+type SecretPerType = { readonly [Type in WebhookType]?: SecretList | undefined };
 
 /**
  * The keys of a list of secrets, in its order. Throws `ConfigurationError` for an unusable secret.

@@ -3,6 +3,7 @@ import {
   DiscardDelivery,
   RetryLater,
   memoryStore,
+  type UnverifiableOption,
   type WebhookOutcome,
   type WebhookRequest,
   type WebhookResponse,
@@ -77,7 +78,7 @@ const failing = (error: unknown) => ({ handlers: { new_alarm: throwing(error) } 
 
 const SCENARIOS: Record<
   WebhookOutcome,
-  (mode: { unverifiable: Unverifiable }) => Promise<WebhookResponse>
+  (mode: { unverifiable: UnverifiableOption }) => Promise<WebhookResponse>
 > = {
   handled: (mode) => answerTo(mode),
   duplicate: async (mode) => {
@@ -141,6 +142,21 @@ const SCENARIOS: Record<
 test("the table and the scenarios contain every outcome once", () => {
   expect(TABLE.map(([outcome]) => outcome).sort()).toEqual(Object.keys(SCENARIOS).sort());
 });
+
+/** The outcomes that can be made final. */
+const REJECTABLE = TABLE.filter(([, status, rejectStatus]) => status !== rejectStatus);
+
+test.each(REJECTABLE)(
+  "unverifiable: { %s: reject } makes that outcome final, and no other",
+  async (chosen) => {
+    for (const [outcome, status, rejectStatus] of REJECTABLE) {
+      const { status: answered } = await SCENARIOS[outcome]({
+        unverifiable: { [chosen]: "reject" },
+      });
+      expect([outcome, answered]).toEqual([outcome, outcome === chosen ? rejectStatus : status]);
+    }
+  },
+);
 
 describe.each<Unverifiable>(["retry", "reject"])("with unverifiable: %j", (unverifiable) => {
   test.each(TABLE)(

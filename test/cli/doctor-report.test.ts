@@ -1,7 +1,7 @@
 import http from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { causesOf } from "../../cli/doctor/closing-report.js";
+import { causesOf, LOST_WHILE } from "../../cli/doctor/closing-report.js";
 import { CLI_NAMES } from "../../cli/doctor/doctor-options.js";
 import { unprovenIn } from "../../cli/doctor/not-proven.js";
 import { slowRunNote } from "../../cli/doctor/run-time.js";
@@ -13,6 +13,7 @@ import {
   receiverConformance,
 } from "../../kit/conformance/receiver-conformance.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import { UNVERIFIABLE_OUTCOMES } from "../../src/answer/outcome.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
@@ -50,6 +51,30 @@ test("--failed-only has one line for failed cases with one cause, and fits 80 co
   const long = stdout.split("\n").filter((line) => Array.from(line).length > 80);
   // A title stands on one line, and a header may hold a long word.
   expect(long.filter((line) => !/^ {2}[✓~✗–] |^ {16}\S+$/.test(line))).toEqual([]);
+});
+
+test("doctor says once which outcome was made final, what that loses, and which musts fail for it", async () => {
+  const { url } = await receivingEndpoint({ unverifiable: { signature_mismatch: "reject" } });
+  const argv = `doctor ${url} --group retries`;
+  const stdout =
+    "final by choice ! signature_mismatch, answered 401 by the option unverifiable: the gateway gives up each delivery while the secret here is not the gateway's, as during a rotation, or something in front changes the body. Failed for it: wrong_secret_sent_again, rewritten_body_sent_again. Change first";
+  const found = await expectEnd(argv, { code: 1, stdout });
+  expect(found.stdout.match(/final by choice|by the option unverifiable/g)).toHaveLength(2);
+  const cases = ["wrong_secret_sent_again", "rewritten_body_sent_again"];
+  const madeFinal = [{ outcome: "signature_mismatch", status: 401, cases }];
+  await expectEnd(`${argv} --json`, { json: { madeFinal } });
+});
+
+test("doctor speaks of no choice to an endpoint that makes no outcome final, or is not of this library", async () => {
+  const ours = await receivingEndpoint();
+  const other = await answeringEndpoint({ status: 200 }, { status: 401 });
+  for (const { url } of [ours, other]) {
+    await expectEnd(`doctor ${url} --only wrong_secret_sent_again`, { never: "final by choice" });
+  }
+});
+
+test("doctor knows for each outcome that unverifiable can make final what that loses", () => {
+  expect(Object.keys(LOST_WHILE)).toEqual(UNVERIFIABLE_OUTCOMES);
 });
 
 test("a reason that leaves a whole group unjudged is said once in it", async () => {

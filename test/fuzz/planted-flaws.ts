@@ -137,7 +137,7 @@ export const PLANTED_FLAWS: Readonly<Record<string, MakeReceiver>> = {
     secret: Array.isArray(secret) ? String(secret[0]) : secret,
   })),
   "takes the secret of either type": having(({ secret }) => ({
-    secret: typeof secret === "object" ? Object.values(secret).flat() : secret,
+    secret: typeof secret === "object" ? (Object.values(secret).flat() as string[]) : secret,
   })),
   "drops unknown members": having(({ handlers }) => ({
     handlers: {

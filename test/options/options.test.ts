@@ -65,7 +65,11 @@ test("bodyTimeoutMs of an adapter may not be outside its bounds", () => {
 
 describe("other options", () => {
   test.each([
-    ["unverifiable", ["retry", "reject", undefined], ["ignore", "RETRY", null, 401]],
+    [
+      "unverifiable",
+      ["retry", "reject", undefined, {}, { stale: "reject", unsigned: "retry" }],
+      ["ignore", "RETRY", null, 401, ["stale"], { stale: "ignore" }, { stale: null }],
+    ],
     ["once", ["delivery", "record", undefined], ["alarm", null, true, {}]],
     ["onOutcome", [noop, undefined], [null, {}, "log"]],
     ["onAuthenticDelivery", [noop, undefined], [null, {}, "log"]],
@@ -76,6 +80,11 @@ describe("other options", () => {
       expect(() => createWebhookReceiver(optionsWith({ [name]: value }))).not.toThrow();
     }
     for (const value of refused) expectRefused({ [name]: value }, "invalid_option", name);
+  });
+
+  test("unverifiable names the outcomes that it can make final for one that it cannot", () => {
+    const message = "in_flight is no option of unverifiable: is it misspelt? There are malformed, ";
+    expectRefused({ unverifiable: { in_flight: "reject" } }, "unknown_option", message);
   });
 
   test("a store needs all four methods, and the error names the missing one", () => {

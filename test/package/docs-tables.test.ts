@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { LOST_WHILE } from "../../cli/doctor/closing-report.js";
 import { answersPage } from "../../docs/answers-page.js";
 import { optionsPage } from "../../docs/options-page.js";
 import { performancePage } from "../../docs/performance-page.js";
@@ -28,6 +29,11 @@ test("docs/answers.md lists every outcome with its statuses", () => {
     return [outcome, `${String(rule.status)}${allow}${retryAfter}`, rejected];
   });
   expect(written).toEqual(actual);
+});
+
+test("docs/answers.md says what each outcome loses that is made final, as doctor does", () => {
+  const written = readMarkdown("docs/answers.md").table("made final");
+  expect(Object.fromEntries(written)).toEqual(LOST_WHILE);
 });
 
 test("docs/options.md is made of the docstrings, which give the default of every whole-number option", () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,6 +12,7 @@ import {
   installPackage,
   pack,
 } from "../support/package/installed-package.js";
+import { installPlatform } from "../support/platform-packages.js";
 
 const NAME = "identity-gateway-webhooks";
 const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as { exports: object };
@@ -41,14 +42,22 @@ let cjs: InstalledPackage;
 /** What the tarball has brought into the project. */
 let installed: readonly string[];
 
-beforeAll(() => {
+beforeAll(async () => {
+  for (const folder of ["loaders", "typescript-7"]) await installPlatform(folder);
   esm = installPackage("module");
   cjs = installPackage("commonjs");
   installed = readdirSync(path.join(esm.folder, "node_modules"));
   // The only peers that an entry imports itself.
+  for (const name of ["pg", "@types/pg", "pg-types", "pg-protocol"]) esm.borrow(name);
   for (const peer of ["@nestjs/common", "@nestjs/core", "@opentelemetry/api"]) {
     esm.borrow(peer);
     cjs.borrow(peer);
+  }
+  for (const project of [esm, cjs]) {
+    for (const tool of ["ts-node", "esbuild-register", "jest", "typescript"]) {
+      project.borrow(tool, "test/platforms/loaders");
+    }
+    for (const tool of ["tsx", "vitest"]) project.borrow(tool);
   }
 });
 
@@ -141,6 +150,57 @@ test.each([
   ["required if Node cannot require ESM, as in Jest", () => cjs, requiring, [OLD_REQUIRE]],
 ])("every export can be %s", (_how, project, load, flags) => {
   expect(evaluate(project(), listExports(load), flags)).toEqual(EXPORTS);
+});
+
+/** Packages that load TypeScript or run tests, and how each starts `load.ts` or `load.test.ts`. */
+const LOADERS: Readonly<Record<string, readonly string[]>> = {
+  tsx: ["--import", "tsx", "load.ts"],
+  "ts-node": ["--require", "ts-node/register/transpile-only", "load.ts"],
+  "ts-node for ESM": ["--loader", "ts-node/esm/transpile-only", "load.ts"],
+  "esbuild-register": ["--require", "esbuild-register", "load.ts"],
+  Vitest: ["node_modules/vitest/vitest.mjs", "run", "load.test.ts"],
+  Jest: ["node_modules/jest/bin/jest.js", "load.test.cjs"],
+  "plain require": ["load.cjs"],
+};
+
+/** Writes what each entry exports to `names.json`, in a test if a runner loads it. */
+function loadingCode(file: string): string {
+  const isCommonJs = file.endsWith(".cjs");
+  const load = ([from, at]: readonly [string, number]): string =>
+    isCommonJs
+      ? `const entry${at} = require("${from}");`
+      : `import * as entry${at} from "${from}";`;
+  const entries = SUBPATHS.map((subpath, at) => [NAME + subpath, at] as const);
+  const names = SUBPATHS.map((subpath, at) => `["${subpath}", Object.keys(entry${at})]`);
+  return [
+    isCommonJs ? 'const fs = require("node:fs");' : 'import * as fs from "node:fs";',
+    file === "load.test.ts" ? 'import { test } from "vitest";' : "",
+    ...entries.map(load),
+    `const write = () => fs.writeFileSync("names.json", JSON.stringify([${names.join(",\n")}]));`,
+    file.includes(".test.") ? 'test("loads", write);' : "write();",
+    "",
+  ].join("\n");
+}
+
+test.each(
+  Object.keys(LOADERS).flatMap((loader) => [
+    ...(loader === "ts-node for ESM" ? [] : [[loader, "CommonJS", () => cjs] as const]),
+    // The first needs the loader of the next row. That of esbuild-register runs no ESM on Node 20.
+    ...(/^ts-node$|^esbuild/.test(loader) ? [] : [[loader, "ESM", () => esm] as const]),
+  ]),
+)("every entry is loaded by %s in a project of %s", (loader, _kind, project) => {
+  const argv = LOADERS[loader] ?? [];
+  const file = argv.find((one) => one.startsWith("load.")) ?? "";
+  project().write(file, loadingCode(file));
+  project().write("tsconfig.json", JSON.stringify({ compilerOptions: nodenext }));
+  project().node(argv, { NO_COLOR: "1" });
+  const text = readFileSync(path.join(project().folder, "names.json"), "utf8");
+  rmSync(path.join(project().folder, "names.json"));
+  const found = (JSON.parse(text) as [string, string[]][]).map(([subpath, names]) => [
+    subpath,
+    names.filter((name) => !/^(?:default|module\.exports|__esModule)$/.test(name)).sort(),
+  ]);
+  expect(Object.fromEntries(found)).toEqual(EXPORTS);
 });
 
 /** A script's function that signs a delivery and gives it to a receiver. */
@@ -413,18 +473,50 @@ test("RetryLater and DiscardDelivery of a second copy of the package, as ncc bun
   ]);
 });
 
-test("the compiler's message for a forgotten secret names secret, and never suggests accepting unsigned deliveries", () => {
-  esm.write(
-    "forgotten.ts",
-    `import { createWebhookReceiver, type WebhookReceiverOptions } from "${NAME}";
+/** A mistake of a first day, and what the compiler says of it. */
+const MISTAKES: Readonly<Record<string, readonly [code: string, message: RegExp]>> = {
+  "a forgotten secret": [
+    `import { createWebhookReceiver as create, type WebhookReceiverOptions } from "${NAME}";
      const handlers = { new_alarm: () => undefined };
-     createWebhookReceiver({ handlers });
-     createWebhookReceiver({ handlers, timestampToleranceMs: 60_000, logger: false });
+     create({ handlers, timestampToleranceMs: 60_000, logger: false });
      export const options: WebhookReceiverOptions = { handlers };`,
-  );
-  const complaints = esm.typeCheck({ ...nodenext, skipLibCheck }, ["forgotten.ts"]);
-  const each = complaints.split(/^(?=forgotten\.ts)/m);
-  expect(each).toHaveLength(3);
-  for (const complaint of each) expect(complaint).toMatch(/'secret' is missing/);
-  expect(complaints).not.toMatch(/acceptUnsignedDeliveries|UnsignedChoice/);
+    /^(?:a\.ts(?:.(?!acceptUnsigned|^a\.ts))*'secret' is missing[^\n]*\n){2}$/ms,
+  ],
+  "a handler that wants tx of a store that has none": [
+    `import { createWebhookReceiver as create, memoryStore } from "${NAME}";
+     const store = memoryStore();
+     create({ secret: "", store, handlers: { new_alarm: (_, { tx }) => tx } });`,
+    /^a\.ts\S+ error TS2339: Property 'tx' does not exist on type 'ContextWithoutTransactionalStore'\.\n$/,
+  ],
+  "a misspelt event type": [
+    `import { createWebhookReceiver as create } from "${NAME}";
+     create({ secret: "", handlers: { delete_my_data_event: { DATA_REAPEARED: () => 1 } } });`,
+    /'DATA_REAPEARED' does not exist in .* Did you mean to write 'DATA_REAPPEARED'\?\n$/,
+  ],
+  "a client in the place of a pool": [
+    `import pg from "pg";
+     import { postgresTransactions } from "${NAME}/postgres";
+     postgresTransactions({ pool: new pg.Client() });`,
+    /^a\.ts\S+ error TS2322: Type 'Client' is not assignable to type 'PostgresTransactionPool'\./,
+  ],
+};
+
+const NEWEST_TSC = path.join(
+  REPOSITORY,
+  "test/platforms/typescript-7/node_modules/typescript/bin/tsc",
+);
+
+test.each(
+  Object.keys(MISTAKES).flatMap((mistake) =>
+    [OLDEST_TSC, NEWEST_TSC].flatMap((tsc) => [
+      [mistake, tsc.split("/").at(-5) ?? "", tsc, true] as const,
+      [mistake, tsc.split("/").at(-5) ?? "", tsc, false] as const,
+    ]),
+  ),
+)("the compiler says what is wrong with %s: %s", (mistake, _version, tsc, skipLibCheck) => {
+  // The types of pg do not compile on the oldest without it.
+  if (mistake.startsWith("a client") && !skipLibCheck) return;
+  const [code = "", message = /^$/] = MISTAKES[mistake] ?? [];
+  esm.write("a.ts", code);
+  expect(esm.typeCheck({ ...nodenext, skipLibCheck }, ["a.ts"], tsc)).toMatch(message);
 });

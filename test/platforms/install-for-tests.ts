@@ -10,6 +10,7 @@ const FOLDERS = [
   "../kit/peers",
   "../stores/sql/orms",
   "lambda",
+  "loaders",
   "workerd",
   ...Object.values(ENGINES).flatMap(({ folder }) => folder ?? []),
   "fastify",
@@ -19,6 +20,7 @@ const FOLDERS = [
   "nest-12",
   "bun",
   "deno",
+  "typescript-7",
   "typescript-oldest",
   "node",
 ];

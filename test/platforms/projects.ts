@@ -103,7 +103,7 @@ export const PROJECTS: readonly Project[] = [
   typesUnder("typescript-7", "TypeScript 7"),
   {
     name: "a CommonJS project under Jest",
-    folder: "jest",
+    folder: "loaders",
     versionOf: "jest",
     files: {
       "receiver.test.cjs": JEST_TEST,

@@ -62,10 +62,13 @@ test("an undocumented type is answered 503 when the secrets of both types fail, 
   expect(reports[0]?.error).toBe(sealed);
 });
 
-test('an undocumented type is answered 503 with unverifiable: "reject" when one secret fails, as 401 is final', async () => {
-  const { receive } = recordingReceiver({ secret: oneOf("new_alarm"), unverifiable: "reject" });
-  expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
-});
+test.each(["reject", { signature_mismatch: "reject" }] as const)(
+  "an undocumented type is answered 503 with unverifiable: %j when one secret fails, as 401 is final",
+  async (unverifiable) => {
+    const { receive } = recordingReceiver({ secret: oneOf("new_alarm"), unverifiable });
+    expect(await receive(await delivery({ type: "made_up" }))).toMatchObject(UNAVAILABLE);
+  },
+);
 
 /** The outcomes of these deliveries, each named once. */
 async function outcomesOf(answers: readonly Promise<WebhookResponse>[]) {

@@ -1,9 +1,11 @@
 import { EventEmitter } from "node:events";
+import pg from "pg";
 import { expect, it, vi } from "vitest";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import {
   ConfigurationError,
   memoryStore,
+  type DeliveryContext,
   type DeliveryStore,
   type WebhookReceiverOptions,
 } from "../../src/index.js";
@@ -13,13 +15,15 @@ import { mysqlStore } from "../../src/stores/mysql/index.js";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
 import { sqliteStore, sqliteTransactions } from "../../src/stores/sqlite/index.js";
-import { linesWith } from "../support/collector.js";
+import { createCollector, linesWith } from "../support/collector.js";
 import { delivery } from "../support/deliveries.js";
 import { rejects } from "../support/faults.js";
 import { pgBossStub } from "../support/inbox/pg-boss-stub.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-import { libsql } from "../support/sqlite/drivers.js";
+import { libsql, type SqliteHandle } from "../support/sqlite/drivers.js";
 import { withSqliteFolder } from "../support/sqlite/folder.js";
+import { openLedger } from "../support/sqlite/transaction-cases.js";
+import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 
 /** A client whose calls fail: the warning comes at the first call, whatever becomes of it. */
 const clientWith = (members: object) => Object.assign(new EventEmitter(), members);
@@ -52,6 +56,36 @@ it.each(CLIENTS)(
     expect(await warningsOf(make(), store, true)).toEqual([]);
   },
 );
+
+it("postgresTransactions refuses a client in the place of a pool, and says what to pass", () => {
+  const pool = new pg.Client() as never;
+  expect(() => postgresTransactions({ pool })).toThrow(/^pool is a Client of pg.* new pg\.Pool/);
+});
+
+/** What a receiver on SQLite warns of after these alarms, of which the handler writes only those that are named. */
+async function unusedTx(ids: readonly string[], writes: readonly string[]) {
+  const { options, lines, reports } = createCollector();
+  await withSqliteFolder(libsql, async (folder) => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const write: (context: DeliveryContext<SqliteHandle>) => unknown = (context) =>
+      writes.includes(context.id) &&
+      context.tx.prepare("INSERT INTO effects (name) VALUES (?)").run(context.id);
+    const receiver = transactionalReceiver(store, (context) => void write(context), options);
+    for (const id of ids) await receiver.receive(await delivery({ id }));
+  });
+  expect(reports.map(({ outcome }) => outcome)).toEqual(ids.map(() => "handled"));
+  return lines.map(({ level, message, details }) => [level, message.split(":")[1], details]);
+}
+
+it("a handler that finishes without having used tx is warned of once", async () => {
+  const text = " the handler of new_alarm finished without context.tx";
+  const warning = ["warn", text, { id: "a", type: "new_alarm" }];
+  expect(await unusedTx(["a", "b"], [])).toEqual([warning]);
+});
+
+it("a handler that has used tx is not warned of, also when it later has nothing to write", async () => {
+  expect(await unusedTx(["a", "b"], ["a"])).toEqual([]);
+});
 
 it("a client of ioredis without a listener causes no warning", async () => {
   const store: Make = (client) => redisStore({ client, logger: false });

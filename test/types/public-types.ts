@@ -97,8 +97,10 @@ createWebhookReceiver({ secret });
 const conflicting = { ...plain, acceptUnsignedDeliveries: true } as const;
 // @ts-expect-error: a secret and none at once
 createWebhookReceiver(conflicting);
-// @ts-expect-error: one webhook type without its secret
-createWebhookReceiver({ handlers, secret: { new_alarm: "a" } });
+// From environment variables, without a cast. A missing one is refused at the start, by its name.
+createWebhookReceiver({ handlers, secret: { new_alarm: secret, delete_my_data_event: secret } });
+// @ts-expect-error: a type that is none
+createWebhookReceiver({ handlers, secret: { alarm: "a" } });
 // @ts-expect-error: a misspelt option
 createWebhookReceiver({ ...plain, timestampTolerance: 1000 });
 // @ts-expect-error: a unit that does not exist
@@ -113,8 +115,11 @@ const health: ReceiverHealth = watched.health({ queues: [{ dead: 2 }] });
 const codes: readonly HealthReasonCode[] = health.reasons.map(({ code }) => code);
 // @ts-expect-error: no reason has this code
 codes.includes("late");
+createWebhookReceiver({ ...plain, unverifiable: { signature_mismatch: "reject", stale: "retry" } });
 // @ts-expect-error: unverifiable is one of two words
 createWebhookReceiver({ ...plain, unverifiable: "ignore" });
+// @ts-expect-error: an outcome of a verified request is always retried
+createWebhookReceiver({ ...plain, unverifiable: { handler_failed: "reject" } });
 // @ts-expect-error: a parsed body is no raw body
 void receiver.receive({ headers: {}, body: { alarm: {} } });
 // @ts-expect-error: the delay is a number
@@ -190,5 +195,10 @@ isNotAny(expressHandler(receiver));
 isNotAny(honoHandler(receiver, { bodyTimeoutMs: 1 }));
 isNotAny(nodeHandler(receiver));
 proves<Equal<ReturnType<ReturnType<typeof fetchHandler>>, Promise<Response>>>();
+// One function for all events, whose own members do not matter.
+const onEvent = Object.assign((event: { readonly type: string }) => event.type, {
+  maxBodyBytes: 9,
+});
+createWebhookReceiver({ secret, handlers: { delete_my_data_event: onEvent } });
 // @ts-expect-error: an adapter takes a receiver
 expressHandler({});

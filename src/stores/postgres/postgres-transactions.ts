@@ -1,5 +1,6 @@
 import type { PostgresStoreOptions } from "./postgres-store.js";
 import type { TableMaintenance } from "../table-maintenance.js";
+import { invalidOption } from "../../common/errors.js";
 import { booleanOption } from "../../common/option-checks.js";
 import { ErrorListenerCheck } from "../../common/error-listeners.js";
 import { inFlight, type ClaimResult } from "../delivery-store.js";
@@ -79,6 +80,10 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   options: PostgresTransactionsOptions<Pool>,
 ): PostgresTransactions<PostgresClientOf<Pool>> {
   const own = poolOptions("postgresTransactions", options, ["query", "connect"], ["prepare"]);
+  // A pool has none. A client has `connect` too, but hands out no clients.
+  if ("connectionParameters" in own.pool) {
+    throw invalidOption("pool is a Client of pg, which is one connection: pass a new pg.Pool(…)");
+  }
   // TypeScript cannot resolve `PostgresClientOf` for a type parameter.
   const errorListener = new ErrorListenerCheck("the pool of pg", own.pool);
   const pool = own.pool as unknown as ClientPool<PostgresClientOf<Pool>>;

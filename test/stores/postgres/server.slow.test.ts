@@ -3,14 +3,46 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 import { sampleAlarm } from "../../../kit/index.js";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { createCollector, linesWith } from "../../support/collector.js";
+import { delivery } from "../../support/deliveries.js";
 import { readMarkdown } from "../../support/package/markdown.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
 import { startPostgres } from "../../support/postgres/postgres-server.js";
 import { startedForAll } from "../../support/started-for-all.js";
 import { expectProcessed, createEffects, databaseOf } from "../../support/stores/sql-engine.js";
 import { TIMES, expectToProcess, expectToWork, verbsOf } from "../../support/stores/store-cases.js";
+import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 const CHECK = "client_connection_check_interval";
+
+postgresEngine.describe("a handler on postgresTransactions", () => {
+  const started = startedForAll(async () => {
+    const server = await startPostgres();
+    const pool = server.pool();
+    await postgresStore({ pool }).migrate();
+    return { server, pool, close: server.close };
+  });
+
+  it.each([
+    ["never uses tx is warned of once", false],
+    ["writes through tx is not warned of", true],
+  ])("a handler on postgresTransactions that %s", async (title, usesTx) => {
+    const { pool } = started();
+    const { options, lines, reports } = createCollector();
+    const receiver = transactionalReceiver(
+      postgresTransactions({ pool }),
+      async (context) => void (await (usesTx ? context.tx : pool).query("SELECT 1")),
+      options,
+    );
+    for (const id of ["a", "b"])
+      await receiver.receive(await delivery({ id: `${id}-${String(usesTx)}` }));
+    expect(
+      reports.map(({ outcome }) => outcome),
+      title,
+    ).toEqual(["handled", "handled"]);
+    expect(linesWith(lines, "finished without context.tx")).toHaveLength(usesTx ? 0 : 1);
+  });
+});
 
 postgresEngine.describe("a server with synchronous_commit off", () => {
   const started = startedForAll(async () => {
