@@ -48,7 +48,7 @@ const INCOMPLETE: readonly Named<string>[] = [
   ["zeros", `${PREFIX}${"0".repeat(DIGITS)}`],
   ["the letter z for each digit", `${PREFIX}${"z".repeat(DIGITS)}`],
   ["another version", `v0=${"0".repeat(DIGITS)}`],
-  ..."none v1=none v0= unsigned null undefined v1=undefined true * test"
+  ..."none v1=none v0= unsigned null undefined v1=undefined true * test v1=test v1=dev v1=skip"
     .split(" ")
     .map((word): Named<string> => [`the text ${word}`, word]),
 ];

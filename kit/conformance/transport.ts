@@ -3,7 +3,7 @@ import { isRetried } from "./receiver-answer.js";
 import { sampleText, wrongSecret, type NamedDeliveries } from "./test-deliveries.js";
 import {
   expectNoOtherRoute,
-  expectNulDoesNoHarm,
+  expectSameIdDoesNoHarm,
   expectQueryNotTrusted,
   expectUploadsToldApart,
   HTTP_1_0,
@@ -153,7 +153,7 @@ export const transportRules: ConformanceRules = {
         const changed = delivery.withHeader(header, change(delivery.header(header)));
         await context.refuse(name, changed, () => sendRaw(context, url, changed));
       });
-      await expectNulDoesNoHarm(context, url);
+      await expectSameIdDoesNoHarm(context, url);
       await context.expectStillAccepts("invalid header bytes");
     },
   },
