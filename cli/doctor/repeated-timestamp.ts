@@ -20,7 +20,7 @@ export interface RepeatedTimestamp {
 }
 
 const REFUSED =
-  "The gateway's document says that each attempt is signed again. Then this result is right. If your log says that the gateway repeats the first timestamp, raise timestampToleranceMs: with a store that survives restarts, up to retentionMs. Then leave out the case stale (--skip stale).";
+  "The gateway's document says that each attempt is signed again. Then this result is right. If your log says that the gateway repeats the first timestamp, raise timestampToleranceMs: with a store that survives restarts, up to retentionMs.";
 const TAKEN =
   "A captured delivery can be sent again for that long, so its id must be remembered longer (retentionMs).";
 
