@@ -39,7 +39,7 @@ export async function followRetries(
     clock: createScaledClock(speed),
     signal,
     onAttempt: (attempt) => {
-      if (!json) out.write(`${attemptLine(out, attempt, times)}\n`);
+      if (!json) out.write(`${attemptLine(out, attempt, times, isWrong)}\n`);
     },
   });
   if (!json) {
@@ -76,9 +76,17 @@ export async function followRetries(
   return passed ? EXIT.passed : EXIT.failed;
 }
 
-function attemptLine({ style }: Output, attempt: TwinAttempt, times: number): string {
+/** What a final status does to a wrong secret, which has to be refused: no alarm is lost. */
+const REFUSED = { text: "stops its retries", format: "yellow" } as const;
+
+function attemptLine(
+  { style }: Output,
+  attempt: TwinAttempt,
+  times: number,
+  isWrong: boolean,
+): string {
   const { number, repeat, waitedMs: gapMs, status, outcome, error, ms, result } = attempt;
-  const { text, format } = READINGS[result];
+  const { text, format } = isWrong && result === "final" ? REFUSED : READINGS[result];
   const wait = number === 1 ? "at once" : `after ${inWords(gapMs)}`;
   return [
     `${number}${times > 1 ? `.${repeat + 1}` : ""}`.padStart(times > 1 ? 5 : 3),

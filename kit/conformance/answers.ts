@@ -3,16 +3,13 @@ import { OUTCOMES } from "../../src/answer/outcome.js";
 import type { WireRequest } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
+import { refusedRequests } from "./forgeries.js";
 import { whileHandler } from "./handler-failures.js";
 import {
   driftedClock,
-  ID,
-  missingHeaders,
-  reserializedBody,
-  sampleText,
+  markedText,
   OTHER_SECRET,
   SIGNATURE,
-  unsignedRequest,
   wrongSecret,
   type Delivery,
   type Named,
@@ -31,19 +28,7 @@ export const answerRules: ConformanceRules = {
     fix: "Answer 409 to a request that cannot be verified: the server is not at fault.",
     cause: "fix",
     async check(context) {
-      const { deliver } = context;
-      const requests: NamedDeliveries = [
-        await wrongSecret(deliver),
-        await unsignedRequest(deliver),
-        await reserializedBody(deliver),
-        ...(await missingHeaders(deliver)),
-        ["a signature that is not hexadecimal", (await deliver()).withHeader(SIGNATURE, "v1=é")],
-        ["an id with a colon", (await deliver()).withHeader(ID, `${randomUUID()}:b`)],
-        ["half of the JSON", (await deliver()).withBody('{"alarm":')],
-        ["no body", (await deliver()).withBody("")],
-        ["no webhook header at all", (await deliver()).with({ headers: [] })],
-      ];
-      await context.inGroups(requests, async ([name, request]) => {
+      await context.inGroups(await refusedRequests(context.deliver), async ([name, request]) => {
         const answer = await context.send(request);
         if (answer.wire !== undefined && answer.wire.status >= 500) {
           throw context.unexpected(name, "less than 500", answer);
@@ -100,9 +85,7 @@ export const answerRules: ConformanceRules = {
       const { deliver } = context;
       // Short, since parsers quote only the beginning of what they cannot read.
       const marker = `m${randomUUID().slice(-12)}`;
-      const body = context.settings.types.includes("new_alarm")
-        ? sampleText("new_alarm", { text: marker })
-        : sampleText("delete_my_data_event", { client_id: marker });
+      const body = markedText(context.settings.types, marker);
       const odd = await deliver({ body });
       const requests: NamedDeliveries = [
         ["a genuine delivery", await deliver({ body })],
@@ -168,22 +151,14 @@ async function requestsOfAllKinds({
   settings: { maxBodyBytes },
 }: CaseContext): Promise<readonly WireRequest[]> {
   const delivery = await deliver();
-  const [[, forged], [, unsigned], drifted] = await Promise.all([
-    wrongSecret(deliver),
-    unsignedRequest(deliver),
-    driftedClock(deliver),
-  ]);
+  const [, forged] = await wrongSecret(deliver);
+  const named = [...(await refusedRequests(deliver)), ...(await driftedClock(deliver))];
   return [
     ...["GET", "HEAD"].map((method) => delivery.bodyless(method)),
     ...["OPTIONS", "PUT", "DELETE"].map((method) => forged.with({ method })),
     delivery,
     delivery,
-    forged,
-    unsigned,
-    ...drifted.map(([, request]) => request),
-    delivery.withHeader(ID),
-    delivery.withHeader(ID, `${delivery.id}:b`),
-    delivery.with({ headers: [] }),
+    ...named.map(([, request]) => request),
     forged.withBody(new Uint8Array(2 * maxBodyBytes)),
     ...(await Promise.all(["{", "null", '{"alarm":null}'].map((body) => deliver({ body })))),
   ];

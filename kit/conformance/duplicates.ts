@@ -141,20 +141,7 @@ export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<v
       throw context.failureAfter("taken_for_duplicate", name, answer, what);
     }
     await expectHandledOnce(context, delivery, answers);
-    await showOtherRecord(context, delivery);
   });
-}
-
-/** Shows that a known id was handled again, with another record. No document says what is right. */
-async function showOtherRecord(context: CaseContext, { id }: Delivery): Promise<void> {
-  const { text } = await context.send(await context.deliver({ id }));
-  const runs = await context.runsOf(id);
-  // A receiver may handle it, also later.
-  context.suite.log.forget(id);
-  if (runs === undefined || runs === 1) return;
-  context.note(
-    `the same id with another record: answered ${text}, and it was handled ${times(runs)} in all. No rule says what is right`,
-  );
 }
 
 /** The same JSON with its fields in reverse order: valid also for a receiver that parses it. */

@@ -1,10 +1,13 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import type { CaseContext } from "./case-context.js";
 import { deliveriesOfEachKind } from "./records.js";
 import {
   each,
+  ID,
   macOf,
+  missingHeaders,
+  reserializedBody,
   SIGNATURE,
   TIMESTAMP,
   TYPE,
@@ -48,7 +51,7 @@ const INCOMPLETE: readonly Named<string>[] = [
   ["zeros", `${PREFIX}${"0".repeat(DIGITS)}`],
   ["the letter z for each digit", `${PREFIX}${"z".repeat(DIGITS)}`],
   ["another version", `v0=${"0".repeat(DIGITS)}`],
-  ..."none v1=none v0= unsigned null undefined v1=undefined true * test"
+  ..."none v1=none v0= unsigned null undefined v1=undefined true * test v1=test v1=dev v1=skip"
     .split(" ")
     .map((word): Named<string> => [`the text ${word}`, word]),
 ];
@@ -254,11 +257,17 @@ export function ofAccount(delivery: Delivery, account: number): Delivery {
   return delivery.withBody(text);
 }
 
-/** Requests that a receiver refuses at different steps. */
+/** Requests of strangers, which a receiver refuses at different steps. */
 export async function refusedRequests(deliver: MakeDelivery): Promise<NamedDeliveries> {
   return [
     await wrongSecret(deliver),
     await unsignedRequest(deliver),
+    await reserializedBody(deliver),
+    ...(await missingHeaders(deliver)),
+    ["an id with a colon", (await deliver()).withHeader(ID, `${randomUUID()}:b`)],
+    ["half of the JSON", (await deliver()).withBody('{"alarm":')],
+    ["no body", (await deliver()).withBody("")],
+    ["no webhook header at all", (await deliver()).with({ headers: [] })],
     ["a changed body", ofAccount(await deliver(), 7)],
     ["a signature that is too short", (await deliver()).withHeader(SIGNATURE, "v1=00")],
     ["a signature that is not hexadecimal", (await deliver()).withHeader(SIGNATURE, "v1=é")],

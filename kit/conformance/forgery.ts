@@ -236,6 +236,7 @@ export const forgeryRules: ConformanceRules = {
   stale: {
     title: "a delivery that was signed 31 minutes to a year ago is refused",
     ...FRESHNESS,
+    fix: `${FRESHNESS.fix} If the gateway repeats its first timestamp, leave this case out: accept one as old as you remember ids.`,
     refuse: staleDeliveries,
   },
   future: {

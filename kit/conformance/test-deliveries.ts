@@ -154,6 +154,13 @@ export function sampleText(type: WebhookType, changes: Record<string, unknown> =
   return JSON.stringify({ event: { ...event, ...changes } });
 }
 
+/** The JSON text of a sample record of the first of these types, with a text of ours in it. */
+export function markedText([type]: readonly WebhookType[], text: string): string {
+  return type === "new_alarm"
+    ? sampleText(type, { text })
+    : sampleText("delete_my_data_event", { client_id: text });
+}
+
 const KIND = /(?<="(?:event_type|type)":")\w+(?=")/;
 
 /** The `event_type` of the alarm, or the `type` of the event, in the JSON text of a record. */
@@ -273,8 +280,8 @@ export const driftedClock = async (deliver: MakeDelivery): Promise<NamedDeliveri
 ];
 
 /** Each without one of its headers. */
-export const missingHeaders = (deliver: MakeDelivery): Promise<NamedDeliveries> =>
-  each(
-    [ID, TIMESTAMP, TYPE],
-    async (name) => [`no ${name}`, (await deliver()).withHeader(name)] as const,
-  );
+export const missingHeaders = (
+  deliver: MakeDelivery,
+  names = [ID, TIMESTAMP, TYPE],
+): Promise<NamedDeliveries> =>
+  each(names, async (name) => [`no ${name}`, (await deliver()).withHeader(name)] as const);

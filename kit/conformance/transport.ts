@@ -1,9 +1,9 @@
 import type { ConformanceRules } from "./conformance-rule.js";
 import { isRetried } from "./receiver-answer.js";
-import { sampleText, wrongSecret, type NamedDeliveries } from "./test-deliveries.js";
+import { markedText, wrongSecret, type NamedDeliveries } from "./test-deliveries.js";
 import {
   expectNoOtherRoute,
-  expectNulDoesNoHarm,
+  expectSameIdDoesNoHarm,
   expectQueryNotTrusted,
   expectUploadsToldApart,
   HTTP_1_0,
@@ -24,10 +24,8 @@ export const transportRules: ConformanceRules = {
     fix: "Collect all bytes first, then decode them.",
     cause: "bytes",
     async onConnection(context, connection) {
-      const text = context.settings.types.includes("new_alarm")
-        ? sampleText("new_alarm", { text: "å警🔔".repeat(20) })
-        : sampleText("delete_my_data_event", { client_id: "å警🔔".repeat(20) });
-      const delivery = await context.deliver({ body: text });
+      const body = markedText(context.settings.types, "å警🔔".repeat(20));
+      const delivery = await context.deliver({ body });
       const pieces = Array.from(delivery.body, (byte) => Uint8Array.of(byte));
       const send = () => connection.send(delivery, pieces);
       await context.accept("a body byte by byte", delivery, () => context.sendBy(delivery, send));
@@ -153,7 +151,7 @@ export const transportRules: ConformanceRules = {
         const changed = delivery.withHeader(header, change(delivery.header(header)));
         await context.refuse(name, changed, () => sendRaw(context, url, changed));
       });
-      await expectNulDoesNoHarm(context, url);
+      await expectSameIdDoesNoHarm(context, url);
       await context.expectStillAccepts("invalid header bytes");
     },
   },

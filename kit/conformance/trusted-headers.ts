@@ -61,6 +61,8 @@ ${ENVIRONMENT}: development
 X-Webhook-Event X-GitHub-Event X-Event-Type: ping | X-Signature-Algorithm: none | X-Webhook-Version: v0
 Origin: http://localhost:3000 | Referer: http://localhost:3000/docs | X-Requested-With: XMLHttpRequest
 X-HTTP-Method-Override: PUT
+X-Middleware-Subrequest: ${"middleware:".repeat(4)}middleware | X-Original-URL X-Rewrite-URL: /health
+X-Forwarded-Client-Cert: Subject="CN=gateway" | X-Goog-Authenticated-User-Email X-MS-Client-Principal-Name: admin
 Content-Encoding: gzip
 Content-Encoding: identity
 Date X-Date X-Request-Date X-Timestamp X-Received-At: NOW

@@ -227,7 +227,7 @@ describe("--follow-retries", () => {
     async (_how, statuses, times, code, stdout, requests) => {
       const { url, seen } = await answeringEndpoint(...statuses.map((status) => ({ status })));
       const argv = ["send", url, ...FAST, "--wrong-secret", `--times=${times}`];
-      await expectEnd(argv, { code, stdout });
+      await expectEnd(argv, { code, stdout, never: "gives it up" });
       expect(seen).toHaveLength(requests);
     },
   );

@@ -375,6 +375,9 @@ export const transportFlaws: Flaws = {
     }),
   },
   invalid_header_bytes: {
+    "signs the id in lower case": replacing("mac", (right, secret, request) =>
+      right.mac(secret, { ...request, id: request.id.toLowerCase() }),
+    ),
     "drops control characters from headers": parsingLoosely((value) =>
       value.replace(/[^!-~]/g, ""),
     ),

@@ -120,6 +120,10 @@ export const RELUCTANT: Receivers = {
       typeof payload === "string" && isJson(payload) && hasOddText(JSON.parse(payload)),
   ),
   "answers 503 to whatever it refuses": overriding({ refuse: () => [503, "refused"] }),
+  "closes the connection at a wrong signature": replacing("refuse", (right, reason, request) => {
+    if (reason === "mismatch") throw new Error("closed");
+    return right.refuse(reason, request);
+  }),
   "takes any id that is signed": withGrammar({ id: /^[^]*$/ }),
   "answers 400 to malformed headers": replacing("receive", async (right, req, body) => {
     const answer = await right.receive(req, body);

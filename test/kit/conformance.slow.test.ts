@@ -187,7 +187,6 @@ function onDuplicates(status: number): Front {
 
 const CLOSED = "no answer (the request failed: closed)";
 it.each([
-  ["unsigned", `no signature: expected a refusal, got ${CLOSED}`],
   ["no_server_errors", `no signature: expected an answer, got ${CLOSED}`],
   ["no_echo", `a delivery without a signature: expected an answer, got ${CLOSED}`],
 ])("a receiver that closes unsigned connections fails the case %s: %s", async (id, message) => {
