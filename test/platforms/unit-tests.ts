@@ -65,6 +65,7 @@ export async function runInFull(): Promise<UnitTestResult> {
   const env = { TEST_EXTENT: "full" };
   await promisify(execFile)(process.execPath, ["--import", "tsx", "test/prepare.ts"], {
     cwd: REPOSITORY,
+    maxBuffer: Infinity,
   });
   return runVitest("tests in full", process.execPath, [...IN_FULL, "--project", "slow*"], env);
 }
