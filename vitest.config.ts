@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { MixedOrder } from "./test/mixed-order.js";
 import { NotRun } from "./test/not-run.js";
+import { rowsOfRun } from "./test/support/extent.js";
 import { RunReport } from "./test/run-report.js";
 
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
@@ -28,7 +29,7 @@ const ALONE = [
 ];
 /** They count or fake the timers of their process for seconds, where an engine's client of another file may start one. */
 const SLOW_ALONE = [
-  "test/receiver/{fuzz,model}.slow.test.ts",
+  "test/receiver/fuzz.slow.test.ts",
   "test/stores/sql/{connections,network}.slow.test.ts",
 ];
 /** What depends on the crypto backend, for Web Crypto: the other rooms get a promise or a value of it, whichever it is. */
@@ -69,7 +70,8 @@ const quick = [
   },
 ];
 
-const nestFolders = ["nest-10", "nest-11", "nest-12"]
+// The page's project is built and tried with each of them in every run: test/package/nestjs.slow.test.ts.
+const nestFolders = rowsOfRun(["nest-10", "nest-11", "nest-12"], (name) => name === "nest-11")
   .map((name) => [name, path(`./test/platforms/${name}/node_modules/@nestjs/`)] as const)
   // `nest-packages.slow.test.ts` reports a missing one.
   .filter(([, packages]) => existsSync(packages));
@@ -98,6 +100,7 @@ const slow = [
       include: ON_EACH_BACKEND,
       // It computes no signature.
       exclude: ["test/signature/generated-secrets.slow.test.ts"],
+      isolate: false,
     },
   },
   {
@@ -107,6 +110,7 @@ const slow = [
       name: "slow-other-servers",
       include: ON_EACH_SERVER,
       provide: { servers: "others" as const },
+      isolate: false,
     },
   },
   ...nestFolders.map(([name, packages]) => ({

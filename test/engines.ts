@@ -101,7 +101,7 @@ export const ENGINES: Readonly<Record<string, EngineServer>> = {
     name: "DynamoDB (dynalite)",
     folder: "dynamodb",
     async start() {
-      const { startDynalite } = await import("./support/dynamodb/dynalite-server.js");
+      const { startDynalite } = await import("./support/dynamodb/dynamodb.js");
       const { url, close } = await startDynalite({ inMemory: true });
       return { address: { url }, close };
     },

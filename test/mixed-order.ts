@@ -1,8 +1,21 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that mostly wait, for a minute and more. Begun last, they would run alone at the end. */
-const BEGUN_FIRST =
-  /\/test\/(?:site\/site|stores\/sqlite\/(?:bun-and-deno|better-sqlite3|node-sqlite))\.slow\.test\.ts$/;
+/** Files that take two minutes and more beside others. Begun last, as the short ones are, they would run alone at the end. */
+const LONGEST = [
+  "adapters/stranger",
+  "alerts/rules",
+  "faults/faults",
+  "flawed/flaws",
+  "inbox/(?:bullmq|nats|pg-boss|rabbitmq)-contract",
+  "kit/conformance-flaws",
+  "model/models",
+  "package/(?:examples-queues|init|package)",
+  "receiver/killed/outage",
+  "site/(?:listen-page|site)",
+  "stores/\\w+/contract",
+  "stores/sqlite/(?:better-sqlite3|drivers)",
+];
+const BEGUN_FIRST = new RegExp(`/test/(?:${LONGEST.join("|")})\\.slow\\.test\\.ts$`);
 
 /**
  * Runs the files of all projects mixed, each project spread evenly over the whole run. By itself Vitest runs one

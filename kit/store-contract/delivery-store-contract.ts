@@ -24,7 +24,7 @@ export interface DeliveryStoreContractOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How much later than its end a lease ends for other owners, as with `clockSkewMs` of `dynamoStore`. The lease of
+   * How much later than its end a lease ends for other owners, as with a `clockSkewMs`. The lease of
    * the cases is at least ten times as long. Milliseconds, from 0 to 60 000, default 0.
    */
   readonly marginMs?: number | undefined;

@@ -5,6 +5,7 @@ import { adapterTargets } from "../support/adapters/adapter-targets.js";
 import { lambdaTargetsOf } from "../support/adapters/lambda-targets.js";
 import { createCollector } from "../support/collector.js";
 import { delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
+import { rowsOfRun } from "../support/extent.js";
 import { forgedRequests } from "../support/forged-requests.js";
 
 const EACH = 100;
@@ -38,7 +39,8 @@ const targets = [
 ];
 
 describe.each(targets)("$name", (target) => {
-  it.each(secrets)(
+  // How long a secret takes is the receiver's affair and no adapter's: in each run one adapter has the slow functions.
+  it.each(rowsOfRun(secrets, ({ secret }) => secret === TEST_SECRET || target === targets[0]))(
     `${target.name} handles every delivery beside 1 500 forged requests, with $name`,
     async ({ secret, dependencyTimeoutMs }) => {
       const { options: observers, lines } = createCollector();

@@ -23,6 +23,9 @@ class FailedThenShort extends BaseSequencer {
   }
 }
 
+/** It replaces a module, for which it needs a process of its own. */
+const ALONE = "test/delivery/header-more.test.ts";
+
 const project = (backend: "node" | "web", include: string[]) => ({
   resolve: {
     alias: {
@@ -42,8 +45,7 @@ const project = (backend: "node" | "web", include: string[]) => ({
     // hang, so a longer time makes a run slower. Each test takes less than a quarter of this, on a busy machine too.
     testTimeout: 20_000,
     expect: { poll: { timeout: 5_000 } },
-    // The second one replaces a module, for which it needs a process of its own.
-    exclude: ["**/*.slow.test.ts", "test/delivery/header-more.test.ts"],
+    exclude: ["**/*.slow.test.ts", ALONE],
     provide: { servers: "newest" as const },
   },
 });
@@ -55,12 +57,21 @@ const node = project(
   "node",
   tests.map((name) => `test/${name}.test.ts`),
 );
+const { resolve, test } = node;
+const alone = {
+  resolve,
+  test: { ...test, name: "node-alone", include: [ALONE], exclude: [], isolate: true },
+};
 // On the other backend those that show how a promise is awaited.
 const web = project("web", ["test/signature/*.test.ts", "test/receiver/*.test.ts"]);
 
 export default defineConfig({
   test: {
     sequence: { sequencer: FailedThenShort },
-    projects: tests.includes("signature/**/*") ? [node, web] : [node],
+    projects: [
+      node,
+      ...(tests.includes("delivery/**/*") ? [alone] : []),
+      ...(tests.includes("signature/**/*") ? [web] : []),
+    ],
   },
 });

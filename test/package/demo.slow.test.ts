@@ -1,8 +1,6 @@
 import { readdirSync } from "node:fs";
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { stripVTControlCharacters } from "node:util";
 import { type RedisClientType, createClient } from "redis";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { UsageError, readCommand } from "../../examples/demo/command-line.js";
@@ -13,19 +11,6 @@ import { type RedisServer, startRedisServer } from "../support/redis/redis-serve
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const folder = temporaryFolder();
-let run: DemoRun;
-
-beforeAll(async () => {
-  run = await runDemo([]);
-});
-
-it("npm run demo writes escape codes with FORCE_COLOR, and the same text", async () => {
-  const { code, stdout } = await runDemo([], { FORCE_COLOR: "1" });
-  expect(code).toBe(0);
-  expect(stdout).toContain("\u001b[32m✓\u001b[39m");
-  expect(demoRows(stripVTControlCharacters(stdout))).toEqual(demoRows(run.stdout));
-});
-
 /** Copies one fixture to the folder and changes its text. */
 const addChanged = async (from: RegExp, to: string): Promise<void> => {
   const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
@@ -146,28 +131,6 @@ describeRedis("npm run demo -- --store redis", () => {
     const run = await runDemo(["--store", "redis", "--url", server.url]);
     expectRestart(run, `Redis at 127.0.0.1:${server.port}`);
     expect(await client.dbSize()).toBe(0);
-  });
-
-  it("npm run demo -- --store redis exits with 1 if the server forgets the handled deliveries", async () => {
-    const running = runDemo(["--store", "redis"], { REDIS_URL: server.url });
-    const connections = async () => (await client.clientList()).map(({ id }) => id);
-    // The demo's connection, the test's, and the receiver's, until the receiver is killed.
-    let all = await connections();
-    for (; all.length < 3; all = await connections()) await wait(5);
-    for (let now = all; all.every((id) => now.includes(id)); now = await connections())
-      await wait(5);
-    await client.flushAll();
-    const run = await running;
-
-    expect(run.code).toBe(1);
-    expect(rowsOf(run).filter(([mark]) => mark === "✗")).toEqual([
-      ["✗", "Alarm", "sent again", "200", "handled"],
-      ["✗", "100 alarms", "sent again", "200", "handled"],
-    ]);
-    expect(run.stdout).toContain("\n  expected 200 duplicate\n");
-    expect(run.stdout).toContain("✗ Alarm: the handler ran 2 times instead of once");
-    expect(run.stdout).toContain("204 effects of 103 alarms");
-    expect(run.stdout).toContain("103 differences from what is expected");
   });
 });
 

@@ -11,7 +11,7 @@ import {
 } from "../support/cloudflare/miniflare.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
-import { type DynaliteServer, startDynalite } from "../support/dynamodb/dynalite-server.js";
+import { type DynaliteServer, startDynalite } from "../support/dynamodb/dynamodb.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
 import { type LambdaFunction, deployFunction } from "../support/lambda/lambda-function.js";
 import {

@@ -19,6 +19,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { missingPrometheus } from "../alerts/prometheus.js";
 import { CACHE } from "../support/cached.js";
 import { DOCUMENTS } from "../support/package/documents.js";
+import { rowsOfRun } from "../support/extent.js";
 import { REPOSITORY, withoutRunner } from "../support/package/installed-package.js";
 import { hasPostgres } from "../support/postgres/postgres-server.js";
 
@@ -300,6 +301,9 @@ const MISSING: Readonly<Record<string, string | undefined>> = {
   "npm run bench -- soak": hasPostgres ? undefined : "no PostgreSQL",
 };
 
+/** Started in each run: what a newcomer types first. The others install packages or compile, which takes minutes. */
+const OF_EACH_RUN = /^npm run (?:demo -- --store sqlite|fuzz|flaws|format)$|^npx vitest test/;
+
 const commands = repositoryCommands();
 const isLeftOut = (command: string): boolean => LEFT_OUT.some(([left]) => left.test(command));
 
@@ -322,7 +326,7 @@ it("every command of the table is named by a document or by package.json", () =>
   expect(LEFT_OUT.filter(([left]) => !commands.some((one) => left.test(one)))).toEqual([]);
 });
 
-it.for(Object.keys(FIRST_LINES))(
+it.for(rowsOfRun(Object.keys(FIRST_LINES), (command) => OF_EACH_RUN.test(command)))(
   "%s works as the first command in a fresh clone",
   async (command, context) => {
     const missing = MISSING[command];

@@ -41,11 +41,11 @@ export function platformTable(results: readonly PlatformResult[]): string {
   );
 }
 
-/** The table of the unit tests on each Node. */
+/** The table of what vitest has run: the unit tests on each Node, and tests in full. */
 export function unitTestTable(results: readonly UnitTestResult[]): string {
   return markdownTable(
-    ["Node", "unit tests passed", "failed"],
-    results.map(({ version, passed, failed }) => [version, passed, failed]),
+    ["tests", "passed", "failed"],
+    results.map(({ name, passed, failed }) => [name, passed, failed]),
   );
 }
 

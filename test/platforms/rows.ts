@@ -334,7 +334,7 @@ export const PLATFORMS: readonly Platform[] = [
   ...EVENT_FORMS.map(lambdaRow),
   // A row of its own, because the function answers once SQS has the delivery.
   exampleRow({
-    name: "AWS Lambda with SQS and DynamoDB",
+    name: "AWS Lambda with SQS",
     folder: "sqs",
     needs: ["dynamodb"],
     versionOf: "fauxqs",

@@ -86,7 +86,7 @@ export async function reachabilityComplaints(target: WebhookTarget): Promise<rea
 }
 
 /** The lines of a JavaScript or TypeScript file that hold code, so neither blank ones nor comments. */
-export function glueLines(code: string): number {
+function glueLines(code: string): number {
   const file = ts.createSourceFile("app.tsx", code, ts.ScriptTarget.Latest);
   const lines = new Set<number>();
   const walk = (node: ts.Node) => {

@@ -31,8 +31,9 @@ const FAST: readonly string[] = [
   "workerd",
 ];
 
-/** What `--only` takes beside folders: the unit tests on each Node. */
+/** What `--only` takes beside folders: the unit tests on each Node, and in full what `npm run test:all` runs in part. */
 const UNIT_TESTS = "unit-tests";
+const IN_FULL = "tests-in-full";
 
 /** Whether every row runs, so that the page can be written. */
 export function isWhole({ only, isFast }: Selection): boolean {
@@ -66,6 +67,11 @@ export function unitTestNodes({
   return isFast ? [26] : [20, 22, 24, 26];
 }
 
+/** Whether to run in full what `npm run test:all` runs in part. */
+export function runsInFull({ only, isFast }: Pick<Selection, "only" | "isFast">): boolean {
+  return !isFast && (only?.includes(IN_FULL) ?? true);
+}
+
 /** The projects to compile or to test. The fast half has none: other tests have the oldest TypeScript and the newest. */
 export function selectProjects({ only, isFast }: Pick<Selection, "only" | "isFast">) {
   return isFast ? [] : PROJECTS.filter(({ folder }) => only?.includes(folder) ?? true);
@@ -77,7 +83,7 @@ export function selectPlatforms(
   { only, isFast }: Pick<Selection, "only" | "isFast">,
 ): readonly Platform[] {
   const rows = [...platforms, ...PROJECTS];
-  const folders = new Set([UNIT_TESTS, ...rows.map(({ folder }) => folder)]);
+  const folders = new Set([UNIT_TESTS, IN_FULL, ...rows.map(({ folder }) => folder)]);
   const unknown = (only ?? []).filter((folder) => !folders.has(folder));
   if (unknown.length > 0) {
     throw new Error(

@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { installedVersion, nodeProgram } from "./install.js";
 
-/** What became of the unit tests on one Node. */
+/** What became of tests that vitest has run. */
 export interface UnitTestResult {
-  /** As `22.23.3`. */
-  readonly version: string;
+  /** The Node, as `Node 22.23.3`, or what else tells the run from others. */
+  readonly name: string;
   readonly passed: number;
   readonly failed: number;
   /** The names of what failed. */
@@ -40,25 +40,52 @@ const ROOMS = [
   "stores/memory",
 ].map((room) => `test/${room}/`);
 
+/** Those that have more rows in full; see `support/extent.ts`. */
+const IN_FULL = [
+  "adapters/nestjs",
+  "adapters/stranger",
+  "package/fresh-clone",
+  "package/package.slow",
+  "receiver/killed/outage",
+  "site/site",
+  "stores/sql/orms",
+  "stores/sqlite/drivers",
+].map((file) => `test/${file}`);
+
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Runs the unit tests of both crypto backends on a Node of the folder `node`. */
-export async function runUnitTests(major: number): Promise<UnitTestResult> {
+export function runUnitTests(major: number): Promise<UnitTestResult> {
+  const name = `Node ${installedVersion("node", `node${major}`)}`;
+  return runVitest(name, nodeProgram(major), [...ROOMS, "--project", "quick*"]);
+}
+
+/** Runs in full what `npm run test:all` runs in part. */
+export async function runInFull(): Promise<UnitTestResult> {
+  const env = { TEST_EXTENT: "full" };
+  await promisify(execFile)(process.execPath, ["--import", "tsx", "test/prepare.ts"], {
+    cwd: REPOSITORY,
+    maxBuffer: Infinity,
+  });
+  return runVitest("tests in full", process.execPath, [...IN_FULL, "--project", "slow*"], env);
+}
+
+async function runVitest(
+  name: string,
+  node: string,
+  what: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<UnitTestResult> {
   const folder = mkdtempSync(path.join(tmpdir(), "unit-tests-"));
   const file = path.join(folder, "report.json");
   const vitest = "node_modules/vitest/vitest.mjs";
-  const projects = ["--project", "quick*"];
   const reporter = ["--reporter=json", `--outputFile=${file}`];
-  const run = promisify(execFile)(
-    nodeProgram(major),
-    [vitest, "run", ...ROOMS, ...projects, ...reporter],
-    {
-      cwd: REPOSITORY,
-      // With CI set, the configuration would write a report of its own.
-      env: { ...process.env, CI: undefined },
-      maxBuffer: Infinity,
-    },
-  );
+  const run = promisify(execFile)(node, [vitest, "run", ...what, ...reporter], {
+    cwd: REPOSITORY,
+    // With CI set, the configuration would write a report of its own.
+    env: { ...process.env, ...env, CI: undefined },
+    maxBuffer: Infinity,
+  });
   const stop = () => void run.child.kill();
   process.once("exit", stop);
   try {
@@ -69,7 +96,7 @@ export async function runUnitTests(major: number): Promise<UnitTestResult> {
     if (failure !== undefined && complaints.length === 0) complaints.push(failure);
     if (report.numPassedTests === 0) complaints.push("no test ran");
     const { numPassedTests: passed, numFailedTests: failed } = report;
-    return { version: installedVersion("node", `node${major}`), passed, failed, complaints };
+    return { name, passed, failed, complaints };
   } finally {
     process.off("exit", stop);
     rmSync(folder, { recursive: true });
@@ -77,7 +104,7 @@ export async function runUnitTests(major: number): Promise<UnitTestResult> {
 }
 
 /** The names of the tests that failed, and of the files that did not load. */
-export function failedTests({ testResults }: Pick<VitestReport, "testResults">): string[] {
+function failedTests({ testResults }: VitestReport): string[] {
   return testResults.flatMap(({ name, status, assertionResults }) => {
     const failed = assertionResults.filter((test) => test.status === "failed");
     if (status === "failed" && failed.length === 0) return [name];

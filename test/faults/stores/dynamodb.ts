@@ -1,5 +1,4 @@
-import { makeTable, openSdkClient } from "../../support/dynamodb/dynamodb-clients.js";
-import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
+import { makeTable, openSdkClient, startDynalite } from "../../support/dynamodb/dynamodb.js";
 import { crashingStore, type StoreServer } from "./store-server.js";
 
 const TABLE = "gateway_deliveries";

@@ -2,9 +2,7 @@ import Database from "better-sqlite3";
 import { rmSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
-import { hasMysql, startMysql } from "../../support/mysql/mysql-server.js";
 import { hasPostgres, startPostgres } from "../../support/postgres/postgres-server.js";
 import { hasRedisServer, startRedisWithAdmin } from "../../support/redis/redis-server.js";
 import { LEDGER, type EngineName } from "./run-facts.js";
@@ -45,20 +43,6 @@ export const ENGINES: Readonly<
       return {
         at: `postgres://postgres@127.0.0.1:${port}/postgres`,
         ledger: async () => (await pool.query<{ line: string }>(SELECT)).rows.map(lineOf),
-        close,
-      };
-    },
-  },
-  mysql: {
-    missing: hasMysql ? undefined : "mariadbd was not found",
-    async start() {
-      const { port, close, ...server } = await startMysql();
-      const pool = server.pool();
-      await pool.query(CREATE);
-      await mysqlTransactions({ pool }).migrate();
-      return {
-        at: `mysql://root@127.0.0.1:${port}/test`,
-        ledger: async () => ((await pool.query(SELECT))[0] as { line: string }[]).map(lineOf),
         close,
       };
     },

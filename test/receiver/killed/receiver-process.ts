@@ -5,7 +5,6 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { Redis } from "ioredis";
-import mysql from "mysql2/promise";
 import pg from "pg";
 import { nodeHandler } from "../../../adapters/node.js";
 import {
@@ -16,7 +15,6 @@ import {
   type WebhookReceiver,
 } from "../../../src/index.js";
 import { createManagementClient, recoverRecord } from "../../../src/management/index.js";
-import { mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
@@ -58,12 +56,6 @@ function openReceiver(): WebhookReceiver {
     const pool = new pg.Pool({ connectionString: at, max: 8 });
     return receiverOn(postgresTransactions({ pool }), (line, { tx }) =>
       tx.query(`INSERT INTO ${LEDGER} VALUES ($1)`, [line]),
-    );
-  }
-  if (engine === "mysql") {
-    const pool = mysql.createPool({ uri: at, connectionLimit: 8 });
-    return receiverOn(mysqlTransactions({ pool }), (line, { tx }) =>
-      tx.query(`INSERT INTO ${LEDGER} VALUES (?)`, [line]),
     );
   }
   const client = new Redis(at);

@@ -1,7 +1,7 @@
 import type { WebhookType } from "../../../src/index.js";
 
 /** The engines whose receivers are killed. */
-export type EngineName = "mysql" | "postgres" | "redis" | "sqlite";
+export type EngineName = "postgres" | "redis" | "sqlite";
 
 /** What a process is told. */
 export interface Role {

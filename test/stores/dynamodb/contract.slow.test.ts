@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import type { StoreConnection } from "../../../src/stores/delivery-store.js";
 import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
-import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
 import {
   makeTable,
   openSdkClient,
   type SdkClient,
-} from "../../support/dynamodb/dynamodb-clients.js";
-import { startDynamodbFront } from "../../support/dynamodb/dynamodb-front.js";
+  startDynalite,
+  startDynamodbFront,
+} from "../../support/dynamodb/dynamodb.js";
 import { startedForAll } from "../../support/started-for-all.js";
 import { storeCases } from "../../support/stores/store-cases.js";
 import { runCase } from "../../support/stores/test-store.js";

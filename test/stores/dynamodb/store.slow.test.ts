@@ -9,20 +9,18 @@ import {
   type DynamoStoreOptions,
 } from "../../../src/stores/dynamodb/index.js";
 import { deferred } from "../../support/deferred.js";
-import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
 import {
+  type DynamodbFront,
+  type FrontFault,
   loadSdk,
   makeTable,
   openSdkClient,
   type SdkClient,
   sdkConfig,
-  tableInput,
-} from "../../support/dynamodb/dynamodb-clients.js";
-import {
-  type DynamodbFront,
-  type FrontFault,
+  startDynalite,
   startDynamodbFront,
-} from "../../support/dynamodb/dynamodb-front.js";
+  tableInput,
+} from "../../support/dynamodb/dynamodb.js";
 import { startedForAll } from "../../support/started-for-all.js";
 import { verbsOf } from "../../support/stores/store-cases.js";
 

@@ -10,7 +10,7 @@ import {
   mustNotRun,
   type PoolSettings,
 } from "../../support/stores/sql-engine.js";
-import { CLAIMED, COMPLETED, TIMES, verbsOf } from "../../support/stores/store-cases.js";
+import { TIMES, verbsOf } from "../../support/stores/store-cases.js";
 
 const preparedOn = async (pool: pg.Pool): Promise<number> =>
   (await pool.query("SELECT FROM pg_prepared_statements")).rowCount ?? 0;
@@ -30,21 +30,6 @@ postgresEngine.describe("the statements of postgresStore", () => {
     });
     return { pool, sent };
   }
-
-  it("100 claims take two statements, and so do their completions", async () => {
-    const { pool, sent } = countingPool();
-    const store = postgresStore({ pool });
-    const keys = keysOf("hundred", 100);
-    const claims = await Promise.all(keys.map(async (key) => store.claim(key, key, TIMES)));
-    expect(claims).toEqual(keys.map(() => CLAIMED));
-    expect(sent).toHaveLength(2);
-    await Promise.all(keys.map(async (key) => store.complete(key, key, TIMES)));
-    expect(sent).toHaveLength(4);
-    const again = await Promise.all(keys.map(async (key) => store.claim(key, "b", TIMES)));
-    expect(again).toEqual(keys.map(() => COMPLETED));
-    // The refused claims also read why.
-    expect(sent).toHaveLength(8);
-  });
 
   it("a connection prepares each statement once", async () => {
     const { pool, sent } = countingPool({ max: 1 });

@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { rowsOf, valueOf } from "../../support/sqlite/drivers.js";
+import { valueOf } from "../../support/sqlite/drivers.js";
 import { sqliteProcesses } from "../../support/sqlite/processes.js";
 import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
-import { verbsOf } from "../../support/stores/store-cases.js";
 
 const KINDS = ["store", "transactions"] as const;
 
 describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) => {
-  const { folder, startTogether, killTwo } = sqliteProcesses(runtime);
+  const { folder, startTogether } = sqliteProcesses(runtime);
 
   it("processes can create the file and its table at the same time", async () => {
     const opening = await startTogether(5, "open");
@@ -18,33 +17,6 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     database.exec("PRAGMA busy_timeout = 5000");
     expect(valueOf(database, "SELECT count(*) FROM gateway_deliveries")).toBe(5);
     expect(valueOf(database, "PRAGMA journal_mode")).toBe("wal");
-  });
-
-  it("processes that race for 1 000 keys claim each key once", async () => {
-    const racing = await startTogether(4, "race", 1_000);
-    const printed = await Promise.all(racing.map((each) => each.line()));
-    const won = printed.map((line) => JSON.parse(line) as string[]);
-    expect(won.flat()).toHaveLength(1_000);
-    expect(new Set(won.flat()).size).toBe(1_000);
-    // If one process got no key, it was late and there was no race.
-    expect(won.filter((keys) => keys.length > 0).length).toBeGreaterThan(1);
-  });
-
-  it("a killed process loses no acknowledged completion of a group", async () => {
-    const acknowledged = await killTwo("complete");
-    const store = sqliteStore({ database: folder().open() });
-    for (const key of acknowledged) {
-      await verbsOf(store).completed(key, "b");
-    }
-  });
-
-  it("a killed process leaves both effects and the key of a delivery, or none", async () => {
-    const acknowledged = await killTwo("transact");
-    const database = folder().open();
-    const effects = rowsOf(database, "SELECT key, count(*) FROM effects GROUP BY key ORDER BY key");
-    const keys = rowsOf(database, "SELECT key FROM gateway_deliveries ORDER BY key").flat();
-    expect(effects).toEqual(keys.map((key) => [key, 2]));
-    expect(keys).toEqual(expect.arrayContaining([...acknowledged]));
   });
 
   it.each(KINDS)("busy receivers share the file and answer no 503, with %s", async (kind) => {

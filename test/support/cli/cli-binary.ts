@@ -69,13 +69,6 @@ function startProcess(
   for (const awaited of [firstLine, stdout]) awaited.catch(() => undefined);
   return {
     child,
-    /** Resolves when a line of standard output contains `part`. Call it before that line can come. */
-    lineWith: (part: string) =>
-      new Promise<void>((resolve) => {
-        lines.on("line", (line) => {
-          if (line.includes(part)) resolve();
-        });
-      }),
     /** The complete output, after the process has ended. */
     stdout,
     stderr,

@@ -15,8 +15,6 @@ function startProcess({ node, driver }: SqliteRuntime, args: readonly string[]) 
   const script = ["--no-warnings", "--import", "tsx", "test/support/sqlite/work-child.ts"];
   const child = spawn(node, [...script, driver, ...args], { cwd: REPOSITORY });
   const output = createInterface({ input: child.stdout });
-  const lines: string[] = [];
-  output.on("line", (line) => lines.push(line));
   const reader = output[Symbol.asyncIterator]();
   let errors = "";
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
@@ -25,8 +23,6 @@ function startProcess({ node, driver }: SqliteRuntime, args: readonly string[]) 
   const closed = once(child, "close");
 
   return {
-    /** Every line that it wrote so far. */
-    lines,
     /** The next line that it writes. Rejects with its standard error if it ends before. */
     async line() {
       const next = await reader.next();
@@ -72,14 +68,6 @@ export function sqliteProcesses(runtime: SqliteRuntime) {
       for (const each of started) expect(await each.line()).toBe("ready");
       for (const each of started) each.send("go");
       return started;
-    },
-    /** Starts two processes and kills them in the middle of their work. Resolves to what they wrote. */
-    killTwo: async (work: string): Promise<readonly string[]> => {
-      const workers = [start(work), start(work)];
-      await Promise.all(workers.map((worker) => worker.line()));
-      await expect.poll(() => workers.flatMap(({ lines }) => lines).length).toBeGreaterThan(20);
-      await Promise.all(workers.map((worker) => worker.kill()));
-      return workers.flatMap(({ lines }) => lines);
     },
   };
 }

@@ -37,7 +37,7 @@ export const CLAIMED = { state: "claimed", takeover: false };
 const TAKEN_OVER = { state: "claimed", takeover: true };
 export const COMPLETED = { state: "completed" };
 export const PROCESSED = { state: "processed" };
-/** After it a lease of a second has ended, also with the margin of DynamoDB. */
+/** After it a lease of a second has ended, also with the margin of a store without a clock. */
 const LATER_MS = 4_000;
 const AWKWARD = ["__proto__", "'; DROP TABLE gateway_deliveries; --", '"', "?", "$1", ":a", "\\'"];
 
@@ -67,7 +67,7 @@ const CHECKS: readonly (readonly [title: string, needs: Ability | undefined, che
       await (purge as StorePlace["purge"])?.();
       await store.complete("other", "a", TIMES);
       for (const key of ["claimed", "renewed"]) {
-        // DynamoDB answers at most the lease that was asked for.
+        // A store without a clock answers at most the lease that was asked for.
         const times = { leaseMs: HOUR_MS, retentionMs: HOUR_MS };
         const duplicate = await store.claim(key, "b", times);
         assert.ok(duplicate.state === "in_flight" && duplicate.retryAfterMs > HOUR_MS - 120_000);

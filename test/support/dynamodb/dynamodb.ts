@@ -1,6 +1,104 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createRequire } from "node:module";
 import { buffer } from "node:stream/consumers";
+import type {
+  DynamoTableClient,
+  DynamoClient,
+} from "../../../src/stores/dynamodb/dynamo-client.js";
+import { installPlatform, loadFrom } from "../platform-packages.js";
+import { startServer } from "../server-process.js";
 import { listen } from "../servers.js";
+
+/** A dynalite in its own process, with its data in a folder of its own. */
+export type DynaliteServer = Awaited<ReturnType<typeof startDynalite>>;
+
+/** On a busy machine the SDK writes to a connection just when dynalite closes it, idle for the 5 s that Node allows. */
+const NO_IDLE_LIMIT =
+  'data:text/javascript,import http from "node:http"; const { createServer } = http;' +
+  "http.createServer = (...given) => Object.assign(createServer(...given), { keepAliveTimeout: 0 });";
+
+/** Starts dynalite. `inMemory`: faster, and without data after a restart. */
+export async function startDynalite({ inMemory = false } = {}) {
+  const root = await installPlatform("dynamodb");
+  const program = createRequire(new URL("package.json", root)).resolve("dynalite/cli.js");
+  const urlAt = (port: number) => `http://127.0.0.1:${port}`;
+  const { end, ...server } = await startServer({
+    name: "dynalite",
+    command: process.execPath,
+    args: (port, folder) => [
+      "--import",
+      NO_IDLE_LIMIT,
+      program,
+      "--host",
+      "127.0.0.1",
+      "--port",
+      String(port),
+      "--createTableMs",
+      "1",
+      ...(inMemory ? [] : ["--path", folder]),
+    ],
+    // The health check of DynamoDB.
+    answers: async (port) => (await fetch(urlAt(port))).ok,
+  });
+  return { ...server, url: urlAt(server.port), kill: () => end("SIGKILL") };
+}
+
+/** A `DynamoDB` of the AWS SDK. */
+export type SdkClient = DynamoClient &
+  DynamoTableClient & {
+    destroy(): void;
+    scan(input: {
+      TableName: string;
+      ExclusiveStartKey?: Record<string, unknown> | undefined;
+    }): Promise<{ Items?: Record<string, unknown>[]; LastEvaluatedKey?: Record<string, unknown> }>;
+  };
+
+type SdkClass = new (config: Record<string, unknown>) => SdkClient;
+
+/** The classes of the AWS SDK, from `test/platforms/dynamodb`. */
+export async function loadSdk() {
+  const root = await installPlatform("dynamodb");
+  const client = loadFrom(root, "@aws-sdk/client-dynamodb") as {
+    DynamoDB: SdkClass;
+    DynamoDBClient: SdkClass;
+  };
+  const document = loadFrom(root, "@aws-sdk/lib-dynamodb") as {
+    DynamoDBDocument: { from(client: SdkClient): unknown };
+    DynamoDBDocumentClient: { from(client: SdkClient): unknown };
+  };
+  return { ...client, ...document };
+}
+
+/** The config of a client for a server of this machine. */
+export function sdkConfig(endpoint: string) {
+  const credentials = { accessKeyId: "test", secretAccessKey: "test" };
+  return { endpoint, region: "eu-central-1", credentials };
+}
+
+/** A client with the SDK's defaults. */
+export async function openSdkClient(endpoint: string): Promise<SdkClient> {
+  const { DynamoDB } = await loadSdk();
+  return new DynamoDB(sdkConfig(endpoint));
+}
+
+/** The settings of a table for `createTable` of the SDK: dynalite has no TTL. */
+export function tableInput(table: string): Parameters<DynamoTableClient["createTable"]>[0] {
+  return {
+    TableName: table,
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
+    KeySchema: [{ AttributeName: "id", KeyType: "HASH" }],
+  };
+}
+
+/** Creates a table on dynalite and waits until it is active. */
+export async function makeTable(client: SdkClient, table: string): Promise<void> {
+  await client.createTable(tableInput(table));
+  for (;;) {
+    const { Table } = await client.describeTable({ TableName: table });
+    if (Table?.TableStatus === "ACTIVE") return;
+  }
+}
 
 /** What happens to one request. The promise of `hold` is awaited between the write and its answer. */
 export type FrontFault =
