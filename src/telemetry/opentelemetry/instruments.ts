@@ -91,7 +91,14 @@ function durationsOf(meter: Meter): DurationRecorder {
   };
 }
 
-const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
+const JOB_OUTCOMES = [
+  "handled",
+  "discarded",
+  "unhandled",
+  "retry_later",
+  "handler_failed",
+  "dead",
+] as const;
 const JOB_TYPES = ["new_alarm", "delete_my_data_event", "other"] as const;
 
 /** Runs of jobs, by type and outcome. */
