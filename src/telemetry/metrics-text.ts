@@ -5,7 +5,7 @@ import type { DurationName } from "../answer/observers.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import { forHistograms, type HistogramMetric } from "./histogram-metrics.js";
 import { combined, RECEIVER_METRICS, type Metric, type Series, type Unit } from "./metrics.js";
-import { QUEUE_METRICS, queueSeries } from "./queue-metrics.js";
+import { queueSeries } from "./queue-metrics.js";
 import type { MeasuredReceiver, Tally } from "./tally.js";
 import type { MeasuredQueue } from "./telemetry.js";
 
@@ -72,10 +72,9 @@ export function metricsText(
 }
 
 async function queueText(drivers: readonly MeasuredQueue[]): Promise<string> {
-  const named = drivers.map((driver) => [driver.name ?? "queue", driver] as const);
-  const series = await queueSeries(new Map(named));
-  const lines = QUEUE_METRICS.flatMap((metric, at) =>
-    metricLines({ ...metric, kind: "gauge" }, series[at] ?? []),
+  const known = await queueSeries(drivers);
+  const lines = known.flatMap(([metric, series]) =>
+    metricLines({ ...metric, kind: "gauge" }, series),
   );
   return [...lines, ""].join("\n");
 }
