@@ -49,14 +49,12 @@ function withMonth(page: string, { rows, deliveries, calm }: Month): string {
   const days = `Then each app had one failure a day: ${seen} of ${rows.length} raised the right alert in time.`;
   return page
     .replace(/^Two weeks without a failure .*$/m, `${calmWeeks} ${days}`)
-    .replace(/^\| app \|[^]*?\n(?=\n)/m, `${monthTable(rows)}\n`)
+    .replace(/^\| planted \|[^]*?\n(?=\n)/m, `${monthTable(rows)}\n`)
     .replace(/(?<=a gateway with )\d+/, String(deliveries));
 }
 
 function monthTable(rows: readonly MonthRow[]): string {
-  const titles =
-    "app, failure, alert, severity, fired after, in time, until the cure, health(), others";
-  const head = titles.split(", ");
+  const head = "planted, alert, severity, fired after, health(), others".split(", ");
   return tableOf([head, head.map(() => "---"), ...rows.map(cellsOf)]);
 }
 
@@ -65,15 +63,13 @@ function tableOf(rows: readonly (readonly string[])[]): string {
 }
 
 function cellsOf(row: MonthRow): readonly string[] {
-  const { app, plant, severity = "", afterMinutes, health, held, others } = row;
+  const { plant, severity = "", afterMinutes, health, held, others } = row;
+  const after = afterMinutes === undefined ? "**not**" : timeText(afterMinutes);
   return [
-    app,
     plant.title,
     plant.alert,
     severity,
-    afterMinutes === undefined ? "**not**" : timeText(afterMinutes),
-    isNoticed(row) ? `yes, ${timeText(plant.within)}` : "**no**",
-    held ? "yes" : "no",
+    held ? after : `${after}, not until the cure`,
     health,
     others.join(", ") || "–",
   ];
