@@ -34,6 +34,9 @@ export const QUEUE_METRICS: readonly QueueMetric[] = [
   },
 ];
 
+/** What the queues say of a metric. */
+export type QueueSeries = readonly [metric: QueueMetric, series: readonly Series[]];
+
 /** An export must not wait longer for an engine that is down. */
 const QUERY_TIMEOUT_MS = 5_000;
 
@@ -43,7 +46,7 @@ const QUERY_TIMEOUT_MS = 5_000;
  */
 export async function queueSeries(
   queues: readonly MeasuredQueue[],
-): Promise<readonly (readonly [QueueMetric, readonly Series[]])[]> {
+): Promise<readonly QueueSeries[]> {
   const byName = new Map(queues.map((queue) => [queue.name ?? "queue", queue]));
   const asked = [...byName].map(async ([queue, measured]) => {
     const query = (async () => measured.waiting?.())();
