@@ -61,12 +61,9 @@ const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readon
 /** The table of reasons in docs/monitoring.md. */
 export function healthTable(): string {
   const rows = HEALTH_REASON_CODES.map((code) => {
-    const { status, advice } = HEALTH_REASONS[code];
-    return `| \`${code}\` | ${status} | ${whenOf(code)} | ${advice} |`;
+    return `| \`${code}\` | ${HEALTH_REASONS[code].status} | ${whenOf(code)} |`;
   });
-  return ["| reason | status | when | what to do |", "| --- | --- | --- | --- |", ...rows].join(
-    "\n",
-  );
+  return ["| reason | status | when |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 function whenOf(code: HealthReasonCode): string {

@@ -26,7 +26,7 @@ interface Ending {
 /** Every way in which a run can end. */
 const ENDINGS = {
   handled: { outcome: "handled" },
-  unhandled: { outcome: "discarded" },
+  unhandled: { outcome: "unhandled" },
   discarded: { outcome: "discarded" },
   retry_later: {
     outcome: "retry_later",

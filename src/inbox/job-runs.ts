@@ -156,9 +156,10 @@ export class JobRuns {
     const route = this.#routes.find(decoded, headers.type);
     if (route.kind === "unhandled") {
       this.#warnOnce(
-        `unhandled: there is no handler for ${route.what}, so its jobs are completed without one`,
+        `unhandled: no handler is given for ${route.what}, so its jobs are completed without one`,
       );
-      return { ending: "unhandled" };
+      // A worker may take some event types and leave others out, but a whole webhook type is an alert.
+      return { ending: route.what === headers.type ? "unhandled" : "discarded" };
     }
     if (route.kind === "unrecognized") {
       const error = new GatewayWebhookError("unrecognized_job", route.advice);

@@ -65,22 +65,15 @@ export function readAttempts(
   readAttempt: AttemptReader,
   nowMs: number,
 ): { readonly attempts: readonly DeliveryAttempt[]; readonly history: AttemptHistory } {
-  const found: DeliveryAttempt[] = [];
-  const known = new Set<string>();
+  const found = new Map<string, DeliveryAttempt>();
   let unreadable = 0;
   for (const record of records) {
-    const attempt = readOne(record, readAttempt);
-    if (!isUsable(attempt, nowMs)) {
-      unreadable += 1;
-      continue;
-    }
-    const key = keyOf(record, attempt);
-    if (known.has(key)) continue;
-    known.add(key);
-    found.push(attempt);
+    const attempt = usableAttempt(record, readAttempt, nowMs);
+    if (attempt === undefined) unreadable += 1;
+    else found.set(keyOf(record, attempt), attempt);
   }
   // Of two attempts of the same second the second one in the list is the later.
-  const attempts = found.toSorted((one, other) => one.at.getTime() - other.at.getTime());
+  const attempts = [...found.values()].sort((one, other) => Number(one.at) - Number(other.at));
   const latest = attempts.at(-1);
   const createdAt = new Date(timeOf(raw["created_at"]));
   return {
@@ -88,7 +81,7 @@ export function readAttempts(
     history: {
       webhookId,
       type,
-      attempts: known.size + unreadable,
+      attempts: found.size + unreadable,
       unreadable,
       oldestAt: attempts[0]?.at,
       latestAt: latest?.at,
@@ -104,34 +97,27 @@ export function attemptedDeliveries(
   all: readonly DeliveryAttempt[],
   { since, nowMs }: { readonly since: Date; readonly nowMs: number },
 ): readonly AttemptedDelivery[] {
-  const byDelivery = new Map<string, DeliveryAttempt[]>();
+  const byId = new Map<string, AttemptedDelivery>();
   for (const attempt of all) {
-    const others = byDelivery.get(attempt.deliveryId);
-    if (others === undefined) byDelivery.set(attempt.deliveryId, [attempt]);
-    else others.push(attempt);
+    const { deliveryId, at, status, attemptId } = attempt;
+    const before = byId.get(deliveryId);
+    const attempts = (before?.attempts ?? 0) + 1;
+    const isAcknowledged = before?.isAcknowledged === true || wasAcknowledged(attempt);
+    byId.set(deliveryId, {
+      deliveryId,
+      type,
+      webhookId,
+      lastStatus: status,
+      firstAt: before?.firstAt ?? at,
+      lastAt: at,
+      attempts,
+      isAcknowledged,
+      isGivenUp: isAcknowledged || isGivenUp(attempt, attempts, nowMs),
+      body: before?.body ?? attempt.body,
+      attemptId,
+    });
   }
-  return [...byDelivery].flatMap(([deliveryId, attempts]) => {
-    const [first] = attempts;
-    const last = attempts.at(-1);
-    if (first === undefined || last === undefined || last.at < since) return [];
-    const isAcknowledged = attempts.some(wasAcknowledged);
-    const withBody = attempts.find(({ body }) => body !== undefined);
-    return [
-      {
-        deliveryId,
-        type,
-        webhookId,
-        lastStatus: last.status,
-        firstAt: first.at,
-        lastAt: last.at,
-        attempts: attempts.length,
-        isAcknowledged,
-        isGivenUp: isAcknowledged || isGivenUp(last, attempts.length, nowMs),
-        body: withBody?.body,
-        attemptId: last.attemptId,
-      } satisfies AttemptedDelivery,
-    ];
-  });
+  return [...byId.values()].filter(({ lastAt }) => lastAt >= since);
 }
 
 /** So many attempts without a 2xx in a row are more than a restart. */
@@ -160,20 +146,19 @@ function keyOf(record: unknown, { deliveryId, at, status, attemptId }: DeliveryA
 }
 
 /**
- * A time far in the future or in the past is of another unit, or no time: the delivery would seem to be retried for
- * ever, or to be older than `since`.
+ * Undefined for a record that the reader, a function of a user, cannot read. A time far in the future or in the past is of
+ * another unit, or no time: the delivery would seem to be retried for ever, or to be older than `since`.
  */
-function isUsable(attempt: DeliveryAttempt | undefined, nowMs: number): attempt is DeliveryAttempt {
-  if (typeof attempt !== "object" || (attempt as unknown) === null) return false;
-  const { deliveryId, at } = attempt as Partial<DeliveryAttempt>;
-  const isKnown = typeof deliveryId === "string" && at instanceof Date;
-  return isKnown && at.getTime() >= EARLIEST_MS && at.getTime() <= nowMs + MAX_CLOCK_ERROR_MS;
-}
-
-/** A reader is a user's function: an error counts as a record that it cannot read. */
-function readOne(record: unknown, readAttempt: AttemptReader): DeliveryAttempt | undefined {
+function usableAttempt(
+  record: unknown,
+  readAttempt: AttemptReader,
+  nowMs: number,
+): DeliveryAttempt | undefined {
   try {
-    return readAttempt(record);
+    const attempt = readAttempt(record);
+    if (typeof attempt?.deliveryId !== "string" || !(attempt.at instanceof Date)) return undefined;
+    const ms = attempt.at.getTime();
+    return ms >= EARLIEST_MS && ms <= nowMs + MAX_CLOCK_ERROR_MS ? attempt : undefined;
   } catch {
     return undefined;
   }
@@ -185,6 +170,6 @@ function isFinal({ status }: DeliveryAttempt): boolean {
 }
 
 function isGivenUp(last: DeliveryAttempt, attempts: number, nowMs: number): boolean {
-  const { at } = last;
-  return isFinal(last) || attempts >= RETRIES.attempts || nowMs - at.getTime() > LONGEST_GAP_MS;
+  const isLate = nowMs - last.at.getTime() > LONGEST_GAP_MS;
+  return isLate || isFinal(last) || attempts >= RETRIES.attempts;
 }

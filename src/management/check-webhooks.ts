@@ -62,21 +62,18 @@ export async function checkWebhooks(
   const own = ownOptions("checkWebhooks", options, names);
   const { url, signal, readAttempt, now = Date.now } = own;
   const types = typesOption(own.types);
-  const [listed, ofReceiver] = await Promise.all([
-    listedBy(client, signal),
+  const [known, ofReceiver] = await Promise.all([
+    client.webhooks.list({ signal }).catch(undefinedIfOff),
     findingsOfReceiver(own, types),
   ]);
-  if (listed === undefined) {
-    return {
-      findings: [finding("webhooks_not_available"), ...ofReceiver],
-      webhooks: [],
-      histories: [],
-    };
-  }
+  const listed = known ?? [];
   const unwanted = listed
     .filter((one) => isSameUrl(one.url, url) && !types.some((type) => type === one.type))
     .map((one) => finding("unexpected_type", one));
-  const ofTypes = types.flatMap((type) => findingsOfType(type, url, listed));
+  const ofTypes =
+    known === undefined
+      ? [finding("webhooks_not_available")]
+      : types.flatMap((type) => findingsOfType(type, url, known));
   const histories: AttemptHistory[] = [];
   const refused: WebhookFinding[] = [];
   for (const webhook of webhooksAt(url, types, listed)) {
@@ -98,18 +95,9 @@ export async function checkWebhooks(
 const DAY_MS = 86_400_000;
 
 /** Undefined if the gateway has no webhooks for this client. */
-async function listedBy(
-  client: ManagementClient,
-  signal: AbortSignal | undefined,
-): Promise<readonly Webhook[] | undefined> {
-  try {
-    return await client.webhooks.list({ signal });
-  } catch (error) {
-    const isOff =
-      error instanceof ManagementError && ["forbidden", "not_found"].includes(error.code);
-    if (isOff) return undefined;
-    throw error;
-  }
+function undefinedIfOff(error: unknown): undefined {
+  const code = error instanceof ManagementError ? error.code : undefined;
+  if (code !== "forbidden" && code !== "not_found") throw error;
 }
 
 /** What is wrong with the webhooks of a type, of all that the gateway lists. */

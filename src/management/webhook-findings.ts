@@ -33,7 +33,7 @@ const FINDINGS: Readonly<Record<WebhookFindingCode, Pick<WebhookFinding, "conseq
     },
     other_url: {
       consequence: "All events of this type go to another URL, and none to this receiver.",
-      fix: "Change the URL of the webhook, or run `webhooks register` and delete the other webhook.",
+      fix: "Compare the URL that you gave with that of the webhook. If yours is right, change the webhook, or run `webhooks register` and delete the other one.",
     },
     second_webhook: {
       consequence:
@@ -46,7 +46,7 @@ const FINDINGS: Readonly<Record<WebhookFindingCode, Pick<WebhookFinding, "conseq
     },
     inactive: {
       consequence: "No event of this type is delivered.",
-      fix: "Set is_active to true, with the secret in the same update.",
+      fix: "Find out who switched it off. Then set is_active to true, with the secret in the same update: `client.webhooks.update` of identity-gateway-webhooks/management.",
     },
     no_secret: {
       consequence: "Deliveries are not signed: the receiver refuses them, or believes anyone.",
@@ -64,7 +64,7 @@ const FINDINGS: Readonly<Record<WebhookFindingCode, Pick<WebhookFinding, "conseq
     deliveries_refused: {
       consequence:
         "The gateway sends, and since that time nothing was answered 2xx: each delivery fails, and is given up after its last attempt, or at once.",
-      fix: "Ask `npx identity-gateway-webhooks explain <status>` what the status means, and look at the receiver's log. 409 with `signature_mismatch` in the log: the secret there is not that of the gateway, so run `webhooks rotate`. Then `webhooks reconcile` lists what was lost.",
+      fix: "If other_secret is found too, deploy the secret to the receiver: it has another one. If not, the receiver's log names the outcome of each refusal. `signature_mismatch` there: the gateway has another secret, so run `webhooks rotate`. Any other status than the receiver's: something in front answers, and `npx identity-gateway-webhooks explain <status>` says what. Then `webhooks reconcile` lists what was lost.",
     },
     receiver_unreachable: {
       consequence:

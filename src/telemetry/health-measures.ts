@@ -74,38 +74,30 @@ const SHARES = {
 /** A reason that applies to a part of the requests. */
 export type ShareCode = keyof typeof SHARES;
 
+/** The other reasons. */
+const OTHERS: Readonly<Record<Exclude<HealthReasonCode, ShareCode>, typeof silence>> = {
+  all_refused: allRefused,
+  types_lost: typesLost,
+  silence,
+  completions_pending: completionsPending,
+  dead_jobs: (_, { queues }) => ({ count: queues.reduce((sum, { dead }) => sum + dead, 0) }),
+  jobs_waiting: jobsWaiting,
+  unhandled_types: unhandledTypes,
+  schema_drift: (counts) => inRow([counts.runOf("drifted")]),
+};
+
 /** Measures one reason. */
 export function measure(
   code: HealthReasonCode,
   counts: HealthCounts,
   facts: HealthFacts,
 ): Measured {
-  const { min } = HEALTH_REASONS[code];
-  const atLeast = (measured: Measured): Measured =>
-    measured.count >= min ? measured : { count: 0 };
-  switch (code) {
-    case "all_refused":
-      return allRefused(counts);
-    case "types_lost":
-      return typesLost(counts, facts);
-    case "silence":
-      return silence(counts, facts);
-    case "completions_pending": {
-      const sinceMs = counts.timeOf("pending");
-      const isOld = facts.nowMs - sinceMs >= PENDING_MS;
-      return isOld ? { count: facts.completionsPending, sinceMs } : { count: 0 };
-    }
-    case "dead_jobs":
-      return atLeast({ count: facts.queues.reduce((sum, { dead }) => sum + dead, 0) });
-    case "jobs_waiting":
-      return jobsWaiting(facts);
-    case "unhandled_types":
-      return atLeast(unhandledTypes(counts, facts));
-    case "schema_drift":
-      return atLeast(inRow([counts.runOf("drifted")]));
-    default:
-      return measureShare(code, counts);
-  }
+  const measured = isShare(code) ? measureShare(code, counts) : OTHERS[code](counts, facts);
+  return measured.count >= HEALTH_REASONS[code].min ? measured : { count: 0 };
+}
+
+function isShare(code: HealthReasonCode): code is ShareCode {
+  return code in SHARES;
 }
 
 /** The part of the requests that a reason applies to, from 0 to 1, in thousandths; 0 without requests. */
@@ -134,6 +126,12 @@ function allRefused(counts: HealthCounts): Measured {
   return inRow(lasting.map((run) => counts.runOf(run)));
 }
 
+function completionsPending(counts: HealthCounts, facts: HealthFacts): Measured {
+  const sinceMs = counts.timeOf("pending");
+  const isOld = facts.nowMs - sinceMs >= PENDING_MS;
+  return { count: isOld ? facts.completionsPending : 0, sinceMs };
+}
+
 /** Deliveries that were dropped because their event type has no handler, while others of their webhook type have one. */
 function unhandledTypes(counts: HealthCounts, { handlers }: HealthFacts): Measured {
   const taken = WEBHOOK_TYPES.filter((type) => handlers[type] > 0);
@@ -150,18 +148,18 @@ function inRow(runs: readonly ReturnType<HealthCounts["runOf"]>[]): Measured {
 
 /** The number of webhook types of which all deliveries are lost, and since when the first of them is. */
 function typesLost(counts: HealthCounts, { handlers }: HealthFacts): Measured {
-  const since = LOSS_TYPES.flatMap((type) => {
+  const since = LOSS_TYPES.map((type) => {
     const isTaken = isWebhookType(type) && handlers[type] > 0;
     const runs = LOSS_NAMES.filter((loss) => loss !== "unhandled" || !isTaken)
-      .filter((loss) => counts.runOf(`${loss}.${type}`).count >= LOSSES[loss])
-      .map((loss) => counts.runOf(`${loss}.${type}`).firstMs);
-    return runs.length === 0 ? [] : [Math.min(...runs)];
-  });
+      .map((loss) => ({ ...counts.runOf(`${loss}.${type}`), least: LOSSES[loss] }))
+      .filter(({ count, least }) => count >= least);
+    return Math.min(...runs.map(({ firstMs }) => firstMs));
+  }).filter(Number.isFinite);
   return { count: since.length, sinceMs: Math.min(...since) };
 }
 
 /** The jobs of queues that no worker takes jobs from, or too few. */
-function jobsWaiting({ nowMs, queues }: HealthFacts): Measured {
+function jobsWaiting(_: HealthCounts, { nowMs, queues }: HealthFacts): Measured {
   const late = queues.filter(({ oldestMs }) => oldestMs > WAITING_MS);
   return {
     // An engine may not know how many wait.

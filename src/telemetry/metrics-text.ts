@@ -5,7 +5,7 @@ import type { DurationName } from "../answer/observers.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import { forHistograms, type HistogramMetric } from "./histogram-metrics.js";
 import { combined, RECEIVER_METRICS, type Metric, type Series, type Unit } from "./metrics.js";
-import { QUEUE_METRICS, queueSeries } from "./queue-metrics.js";
+import { queueSeries, type QueueSeries } from "./queue-metrics.js";
 import type { MeasuredReceiver, Tally } from "./tally.js";
 import type { MeasuredQueue } from "./telemetry.js";
 
@@ -68,16 +68,9 @@ export function metricsText(
   for (const driver of drivers) {
     requireMethods(driver, ["waiting"], () => "drivers: each must have the method waiting");
   }
-  return queueText(drivers).then((more) => text + more);
-}
-
-async function queueText(drivers: readonly MeasuredQueue[]): Promise<string> {
-  const named = drivers.map((driver) => [driver.name ?? "queue", driver] as const);
-  const series = await queueSeries(new Map(named));
-  const lines = QUEUE_METRICS.flatMap((metric, at) =>
-    metricLines({ ...metric, kind: "gauge" }, series[at] ?? []),
-  );
-  return [...lines, ""].join("\n");
+  const linesOf = ([metric, series]: QueueSeries): string[] =>
+    metricLines({ ...metric, kind: "gauge" }, series);
+  return queueSeries(drivers).then((all) => text + [...all.flatMap(linesOf), ""].join("\n"));
 }
 
 function receiverText(receiver: Receiver): string {

@@ -23,6 +23,7 @@ export interface Metric {
   readonly combine?: "max";
   readonly read: (receiver: MeasuredReceiver) => readonly Series[];
 }
+type Reading = Omit<Metric, "kind" | "combine">;
 
 function seriesByType(read: (tally: TypeTally, type: string) => Iterable<Series>) {
   return ({ tally: { byType } }: MeasuredReceiver): readonly Series[] =>
@@ -45,11 +46,9 @@ function seriesOf(name: string, counts: Readonly<Record<string, number>>): Serie
 
 const single = (value: number): Series[] => [{ attributes: {}, value }];
 
-/** Every metric of a receiver that is not a histogram. All series exist from the start, at 0. */
-export const RECEIVER_METRICS: readonly Metric[] = [
+const COUNTERS: readonly Reading[] = [
   {
     name: "gateway_webhook.requests",
-    kind: "counter",
     unit: "{request}",
     description: "Requests, by outcome and webhook type",
     // A series at 0 only where the outcome can occur.
@@ -64,123 +63,48 @@ export const RECEIVER_METRICS: readonly Metric[] = [
   },
   {
     name: "gateway_webhook.not_authentic",
-    kind: "counter",
     unit: "{request}",
     description: "Refused requests that may be the gateway's, by reason and the type they claim",
     read: seriesByType(({ notAuthentic }) => seriesOf("reason", notAuthentic)),
   },
   {
-    name: "gateway_webhook.refused_since",
-    kind: "gauge",
-    unit: "s",
-    combine: "max",
-    description:
-      "Since when deliveries that come again as the gateway's do have been refused, with no authentic one of the type since, in Unix seconds; 0: none",
-    read: ({ refusedSinceMs }) =>
-      REFUSALS.map((type) => ({ attributes: { type }, value: refusedSinceMs(type) / 1000 })),
-  },
-  {
     name: "gateway_webhook.late_endings",
-    kind: "counter",
     unit: "{delivery}",
     description: "Handlers that ended after their handler_timeout, by how they ended",
     read: seriesOfAuthentic(({ late }) => seriesOf("outcome", late)),
   },
   {
     name: "gateway_webhook.handler.failures",
-    kind: "counter",
     unit: "{delivery}",
     description: "Deliveries whose handler threw or timed out, by type of the Online Data event",
     read: seriesOfAuthentic(({ handlerFailures }) => seriesOf("event_type", handlerFailures)),
   },
   {
-    name: "gateway_webhook.last_authentic",
-    kind: "gauge",
-    unit: "s",
-    combine: "max",
-    description: "When the last authentic delivery came, in Unix seconds; 0: none since the start",
-    read: seriesOfAuthentic(({ lastAuthenticMs }) => single(lastAuthenticMs / 1000)),
-  },
-  {
-    name: "gateway_webhook.last_acknowledged",
-    kind: "gauge",
-    unit: "s",
-    combine: "max",
-    description:
-      "When the last delivery was handled, discarded or a duplicate, in Unix seconds; 0: none since the start",
-    read: seriesOfAuthentic(({ lastAcknowledgedMs }) => single(lastAcknowledgedMs / 1000)),
-  },
-  {
-    name: "gateway_webhook.started",
-    kind: "gauge",
-    unit: "s",
-    combine: "max",
-    description: "When the receiver was made, in Unix seconds: it changes with each restart",
-    read: ({ startedAtMs }) => single(startedAtMs() / 1000),
-  },
-  {
-    name: "gateway_webhook.handlers",
-    kind: "gauge",
-    unit: "{handler}",
-    // Two receivers may share the types of one process.
-    combine: "max",
-    description: "Event types of the webhook type that a handler exists for, of alarms 1; 0: none",
-    read: ({ handlers }) =>
-      WEBHOOK_TYPES.map((type) => ({ attributes: { type }, value: handlers[type] })),
-  },
-  {
-    name: "gateway_webhook.in_flight",
-    kind: "gauge",
-    unit: "{request}",
-    description: "Requests being received, and handlers that go on after handler_timeout",
-    read: ({ inFlight }) => single(inFlight()),
-  },
-  {
-    name: "gateway_webhook.waiting",
-    kind: "gauge",
-    unit: "{delivery}",
-    description:
-      "Deliveries that wait for a place: a connection, or a slot of maxConcurrentDeliveries",
-    read: ({ waiting }) => single(waiting()),
-  },
-  {
     name: "gateway_webhook.overloaded",
-    kind: "counter",
     unit: "{delivery}",
     description: `Deliveries that found no place in time, by the attempt of ${String(RETRIES.attempts)} that this probably was`,
     read: ({ tally }) => seriesOf("attempt", tally.overloaded),
   },
   {
-    name: "gateway_webhook.completions.pending",
-    kind: "gauge",
-    unit: "{delivery}",
-    description: "Handled deliveries that the store has not remembered yet",
-    read: ({ completionsPending }) => single(completionsPending()),
-  },
-  {
     name: "gateway_webhook.disconnected",
-    kind: "counter",
     unit: "{request}",
     description: "Requests whose sender had hung up before the answer",
     read: ({ tally }) => single(tally.events.disconnected),
   },
   {
     name: "gateway_webhook.recovered",
-    kind: "counter",
     unit: "{delivery}",
     description: "Deliveries that recoverDelivery was called for",
     read: ({ tally }) => single(tally.events.recovered),
   },
   {
     name: "gateway_webhook.last_attempts_refused",
-    kind: "counter",
     unit: "{delivery}",
     description: "Alarms refused at what was probably the gateway's last attempt: probably lost",
     read: ({ tally }) => single(tally.events.lastAttemptsRefused),
   },
   {
     name: "gateway_webhook.secret.matches",
-    kind: "counter",
     unit: "{request}",
     description:
       "Authentic requests by the secret that matched: its index, from 0, and 16 bits of its HMAC",
@@ -196,25 +120,90 @@ export const RECEIVER_METRICS: readonly Metric[] = [
   },
   {
     name: "gateway_webhook.store.failures",
-    kind: "counter",
     unit: "{call}",
     description: "Store calls that failed or took too long, by operation",
     read: ({ tally }) => seriesOf("operation", tally.storeFailures),
   },
   {
     name: "gateway_webhook.store.forgets",
-    kind: "counter",
     unit: "{warning}",
     description: "Warnings of a store that forgets handled ids within their retention, or may",
     read: ({ tally }) => single(tally.events.storeForgets),
   },
   {
     name: "gateway_webhook.drift",
-    kind: "counter",
     unit: "{delivery}",
     description: "Deliveries with a field or enum value that the gateway's document does not list",
     read: ({ tally }) => single(tally.events.drifted),
   },
+];
+
+/** What several receivers of a process have together is the sum. */
+const AMOUNTS: readonly Reading[] = [
+  {
+    name: "gateway_webhook.in_flight",
+    unit: "{request}",
+    description: "Requests being received, and handlers that go on after handler_timeout",
+    read: ({ inFlight }) => single(inFlight()),
+  },
+  {
+    name: "gateway_webhook.waiting",
+    unit: "{delivery}",
+    description:
+      "Deliveries that wait for a place: a connection, or a slot of maxConcurrentDeliveries",
+    read: ({ waiting }) => single(waiting()),
+  },
+  {
+    name: "gateway_webhook.completions.pending",
+    unit: "{delivery}",
+    description: "Handled deliveries that the store has not remembered yet",
+    read: ({ completionsPending }) => single(completionsPending()),
+  },
+];
+
+/** Times, and handlers, of which several receivers of a process may share a type: the largest counts. */
+const LEVELS: readonly Reading[] = [
+  {
+    name: "gateway_webhook.refused_since",
+    unit: "s",
+    description:
+      "Since when deliveries that come again as the gateway's do have been refused, with no authentic one of the type since, in Unix seconds; 0: none",
+    read: ({ refusedSinceMs }) =>
+      REFUSALS.map((type) => ({ attributes: { type }, value: refusedSinceMs(type) / 1000 })),
+  },
+  {
+    name: "gateway_webhook.last_authentic",
+    unit: "s",
+    description: "When the last authentic delivery came, in Unix seconds; 0: none since the start",
+    read: seriesOfAuthentic(({ lastAuthenticMs }) => single(lastAuthenticMs / 1000)),
+  },
+  {
+    name: "gateway_webhook.last_acknowledged",
+    unit: "s",
+    description:
+      "When the last delivery was handled, discarded or a duplicate, in Unix seconds; 0: none since the start",
+    read: seriesOfAuthentic(({ lastAcknowledgedMs }) => single(lastAcknowledgedMs / 1000)),
+  },
+  {
+    name: "gateway_webhook.started",
+    unit: "s",
+    description: "When the receiver was made, in Unix seconds: it changes with each restart",
+    read: ({ startedAtMs }) => single(startedAtMs() / 1000),
+  },
+  {
+    name: "gateway_webhook.handlers",
+    unit: "{handler}",
+    description: "Event types of the webhook type that a handler exists for, of alarms 1; 0: none",
+    read: ({ handlers }) =>
+      WEBHOOK_TYPES.map((type) => ({ attributes: { type }, value: handlers[type] })),
+  },
+];
+
+/** Every metric of a receiver that is not a histogram. All series exist from the start, at 0. */
+export const RECEIVER_METRICS: readonly Metric[] = [
+  ...COUNTERS.map((one): Metric => ({ ...one, kind: "counter" })),
+  ...AMOUNTS.map((one): Metric => ({ ...one, kind: "gauge" })),
+  ...LEVELS.map((one): Metric => ({ ...one, kind: "gauge", combine: "max" })),
 ];
 
 /** The series of receivers. Two with the same attributes become one: they would hide each other, or make the page invalid. */

@@ -120,14 +120,16 @@ export interface TraceCarrier {
 export interface JobReport {
   /**
    * - `handled`: the handler finished.
-   * - `discarded`: the handler threw `DiscardDelivery`, or there is no handler for this type.
+   * - `discarded`: the handler threw `DiscardDelivery`, or this event type has no handler while others have one.
+   * - `unhandled`: nothing of this webhook type has a handler. The job is completed, so the delivery is lost.
    * - `retry_later`: the handler threw `RetryLater`; the engine runs the job again.
    * - `handler_failed`: the handler threw, or the job could not be read; the engine runs the job again.
    * - `dead`: the engine does not run the job again. Replaces `retry_later` and `handler_failed` on the
    *   last attempt. Also reported for a job that the engine gave up because its workers crashed or took
    *   too long. `list` and `replay` of the driver show such a job and run it again.
    */
-  readonly outcome: "handled" | "discarded" | "retry_later" | "handler_failed" | "dead";
+  readonly outcome:
+    "handled" | "discarded" | "unhandled" | "retry_later" | "handler_failed" | "dead";
   /**
    * The number of this attempt, from 1. For a dead job it is the number of all attempts. A replay restarts
    * at 1.

@@ -65,7 +65,7 @@ function measuredApp() {
   });
   return {
     prometheusText: () => sdk.prometheusText(),
-    receiverText: () => metricsText(receiver),
+    receiverText: () => metricsText(receiver, { drivers: [driver] }),
     deliver: async () => {
       const alarm = { ...sampleAlarm(), created_at: new Date().toISOString() };
       const delivery = await signedDelivery({ secret: TEST_SECRET, alarm });
@@ -100,7 +100,7 @@ it.each(["the exporter of OpenTelemetry", "metricsText"])(
     const { deliver, prometheusText, receiverText } = measuredApp();
     for (let count = 0; count < 2; count++) await deliver();
     const isExporter = source !== "metricsText";
-    const text = (isExporter ? await prometheusText() : receiverText()) + jobText();
+    const text = (await (isExporter ? prometheusText() : receiverText())) + jobText();
     const exported = new Set<string>(text.match(/\bgateway_webhook_\w+/g) ?? []);
     const named = [RULES, DASHBOARD, readMarkdown("docs/monitoring.md").text].flatMap(
       (document) => document.match(/\bgateway_webhook_(?:\w|\(_seconds\)\?)+/g) ?? [],
@@ -110,7 +110,9 @@ it.each(["the exporter of OpenTelemetry", "metricsText"])(
       return ![...exported].some((one) => pattern.test(one));
     });
     expect(exported.size).toBeGreaterThan(15);
-    expect(missing.filter((name) => isExporter || !name.includes("_jobs_"))).toEqual([]);
+    // Runs of jobs are counted by the telemetry of a worker. Its queue is in the text of both.
+    const ofWorkers = ["gateway_webhook_jobs_total", "gateway_webhook_jobs_dead_total"];
+    expect(missing.filter((name) => isExporter || !ofWorkers.includes(name))).toEqual([]);
   },
 );
 

@@ -112,6 +112,18 @@ const MORE_FAILURES: readonly (readonly [title: string, alert: string, minute: F
     }),
   ],
   [
+    "a worker has lost the handler of alarms",
+    "TypeLost",
+    added("gateway_webhook_jobs_total", { type: "new_alarm", outcome: "unhandled" }),
+  ],
+  [
+    "a worker discards all alarms",
+    "TypeLost",
+    besides((recording) =>
+      recording.add("gateway_webhook_jobs_total", { type: "new_alarm", outcome: "discarded" }),
+    ),
+  ],
+  [
     "a proxy refuses large bodies now and then",
     "PartlyRefused",
     eachOf(4, (recording) => recording.request("body_too_large", { type: "none" })),

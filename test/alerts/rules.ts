@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** The rules that users get. */
+/** The rules that users get, or those of ALERT_RULES, to compare. */
 const PAGE = new URL("../../docs/monitoring/alerts.yml", import.meta.url);
-export const RULES_FILE = fileURLToPath(PAGE);
+export const OTHER_RULES = process.env["ALERT_RULES"];
+export const RULES_FILE = OTHER_RULES ?? fileURLToPath(PAGE);
 export const RULES = readFileSync(RULES_FILE, "utf8");
 
 /** The names of the alerts, in the order of the file. */

@@ -138,9 +138,16 @@ describe("the run of a job", () => {
     const event: OnlineDataEvent = sampleOnlineDataEvent("DATA_DELETED");
     for (let n = 0; n < 2; n++) {
       const { outcome, settlement } = await work(job("delete_my_data_event", { event }));
-      expect([outcome, settlement]).toEqual(["discarded", { result: "done" }]);
+      expect([outcome, settlement]).toEqual(["unhandled", { result: "done" }]);
     }
     expect(lines).toHaveLength(1);
+  });
+
+  it("a worker that takes some event types discards the others, which is no lost webhook type", async () => {
+    const { work } = watched({ delete_my_data_event: { DATA_REAPPEARED: () => undefined } });
+    const event: OnlineDataEvent = sampleOnlineDataEvent("DATA_DELETED");
+    const { outcome, settlement } = await work(job("delete_my_data_event", { event }));
+    expect([outcome, settlement]).toEqual(["discarded", { result: "done" }]);
   });
 
   it.each([

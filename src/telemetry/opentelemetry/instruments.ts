@@ -1,5 +1,6 @@
 import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
+import { WEBHOOK_TYPES } from "../../common/gateway-facts.js";
 import { forHistograms } from "../histogram-metrics.js";
 import { combined, RECEIVER_METRICS, type Series } from "../metrics.js";
 import { QUEUE_METRICS, queueSeries } from "../queue-metrics.js";
@@ -17,7 +18,7 @@ export const SCOPE = "identity-gateway-webhooks";
 export class Instruments {
   readonly #receivers: MeasuredReceiver[] = [];
   readonly #jobs = new JobTally();
-  readonly #queues = new Map<string, MeasuredQueue>();
+  readonly #queues: MeasuredQueue[] = [];
   readonly #durations: DurationRecorder;
 
   constructor(provider: MeterProvider) {
@@ -50,7 +51,7 @@ export class Instruments {
       meter.createObservableGauge(name, { unit, description }),
     );
     meter.addBatchObservableCallback(async (result) => {
-      for (const [at, series] of (await queueSeries(this.#queues)).entries()) {
+      for (const [at, [, series]] of (await queueSeries(this.#queues)).entries()) {
         const instrument = queued[at];
         if (instrument === undefined) continue;
         for (const { attributes, value } of series) result.observe(instrument, value, attributes);
@@ -66,7 +67,7 @@ export class Instruments {
 
   /** Exports the state of a queue that can tell it. Of two queues with one name the later is asked. */
   connectQueue(queue: MeasuredQueue): void {
-    if (queue.waiting !== undefined) this.#queues.set(queue.name ?? "queue", queue);
+    if (queue.waiting !== undefined) this.#queues.push(queue);
   }
 
   countJob(report: JobReport): void {
@@ -91,8 +92,8 @@ function durationsOf(meter: Meter): DurationRecorder {
   };
 }
 
-const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
-const JOB_TYPES = ["new_alarm", "delete_my_data_event", "other"] as const;
+const JOB_OUTCOMES = "handled discarded unhandled retry_later handler_failed dead".split(" ");
+const JOB_TYPES = [...WEBHOOK_TYPES, "other"];
 
 /** Runs of jobs, by type and outcome. */
 export class JobTally {

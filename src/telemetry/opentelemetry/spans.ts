@@ -40,7 +40,9 @@ interface SpanChoices {
 
 const SYSTEM = "identity_gateway";
 /** What is no failure although it is not answered 2xx: the first copy is still at work. */
-const NO_FAILURES: ReadonlySet<string> = new Set(["handled", "discarded", "sent", "in_flight"]);
+const NO_FAILURES: ReadonlySet<string> = new Set(
+  "handled discarded unhandled sent in_flight".split(" "),
+);
 
 /** Makes a span for each authentic delivery, each write of a job and each run of a job. */
 export class Spans {

@@ -2,7 +2,6 @@ import { createVirtualClock } from "../../../kit/index.js";
 import { createRandom } from "../../../kit/random.js";
 import { firedIn } from "../prometheus.js";
 import { DAY, HOUR, Recording } from "../recording.js";
-import { RULES, ruleOf } from "../rules.js";
 import { App, START_MS } from "./app.js";
 import { PLANTS, type Plant } from "./plants.js";
 
@@ -19,7 +18,7 @@ export interface MonthRow {
   readonly afterMinutes: number | undefined;
   /** The health of the replica that was worst then. */
   readonly health: string;
-  /** Undefined for an alert that there is not. */
+  /** Undefined if the right alert did not fire. */
   readonly severity: string | undefined;
   readonly others: readonly string[];
   /** Whether it fired until the cure. */
@@ -135,8 +134,8 @@ function judge(recording: Recording, apps: readonly App[]): Omit<Month, "deliver
     );
     const isRight = ({ labels }: (typeof ofApp)[number]) =>
       labels["alertname"] === alert && (command === undefined || labels["command"] === command);
-    const right = ofApp.filter(isRight).map(({ first }) => first);
-    const first = right.length === 0 ? undefined : Math.min(...right);
+    const [right] = ofApp.filter(isRight).sort((one, other) => one.first - other.first);
+    const first = right?.first;
     const names = ofApp
       .filter((one) => !isRight(one))
       .map(({ labels }) => labels["alertname"] ?? "");
@@ -145,7 +144,7 @@ function judge(recording: Recording, apps: readonly App[]): Omit<Month, "deliver
     return {
       app: app.job,
       plant,
-      severity: /severity: (\w+)/.exec(ruleOf(RULES, alert ?? ""))?.[1],
+      severity: right?.labels["severity"],
       others: [...new Set(names)],
       afterMinutes: first === undefined ? undefined : first - begin,
       health: health.findLast((one) => one !== "ok") ?? "ok",
