@@ -32,6 +32,7 @@ export default defineConfig(
       // Apps of platforms, in JavaScript, and what is made of them.
       "test/platforms/**/*.{js,jsx,mjs,cjs}",
       "test/stores/sql/orms/*.mjs",
+      "test/support/inbox/*.mjs",
       "test/platforms/**/*.cts",
       "test/platforms/typescript-*/",
       "test/platforms/*/{.next,.nitro,.nuxt,.output,.react-router,.svelte-kit,build}/",
@@ -130,7 +131,7 @@ export default defineConfig(
   },
   {
     // Nest knows a module by its class, and its options are classes.
-    files: ["test/adapters/nestjs/**", "test/support/nestjs/**"],
+    files: ["test/adapters/nestjs/**", "test/support/nestjs/**", "examples/nestjs.ts"],
     rules: {
       "@typescript-eslint/no-extraneous-class": "off",
     },

@@ -64,7 +64,7 @@ function managerOf(around: readonly string[], all: readonly (PackageJson | undef
   );
   const named = all.map((one) => one?.packageManager?.split("@")[0]);
   const name = [locks[0]?.[1], ...named].find((one) => one !== undefined) ?? "npm";
-  return MANAGERS[name as keyof typeof MANAGERS] ?? MANAGERS.npm;
+  return Object.hasOwn(MANAGERS, name) ? MANAGERS[name as keyof typeof MANAGERS] : MANAGERS.npm;
 }
 
 /** The names of the packages that a package.json asks for. */

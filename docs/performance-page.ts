@@ -14,7 +14,10 @@ export interface BenchResults {
 }
 
 /** docs/performance.md with its tables made anew between their marks. */
-export function performancePage(page: string, { table, partner, stores, queues }: BenchResults): string {
+export function performancePage(
+  page: string,
+  { table, partner, stores, queues }: BenchResults,
+): string {
   const decides = Object.values<Target>(TARGETS).filter((target) => target.decides === true);
   const isShown = (line: string): boolean =>
     decides.some(({ label }) => line.startsWith(`| ${label} |`));

@@ -33,7 +33,10 @@ export function checkSenderSecret(
   types: readonly string[] = Object.keys(secret),
 ): void {
   if (typeof secret === "string") keyOf(secret);
-  else for (const type of types) keyOf(Object(secret)[type] as string, 0, `secret.${type}`);
+  else {
+    const byType: Readonly<Record<string, unknown>> = secret;
+    for (const type of types) keyOf(byType[type] as string, 0, `secret.${type}`);
+  }
 }
 
 /** Options of `signedDelivery` that every delivery has. */

@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../src/common/errors.js";
 import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
 import { isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
-import { secretFault, type SecretList } from "../../src/signature/secrets.js";
+import { secretFault, type SecretList, type SecretPerType } from "../../src/signature/secrets.js";
 import { TEST_SECRET } from "../signed-delivery.js";
 import { undo } from "./changes.js";
 import type { Clue } from "./finding.js";
@@ -12,7 +12,7 @@ import { SECRET_SPELLINGS } from "./secret-spellings.js";
  *
  * @experimental
  */
-export type DiagnosedSecret = SecretList | Readonly<Partial<Record<WebhookType, SecretList>>>;
+export type DiagnosedSecret = SecretList | SecretPerType;
 
 /** A secret, and the webhook type that it is given for. */
 type TypedSecret = readonly [secret: string, type: WebhookType | undefined];

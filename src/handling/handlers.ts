@@ -42,7 +42,7 @@ export type OnlineDataEventHandlers<Context = DeliveryContext> = {
 interface OnlineDataEventHandler<Context> extends NoEventTypes {
   (event: OnlineDataEvent, context: Context): unknown;
 }
-type NoEventTypes = { readonly [Type in OnlineDataEventType | "*"]?: undefined };
+type NoEventTypes = Readonly<Partial<Record<OnlineDataEventType | "*", undefined>>>;
 
 /** An authentic delivery that is not JSON, has no documented shape or has an unknown type. */
 export interface UnrecognizedDelivery {

@@ -157,7 +157,7 @@ function checkSecret(
       "secret must be a string, a list of strings, one of these per webhook type, or a function",
     );
   }
-  return keyringOf(given as SecretOption, dependencyTimeoutMs, weakSecretCheck, isMismatchFinal);
+  return keyringOf(given, dependencyTimeoutMs, weakSecretCheck, isMismatchFinal);
 }
 
 export function checkStore(store: Settings["store"] | undefined): Settings["store"] {

@@ -38,7 +38,7 @@ export type SecretOption = SecretList | SecretPerType | SecretFunction;
  * The secrets of each type. Both are required; the type admits undefined so that an environment variable needs no cast,
  * and a missing one is refused by its name when the receiver is made.
  */
-type SecretPerType = { readonly [Type in WebhookType]?: SecretList | undefined };
+export type SecretPerType = Readonly<Partial<Record<WebhookType, SecretList | undefined>>>;
 
 /**
  * The keys of a list of secrets, in its order. Throws `ConfigurationError` for an unusable secret.

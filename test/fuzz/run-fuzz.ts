@@ -47,7 +47,7 @@ const SETUPS: readonly Setup[] = [
 const BLOCK = 500;
 
 /** The statuses of each outcome, without and with `unverifiable: "reject"`, as the documents have them. */
-const DOCUMENTED = new Map(
+const DOCUMENTED = new Map<string, readonly (readonly (string | undefined)[])[]>(
   outcomePages().map(({ outcome, text }) => {
     const answers = text.matchAll(/Answered (\d+)(?:, or (\d+))?/g);
     const statuses = Array.from(answers, ([, status, rejecting]) => [status, rejecting ?? status]);

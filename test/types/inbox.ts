@@ -147,7 +147,10 @@ inboxConsume({
   handlers,
   onJob: ({ outcome, error }) => {
     proves<
-      Equal<typeof outcome, "handled" | "discarded" | "retry_later" | "handler_failed" | "dead">
+      Equal<
+        typeof outcome,
+        "handled" | "discarded" | "unhandled" | "retry_later" | "handler_failed" | "dead"
+      >
     >();
     proves<Equal<typeof error, unknown>>();
   },

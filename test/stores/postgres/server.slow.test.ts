@@ -31,7 +31,9 @@ postgresEngine.describe("a handler on postgresTransactions", () => {
     const { options, lines, reports } = createCollector();
     const receiver = transactionalReceiver(
       postgresTransactions({ pool }),
-      async (context) => void (await (usesTx ? context.tx : pool).query("SELECT 1")),
+      async (context) => {
+        await (usesTx ? context.tx : pool).query("SELECT 1");
+      },
       options,
     );
     for (const id of ["a", "b"])
