@@ -38,13 +38,13 @@ export default [
   {
     ...bundle,
     name: "createWebhookReceiver + fetchHandler, bundled for the edge",
-    limit: "39 kB",
+    limit: "39.5 kB",
     modifyEsbuildConfig: edge,
   },
   {
     ...lambda,
     name: "lambdaHandler with the memory store, in one file",
-    limit: "39.2 kB",
+    limit: "39.7 kB",
     modifyEsbuildConfig: node,
   },
 ];

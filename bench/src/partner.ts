@@ -82,7 +82,14 @@ function bundleBytes(folder: string): number {
 function compilerCost(folder: string, text: string) {
   const file = join(folder, "compiled.mts");
   writeFileSync(file, text);
-  const options = ["--noEmit", "--strict", "--module", "nodenext", "--skipLibCheck"];
+  const options = [
+    "--noEmit",
+    "--ignoreConfig",
+    "--strict",
+    "--module",
+    "nodenext",
+    "--skipLibCheck",
+  ];
   const { stdout } = spawnSync("npx", ["tsc", ...options, "--extendedDiagnostics", file], {
     cwd: BENCH,
     encoding: "utf8",

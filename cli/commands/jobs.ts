@@ -17,7 +17,7 @@ const ACTIONS = ["list", "replay", "discard"] as const;
 export const jobs = createCommand({
   name: "jobs",
   summary: "lists, replays and discards the dead jobs of your queue",
-  usage: "list | replay <ids…> | discard <ids…>",
+  usage: "list|replay|discard [ids…]",
   positionals: { min: 1, max: 10_001 },
   about: [
     "A dead job is a delivery whose handler failed at every attempt. The gateway was answered 200, so it does not send it again. Fix the cause, then replay it: it runs again at a worker, with all its attempts.",

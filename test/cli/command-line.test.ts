@@ -86,7 +86,7 @@ test.each([
   ["help doktor", "unknown command doktor, did you mean doctor?"],
   [
     [SECRET],
-    "unknown command; the commands are init, send, replay, doctor, listen, explain, webhooks, gateway, help\n",
+    "unknown command; the commands are init, send, replay, doctor, listen, explain, webhooks, jobs, gateway, help\n",
   ],
   [`help ${SECRET}`, "unknown command; the commands are init, send"],
   [`--secret:${SECRET} send`, "the command comes first, then --secret\n"],

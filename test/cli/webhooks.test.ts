@@ -199,7 +199,7 @@ describe("rotate", () => {
     const json = { result: "not_accepted", passed: false };
     await expectEnd(run(`${rotate} ${quick} --json`), { json });
     const twice = run(`${rotate} --secret a --secret b`);
-    await expectEnd(twice, { code: 2, stderr: "the one in use" });
+    await expectEnd(twice, { code: 2, stderr: "several secrets given" });
   });
 
   test("refuses files that are damaged, belong elsewhere or cannot be written", async () => {

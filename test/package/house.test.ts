@@ -147,6 +147,7 @@ const TWO_WORDS = /[a-z]{3,} [a-z]{2,}/i;
 
 /** Texts of other systems, which have no code of their own. */
 const FOREIGN: Readonly<Record<string, string>> = {
+  "adapters/fastify.ts": "Fastify",
   "src/answer/outcome-causes.ts": "clients of Redis",
   "src/management/gateway-errors.ts": "the gateway",
   "src/stores/cloudflare/d1-store.ts": "D1",
@@ -158,7 +159,9 @@ const FOREIGN: Readonly<Record<string, string>> = {
   "src/stores/sqlite/sqlite-transactions.ts": "SQLite",
   "src/stores/sqlite/write-transactions.ts": "SQLite",
   "cli/doctor/preflight.ts": "OpenSSL",
+  "cli/init-plan.ts": "the source of an example",
   "cli/init-stores.ts": "the source of an example",
+  "cli/init-text.ts": "the source of an example",
   "kit/sending/target.ts": "OpenSSL",
 };
 

@@ -71,7 +71,8 @@ export class KeepAliveClient {
     const start = performance.now();
     const total = perSecond * seconds;
     for (let count = 0; count < total;) {
-      const dueBy = Math.min(total, Math.floor(((performance.now() - start) / 1_000) * perSecond));
+      const elapsedSeconds = (performance.now() - start) / 1_000;
+      const dueBy = Math.min(total, Math.floor(elapsedSeconds * perSecond) + 1);
       for (; count < dueBy; count++) due.push(start + (count / perSecond) * 1_000);
       sendDue();
       await new Promise((resolve) => setTimeout(resolve, 2));
