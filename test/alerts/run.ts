@@ -1,6 +1,6 @@
 // npm run alerts [-- --only wrong-secret …] [-- --only month] [-- --only calm]
 // Simulates a month with failures and calm months at five volumes, then plants thirteen silent failures in real apps,
-// watched by a real Prometheus with the published rules. Writes the numbers and tables of docs/monitoring/proof.md after
+// watched by a real Prometheus with the published rules. Writes the numbers and tables of test/alerts/results.md after
 // a full run; --only month and --only calm theirs. ALERT_RULES=FILE judges another rules file, and writes nothing.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -133,7 +133,7 @@ function withRun(page: string, results: ProofResults): string {
     .replace(/(?<=their durations are shorter \()[^)]*/, pairs);
 }
 
-const PAGE = fileURLToPath(new URL("../../docs/monitoring/proof.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("results.md", import.meta.url));
 
 const { values } = parseArgs({ options: { only: { type: "string", multiple: true } } });
 const { only } = values;

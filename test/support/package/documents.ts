@@ -9,7 +9,7 @@ export const DOCUMENTS: readonly string[] = [
   "examples/README.md",
   "fixtures/README.md",
   "bench/README.md",
-  "docs/monitoring/proof.md",
+  "test/alerts/results.md",
   ...["docs", "docs/stores"].flatMap((folder) =>
     readdirSync(path.join(REPOSITORY, folder))
       .filter((file) => file.endsWith(".md"))
