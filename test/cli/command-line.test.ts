@@ -52,6 +52,7 @@ describe("help", () => {
       ...COMMANDS.slice(0, 5),
       "webhooks",
       ...["register", "check", "rotate", "history", "reconcile"].map((name) => `webhooks ${name}`),
+      "jobs",
       "gateway",
     ]);
   });
