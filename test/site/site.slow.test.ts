@@ -69,7 +69,7 @@ const DESKTOP = { width: 1280, height: 900 };
 const OF_A_KIND = /^(?:api|answers|errors|frameworks)\/(?!express|stale|missing_secret)/;
 /** Looked at in each run: a page of each kind, and those with the widest tables and the most code. */
 const OF_EACH_RUN =
-  /^(?:index|handlers|options|answers|stores|test-endpoint|api\/(?:index|express)|answers\/(?:handled|stale)|errors\/missing_secret|frameworks\/express)\.html$/;
+  /^(?:index|handlers|options|answers|stores|proof|test-(?:handlers|endpoint)|api\/(?:index|express)|answers\/(?:handled|stale)|errors\/missing_secret|frameworks\/express)\.html$/;
 const NAMES = Object.keys(OUTCOMES);
 
 beforeAll(async () => {
