@@ -14,9 +14,9 @@ import { underEvenLoad } from "./stores/paced-receiver.js";
 import { STORES, type RowName } from "./stores/rows.js";
 
 const LOAD = { perSecond: 50, connections: 8 };
-const WARM_UP_SECONDS = 10;
+const WARM_UP_SECONDS = 5;
 const SECTIONS = 3;
-const SECTION_SECONDS = 10;
+const SECTION_SECONDS = 5;
 const STARTS = 15;
 
 const BENCH = fileURLToPath(new URL("..", import.meta.url));
