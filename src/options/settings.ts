@@ -13,7 +13,6 @@ import { consoleLines, Log, checkLogger } from "../answer/logger.js";
 import { UNVERIFIABLE_OUTCOMES, type UnverifiableOption } from "../answer/outcome.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import { keyringOf, type Keyring } from "../signature/keyring.js";
-import type { SecretOption } from "../signature/secrets.js";
 import { defaultStore } from "../stores/memory-store.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
