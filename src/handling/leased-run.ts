@@ -70,7 +70,7 @@ export class LeasedRun {
       // A callback, because the promises of an async function take 4 % of a delivery without I/O.
       void result.then((ended) => {
         try {
-          this.#settle(ended);
+          this.#settle(ended, fail);
         } catch (error) {
           fail(error);
         }
@@ -119,8 +119,8 @@ export class LeasedRun {
     this.#end(state, { outcome, error });
   }
 
-  /** Ends the claim of a handler that has settled. */
-  #settle(result: HandlerResult): void {
+  /** Ends the claim of a handler that has settled. `fail` gets what no one foresaw, which must not end the process. */
+  #settle(result: HandlerResult, fail: (error: unknown) => void): void {
     const { headers, trace } = this.#delivery;
     const state = this.#state;
     const isTooLate = state === "given_up";
@@ -140,7 +140,7 @@ export class LeasedRun {
       return;
     }
     if (isTooLate) holdOpen(trace, settling);
-    void settling.then((ending) => this.#finish(state, ending));
+    settling.then((ending) => this.#finish(state, ending)).catch(fail);
   }
 
   #finish(state: RunState, ending: Ending): void {
