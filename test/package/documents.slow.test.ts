@@ -1,47 +1,20 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { transform } from "esbuild";
 import { expect, test } from "vitest";
 import { navigation } from "../../docs/site/navigation.js";
 import * as kit from "../../kit/index.js";
-import { ENTRIES } from "../../release/entries.js";
 import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../src/common/gateway-facts.js";
 import * as management from "../../src/management/index.js";
 import { WEBHOOK_FINDING_CODES, finding } from "../../src/management/webhook-findings.js";
-import { ENGINES } from "../engines.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { DOCUMENTS, TESTING_DOCUMENTS, brokenLinks } from "../support/package/documents.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { openOrm } from "../stores/sql/orms/orm.js";
 import { partnerProject } from "../support/package/partner-project.js";
 
-/** Needs Nest's decorators: nestjs.slow.test.ts compiles it in a Nest project. */
-const OWN_PROJECT = "docs/nestjs.md";
-const PEERS = ENTRIES.flatMap(({ engine, peers = [] }) =>
-  peers.flatMap(({ names, engine: own = engine }) =>
-    names.map((name) => ({ name, folder: ENGINES[own ?? ""]?.folder })),
-  ),
-);
-const isInstalled = ({ name }: { name: string }) =>
-  existsSync(path.join(REPOSITORY, "node_modules", name));
-const INSTALLED = PEERS.filter(isInstalled).map(({ name }) => name);
-
-/** What the snippets of docs/stores/orm.md import. */
-const ORM_PACKAGES = [
-  "@mikro-orm/postgresql",
-  "@prisma/adapter-pg",
-  "@prisma/client",
-  "drizzle-orm",
-  "knex",
-  "kysely",
-  "postgres",
-  "sequelize",
-  "typeorm",
-];
-
-const partner = partnerProject(...INSTALLED, "@types/pg", "@nats-io/nats-core");
+const partner = partnerProject();
 
 const README = readMarkdown("README.md");
 const MANAGEMENT = readMarkdown("docs/management.md");
@@ -175,7 +148,7 @@ test("the page for coding agents has at most 120 lines, and the README's test, w
 });
 
 const snippetsOf = (language: string) =>
-  DOCUMENTS.filter((file) => file !== OWN_PROJECT).flatMap((file) =>
+  DOCUMENTS.flatMap((file) =>
     readMarkdown(file)
       .snippets(language)
       .map((code, at) => ({ name: `${file}, ${language} snippet ${String(at + 1)}`, code })),
@@ -187,19 +160,6 @@ function manySnippets(language: string, least: number) {
   expect(snippets.length).toBeGreaterThanOrEqual(least);
   return snippets;
 }
-
-test("every TypeScript snippet of the documents compiles against the installed package", async () => {
-  const snippets = manySnippets("ts", 40);
-  for (const { name, folder = "" } of PEERS.filter((peer) => !isInstalled(peer))) {
-    partner().borrow(name, `test/platforms/${folder}`);
-  }
-  for (const name of ORM_PACKAGES) partner().borrow(name, "test/stores/sql/orms");
-  // Its types are generated.
-  await openOrm("prisma", "postgres", {}).then((prisma) => prisma.close());
-  const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
-  const errors = partner().compile(snippets.map(({ code }) => code));
-  expect(errors, files.join("\n")).toBe("");
-});
 
 test("every JavaScript snippet of the documents can be parsed", async () => {
   for (const { name, code } of manySnippets("js", 30)) {

@@ -8,6 +8,7 @@ import { alarm } from "../support/deliveries.js";
 import { isInFull, rowsOfRun } from "../support/extent.js";
 import {
   type InstalledPackage,
+  NEWEST_TSC,
   OLDEST_TSC,
   REPOSITORY,
   installPackage,
@@ -506,11 +507,6 @@ const MISTAKES: Readonly<Record<string, readonly [code: string, message: RegExp]
     /^a\.ts\S+ error TS2322: Type 'Client' is not assignable to type 'PostgresTransactionPool'\./,
   ],
 };
-
-const NEWEST_TSC = path.join(
-  REPOSITORY,
-  "test/platforms/typescript-7/node_modules/typescript/bin/tsc",
-);
 
 test.each(
   Object.keys(MISTAKES).flatMap((mistake) =>

@@ -23,6 +23,9 @@ const TSC = "node_modules/typescript/bin/tsc";
 /** The compiler of the oldest TypeScript that STABILITY.md supports. */
 export const OLDEST_TSC = path.join(REPOSITORY, "test/platforms/typescript-oldest", TSC);
 
+/** The compiler of the newest TypeScript. */
+export const NEWEST_TSC = path.join(REPOSITORY, "test/platforms/typescript-7", TSC);
+
 /** A project in a temporary folder with nothing but the packed tarball installed. */
 export type InstalledPackage = ReturnType<typeof installPackage>;
 

@@ -22,15 +22,10 @@ function installForPartner(more: readonly string[]) {
   return {
     ...project,
 
-    /** Type-checks snippets as modules of their own; returns the compiler's complaints, or "". */
-    compile: (snippets: readonly string[]) => {
-      const files = snippets.map((code, index) => {
-        const file = `snippet-${String(index)}.ts`;
-        project.write(file, `${code}\nexport {};\n`);
-        return file;
-      });
-      const options = { module: "nodenext", moduleResolution: "nodenext", resolveJsonModule: true };
-      return project.typeCheck({ ...options, skipLibCheck: true }, files);
+    /** Type-checks files of the project; returns the compiler's complaints, or "". */
+    compile: (files: readonly string[], tsc?: string, options: object = {}) => {
+      const module = { module: "nodenext", moduleResolution: "nodenext", resolveJsonModule: true };
+      return project.typeCheck({ ...module, skipLibCheck: true, ...options }, files, tsc);
     },
 
     /** Runs files in vitest; returns what it says. Throws where a test fails. */
