@@ -12,7 +12,7 @@ export interface Deliveries {
 }
 
 /** How long opening waits for the lock if the table is missing, or the file is not in WAL mode yet. */
-const OPENING_TIMEOUT_MS = 5_000;
+const OPENING_TIMEOUT_MS = 15_000;
 /** To what the `-wal` file shrinks after a long reader has let it grow. SQLite's own checkpoints keep it at 4 MB. */
 const WAL_BYTES = 2 ** 23;
 /** The value of PRAGMA synchronous that does more than FULL. */
