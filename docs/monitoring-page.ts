@@ -49,11 +49,11 @@ export function metricRows(): readonly Row[] {
 /** The page with its tables made anew between their marks. */
 export function monitoringPage(written: string): string {
   const metrics = [
-    "| metric | kind | unit | attributes | what |",
-    "| --- | --- | --- | --- | --- |",
+    "| metric | kind, unit | attributes | what |",
+    "| --- | --- | --- | --- |",
     ...metricRows().map(
       ({ name, kind, unit, attributes, description }) =>
-        `| \`${name}\` | ${kind} | ${unit} | ${attributes.join(", ")} | ${description} |`,
+        `| \`${name}\` | ${kind}, ${unit} | ${attributes.join(", ")} | ${description} |`,
     ),
   ];
   const attributes = Object.values(SPAN_ATTRIBUTES).map((name) => `\`${name}\``);
@@ -61,10 +61,20 @@ export function monitoringPage(written: string): string {
   const parts: readonly (readonly [string, string])[] = [
     ["metrics", metrics.join("\n")],
     ["attributes", `${attributes.join(", ")}.`],
-    ["bench/results/telemetry.md", costs.replace(/^# .*\n\n/, "").trimEnd()],
+    ["bench/results/telemetry.md", shownCosts(costs)],
   ];
   return parts.reduce((page, [mark, text]) => {
     const pattern = new RegExp(`<!-- ${mark} -->[^]*?<!-- /${mark} -->`);
     return page.replace(pattern, () => `<!-- ${mark} -->\n\n${text}\n\n<!-- /${mark} -->`);
   }, written);
+}
+
+/** The caption, and of each row what it is, its ratio and what it adds. */
+function shownCosts(costs: string): string {
+  const [, caption = "", table = ""] = costs.trimEnd().split("\n\n");
+  const rows = table.split("\n").map((line) => {
+    const [, what = "", ratio = "", , added = ""] = line.split("|").map((cell) => cell.trim());
+    return `| ${[what, ratio, added].join(" | ")} |`;
+  });
+  return [caption, rows.join("\n")].join("\n\n");
 }
