@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { HISTOGRAMS } from "../src/telemetry/histogram-metrics.js";
 import { createSecretKey } from "../src/signature/secrets.js";
 import { RECEIVER_METRICS } from "../src/telemetry/metrics.js";
@@ -57,24 +56,12 @@ export function monitoringPage(written: string): string {
     ),
   ];
   const attributes = Object.values(SPAN_ATTRIBUTES).map((name) => `\`${name}\``);
-  const costs = readFileSync(new URL("../bench/results/telemetry.md", import.meta.url), "utf8");
   const parts: readonly (readonly [string, string])[] = [
     ["metrics", metrics.join("\n")],
     ["attributes", `${attributes.join(", ")}.`],
-    ["bench/results/telemetry.md", shownCosts(costs)],
   ];
   return parts.reduce((page, [mark, text]) => {
     const pattern = new RegExp(`<!-- ${mark} -->[^]*?<!-- /${mark} -->`);
     return page.replace(pattern, () => `<!-- ${mark} -->\n\n${text}\n\n<!-- /${mark} -->`);
   }, written);
-}
-
-/** The caption, and of each row what it is, its ratio and what it adds. */
-function shownCosts(costs: string): string {
-  const [, caption = "", table = ""] = costs.trimEnd().split("\n\n");
-  const rows = table.split("\n").map((line) => {
-    const [, what = "", ratio = "", , added = ""] = line.split("|").map((cell) => cell.trim());
-    return `| ${[what, ratio, added].join(" | ")} |`;
-  });
-  return [caption, rows.join("\n")].join("\n\n");
 }
