@@ -52,7 +52,7 @@ export function monitoringPage(written: string): string {
     "| --- | --- | --- | --- |",
     ...metricRows().map(
       ({ name, kind, unit, attributes, description }) =>
-        `| \`${name}\` | ${kind}, ${unit} | ${attributes.join(", ")} | ${description} |`,
+        `| \`${name}\` | ${unit.startsWith("{") ? kind : `${kind}, ${unit}`} | ${attributes.join(", ")} | ${description} |`,
     ),
   ];
   const attributes = Object.values(SPAN_ATTRIBUTES).map((name) => `\`${name}\``);
