@@ -31,6 +31,7 @@ export default defineConfig(
       "test/platforms/lambda/handler-types.ts",
       // Apps of platforms, in JavaScript, and what is made of them.
       "test/platforms/**/*.{js,jsx,mjs,cjs}",
+      "examples/*.mjs",
       "test/stores/sql/orms/*.mjs",
       "test/support/inbox/*.mjs",
       "test/platforms/**/*.cts",

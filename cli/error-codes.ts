@@ -5,7 +5,7 @@ export interface ErrorCode {
   readonly code: string;
   /** The name of the class. */
   readonly error: string;
-  /** The entries of the package that it comes from: `the package itself` or subpaths. */
+  /** The entries of the package that it comes from: `the package` or subpaths. */
   readonly entries: string;
   /** Where a user meets it, and why. */
   readonly where: string;

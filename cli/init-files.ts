@@ -115,7 +115,7 @@ export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
       files: {
         "index.ts": [LAMBDA, "// index.ts"],
         "local.mjs": [LAMBDA, "// local.mjs"],
-        "index.test.mjs": [LAMBDA, "// index.test.mjs"],
+        "index.test.mjs": ["examples/aws-lambda-test.mjs"],
         "template.yaml": [LAMBDA, "AWS::Serverless-2016-10-31"],
       },
       build:
@@ -131,7 +131,7 @@ export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     host: {
       files: {
         "src/index.js": [WORKERS, "store.purge"],
-        "index.test.mjs": [WORKERS, "// index.test.mjs"],
+        "index.test.mjs": ["examples/cloudflare-test.mjs"],
         "wrangler.jsonc": [WORKERS, '"d1_databases"'],
         "migrations/0001_gateway_deliveries.sql": ["sql/d1.sql"],
       },

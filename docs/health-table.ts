@@ -9,7 +9,7 @@ import { LOSSES } from "../src/telemetry/outcome-facts.js";
 const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readonly of?: string }>> =
   {
     all_refused: {
-      what: "refused requests of one type that may be the gateway's, the first and the last at least 15 minutes apart, and no authentic delivery of the type between them or since",
+      what: "refused requests of one type that may be the gateway's, over at least 15 minutes, with no authentic delivery of the type since the first",
     },
     mismatch_ratio: {
       what: "refused requests that may be the gateway's (`unsigned`, `signature_mismatch`, `malformed_signed`)",
@@ -17,11 +17,9 @@ const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readon
     },
     stale: { what: "`stale`", of: "the authentic requests" },
     types_lost: {
-      what: `webhook types of which nothing is handled: ${String(LOSSES.unrecognized)} \`unrecognized\` or ${String(LOSSES.discarded)} \`discarded\` in a row, until one of the type is \`handled\`; or an \`unhandled\` one within a day, if the type has no handler at all`,
+      what: `types of which nothing is handled: ${String(LOSSES.unrecognized)} \`unrecognized\` or ${String(LOSSES.discarded)} \`discarded\` in a row, until one is \`handled\`; or an \`unhandled\` one within a day, if the type has no handler at all`,
     },
-    silence: {
-      what: "types in `expectEvery` without a handled delivery for longer than that, or since the start",
-    },
+    silence: { what: "types without a handled delivery for longer than `expectEvery` says" },
     body_consumed: { what: "`body_consumed`", of: "the requests" },
     secret_unavailable: { what: "`secret_unavailable` of documented types", of: "the requests" },
     store_failing: {
@@ -33,7 +31,7 @@ const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readon
     },
     handlers_failing: { what: "`handler_failed` or `handler_timeout`", of: "the handler runs" },
     handlers_slow: {
-      what: "runs longer than half of `handlerTimeoutMs`: the 95th percentile is above it",
+      what: "runs longer than half of `handlerTimeoutMs`, which the 95th percentile exceeds",
       of: "the handler runs",
     },
     overloaded: { what: "`overloaded`", of: "the authentic requests" },
@@ -45,16 +43,16 @@ const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readon
       what: "senders that hung up before the answer",
       of: "the authentic requests",
     },
-    last_attempts_refused: { what: "refused deliveries whose attempt was probably the tenth" },
-    dead_jobs: { what: "dead jobs, as `health({ queues })` was told" },
+    last_attempts_refused: { what: "refused deliveries, probably at their tenth attempt" },
+    dead_jobs: { what: "dead jobs in `health({ queues })`" },
     jobs_waiting: {
-      what: "jobs of a queue whose oldest due one has waited for more than 10 minutes, as `health({ queues })` was told",
+      what: "jobs in `health({ queues })`, the oldest due for more than 10 minutes",
     },
     unhandled_types: {
-      what: "`unhandled` since the start, of a webhook type with handlers for other event types; it ends a day after the last one",
+      what: "`unhandled` since the start, of a type with handlers for other event types; ends a day after the last one",
     },
     schema_drift: {
-      what: "deliveries with a field or a value that is not documented since the start; it ends a day after the last one",
+      what: "deliveries with an undocumented field or value since the start; ends a day after the last one",
     },
   };
 
@@ -69,7 +67,8 @@ export function healthTable(): string {
 function whenOf(code: HealthReasonCode): string {
   const { min, share, inRow } = HEALTH_REASONS[code];
   const { what, of } = COUNTED[code];
-  const part = of === undefined ? "" : `, and over ${String((share ?? 0) * 100)} % of ${of}`;
-  const row = inRow === undefined ? "" : `; or ${String(inRow)} in a row, however long that takes`;
-  return `${String(min)} or more: ${what}${part}${row}`;
+  const part = of === undefined ? "" : `, over ${String((share ?? 0) * 100)} % of ${of}`;
+  const row = inRow === undefined ? "" : `; or ${String(inRow)} in a row`;
+  const least = min === 1 ? "" : `${String(min)} or more `;
+  return `${least}${what}${part}${row}`;
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { HISTOGRAMS } from "../src/telemetry/histogram-metrics.js";
 import { createSecretKey } from "../src/signature/secrets.js";
 import { RECEIVER_METRICS } from "../src/telemetry/metrics.js";
@@ -49,19 +48,17 @@ export function metricRows(): readonly Row[] {
 /** The page with its tables made anew between their marks. */
 export function monitoringPage(written: string): string {
   const metrics = [
-    "| metric | kind | unit | attributes | what |",
-    "| --- | --- | --- | --- | --- |",
+    "| metric | kind, unit | attributes | what |",
+    "| --- | --- | --- | --- |",
     ...metricRows().map(
       ({ name, kind, unit, attributes, description }) =>
-        `| \`${name}\` | ${kind} | ${unit} | ${attributes.join(", ")} | ${description} |`,
+        `| \`${name}\` | ${unit.startsWith("{") ? kind : `${kind}, ${unit}`} | ${attributes.join(", ")} | ${description} |`,
     ),
   ];
   const attributes = Object.values(SPAN_ATTRIBUTES).map((name) => `\`${name}\``);
-  const costs = readFileSync(new URL("../bench/results/telemetry.md", import.meta.url), "utf8");
   const parts: readonly (readonly [string, string])[] = [
     ["metrics", metrics.join("\n")],
     ["attributes", `${attributes.join(", ")}.`],
-    ["bench/results/telemetry.md", costs.replace(/^# .*\n\n/, "").trimEnd()],
   ];
   return parts.reduce((page, [mark, text]) => {
     const pattern = new RegExp(`<!-- ${mark} -->[^]*?<!-- /${mark} -->`);

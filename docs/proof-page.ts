@@ -45,14 +45,14 @@ function platformFigures(results: string): string {
   const rows = tableOf(results, "platform").slice(1);
   const all = Math.max(...rows.map(([, , , passed]) => Number(passed)));
   const isWhole = ([, , , passed]: readonly string[]): boolean => Number(passed) === all;
-  const named = rows.filter(isWhole).map(([name = "", version = ""]) => `${name} (${version})`);
+  const named = rows.filter(isWhole).map(([name = ""]) => name);
   const lines = rows
     .filter((row) => !isWhole(row))
-    .map(
-      ([name, version, , passed, , , remark]) =>
-        `| ${[name, version, passed, remark].join(" | ")} |`,
-    );
-  return `On ${date} all ${String(all)} cases passed on: ${named.join(" · ")}.\n\nThe others answer some requests themselves, or their queue does not take some bodies. Such a case is about a request that the receiver does not see:\n\n| platform | version | passed | what it answers itself |\n| --- | --- | --- | --- |\n${lines.join("\n")}`;
+    .map(([name, , , passed, , , remark = ""]) => {
+      const cases = remark.match(/`[a-z0-9_]+`(?=:)/g) ?? [];
+      return `| ${[name, passed, cases.join(", ")].join(" | ")} |`;
+    });
+  return `On ${date} all ${String(all)} cases passed on: ${named.join("; ")}.\n\nThe others answer some requests themselves, or their queue does not take some bodies. The results below say why:\n\n| platform | passed | cases that do not reach the receiver |\n| --- | --- | --- |\n${lines.join("\n")}`;
 }
 
 /** The titles and the rows of the table whose first column has this title. */

@@ -74,11 +74,11 @@ function measuredApp() {
   };
 }
 
-/** What the script of the page leaves to a textfile collector, after a command that exits with 1. */
+/** What docs/monitoring/gateway-webhook-job leaves to a textfile collector, after a command that exits with 1. */
 function jobText(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "gateway-webhook-job-"));
-  const script = readMarkdown("docs/monitoring.md").text.split("```sh\n#!/bin/sh\n").at(1) ?? "";
-  writeFileSync(path.join(folder, "job"), script.split("\n```").at(0) ?? "");
+  const { text: script } = readMarkdown("docs/monitoring/gateway-webhook-job");
+  writeFileSync(path.join(folder, "job"), script);
   writeFileSync(path.join(folder, "npx"), "#!/bin/sh\nexit 1\n", { mode: 0o700 });
   const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, TEXTFILES: folder };
   const { status } = spawnSync("sh", [path.join(folder, "job"), "check"], { env });
@@ -88,7 +88,7 @@ function jobText(): string {
   return text;
 }
 
-it("the page's job script leaves its exit code as a metric", () => {
+it("gateway-webhook-job leaves its exit code as a metric", () => {
   expect(jobText()).toMatch(
     /^gateway_webhook_check_exit_code\{command="check"\} 1\ngateway_webhook_check_finished_seconds\{command="check"\} \d{10}\n$/,
   );
