@@ -58,7 +58,7 @@ function stores(folder: "" | "docs/"): string {
   const link = ({ make = "", page }: Plug): string => `[\`${make}\`](${page.slice(folder.length)})`;
   const leases = of("lease").map(({ name, have = "", exactlyOnceIf, ...plug }) => [
     ...[have, `${link(plug)} from \`…/${name}\``],
-    ["except for a handler that is cut off", exactlyOnceIf ?? []].flat().join(", and "),
+    ["unless a handler is cut off", exactlyOnceIf ?? []].flat().join(", and "),
   ]);
   const onOneHost = leases.filter(([have]) => have === "one host");
   const others = leases.filter((row) => !onOneHost.includes(row)).map(([, store]) => store);
@@ -70,7 +70,7 @@ function stores(folder: "" | "docs/"): string {
     [
       `handlers that write to ${transactional}, **exactly once**`,
       of("transactions").map(link).join(", "),
-      "always: the effect and the record of the delivery are committed together",
+      "always",
     ],
     [
       "slow handlers",

@@ -94,7 +94,6 @@ test("each open point in docs/management.md has what we assume and how a wrong a
 test.each([
   ["docs/management.md", "// management.test.ts", /Test Files\s+1 passed/],
   ["README.md", "// receiver.test.ts", /Tests\s+[0-9]{2,} passed/],
-  ["docs/handlers.md", "// alarm.test.ts", /Tests\s+1 passed/],
 ])("the test of %s passes in the partner's runner", (file, firstLine, passed) => {
   const folder = path.basename(file, ".md");
   partner().write(`${folder}/a.test.ts`, readMarkdown(file).snippet("ts", firstLine));
