@@ -93,11 +93,7 @@ function describe({ out }: CommandIo, delivery: TwinDelivery, json: boolean): vo
 }
 
 /** Starts a delivery and does not wait for its end, which may be hours away. */
-async function deliver(
-  api: GatewayApi,
-  init: RequestInit,
-  accountIds: readonly number[],
-): Promise<Response> {
+async function deliver(api: GatewayApi, init: RequestInit, accountIds: readonly number[]) {
   const refused = (message: string): Response =>
     Response.json({ error: { code: "VALIDATION_ERROR", message, details: [] } }, { status: 422 });
   if (init.method !== "POST") return refused("POST { alarm }, { event } or { type }");

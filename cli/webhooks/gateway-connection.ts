@@ -107,11 +107,7 @@ async function tokenOf(
   throw new UsageError(`no CRM token: set ${TOKEN}, or pass --token-file or --login-file`);
 }
 
-async function readOption(
-  io: CommandIo,
-  option: "login-file" | "token-file",
-  path: string,
-): Promise<Uint8Array> {
+async function readOption(io: CommandIo, option: "login-file" | "token-file", path: string) {
   if (path === "-") return readInput(io, path);
   const bytes = await readSecretive(option, path);
   await warnIfReadByOthers(io, option, path, `the ${option === "login-file" ? "login" : "token"}`);

@@ -230,10 +230,8 @@ export const idempotencyRules: ConformanceRules = {
 };
 
 /** On its own connection, or a stale connection could send it twice: a duplicate of itself. */
-function sendAlone(
-  context: CaseContext,
-): (delivery: Delivery) => Promise<readonly [Delivery, ReceiverAnswer]> {
-  return async (delivery) => [delivery, await context.sendAlone(delivery)];
+function sendAlone(context: CaseContext) {
+  return async (delivery: Delivery) => [delivery, await context.sendAlone(delivery)] as const;
 }
 
 /** Sends a delivery and hangs up. */

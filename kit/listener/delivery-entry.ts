@@ -128,10 +128,7 @@ function isOutcome(name: string): name is WebhookOutcome {
 }
 
 /** The reasons, with the usual causes unless the cause itself was searched for. */
-function reasonsOf(
-  { verification: { response, authentic }, body }: Intake,
-  isSearched: boolean,
-): readonly string[] {
+function reasonsOf({ verification: { response, authentic }, body }: Intake, isSearched: boolean) {
   const { outcome, status } = response;
   if (status < 300) return [];
   const { message } = (JSON.parse(response.body) as { error: { message: string } }).error;

@@ -96,11 +96,7 @@ function redactJson(text: string, root: Place, made: DistinctPlaceholders): Reda
   return { text: out.join(""), dropped };
 }
 
-function redactValue(
-  { kind, text: json }: JsonPart,
-  place: Place,
-  made: DistinctPlaceholders,
-): RedactedJson {
+function redactValue({ kind, text: json }: JsonPart, place: Place, made: DistinctPlaceholders) {
   if (kind !== "string" || fieldRuleOf(place) !== "payload") {
     return { text: redactLeaf(json, place, made), dropped: 0 };
   }

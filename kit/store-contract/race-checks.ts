@@ -45,11 +45,7 @@ export const raceChecks = {
 } satisfies StoreChecks;
 
 /** Sends many claims of one key, by two clients in turn, before any of them is answered. */
-function claimManyTimes(
-  store: StoreVerbs,
-  owner: (index: number) => string,
-  other = store.other,
-): Promise<ClaimResult[]> {
+function claimManyTimes(store: StoreVerbs, owner: (index: number) => string, other = store.other) {
   const claims = Array.from({ length: RACERS }, (_, index) =>
     (index % 2 === 0 ? store : other).claim("k", owner(index)),
   );
@@ -57,10 +53,7 @@ function claimManyTimes(
 }
 
 /** Returns the claims that are granted before, during and after `settle`. */
-async function claimDuring(
-  store: StoreVerbs,
-  settle: () => Promise<void>,
-): Promise<readonly Claimed[]> {
+async function claimDuring(store: StoreVerbs, settle: () => Promise<void>) {
   const [before, , after] = await Promise.all([
     claimManyTimes(store, (index) => `b${index}`),
     settle(),
