@@ -97,12 +97,9 @@ async function tokenOf(
     const credentials = credentialsIn(await readOption(io, "login-file", loginFile));
     return async () => (await crmLogin({ ...connection, credentials })).token;
   }
-  const given =
-    tokenFile === undefined
-      ? io.env[TOKEN]
-      : new TextDecoder()
-          .decode(await readOption(io, "token-file", tokenFile))
-          .replace(/\r?\n$/, "");
+  const bytes = tokenFile === undefined ? undefined : await readOption(io, "token-file", tokenFile);
+  const inFile = bytes && new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
+  const given = tokenFile === undefined ? io.env[TOKEN] : inFile;
   if (given !== undefined && given !== "") return given;
   throw new UsageError(`no CRM token: set ${TOKEN}, or pass --token-file or --login-file`);
 }

@@ -167,11 +167,9 @@ export async function diagnoseSignature(
   const { proven, seen } = withRecord(match, type);
   // The public test secret comes last: it proves who signed, and each other finding says what to fix.
   const rankOf = ({ code }: SignatureFinding): number => Number(code === "test_secret");
-  const factsOf = ({ code, header, secretIndex }: Clue) => [
-    code,
-    header ?? code,
-    secretIndex ?? code,
-  ];
+  const factsOf = ({ code, header, secretIndex }: Clue) => {
+    return [code, header ?? code, secretIndex ?? code];
+  };
   const named = new Set(match.clues.flatMap(factsOf));
   const unnamed = refused.filter((clue) => !factsOf(clue).some((fact) => named.has(fact)));
   const findings = [
