@@ -56,9 +56,10 @@ export async function findObstacle(plan: DoctorPlan): Promise<Obstacle | undefin
       // Nothing counts a delivery that no handler got.
       const isCounted = isAcknowledged(answer) && outcomeOf(answer.body) !== "unhandled";
       const isProbed = isCounted && handled !== undefined;
-      const uncounted =
-        isProbed && (await probeObstacle(handled, delivery.id, withinMs, connection));
-      return uncounted || (await secretObstacle(plan, sender, type, answer));
+      const uncounted = isProbed
+        ? await probeObstacle(handled, delivery.id, withinMs, connection)
+        : undefined;
+      return uncounted ?? (await secretObstacle(plan, sender, type, answer));
     }
     return first;
   } catch (error) {

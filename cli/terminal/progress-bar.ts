@@ -46,7 +46,7 @@ export function createProgressBar(output: Output, total: number) {
       show(shown);
     },
     /** Removes the bar from the screen. */
-    end(): void {
+    end: (): void => {
       clearInterval(timer);
       if (isDrawn) output.write(CLEAR);
     },

@@ -22,7 +22,6 @@ import {
   failedDelivery,
   whileHandler,
 } from "./handler-failures.js";
-import type { ReceiverAnswer } from "./receiver-answer.js";
 import { lookalikes } from "./records.js";
 import { expectNoIdBlocked, expectNoIdForgotten, expectNothingLate } from "./refused-ids.js";
 import { each, inPool, sampleText, type Delivery } from "./test-deliveries.js";

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 import { expectHandledOnce, sendConcurrently, sendTwice } from "./duplicates.js";
-import { times, type ReceiverAnswer } from "./receiver-answer.js";
+import { times } from "./receiver-answer.js";
 import type { LoggedDelivery } from "./suite-state.js";
 import {
   each,

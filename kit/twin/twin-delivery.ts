@@ -75,7 +75,7 @@ export interface TwinDelivery {
 export function reasonOf(end: TwinEnd, last: TwinAttempt | undefined): string {
   if (last === undefined) return "stopped before the first attempt";
   const { number, status, error, result, answeredBy } = last;
-  const answer = status === undefined ? `no answer (${error})` : `answered ${status}`;
+  const answer = status === undefined ? `no answer (${String(error)})` : `answered ${status}`;
   const at = `${answer} at attempt ${number}`;
   if (end === "acknowledged") return at + byWhom(answeredBy);
   if (end === "exhausted") return `${at}, which was the last`;
