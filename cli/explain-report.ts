@@ -56,10 +56,7 @@ function nameOf({ outcome, status }: OutcomeAndStatus): string {
   return `${status} ${outcome}`;
 }
 
-function linesOf(
-  output: Output,
-  { code, certainty, message, fix }: SignatureFinding,
-): readonly string[] {
+function linesOf(output: Output, { code, certainty, message, fix }: SignatureFinding) {
   const { style } = output;
   return [
     `  ${style("bold", code)} ${style("dim", `(${CERTAINTIES[certainty]})`)}`,

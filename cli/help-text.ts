@@ -48,10 +48,7 @@ export function helpOf(help: CommandHelp, output: Output): string {
 
 /** The lines of an example, broken so that a shell takes them as one. No argument of an example has a space in it. */
 export function exampleOf(command: string, width: number): readonly string[] {
-  const text = `npx ${PROGRAM} ${command
-    .split("\\\n")
-    .map((part) => part.trim())
-    .join(" ")}`;
+  const text = `npx ${PROGRAM} ${command.replace(/\s*\\\n\s*/g, " ")}`;
   const lines = wrap(text, width - 2 * INDENT.length - " \\".length);
   return lines.map((line, at) => {
     const end = at === lines.length - 1 ? "" : " \\";
@@ -73,10 +70,9 @@ export function columnsOf(
 
 function rowOf([name, spec]: [string, OptionSpec]): readonly [string, string] {
   if (spec.kind === "flag") return [`--${name}`, spec.help];
-  const { fallback } = spec.kind === "whole" ? spec : { fallback: undefined };
+  const fallback = spec.kind === "whole" ? spec.fallback : undefined;
   const bounds = spec.kind === "whole" ? ` From ${spec.min} to ${spec.max}.` : "";
   const preset = fallback === undefined ? "" : ` Default ${fallback}.`;
-  const choices =
-    spec.kind === "text" && spec.choices !== undefined ? ` ${spec.choices.join(", ")}.` : "";
+  const choices = spec.kind === "text" && spec.choices ? ` ${spec.choices.join(", ")}.` : "";
   return [`--${name} ${spec.value}`, `${spec.help}${choices}${bounds}${preset}`];
 }

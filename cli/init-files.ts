@@ -153,12 +153,7 @@ function framework(
 }
 
 /** A server that runs in Node, from its example. */
-function server(
-  name: string,
-  packages: readonly string[],
-  types: readonly string[],
-  mount: Mount,
-): Framework {
+function server(name: string, packages: readonly string[], types: readonly string[], mount: Mount) {
   const tools = ["tsx", "@types/node", ...types];
   return { ...framework(name), packages, tools, server: `examples/${name}.ts`, mount };
 }

@@ -22,17 +22,7 @@ export interface Plan {
 export function planOf(framework: Framework, project: Project, store?: InitStore): Plan {
   const { found, own, packages, manager, runner, isThere } = project;
   const { host, secretFile, url } = framework;
-  const { written, mount, isTypeScript, isNew } =
-    host === undefined
-      ? filesFor(framework, project, store)
-      : {
-          written: Object.fromEntries(
-            Object.entries(host.files).map(([name, source]) => [name, textOf(source)]),
-          ),
-          mount: [],
-          isTypeScript: false,
-          isNew: true,
-        };
+  const { written, mount, isTypeScript, isNew } = filesFor(framework, project, store);
   const names = Object.keys(written);
   const [main = ""] = names;
   const theirs = isThere(main) ? (isOurs(project, main) ? undefined : main) : names.find(isThere);
@@ -89,10 +79,15 @@ export function planOf(framework: Framework, project: Project, store?: InitStore
   };
 }
 
-/** The files of a server, or of a module for the app that is there. */
+/** The files of a host, of a server, or of a module for the app that is there. */
 function filesFor(framework: Framework, project: Project, store: InitStore | undefined) {
   const { found, sources, read, runner, isThere, aTest = "" } = project;
-  const { mount, route, server, page } = framework;
+  const { mount, route, server, page, host } = framework;
+  if (host !== undefined) {
+    const texts = Object.entries(host.files).map(([name, source]) => [name, textOf(source)]);
+    const written = Object.fromEntries(texts) as Readonly<Record<string, string>>;
+    return { written, mount: [], isTypeScript: false, isNew: true };
+  }
   const below = route?.below.find(isThere);
   const isNest = server === undefined && route === undefined;
   const appFile =

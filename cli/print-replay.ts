@@ -78,10 +78,7 @@ function isUnseen({ result, answeredBy }: ReplayResult): boolean {
 }
 
 /** Why the genuine fixtures of one type are all handled, and those of the other all have a wrong signature. */
-function secretLine(
-  results: readonly ReplayResult[],
-  fixtures: readonly Fixture[],
-): string | undefined {
+function secretLine(results: readonly ReplayResult[], fixtures: readonly Fixture[]) {
   const typeWhere = (is: (one: ReplayResult) => boolean): WebhookType | undefined =>
     WEBHOOK_TYPES.find((type) => {
       const genuine = results.filter(

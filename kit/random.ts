@@ -1,21 +1,12 @@
 import { randomBytes } from "node:crypto";
 
 /** A random source that gives the same values for the same seed. */
-export interface Random {
-  /** A whole number from 0 to `limit` - 1. */
-  readonly below: (limit: number) => number;
-  /** A number from 0 to just under 1. */
-  readonly fraction: () => number;
-  /** True once in `oneIn` calls on average. */
-  readonly chance: (oneIn: number) => boolean;
-  /** One of the choices, each with the same probability. */
-  readonly pick: <T>(choices: readonly T[]) => T;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 const TWO_TO_THE_32 = 4_294_967_296;
 
 /** Mulberry32: small, and fast enough for millions of requests. */
-export function createRandom(seed: number): Random {
+export function createRandom(seed: number) {
   let state = seed >>> 0;
   const below = (limit: number): number => {
     state = (state + 0x6d2b79f5) | 0;
@@ -24,12 +15,14 @@ export function createRandom(seed: number): Random {
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / TWO_TO_THE_32) * limit);
   };
   return {
+    /** A whole number from 0 to `limit` - 1. */
     below,
+    /** A number from 0 to just under 1. */
     fraction: () => below(TWO_TO_THE_32) / TWO_TO_THE_32,
-    chance: (oneIn) => below(oneIn) === 0,
-    pick<T>(choices: readonly T[]): T {
-      return choices[below(choices.length)] as T;
-    },
+    /** True once in `oneIn` calls on average. */
+    chance: (oneIn: number) => below(oneIn) === 0,
+    /** One of the choices, each with the same probability. */
+    pick: <T>(choices: readonly T[]) => choices[below(choices.length)] as T,
   };
 }
 

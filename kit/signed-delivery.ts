@@ -161,9 +161,7 @@ export async function signedDelivery(given: SignedDeliveryOptions): Promise<Sign
   };
 }
 
-function contentOf(
-  options: SignedDeliveryOptions,
-): Pick<SignedDelivery, "body"> & { type: string } {
+function contentOf(options: SignedDeliveryOptions) {
   const { alarm, event, body, type } = options;
   if ([alarm, event, body].filter((content) => content !== undefined).length !== 1) {
     throw new ConfigurationError("invalid_options", "give one of alarm, event and body");

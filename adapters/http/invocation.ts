@@ -100,10 +100,7 @@ async function inTime<Value>(work: Promise<Value>, until: number): Promise<Value
 }
 
 /** Resolves when nothing is open any more, after 5 s, or at the deadline. */
-async function untilDone(
-  open: InFlightCount,
-  { handlerUntil, storeUntil }: InvocationDeadline,
-): Promise<void> {
+async function untilDone(open: InFlightCount, { handlerUntil, storeUntil }: InvocationDeadline) {
   const now = performance.now();
   // One turn, so that a handler that succeeds as soon as its signal aborts can be remembered.
   if (now >= handlerUntil) await new Promise((resolve) => setImmediate(resolve));

@@ -8,7 +8,7 @@ import { DOCTOR_OPTIONS, readPlan, type DoctorPlan } from "../doctor/doctor-opti
 import { JunitFile } from "../doctor/junit-report.js";
 import { isFailure } from "../doctor/not-proven.js";
 import { reportRun, type DoctorRun } from "../doctor/report-run.js";
-import { slowRunNote } from "../doctor/run-time.js";
+import { slowRunNote } from "../doctor/report-run.js";
 import { watchEndpoint } from "../doctor/stopped-endpoint.js";
 import { findObstacle } from "../doctor/preflight.js";
 import { probeRepeatedTimestamp, type RepeatedTimestamp } from "../doctor/repeated-timestamp.js";

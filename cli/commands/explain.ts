@@ -55,25 +55,8 @@ export const explain = createCommand({
       "explain headers.txt --body body.json --now 2026-07-08T10:00:06Z",
   },
   async run(io, values, [file = "-"]) {
-    const pages = pagesOf(file);
-    if (pages.length > 0) {
-      if (values.json) writeJson(io.out, { pages });
-      else describePages(io.out, pages);
-      return EXIT.passed;
-    }
-    const statusPage = statusPageOf(file);
-    if (statusPage !== undefined) {
-      if (values.json) writeJson(io.out, statusPage);
-      else describeStatus(io.out, statusPage);
-      return EXIT.passed;
-    }
-    if (isPageName(file)) {
-      const text = readPage(file);
-      if (values.json) writeJson(io.out, { name: file, text });
-      else describePage(io.out, text);
-      return EXIT.passed;
-    }
     const { body, now, json } = values;
+    if (explainName(io, file, json)) return EXIT.passed;
     if (file === "-" && body === "-") {
       throw new UsageError("standard input cannot be both the headers and the body");
     }
@@ -98,6 +81,19 @@ export const explain = createCommand({
     return diagnosis.result === "good" ? EXIT.passed : EXIT.failed;
   },
 });
+
+/** Shows what the documents say about a name or a status. False for any other text. */
+function explainName({ out }: CommandIo, name: string, json: boolean): boolean {
+  const pages = pagesOf(name);
+  const status = statusPageOf(name);
+  const text = isPageName(name) ? readPage(name) : undefined;
+  const found = pages.length > 0 ? { pages } : (status ?? (text && { name, text }));
+  if (json && found) writeJson(out, found);
+  else if (pages.length > 0) describePages(out, pages);
+  else if (status) describeStatus(out, status);
+  else if (text) describePage(out, text);
+  return Boolean(found);
+}
 
 /** The capture. A name that is no file may be a misspelt outcome or error code. */
 async function readCapture(io: CommandIo, file: string): Promise<Uint8Array> {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { serveApi } from "../../kit/gateway-api/api-server.js";
 import { createGatewayApi, type GatewayApi } from "../../kit/gateway-api/gateway-api.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
@@ -9,7 +10,12 @@ import { createCommand } from "../command.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeEvent } from "../terminal/printable.js";
-import { ACCOUNT_OPTION, accountIdsOf, HOSTS_OPTION } from "../options/shared-options.js";
+import {
+  ACCOUNT_OPTION,
+  accountIdsOf,
+  HOST_OPTION,
+  HOSTS_OPTION,
+} from "../options/shared-options.js";
 import { flag, text, whole } from "../options/option-specs.js";
 
 /** The gateway's webhook routes on this machine. */
@@ -25,10 +31,7 @@ export const gateway = createCommand({
   ],
   options: {
     port: whole("<port>", { min: 0, max: 65_535, fallback: 4_010 }, "0 takes any free port."),
-    host: text(
-      "<address>",
-      "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
-    ),
+    host: HOST_OPTION,
     "allow-host": HOSTS_OPTION,
     speed: whole(
       "<factor>",
@@ -93,11 +96,7 @@ function describe({ out }: CommandIo, delivery: TwinDelivery, json: boolean): vo
 }
 
 /** Starts a delivery and does not wait for its end, which may be hours away. */
-async function deliver(
-  api: GatewayApi,
-  init: RequestInit,
-  accountIds: readonly number[],
-): Promise<Response> {
+async function deliver(api: GatewayApi, init: RequestInit, accountIds: readonly number[]) {
   const refused = (message: string): Response =>
     Response.json({ error: { code: "VALIDATION_ERROR", message, details: [] } }, { status: 422 });
   if (init.method !== "POST") return refused("POST { alarm }, { event } or { type }");
@@ -109,10 +108,7 @@ async function deliver(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : "invalid"),
   );
-  const fault = await Promise.race([
-    started,
-    new Promise<undefined>((go) => setImmediate(go, undefined)),
-  ]);
+  const fault = await Promise.race([started, setImmediate(undefined)]);
   return fault === undefined ? Response.json({ accepted: true }, { status: 202 }) : refused(fault);
 }
 

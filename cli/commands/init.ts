@@ -96,18 +96,17 @@ async function frameworkOf(io: CommandIo, { own, found }: Project): Promise<stri
   const [only, another] = known;
   if (known.includes("nestjs")) return "nestjs";
   if (only !== undefined && another === undefined) return only;
-  const possible = NAMES.filter((name) => found !== undefined || isForNew(name));
+  // The others cannot be the first of a project.
+  const possible = NAMES.filter((name) => {
+    const { server, host } = FRAMEWORKS[name] ?? {};
+    return found !== undefined || server !== undefined || host !== undefined;
+  });
   const choices = oneOf(another === undefined ? possible : known);
   if (!io.isStdinTTY) {
     const page = documentFile("frameworks");
     throw new UsageError(`no framework: pass --framework, which is ${choices}; ${page} has others`);
   }
   return ask(io, `Which framework: ${choices}? `);
-}
-
-/** Whether a framework can be the first of a project. */
-function isForNew(name: string): boolean {
-  return (FRAMEWORKS[name]?.server ?? FRAMEWORKS[name]?.host) !== undefined;
 }
 
 async function isConfirmed(io: CommandIo): Promise<boolean> {

@@ -9,7 +9,12 @@ import { refusalSentence } from "../../kit/recorder/fixture-refusal.js";
 import { printableLine, writeEvent, writeJsonLine } from "../terminal/printable.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS, HOSTS_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
+import {
+  CONNECTION_OPTIONS,
+  HOST_OPTION,
+  HOSTS_OPTION,
+  MAX_BODY_OPTION,
+} from "../options/shared-options.js";
 import { listenerPage } from "../listen/listener-page.js";
 import { aborted, EXIT, UsageError } from "../exit.js";
 import { describeEntry, INDENT } from "../listen/listen-report.js";
@@ -36,10 +41,7 @@ export const listen = createCommand({
   ],
   options: {
     port: whole("<port>", { min: 0, max: 65_535, fallback: 3_000 }, "0 takes any free port."),
-    host: text(
-      "<address>",
-      "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
-    ),
+    host: HOST_OPTION,
     record: text(
       "<folder>",
       "Writes each authentic delivery to this folder as a fixture, redacted and signed again with the test secret.",
@@ -117,27 +119,20 @@ export const listen = createCommand({
     const shownAddress = io.out.style("bold", `listening on ${server.url}`);
     const event = { event: "listening", url: server.url };
     writeEvent(io.out, json, event, `${shownAddress}${forwarding}`);
-    const page = values.page
-      ? await startApi(
-          listener,
-          await listenerPage(server.url),
-          values["allow-host"],
-          pagePort,
-        ).catch((error: unknown) => {
-          throw new UsageError(
-            faultOf(error as NodeJS.ErrnoException, pagePort ?? 0, "127.0.0.1", "--page-port"),
-          );
-        })
-      : undefined;
+    const openPage = async () => {
+      const html = await listenerPage(server.url);
+      return startApi(listener, html, values["allow-host"], pagePort).catch((error: unknown) => {
+        const failed = error as NodeJS.ErrnoException;
+        throw new UsageError(faultOf(failed, pagePort ?? 0, "127.0.0.1", "--page-port"));
+      });
+    };
+    const page = values.page ? await openPage() : undefined;
     if (page !== undefined) {
       const address = `${page.url}#${page.token}`;
       writeEvent(io.out, json, { event: "page", url: address }, `the page: ${address}`);
     }
-    if (secret === undefined) {
-      io.err.write(
-        `${io.err.style("yellow", "without a secret: deliveries from anyone are accepted")}\n`,
-      );
-    }
+    const open = "without a secret: deliveries from anyone are accepted";
+    if (secret === undefined) io.err.write(`${io.err.style("yellow", open)}\n`);
 
     await aborted(io.signal);
     await Promise.all([server.close(), page?.close()]);

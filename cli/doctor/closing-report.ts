@@ -65,18 +65,11 @@ export function describeCauses(output: Output, causes: readonly CauseGroup[]): v
   output.write(`${style("bold", "Change first")}\n${lines.join("\n")}\n\n`);
 }
 
-/** Genuine deliveries that a receiver of this library acknowledged without a handler. */
-interface Dropped {
-  /** X-Webhook-Type. */
-  readonly type: string;
-  readonly count: number;
-}
-
 /**
- * The deliveries that were answered `unhandled`, by type. The receiver logs it and answers 200: each such
- * record is gone, but no rule of the gateway is broken.
+ * The genuine deliveries that were answered `unhandled`, by X-Webhook-Type. The receiver logs it and answers 200: each
+ * such record is gone, but no rule of the gateway is broken.
  */
-export function droppedIn(ends: readonly ConformanceCaseReport[]): readonly Dropped[] {
+export function droppedIn(ends: readonly ConformanceCaseReport[]) {
   const counts = new Map<string, number>();
   for (const { sent, received } of ends.flatMap(({ exchanges }) => exchanges)) {
     if ("error" in received || outcomeOf(received.body) !== "unhandled") continue;
@@ -87,7 +80,7 @@ export function droppedIn(ends: readonly ConformanceCaseReport[]): readonly Drop
 }
 
 /** Shows which deliveries a receiver of this library acknowledged and dropped. */
-export function describeDropped(output: Output, dropped: readonly Dropped[]): void {
+export function describeDropped(output: Output, dropped: ReturnType<typeof droppedIn>): void {
   const texts = dropped.map(({ type, count }) => {
     const what = `${count === 1 ? "1 delivery" : `${count} deliveries`} of ${printableLine(type, 60)}`;
     return `${what} answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.`;
@@ -107,18 +100,11 @@ export const LOST_WHILE: Readonly<Record<string, string>> = {
     "deliveries are larger than maxBodyBytes, if it gives up after 413: its document does not say",
 };
 
-/** An outcome that a receiver of this library answers with a final status, by its option `unverifiable`. */
-interface MadeFinal {
-  readonly outcome: string;
-  readonly status: number;
-  /** While what lasts the gateway gives up each delivery. */
-  readonly lostWhile: string;
-  /** The cases that must pass, and failed with such an answer. */
-  readonly cases: readonly string[];
-}
-
-/** The outcomes that the endpoint made final, as its answers say. */
-export function madeFinalIn(ends: readonly ConformanceCaseReport[]): readonly MadeFinal[] {
+/**
+ * The outcomes that a receiver of this library answers with a final status, by its option `unverifiable`. `lostWhile`:
+ * while what lasts the gateway gives up each delivery. `cases`: those that must pass, and failed with such an answer.
+ */
+export function madeFinalIn(ends: readonly ConformanceCaseReport[]) {
   return Object.entries(LOST_WHILE).flatMap(([outcome, lostWhile]) => {
     const status = OUTCOMES[outcome as WebhookOutcome].rejectStatus ?? 0;
     const having = ends.filter(({ exchanges }) =>
@@ -136,7 +122,7 @@ export function madeFinalIn(ends: readonly ConformanceCaseReport[]): readonly Ma
 }
 
 /** Shows which outcomes are final by choice, what that loses, and which cases fail for it. */
-export function describeMadeFinal(output: Output, made: readonly MadeFinal[]): void {
+export function describeMadeFinal(output: Output, made: ReturnType<typeof madeFinalIn>): void {
   const texts = made.map(({ outcome, status, lostWhile, cases }) => {
     const failed = cases.length === 0 ? "" : ` Failed for it: ${cases.join(", ")}.`;
     return `${outcome}, answered ${status} by the option unverifiable: the gateway gives up each delivery while ${lostWhile}.${failed}`;
@@ -184,11 +170,7 @@ export function describeSummary(
 }
 
 /** Shows what the run did not prove. `trusting` counts passed cases that trust an answer. */
-export function describeUnproven(
-  output: Output,
-  unproven: readonly Unproven[],
-  trusting: number,
-): void {
+export function describeUnproven(output: Output, unproven: readonly Unproven[], trusting: number) {
   const items = unproven.map(({ what, cases, proveBy }) => ({
     text: `${printableLine(what, 400)}${cases.length === 0 ? "" : ` (${counted(cases.length, "case")})`}`,
     todo: proveBy,
@@ -205,11 +187,7 @@ export function describeUnproven(
 const HANDLED = "pass --handled <url>";
 
 /** The last line: what an option would have proven, in words, and the one option that proves most of it. */
-export function describeOpen(
-  output: Output,
-  unproven: readonly Unproven[],
-  trusting: number,
-): void {
+export function describeOpen(output: Output, unproven: readonly Unproven[], trusting: number) {
   const open = unproven.filter(({ proveBy, cases }) => proveBy.startsWith("pass ") && cases.length);
   const counts = new Map(trusting === 0 ? [] : [[HANDLED, trusting]]);
   for (const { proveBy, cases } of open) {
@@ -219,21 +197,15 @@ export function describeOpen(
   if (most === undefined) return;
   const whats = open.map(({ what }) => what);
   const what = whats.join("; ") || "that your endpoint did what it answered";
-  const count = counted(
-    [...counts.values()].reduce((sum, one) => sum + one),
-    "case",
-  );
-  const text = `This run does not prove ${what} (${count}). To prove most of it, ${most}. With --require-judged a run that leaves a case open exits 1.`;
+  const count = [...counts.values()].reduce((sum, one) => sum + one);
+  const text = `This run does not prove ${what} (${counted(count, "case")}). To prove most of it, ${most}. With --require-judged a run that leaves a case open exits 1.`;
   output.write(`\n${hanging("", text, textWidth(output)).join("\n")}\n`);
 }
 
 /** Shows what stays behind of a run in which the endpoint acknowledged something, and how to remove it. */
 export function describeLeftBehind(output: Output, ends: readonly ConformanceCaseReport[]): void {
-  const isLeft = ends
-    .flatMap(({ exchanges }) => exchanges)
-    .some(
-      ({ received }) => "status" in received && received.status >= 200 && received.status < 300,
-    );
+  const received = ends.flatMap(({ exchanges }) => exchanges.map((one) => one.received));
+  const isLeft = received.some((one) => "status" in one && one.status >= 200 && one.status < 300);
   if (!isLeft) return;
   describeItems(output, "left behind:", [
     {

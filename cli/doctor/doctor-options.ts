@@ -1,5 +1,4 @@
 import { WEBHOOK_TYPES } from "../../src/common/gateway-facts.js";
-import type { WebhookType } from "../../src/delivery/headers.js";
 import {
   CONFORMANCE_GROUPS,
   type ConformanceCase,
@@ -13,7 +12,6 @@ import {
 } from "../../kit/conformance/conformance-options.js";
 import { conformanceCases } from "../../kit/conformance/receiver-conformance.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
-import type { SenderSecret } from "../../kit/signed-delivery.js";
 import { UsageError } from "../exit.js";
 import { nearestNames } from "../options/nearest-name.js";
 import { flag, list, text, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
@@ -107,32 +105,16 @@ export const CLI_NAMES: OptionNames = {
   whileSlow: "--while-slow-on and --while-slow-off",
 };
 
-/** An endpoint that is tested, and what deliveries to it need. */
-export interface Endpoint {
-  readonly url: URL;
-  readonly secret: SenderSecret;
-  readonly types: readonly WebhookType[];
-  readonly accountIds: readonly number[];
-  readonly leftOut: readonly string[];
-  readonly connection: SenderOptions;
-}
-
-/** What a run of `doctor` does. */
-export interface DoctorPlan extends Endpoint {
-  readonly values: DoctorValues;
-  readonly cases: readonly ConformanceCase[];
-  /** Lets the handler work again when the run ends early. */
-  readonly restoreHandler: () => Promise<void>;
-}
+/** What a run of `doctor` does: the endpoint that it tests, and what deliveries to it need. */
+export type DoctorPlan = Awaited<ReturnType<typeof readPlan>>;
 
 /** Reads the options. Throws `UsageError` for one that cannot work. */
-export async function readPlan(
-  io: CommandIo,
-  values: DoctorValues,
-  given: string,
-): Promise<DoctorPlan> {
+export async function readPlan(io: CommandIo, values: DoctorValues, given: string) {
   const url = readTargetUrl(given);
-  const connection = { timeoutMs: values.timeout, skipTlsVerification: values.insecure };
+  const connection: SenderOptions = {
+    timeoutMs: values.timeout,
+    skipTlsVerification: values.insecure,
+  };
   const failing = readHandlerSwitch("while-failing", values, connection);
   const slow = readHandlerSwitch("while-slow", values, connection);
   const switches = [failing, slow].flatMap((one) => one ?? []);
@@ -168,6 +150,7 @@ export async function readPlan(
     connection,
     values,
     cases: chosenCases(conformanceCases(options, CLI_NAMES), values),
+    /** Lets the handler work again when the run ends early. */
     async restoreHandler() {
       for (const one of switches) await one.restore();
     },
@@ -178,11 +161,8 @@ function chosenCases(
   cases: readonly ConformanceCase[],
   { only, skip, group: groups }: DoctorValues,
 ): readonly ConformanceCase[] {
-  checkNames(
-    [...only, ...skip],
-    cases.map(({ id }) => id),
-    "case",
-  );
+  const ids = cases.map(({ id }) => id);
+  checkNames([...only, ...skip], ids, "case");
   checkNames(groups, CONFORMANCE_GROUPS, "group");
   const left = cases.filter(
     ({ id, group }) =>

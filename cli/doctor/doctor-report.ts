@@ -28,10 +28,7 @@ export function describeCases(output: Output, ends: readonly ConformanceCaseRepo
 }
 
 /** Shows which retries the endpoint would refuse if they repeated the first timestamp. */
-export function describeRepeatedTimestamp(
-  output: Output,
-  { finding, note }: RepeatedTimestamp,
-): void {
+export function describeRepeatedTimestamp(output: Output, { finding, note }: RepeatedTimestamp) {
   const { style } = output;
   const lines = [
     style("bold", "if the gateway repeats its first timestamp"),
@@ -58,11 +55,7 @@ export function receivedLine({ received }: ConformanceExchange): string {
 }
 
 /** `said`: the texts so far, each with the case that it stands at. */
-function linesOf(
-  output: Output,
-  end: ConformanceCaseReport,
-  said: Map<string, string>,
-): readonly string[] {
+function linesOf(output: Output, end: ConformanceCaseReport, said: Map<string, string>) {
   const { result, reason, need, title, level, id, why, fix } = end;
   const { style } = output;
   const once = (label: string, text = ""): readonly string[] => {

@@ -13,19 +13,17 @@ export interface JunitCase {
   readonly group: string;
   readonly name: string;
   readonly ms: number;
-  readonly result: {
-    readonly state: "passed" | "failed" | "skipped" | "error";
-    /** Why it did not pass, with a stable code as `type`. */
-    readonly message?: string;
-    readonly type?: string | undefined;
-    readonly details?: string;
-  };
+  readonly state: "passed" | "failed" | "skipped" | "error";
+  /** Why it did not pass, with a stable code as `type`. */
+  readonly message?: string;
+  readonly type?: string | undefined;
+  readonly details?: string;
 }
 
 /** A JUnit report in the format that CI servers read. */
 export function renderJunit(suite: string, cases: readonly JunitCase[]): string {
-  const count = (state: JunitCase["result"]["state"]): number =>
-    cases.filter(({ result }) => result.state === state).length;
+  const count = (wanted: JunitCase["state"]): number =>
+    cases.filter(({ state }) => state === wanted).length;
   const totals =
     `tests="${cases.length}" failures="${count("failed")}" errors="${count("error")}" ` +
     `skipped="${count("skipped")}" time="${seconds(cases.reduce((ms, one) => ms + one.ms, 0))}"`;
@@ -40,10 +38,10 @@ export function renderJunit(suite: string, cases: readonly JunitCase[]): string 
   ].join("\n");
 }
 
-function renderCase({ group, name, ms, result }: JunitCase): string {
+function renderCase(one: JunitCase): string {
+  const { group, name, ms, state, message = "", type, details = "" } = one;
   const head = `    <testcase classname="${escapeXml(group)}" name="${escapeXml(name)}" time="${seconds(ms)}"`;
-  if (result.state === "passed") return `${head}/>`;
-  const { state, message = "", type, details = "" } = result;
+  if (state === "passed") return `${head}/>`;
   const attributes = `message="${escapeXml(message)}"${type === undefined ? "" : ` type="${escapeXml(type)}"`}`;
   return state === "failed"
     ? `${head}><failure ${attributes}>${escapeXml(details)}</failure></testcase>`
@@ -87,13 +85,9 @@ export class JunitFile {
   }
 
   addCase(end: ConformanceCaseReport, isFailure: boolean): void {
-    const { id, level, group, title } = end;
-    this.#cases.push({
-      group: `${level}.${group}`,
-      name: `${id}: ${title}`,
-      ms: end.ms,
-      result: junitResult(end, isFailure),
-    });
+    const { id, level, group: of, title, ms } = end;
+    const [group, name] = [`${level}.${of}`, `${id}: ${title}`];
+    this.#cases.push({ group, name, ms, ...junitResult(end, isFailure) });
   }
 
   addObstacle({ code, message, fix }: Obstacle): void {
@@ -101,15 +95,19 @@ export class JunitFile {
       group: "must.preflight",
       name: `${code}: the endpoint can be tested`,
       ms: 0,
-      result: { state: "failed", message, type: code, details: `fix: ${fix}` },
+      state: "failed",
+      message,
+      type: code,
+      details: `fix: ${fix}`,
     });
   }
 
   /** Writes the report. `fault`: why the run ended before its end. */
   async end(fault?: string): Promise<void> {
     if (this.#path === undefined) return;
-    const result = { state: "error", message: printableLine(fault ?? "", 1_000) } as const;
-    const broken: JunitCase = { group: "must.run", name: "doctor runs to its end", ms: 0, result };
+    const run = { group: "must.run", name: "doctor runs to its end", ms: 0 };
+    const message = printableLine(fault ?? "", 1_000);
+    const broken: JunitCase = { ...run, state: "error", message };
     const cases = fault === undefined ? this.#cases : [...this.#cases, broken];
     try {
       await writeFile(this.#path, renderJunit(`${PROGRAM} doctor`, cases));
@@ -119,7 +117,10 @@ export class JunitFile {
   }
 }
 
-function junitResult(end: ConformanceCaseReport, isFailure: boolean): JunitCase["result"] {
+function junitResult(
+  end: ConformanceCaseReport,
+  isFailure: boolean,
+): Pick<JunitCase, "state" | "message" | "type" | "details"> {
   const { why, fix, result, reason = "", code, need, exchanges } = end;
   if (result === "passed") return { state: "passed" };
   if (!isFailure) {

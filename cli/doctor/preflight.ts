@@ -50,17 +50,16 @@ export async function findObstacle(plan: DoctorPlan): Promise<Obstacle | undefin
         const followed = await followRedirects(url, answer, delivery, values.yes, connection);
         return { ...obstacle, message: `${obstacle.message}. ${followed}` };
       }
-      // A status for one type only is a finding of the cases about that type.
-      if (obstacle === undefined) {
-        // Nothing counts a delivery that no handler got.
-        const isCounted = isAcknowledged(answer) && outcomeOf(answer.body) !== "unhandled";
-        const uncounted =
-          handled === undefined || !isCounted
-            ? undefined
-            : await probeObstacle(handled, delivery.id, withinMs, connection);
-        return uncounted ?? (await secretObstacle(plan, sender, type, answer));
-      }
       first ??= obstacle;
+      // A status for one type only is a finding of the cases about that type.
+      if (obstacle !== undefined) continue;
+      // Nothing counts a delivery that no handler got.
+      const isCounted = isAcknowledged(answer) && outcomeOf(answer.body) !== "unhandled";
+      const isProbed = isCounted && handled !== undefined;
+      const uncounted = isProbed
+        ? await probeObstacle(handled, delivery.id, withinMs, connection)
+        : undefined;
+      return uncounted ?? (await secretObstacle(plan, sender, type, answer));
     }
     return first;
   } catch (error) {

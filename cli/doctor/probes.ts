@@ -91,11 +91,6 @@ export function isLocal(urls: readonly URL[], template: string | undefined): boo
   return [...urls, ...(template === undefined ? [] : [readProbeUrl(template)])].every(isLoopback);
 }
 
-/** The options that name the URLs of the switches. */
-type SwitchValues = Readonly<
-  Record<`while-${"failing" | "slow"}-${"on" | "off"}`, string | undefined>
->;
-
 /** Two URLs that switch a behaviour of the endpoint's handler on and off. Each gets POST, and answers 2xx. */
 export class HandlerSwitch {
   readonly urls: { readonly on: URL; readonly off: URL };
@@ -161,7 +156,7 @@ export class HandlerSwitch {
  */
 export function readHandlerSwitch(
   name: "while-failing" | "while-slow",
-  values: SwitchValues,
+  values: Readonly<Record<`${typeof name}-${"on" | "off"}`, string | undefined>>,
   options: SenderOptions,
 ): HandlerSwitch | undefined {
   const [on, off] = [values[`${name}-on`], values[`${name}-off`]];

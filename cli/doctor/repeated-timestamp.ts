@@ -3,7 +3,7 @@ import { inWords } from "../../kit/duration-words.js";
 import { createRandom } from "../../kit/random.js";
 import { createSender } from "../../kit/sending/sender.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
-import type { Endpoint } from "./doctor-options.js";
+import type { DoctorPlan } from "./doctor-options.js";
 import { exchange, readingOf, type Exchange } from "../send/exchange.js";
 
 /**
@@ -18,6 +18,9 @@ export interface RepeatedTimestamp {
   /** What this means. */
   readonly note: string;
 }
+
+/** Of a plan, what the probe needs. */
+type Endpoint = Omit<DoctorPlan, "values" | "cases" | "restoreHandler">;
 
 const REFUSED =
   "The gateway's document says that each attempt is signed again. Then this result is right. If your log says that the gateway repeats the first timestamp, raise timestampToleranceMs: with a store that survives restarts, up to retentionMs.";
@@ -43,9 +46,7 @@ export async function probeRepeatedTimestamp(
   }
 }
 
-async function probe(
-  send: (age: number) => Promise<Exchange>,
-): Promise<RepeatedTimestamp | undefined> {
+async function probe(send: (age: number) => Promise<Exchange>) {
   const isTaken = async (ageMs: number): Promise<boolean> => {
     const { status, answeredBy } = await send(Math.round(ageMs / 1_000));
     return readingOf(status) === "acknowledged" && answeredBy !== "page";

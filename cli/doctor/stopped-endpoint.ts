@@ -14,18 +14,8 @@ import { errorCodes, type Obstacle } from "./preflight.js";
 const TRIES = 4;
 const PAUSE_MS = 250;
 
-/** Cases that end as soon as nothing listens at the endpoint any more. */
-export interface WatchedCases {
-  readonly cases: readonly ConformanceCase[];
-  /** The finding, once the endpoint has stopped. From then on no case is judged. */
-  readonly stopped: () => Obstacle | undefined;
-}
-
-/** Watches the endpoint while its cases run. */
-export function watchEndpoint(
-  { url, cases, connection }: DoctorPlan,
-  signal: AbortSignal,
-): WatchedCases {
+/** Watches the endpoint while its cases run: they end as soon as nothing listens there any more. */
+export function watchEndpoint({ url, cases, connection }: DoctorPlan, signal: AbortSignal) {
   let obstacle: Obstacle | undefined;
   const running = new Set<string>();
   const notJudged = (reason: string, exchanges: readonly ConformanceExchange[]) => ({
@@ -61,15 +51,12 @@ export function watchEndpoint(
 
   return {
     cases: cases.map((one) => ({ ...one, run: () => run(one) })),
+    /** The finding, once the endpoint has stopped. From then on no case is judged. */
     stopped: () => obstacle,
   };
 }
 
-async function isRefused(
-  url: URL,
-  connection: SenderOptions,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function isRefused(url: URL, connection: SenderOptions, signal: AbortSignal) {
   for (let tries = 1; ; tries++) {
     const fault = await connectionFault(url, connection, signal);
     if (!errorCodes(fault).includes("ECONNREFUSED")) return false;

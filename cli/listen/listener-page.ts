@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
+import { HEADERS } from "../../src/delivery/headers.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
 import type { ListenerPage } from "../../kit/listener/listener-api.js";
 import { ALARM_EVENT_TYPES } from "../../kit/samples/sample-alarm.js";
@@ -12,8 +13,10 @@ export async function listenerPage(url: string): Promise<ListenerPage> {
   const { PAGE_HTML } = await import("../page/page-html.js");
   const types = [...ALARM_EVENT_TYPES, ...ONLINE_DATA_EVENT_TYPES];
   const keys = [...RECORD_KEYS, ...Object.keys(ALARM), ...Object.keys(EVENT)];
-  const data = `data-url="${url}" data-keys="${keys.join(" ")}"`;
-  const html = PAGE_HTML.replace("<body>", `<body ${data}>`).replace(
+  const names = ["content-type", ...Object.values(HEADERS).map(({ name }) => name.toLowerCase())];
+  const facts = { url, id: HEADERS.id.name, headers: names.join(" "), keys: keys.join(" ") };
+  const data = Object.entries(facts).map(([name, value]) => `data-${name}="${value}"`);
+  const html = PAGE_HTML.replace("<body>", `<body ${data.join(" ")}>`).replace(
     "<!--types-->",
     types.map((type) => `<option>${type}</option>`).join(""),
   );

@@ -3,12 +3,6 @@ import { hintOf } from "./nearest-name.js";
 import type { OptionSpec, OptionSpecs, Values, WholeSpec } from "./option-specs.js";
 import { UsageError } from "../exit.js";
 
-/** The arguments after the name of a command. */
-export interface Arguments<Specs extends OptionSpecs> {
-  readonly values: Values<Specs>;
-  readonly positionals: readonly string[];
-}
-
 /** Whether the arguments contain `--help`, even if they are wrong otherwise. */
 export function asksForHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
@@ -20,14 +14,14 @@ export function asksForHelp(argv: readonly string[]): boolean {
  * Reads the arguments of a command. Throws `UsageError` for an unknown option and an invalid value. The
  * message never repeats a text value, since it may be a secret.
  */
-export function parseArguments<Specs extends OptionSpecs>(
-  specs: Specs,
-  argv: readonly string[],
-): Arguments<Specs> {
+export function parseArguments<Specs extends OptionSpecs>(specs: Specs, argv: readonly string[]) {
+  const rules = Object.entries(specs).map(([name, { kind }]) => {
+    return [name, { type: kind === "flag" ? "boolean" : "string" }] as const;
+  });
   // Not strict: its own errors have several lines and suggest no similar name.
   const { tokens, positionals } = parseArgs({
     args: [...argv],
-    options: Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, ruleOf(spec)])),
+    options: Object.fromEntries(rules),
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -38,9 +32,8 @@ export function parseArguments<Specs extends OptionSpecs>(
     const { name, rawName, value, inlineValue } = token;
     const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
     if (spec === undefined || !rawName.startsWith("--")) {
-      throw new UsageError(
-        `unknown option ${shownOption(rawName)}${hintOf(name, Object.keys(specs), "--")}`,
-      );
+      const hint = hintOf(name, Object.keys(specs), "--");
+      throw new UsageError(`unknown option ${shownOption(rawName)}${hint}`);
     }
     const values = given.get(name) ?? [];
     values.push(checkedText(name, spec, value, inlineValue ?? false));
@@ -49,10 +42,9 @@ export function parseArguments<Specs extends OptionSpecs>(
     }
     given.set(name, values);
   }
-  const values = Object.entries(specs).map(([name, spec]) => [
-    name,
-    valueOf(name, spec, given.get(name)),
-  ]);
+  const values = Object.entries(specs).map(([name, spec]) => {
+    return [name, valueOf(name, spec, given.get(name))];
+  });
   return { values: Object.fromEntries(values) as Values<Specs>, positionals };
 }
 
@@ -62,16 +54,7 @@ export function shownOption(text: string): string {
   return name;
 }
 
-function ruleOf(spec: OptionSpec): { type: "boolean" | "string" } {
-  return { type: spec.kind === "flag" ? "boolean" : "string" };
-}
-
-function checkedText(
-  name: string,
-  spec: OptionSpec,
-  value: string | undefined,
-  isInline: boolean,
-): string {
+function checkedText(name: string, spec: OptionSpec, value: string | undefined, isInline: boolean) {
   if (spec.kind === "flag") {
     if (isInline) throw new UsageError(`--${name} takes no value`);
     return "";

@@ -3,7 +3,7 @@ import { isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
 import { UsageError } from "../exit.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import { flag, list, whole, type OptionSpecs, type WholeSpec } from "./option-specs.js";
+import { flag, list, text, whole, type OptionSpecs, type WholeSpec } from "./option-specs.js";
 
 /** The options of every command that sends requests. */
 export const CONNECTION_OPTIONS = {
@@ -33,6 +33,12 @@ export function accountIdsOf(given: readonly string[]): readonly number[] {
   if (given.every((id) => /^[0-9]{1,15}$/.test(id))) return given.map(Number);
   throw new UsageError("--account-id must be a whole number of at most 15 digits");
 }
+
+/** The option of every command that listens. */
+export const HOST_OPTION = text(
+  "<address>",
+  "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
+);
 
 /** The option of every command whose server a browser can reach. */
 export const HOSTS_OPTION = list(

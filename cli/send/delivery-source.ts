@@ -60,16 +60,18 @@ export async function readContent(
   }
   const { fixture, body, type } = values;
   const isMadeUp = fixture === undefined && body === undefined;
-  for (const name of ["format", "seed", "account-id"] as const) {
-    if (!isMadeUp && [values[name]].flat()[0] !== undefined) {
-      throw new UsageError(
-        `--${name} is for made-up records: leave it out with --fixture and --body`,
-      );
-    }
+  const made = (["format", "seed", "account-id"] as const).find(
+    (name) => [values[name]].flat()[0] !== undefined,
+  );
+  if (!isMadeUp && made !== undefined) {
+    throw new UsageError(
+      `--${made} is for made-up records: leave it out with --fixture and --body`,
+    );
   }
   if (fixture !== undefined) return readFixture(fixture, type);
-  if (body !== undefined) return readBody(await readInput(io, body), type);
-  return makeRecord(values);
+  if (body === undefined) return makeRecord(values);
+  const bytes = await readInput(io, body);
+  return { type: typeOf(bytes, type), body: bytes };
 }
 
 async function readFixture(path: string, type: string | undefined): Promise<Content> {
@@ -78,10 +80,6 @@ async function readFixture(path: string, type: string | undefined): Promise<Cont
     throw new UsageError("--fixture takes one file; replay sends many");
   }
   return { type: typeOf(fixture.body, type ?? webhookTypeOf(fixture)), body: fixture.body };
-}
-
-function readBody(body: Uint8Array, type: string | undefined): Content {
-  return { type: typeOf(body, type), body };
 }
 
 /** The given type, or the type that the body's key implies. */
@@ -101,14 +99,9 @@ function makeRecord(values: Values<typeof DELIVERY_OPTIONS>): Content {
   const options = { seed, format, accountIds };
   const isEvent =
     event !== undefined || (type === "delete_my_data_event" && eventType === undefined);
+  const kind = (event ?? "DATA_REAPPEARED") as OnlineDataEventType;
   const record = isEvent
-    ? {
-        event: sampleOnlineDataEvent(
-          (event ?? "DATA_REAPPEARED") as OnlineDataEventType,
-          {},
-          options,
-        ),
-      }
+    ? { event: sampleOnlineDataEvent(kind, {}, options) }
     : { alarm: sampleAlarm({ event_type: eventType ?? "email_hacked" }, options) };
   return {
     type: type ?? (isEvent ? "delete_my_data_event" : "new_alarm"),

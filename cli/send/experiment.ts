@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { linesOf, type WireRequest } from "../../kit/sending/wire.js";
+import { linesOf } from "../../kit/sending/wire.js";
 import type { Content } from "./delivery-source.js";
 import { flag, whole, type OptionSpecs, type Values } from "../options/option-specs.js";
 
@@ -16,13 +16,7 @@ export const EXPERIMENT_OPTIONS = {
 } as const satisfies OptionSpecs;
 
 /** A delivery on the wire, and the changes made to it. */
-export interface Prepared {
-  readonly request: WireRequest & { readonly body: Uint8Array };
-  readonly id: string;
-  readonly timestamp: number;
-  /** Why a receiver must refuse it. Empty for a valid delivery. */
-  readonly experiments: readonly string[];
-}
+export type Prepared = Awaited<ReturnType<typeof prepareDelivery>>;
 
 /** A secret that no receiver has. */
 export function madeUpSecret(): string {
@@ -35,7 +29,7 @@ export async function prepareDelivery(
   secret: string,
   id: string,
   values: Values<typeof EXPERIMENT_OPTIONS>,
-): Promise<Prepared> {
+) {
   const { tamper, stale, "wrong-secret": isWrong } = values;
   const timestamp = Math.floor(Date.now() / 1000) - (stale ?? 0);
   const signed = await signedDelivery({ type, body, secret, id, timestamp });
@@ -47,6 +41,7 @@ export async function prepareDelivery(
     },
     id,
     timestamp,
+    /** Why a receiver must refuse it. Empty for a valid delivery. */
     experiments: [
       ...(tamper ? ["the body was changed after it was signed"] : []),
       ...(stale === undefined ? [] : [`it was signed ${stale} s ago`]),

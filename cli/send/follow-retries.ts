@@ -79,12 +79,7 @@ export async function followRetries(
 /** What a final status does to a wrong secret, which has to be refused: no alarm is lost. */
 const REFUSED = { text: "stops its retries", format: "yellow" } as const;
 
-function attemptLine(
-  { style }: Output,
-  attempt: TwinAttempt,
-  times: number,
-  isWrong: boolean,
-): string {
+function attemptLine({ style }: Output, attempt: TwinAttempt, times: number, isWrong: boolean) {
   const { number, repeat, waitedMs: gapMs, status, outcome, error, ms, result } = attempt;
   const { text, format } = isWrong && result === "final" ? REFUSED : READINGS[result];
   const wait = number === 1 ? "at once" : `after ${inWords(gapMs)}`;

@@ -38,15 +38,12 @@ export function describeAnswers(
   passed: boolean,
 ): void {
   const isExperiment = experiments.length > 0;
-  const rows = answers.map((answer, at) => [
-    ...(answers.length > 1 ? [String(at + 1)] : []),
-    ...answerCells(answer).slice(0, isExperiment ? -1 : undefined),
-  ]);
-  const columns = [
-    ...(answers.length > 1 ? [{ title: "Request", align: "right" as const }] : []),
-    // The gateway would give up, or send again, a delivery of its own.
-    ...ANSWER_COLUMNS.slice(0, isExperiment ? -1 : undefined),
-  ];
+  // Without its first cell for a single answer. The gateway would give up, or send again, a delivery of its own.
+  const [from, to] = [answers.length > 1 ? 0 : 1, isExperiment ? -1 : undefined];
+  const rows = answers.map((answer, at) =>
+    [String(at + 1), ...answerCells(answer)].slice(from, to),
+  );
+  const columns = ANSWER_COLUMNS.slice(from, to);
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
   const unseen = passed ? answers.find(({ answeredBy }) => answeredBy === "unknown") : undefined;
   const sentence = unseen
@@ -62,6 +59,7 @@ export function describeAnswers(
 
 /** The columns of an answer. */
 const ANSWER_COLUMNS = [
+  { title: "Request", align: "right" },
   { title: "Status", align: "right" },
   { title: "Outcome", isFlexible: true },
   { title: "ms", align: "right" },

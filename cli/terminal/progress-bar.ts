@@ -1,18 +1,6 @@
 import type { Output } from "./command-io.js";
 import { printableLine } from "./printable.js";
 
-/** The progress of a long run. */
-export interface ProgressBar {
-  /** Replaces the text beside the bar. */
-  readonly show: (text: string) => void;
-  /** Counts one more step as done. */
-  readonly advance: (text?: string) => void;
-  /** Writes a line that stays, also where no bar is shown. */
-  readonly say: (line: string) => void;
-  /** Removes the bar from the screen. */
-  readonly end: () => void;
-}
-
 const WIDTH = 24;
 /** Removes the line: carriage return, then erase line. */
 const CLEAR = "\r\u001b[2K";
@@ -20,7 +8,7 @@ const CLEAR = "\r\u001b[2K";
 const RENEWED_MS = { terminal: 1_000, pipe: 10_000 } as const;
 
 /** A bar on standard error if that is a terminal, and a line every ten seconds otherwise. A short single step shows nothing. */
-export function createProgressBar(output: Output, total: number): ProgressBar {
+export function createProgressBar(output: Output, total: number) {
   const startedAt = performance.now();
   let done = 0;
   let shown = "";
@@ -32,12 +20,8 @@ export function createProgressBar(output: Output, total: number): ProgressBar {
     const filled = Math.round((WIDTH * done) / total);
     const text = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${state()}`;
     // CLEAR removes one line, so the text must not wrap.
-    output.write(
-      CLEAR +
-        Array.from(text)
-          .slice(0, (output.columns ?? 80) - 1)
-          .join(""),
-    );
+    const letters = Array.from(text).slice(0, (output.columns ?? 80) - 1);
+    output.write(CLEAR + letters.join(""));
   };
   const writeLine = (): void => output.write(`${state().trimEnd()}\n`);
   const renew = output.isTTY ? draw : writeLine;
@@ -49,16 +33,20 @@ export function createProgressBar(output: Output, total: number): ProgressBar {
   };
   show("");
   return {
+    /** Replaces the text beside the bar. */
     show,
-    advance(text = "") {
+    /** Counts one more step as done. */
+    advance(text = ""): void {
       done += 1;
       show(text);
     },
-    say(line) {
+    /** Writes a line that stays, also where no bar is shown. */
+    say(line: string): void {
       output.write(`${output.isTTY ? CLEAR : ""}${line}\n`);
       show(shown);
     },
-    end() {
+    /** Removes the bar from the screen. */
+    end: (): void => {
       clearInterval(timer);
       if (isDrawn) output.write(CLEAR);
     },

@@ -25,10 +25,8 @@ export function renderTable(
     const lengths = rows.map((row) => lengthOf(textOf(row[at])));
     return { ...column, width: Math.max(lengthOf(column.title), ...lengths) };
   });
-  const excess =
-    sum(whole.map((column) => column.width)) +
-    GAP.length * (columns.length - 1) -
-    (width ?? Infinity);
+  const wanted = whole.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
+  const excess = wanted - (width ?? Infinity);
   const fitted = whole.map((column) =>
     column.isFlexible && excess > 0
       ? { ...column, width: Math.max(column.width - excess, MIN_FLEXIBLE) }
@@ -60,14 +58,8 @@ function lengthOf(text: string): number {
 
 function fit(text: string, width: number, align: Column["align"]): string {
   const excess = lengthOf(text) - width;
-  if (excess > 0)
-    return `${Array.from(text)
-      .slice(0, width - 1)
-      .join("")}…`;
+  const letters = Array.from(text).slice(0, width - 1);
+  if (excess > 0) return `${letters.join("")}…`;
   const space = " ".repeat(-excess);
   return align === "right" ? space + text : text + space;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, one) => total + one, 0);
 }

@@ -67,10 +67,7 @@ function describe(
   checkedSecret: boolean,
 ): void {
   writeFindings(out, findings);
-  writeRows(
-    out,
-    histories.map((one) => ["history", historyText(one)] as const),
-  );
+  for (const one of histories) writeRows(out, [["history", historyText(one)]]);
   const passed = findings.length === 0;
   const about = checkedSecret
     ? ""

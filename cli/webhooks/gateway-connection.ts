@@ -97,21 +97,14 @@ async function tokenOf(
     const credentials = credentialsIn(await readOption(io, "login-file", loginFile));
     return async () => (await crmLogin({ ...connection, credentials })).token;
   }
-  const given =
-    tokenFile === undefined
-      ? io.env[TOKEN]
-      : new TextDecoder()
-          .decode(await readOption(io, "token-file", tokenFile))
-          .replace(/\r?\n$/, "");
+  const bytes = tokenFile === undefined ? undefined : await readOption(io, "token-file", tokenFile);
+  const inFile = bytes && new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
+  const given = tokenFile === undefined ? io.env[TOKEN] : inFile;
   if (given !== undefined && given !== "") return given;
   throw new UsageError(`no CRM token: set ${TOKEN}, or pass --token-file or --login-file`);
 }
 
-async function readOption(
-  io: CommandIo,
-  option: "login-file" | "token-file",
-  path: string,
-): Promise<Uint8Array> {
+async function readOption(io: CommandIo, option: "login-file" | "token-file", path: string) {
   if (path === "-") return readInput(io, path);
   const bytes = await readSecretive(option, path);
   await warnIfReadByOthers(io, option, path, `the ${option === "login-file" ? "login" : "token"}`);

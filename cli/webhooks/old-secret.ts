@@ -100,11 +100,7 @@ function stateAfter(
 /** Null if the replica cannot be asked, or has no such metric. */
 async function matchesAt(
   url: string,
-  {
-    newFingerprint,
-    timeoutMs,
-    signal,
-  }: Pick<WatchOptions, "newFingerprint" | "timeoutMs" | "signal">,
+  { newFingerprint, timeoutMs, signal }: WatchOptions,
 ): Promise<Matches | null> {
   const sender = createSender(url, { timeoutMs }, MAX_METRICS_BYTES);
   try {

@@ -145,11 +145,7 @@ function hasPassed({ missing, unreadable, withoutHistory }: ReconcileReport): bo
 }
 
 /** What the histories cannot show, each in one line. */
-function gapsOf(
-  { attempts, histories }: ReconcileReport,
-  since: Date,
-  known: number,
-): readonly string[] {
+function gapsOf({ attempts, histories }: ReconcileReport, since: Date, known: number) {
   const lines = histories.flatMap(({ webhookId, type, oldestAt, createdAt }) => {
     const isWhole = oldestAt === undefined || oldestAt <= since || Number(createdAt) > +since;
     if (isWhole) return [];

@@ -78,12 +78,7 @@ export const register = createCommand({
   },
 });
 
-function announce(
-  { out }: CommandIo,
-  secret: string,
-  file: string | undefined,
-  isNew: boolean,
-): void {
+function announce({ out }: CommandIo, secret: string, file: string | undefined, isNew: boolean) {
   const where =
     file === undefined
       ? `The new secret, which is not shown again:\n  ${secret}\n`

@@ -46,22 +46,20 @@ export function writeResult(output: Output, passed: Mark, sentence: string): voi
   for (const line of rest) output.write(`${INDENT}${line}\n`);
 }
 
-/** Writes what is wrong, its consequence and its fix, each followed by an empty line. */
+/** Writes what is wrong, then its consequence and its fix, once for all findings of a kind, and an empty line. */
 export function writeFindings(output: Output, findings: readonly WebhookFinding[]): void {
-  for (const one of findings) {
-    const { code, type, webhookId, since, consequence, fix } = one;
-    const facts = [
-      code,
-      type,
-      webhookId && `webhook ${webhookId}`,
-      "status" in one && answerText(one.status),
-      since && `since ${utc(since)}`,
-    ];
-    writeRows(output, [
-      ["finding", joined(facts)],
-      ["consequence", consequence],
-      ["fix", fix],
-    ]);
+  for (const first of findings) {
+    const { code, consequence, fix } = first;
+    const alike = findings.filter((one) => one.code === code);
+    if (alike[0] !== first) continue;
+    const rows = alike.map((one) => ["finding", joined(factsOf(one))] as const);
+    writeRows(output, [...rows, ["consequence", consequence], ["fix", fix]]);
     output.write("\n");
   }
+}
+
+function factsOf(one: WebhookFinding) {
+  const { code, type, webhookId, since } = one;
+  const status = "status" in one && answerText(one.status);
+  return [code, type, webhookId && `webhook ${webhookId}`, status, since && `since ${utc(since)}`];
 }

@@ -106,14 +106,11 @@ export const rotate = createCommand({
       const { secret: next, isNew } = await secretInFile(io, "next-file", nextFile);
       const shownFile = printableLine(nextFile);
       say(`1/5 ${isNew ? "A new secret is" : "The new secret is"} in ${shownFile}`);
-      const standing = async (of: RotationState | undefined) =>
-        of === undefined
-          ? "void"
-          : standingOf(
-              of,
-              next,
-              webhooksAt(url.href, types, await client.webhooks.list({ signal: io.signal })),
-            );
+      const standing = async (of: RotationState | undefined) => {
+        if (of === undefined) return "void";
+        const listed = await client.webhooks.list({ signal: io.signal });
+        return standingOf(of, next, webhooksAt(url.href, types, listed));
+      };
       const found = await standing(before);
       let state = found === "void" ? undefined : before;
       if (state !== undefined && found === "switched") {
@@ -159,9 +156,7 @@ export const rotate = createCommand({
         signal: io.signal,
         quietMs: values.quiet * 1_000,
         intervalMs: values["look-every"] * 1_000,
-        onLook: (watch) => {
-          return writeRotation(nextFile, { ...switched, watch });
-        },
+        onLook: (watch) => writeRotation(nextFile, { ...switched, watch }),
         onNoMetrics: (at) => {
           const shown = printableLine(shownUrl(readTargetUrl(at)));
           io.err.write(`No gateway_webhook_secret_matches_total at ${shown}\n`);

@@ -192,10 +192,8 @@ export const acceptanceRules: ConformanceRules = {
     title: "a delivery with unknown headers and any User-Agent is acknowledged",
     fix: "Ignore headers that you do not know, and do not filter robots on this path.",
     accept: async ({ deliver }) => {
-      const traced = (await deliver()).withHeader(
-        "traceparent",
-        `00-${"a".repeat(32)}-${"b".repeat(16)}-01`,
-      );
+      const trace = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+      const traced = (await deliver()).withHeader("traceparent", trace);
       const attempt = traced.withHeader("X-Webhook-Attempt", "2");
       const agents = await each(USER_AGENTS, async (agent) => {
         return [`the agent ${agent}`, (await deliver()).withHeader("User-Agent", agent)] as const;
@@ -282,11 +280,8 @@ export const acceptanceRules: ConformanceRules = {
 };
 
 function withForeignHeaders(delivery: Delivery, count: number, bytes: number): Delivery {
-  const added = Array.from(
-    { length: count },
-    (_, at) => [`X-Trace-${at}`, "x".repeat(bytes)] as const,
-  );
-  return delivery.withMore(added);
+  const value = "x".repeat(bytes);
+  return delivery.withMore(Array.from({ length: count }, (_, at) => [`X-Trace-${at}`, value]));
 }
 
 function renamed(delivery: Delivery, rename: (name: string) => string): Delivery {

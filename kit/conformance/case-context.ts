@@ -56,10 +56,7 @@ export class CaseContext extends CaseExchanges {
   }
 
   /** Sends a request of any kind. Sends it again when a rate limiter answers instead of the receiver. */
-  async sendPastLimiter(
-    request: WireRequest,
-    send: Send = () => this.send(request),
-  ): Promise<ReceiverAnswer> {
+  async sendPastLimiter(request: WireRequest, send: Send = () => this.send(request)) {
     const answer = await send();
     if (!isOfLimiter(answer) || this.refusesWith429) return answer;
     return (await this.#sendBetweenGenuine(send)) ?? sendWhile(isOfLimiter, send);
@@ -161,11 +158,7 @@ export class CaseContext extends CaseExchanges {
    * Sends a delivery again after a 5xx, as the gateway does up to ten times. A handler that fails after its work, in
    * the line that writes a log, would do the work each time. A record that it cannot take fails each time.
    */
-  async #expectFailureOfOnce(
-    name: string,
-    delivery: Delivery,
-    first: ReceiverAnswer,
-  ): Promise<void> {
+  async #expectFailureOfOnce(name: string, delivery: Delivery, first: ReceiverAnswer) {
     const { wire } = first;
     if (wire !== undefined && wire.status < 500) return;
     const again = await this.sendPastLimiter(delivery, () => this.sendAgain(delivery));
@@ -251,10 +244,7 @@ export class CaseContext extends CaseExchanges {
   }
 }
 
-async function sendWhile(
-  mustResend: (answer: ReceiverAnswer) => boolean,
-  send: Send,
-): Promise<ReceiverAnswer> {
+async function sendWhile(mustResend: (answer: ReceiverAnswer) => boolean, send: Send) {
   for (let sends = 1; ; sends++) {
     const answer = await send();
     if (sends === MAX_SENDS || !mustResend(answer)) return answer;

@@ -102,9 +102,7 @@ export class CaseExchanges {
   }
 
   /** The same requests for each type that the receiver is registered for. */
-  async ofEachType(
-    requests: (deliver: MakeDelivery) => Promise<NamedDeliveries>,
-  ): Promise<NamedDeliveries> {
+  async ofEachType(requests: (deliver: MakeDelivery) => Promise<NamedDeliveries>) {
     const lists = await each(this.settings.types, async (type, at) => {
       const named = await requests((changes) => this.deliver({ type, ...changes }));
       return at === 0 ? named : named.map(([name, one]) => [`${name} (${type})`, one] as const);
@@ -172,10 +170,7 @@ export class CaseExchanges {
   }
 
   /** Like `runsOf`, but waits for a handler that finishes after the answer. */
-  async settledRunsOf(
-    id: string,
-    withinMs = this.settings.handledWithinMs,
-  ): Promise<number | undefined> {
+  async settledRunsOf(id: string, withinMs = this.settings.handledWithinMs) {
     const until = performance.now() + withinMs;
     let runs = await this.runsOf(id);
     if (runs !== undefined && runs > 0) this.suite.log.countedAtOnce(id);
@@ -233,12 +228,7 @@ export class CaseExchanges {
   }
 
   /** The error to throw when the answer to `name` is no excuse for what was seen, which `what` says. */
-  failureAfter(
-    code: FailureCode,
-    name: string,
-    answer: ReceiverAnswer,
-    what: string,
-  ): ConformanceFailure {
+  failureAfter(code: FailureCode, name: string, answer: ReceiverAnswer, what: string) {
     return this.failure(code, `${name}: answered ${answer.text}, ${what}`, answer);
   }
 

@@ -44,12 +44,13 @@ interface Reasons {
   readonly fix: string | ((names: OptionNames) => string);
 }
 
-/** One requirement, before it is bound to a receiver. Rules of two kinds have a usual reason. */
+/** One requirement, before it is bound to a receiver. Rules of four kinds have a usual reason or a usual fix. */
 export type ConformanceRule = Requirement &
   (
     | (Partial<Reasons> & Pick<Reasons, "fix"> & Pick<Checks, "accept">)
     | (Partial<Reasons> & Pick<Checks, "refuse">)
-    | (Reasons & OneOf<Omit<Checks, "accept" | "refuse">>)
+    | (Partial<Reasons> & Pick<Reasons, "why"> & OneOf<Pick<Checks, "retry" | "acceptOrRetry">>)
+    | (Reasons & OneOf<Omit<Checks, "accept" | "refuse" | "retry" | "acceptOrRetry">>)
   );
 
 /** Rules by the id of their case. */
@@ -121,7 +122,8 @@ const REFUSE_FIX = `${COMPUTE_SIGNATURE}, and compare it in constant time.`;
 
 /** Why a rule is there, and how to fix a receiver that breaks it. */
 export function reasonsOf(rule: ConformanceRule, names: OptionNames) {
-  const { why = "refuse" in rule ? REFUSE_WHY : ACCEPT_WHY, fix = REFUSE_FIX } = rule;
+  const usualFix = "retry" in rule ? "Answer 409." : "refuse" in rule ? REFUSE_FIX : LENIENT_FIX;
+  const { why = "refuse" in rule ? REFUSE_WHY : ACCEPT_WHY, fix = usualFix } = rule;
   return { why, fix: typeof fix === "string" ? fix : fix(names) };
 }
 

@@ -174,10 +174,7 @@ export async function expectSimilarIdsToldApart(context: CaseContext): Promise<v
   await context.inGroups(pairs, (pair) => expectBothHandled(context, pair));
 }
 
-async function expectBothHandled(
-  context: CaseContext,
-  [difference, ...ids]: SimilarIds,
-): Promise<void> {
+async function expectBothHandled(context: CaseContext, [difference, ...ids]: SimilarIds) {
   for (const id of ids) {
     const delivery = await context.deliver({ id });
     // On its own connection, or a stale connection could send it twice: a duplicate of itself.

@@ -91,10 +91,8 @@ function otherOrders(mac: string): readonly Named<string>[] {
   const swapped = Buffer.from(bytes);
   [swapped[0], swapped[other]] = [bytes[other] ?? 0, bytes[0] ?? 0];
   const balanced = Buffer.from(bytes);
-  const [low, high] = [
-    bytes.findIndex((byte) => byte < 255),
-    bytes.findLastIndex((byte) => byte > 0),
-  ];
+  const low = bytes.findIndex((byte) => byte < 255);
+  const high = bytes.findLastIndex((byte) => byte > 0);
   balanced[low] = (bytes[low] ?? 0) + 1;
   balanced[high] = (bytes[high] ?? 0) - 1;
   return [
@@ -279,10 +277,6 @@ export async function refusedRequests(deliver: MakeDelivery): Promise<NamedDeliv
 /** The forms in which a message may hold a signature. */
 export function spellings(mac: Buffer): readonly string[] {
   const hex = mac.toString("hex");
-  return [
-    hex,
-    hex.toUpperCase(),
-    mac.toString("base64").replace("=", ""),
-    mac.toString("base64url"),
-  ];
+  const base64 = mac.toString("base64").replace("=", "");
+  return [hex, hex.toUpperCase(), base64, mac.toString("base64url")];
 }

@@ -66,11 +66,7 @@ export async function guessedSecrets(context: CaseContext): Promise<NamedDeliver
 }
 
 /** A genuine delivery for each guess, signed with the guess. */
-async function forgeries(
-  deliver: MakeDelivery,
-  guesses: readonly Guess[],
-  under = "",
-): Promise<NamedDeliveries> {
+async function forgeries(deliver: MakeDelivery, guesses: readonly Guess[], under = "") {
   const forged = guesses.map(async ([name, secretFor]) => {
     const delivery = await deliver();
     const guessed = secretFor(delivery);

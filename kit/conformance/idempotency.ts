@@ -22,7 +22,6 @@ import {
   failedDelivery,
   whileHandler,
 } from "./handler-failures.js";
-import type { ReceiverAnswer } from "./receiver-answer.js";
 import { lookalikes } from "./records.js";
 import { expectNoIdBlocked, expectNoIdForgotten, expectNothingLate } from "./refused-ids.js";
 import { each, inPool, sampleText, type Delivery } from "./test-deliveries.js";
@@ -230,10 +229,8 @@ export const idempotencyRules: ConformanceRules = {
 };
 
 /** On its own connection, or a stale connection could send it twice: a duplicate of itself. */
-function sendAlone(
-  context: CaseContext,
-): (delivery: Delivery) => Promise<readonly [Delivery, ReceiverAnswer]> {
-  return async (delivery) => [delivery, await context.sendAlone(delivery)];
+function sendAlone(context: CaseContext) {
+  return async (delivery: Delivery) => [delivery, await context.sendAlone(delivery)] as const;
 }
 
 /** Sends a delivery and hangs up. */

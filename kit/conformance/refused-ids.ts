@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 import { expectHandledOnce, sendConcurrently, sendTwice } from "./duplicates.js";
-import { times, type ReceiverAnswer } from "./receiver-answer.js";
+import { times } from "./receiver-answer.js";
 import type { LoggedDelivery } from "./suite-state.js";
 import {
   each,
@@ -80,10 +80,7 @@ async function oneForEach(context: CaseContext): Promise<NamedDeliveries> {
 }
 
 /** Sends the invalid requests. Returns the deliveries whose request was not taken for a genuine one. */
-async function sendInvalid(
-  context: CaseContext,
-  deliveries: NamedDeliveries,
-): Promise<NamedDeliveries> {
+async function sendInvalid(context: CaseContext, deliveries: NamedDeliveries) {
   const sent = await each(INVALID, async ([, makeInvalid], at) => {
     const named = deliveries[at];
     if (named === undefined) return [];
@@ -95,10 +92,7 @@ async function sendInvalid(
 }
 
 /** Sends deliveries at the same time, each until it is acknowledged. */
-function sendAll(
-  context: CaseContext,
-  deliveries: NamedDeliveries,
-): Promise<readonly (readonly [last: ReceiverAnswer, wasResent: boolean])[]> {
+function sendAll(context: CaseContext, deliveries: NamedDeliveries) {
   return each(deliveries, async ([, delivery]) => {
     let sends = 0;
     const last = await context.sendUntilAcknowledged(() => {
@@ -144,10 +138,7 @@ async function sendWhatMayComeLate(context: CaseContext): Promise<void> {
   });
 }
 
-async function expectNoMore(
-  context: CaseContext,
-  { id, runs, isForged }: LoggedDelivery,
-): Promise<void> {
+async function expectNoMore(context: CaseContext, { id, runs, isForged }: LoggedDelivery) {
   const later = (await context.runsOf(id)) ?? 0;
   if (later <= Math.max(runs, isForged ? 0 : 1)) return;
   const what = isForged ? "a refused request" : "a delivery";

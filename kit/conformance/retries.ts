@@ -50,20 +50,17 @@ export const retriesRules: ConformanceRules = {
   drifted_clock_sent_again: {
     title: "a timestamp far from the receiver's clock gets a retryable status",
     why: `${FINAL_STATUSES_WHY}. A wrong clock on your side looks like this, and every alarm is lost until the clock is set.`,
-    fix: "Answer 409.",
     retry: (context) => context.ofEachType(driftedClock),
   },
   rewritten_body_sent_again: {
     title: "a body that was re-serialized on the way gets a retryable status",
     why: `${FINAL_STATUSES_WHY}. A proxy or a parser in front that rewrites bodies looks like this, and every alarm is lost until it is removed.`,
-    fix: "Answer 409.",
     retry: async ({ deliver }) => [await reserializedBody(deliver)],
   },
   lost_headers_sent_again: {
     level: "should",
     title: "a delivery without one of its headers gets a retryable status",
     why: `${FINAL_STATUSES_WHY}. A proxy that drops headers looks like this.`,
-    fix: "Answer 409.",
     retry: ({ deliver }) => missingHeaders(deliver),
   },
   oversize: {
@@ -137,7 +134,6 @@ export const retriesRules: ConformanceRules = {
   byte_order_mark: {
     title: "a genuine body with a byte order mark is handled or sent again",
     why: `${FINAL_STATUSES_WHY}. Some libraries write a byte order mark before JSON, which would cost every alarm.`,
-    fix: LENIENT_FIX,
     cause: "bytes",
     acceptOrRetry: async ({ deliver }) => [
       ["a byte order mark", await deliver({ body: `\uFEFF${(await deliver()).text}` })],
@@ -146,7 +142,6 @@ export const retriesRules: ConformanceRules = {
   legacy_values: {
     title: "a record with numbers as text or text as numbers is handled or sent again",
     why: `${FINAL_STATUSES_WHY}. Legacy formats vary (Versioning, rule 3), and a strict schema would answer 422.`,
-    fix: LENIENT_FIX,
     acceptOrRetry: (context) => {
       const { id, account_id } = sampleAlarm();
       const account = String(account_id);
@@ -161,7 +156,6 @@ export const retriesRules: ConformanceRules = {
   missing_fields: {
     title: "a record without a documented field is handled or sent again",
     why: `${FINAL_STATUSES_WHY}. A schema that answers 400 or 422 loses the alarm, and no one notices.`,
-    fix: LENIENT_FIX,
     acceptOrRetry: ofRecords([
       ...withoutEach("new_alarm", sampleAlarm()),
       ...withoutEach("delete_my_data_event", sampleOnlineDataEvent("DATA_REAPPEARED")),
@@ -172,7 +166,6 @@ export const retriesRules: ConformanceRules = {
     title: "an event of a new type is handled or sent again",
     needs: ["delete_my_data_event"],
     why: `${FINAL_STATUSES_WHY}. The gateway may add event types, and an event that is answered 404 or 422 is lost.`,
-    fix: LENIENT_FIX,
     acceptOrRetry: ofRecords([
       ["delete_my_data_event", "a new event.type", { type: "SITE_CLOSED" }],
       ["delete_my_data_event", "the event.type constructor", { type: "constructor" }],
@@ -181,7 +174,6 @@ export const retriesRules: ConformanceRules = {
   unknown_webhook_type: {
     title: "a delivery of an unknown webhook type is handled or sent again",
     why: `${FINAL_STATUSES_WHY}. Deliveries of a type that the gateway adds are lost until the receiver knows it.`,
-    fix: LENIENT_FIX,
     acceptOrRetry: async ({ deliver }) => {
       const body = `{"account":{"id":${freshSeed()}}}`;
       return [["a new type", await deliver({ type: "account_closed", body })]];

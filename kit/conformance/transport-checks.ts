@@ -31,9 +31,8 @@ export async function sendTogether(
   let atHalf = 0;
   let gathered = (): void => undefined;
   const all = new Promise<void>((resolve) => (gathered = resolve));
-  const go = Promise.race([all, wait(GATHER_MS, undefined, { ref: false })]).then(
-    whileReceiverReads,
-  );
+  const isLate = wait(GATHER_MS, undefined, { ref: false });
+  const go = Promise.race([all, isLate]).then(whileReceiverReads);
   const halfway = (): Promise<void> => {
     if (++atHalf === count) gathered();
     return go;
@@ -109,11 +108,9 @@ const otherRoutes = ({ pathname }: URL): readonly Route[] => [
   ["HTTP/1.0 without a host", "POST", pathname, { host: "", version: "1.0" }],
   ["the host localhost", "POST", pathname, { host: "localhost" }],
   ["the host 127.0.0.1", "POST", pathname, { host: "127.0.0.1" }],
-  ...["GET", "OPTIONS", "PUT", "PATCH", "DELETE"].map((method): Route => [
-    `${method} with a body`,
-    method,
-    pathname,
-  ]),
+  ...["GET", "OPTIONS", "PUT", "PATCH", "DELETE"].map((method): Route => {
+    return [`${method} with a body`, method, pathname];
+  }),
   ...[`${pathname}/`, `/${pathname}`, pathname.toUpperCase(), encoded(pathname)].map(
     (path): Route => [`the path ${path}`, "POST", path],
   ),

@@ -3,22 +3,10 @@ import { jsonOf, textOfUtf8 } from "../json-parts.js";
 import type { GivenLine } from "./header-lines.js";
 
 /** The body of a capture, with the facts that a search needs. */
-export interface CapturedBody {
-  readonly bytes: Uint8Array;
-  /** Undefined if the bytes are not UTF-8. Keeps a byte order mark. */
-  readonly text: string | undefined;
-  /** Undefined if the text is not JSON. */
-  readonly json: unknown;
-  /** Whether it was given as a parsed object, which was serialized again. */
-  readonly isParsed: boolean;
-  /** Value of that header; undefined if it is absent or not a number. */
-  readonly contentLength: number | undefined;
-  /** Value of that header in lower case. */
-  readonly contentEncoding: string | undefined;
-}
+export type CapturedBody = Readonly<ReturnType<typeof readCapturedBody>>;
 
 /** Reads any value that was given as the body of a capture. One that cannot be read is empty. */
-export function readCapturedBody(body: unknown, lines: readonly GivenLine[]): CapturedBody {
+export function readCapturedBody(body: unknown, lines: readonly GivenLine[]) {
   const given = body ?? "";
   // Not `instanceof`: it reads the prototype, and a Proxy may throw there.
   const isBytes = ArrayBuffer.isView(given) || types.isAnyArrayBuffer(given);
@@ -28,10 +16,15 @@ export function readCapturedBody(body: unknown, lines: readonly GivenLine[]): Ca
   const length = headers.get("content-length") ?? "";
   return {
     bytes,
+    /** Undefined if the bytes are not UTF-8. Keeps a byte order mark. */
     text,
+    /** Undefined if the text is not JSON. */
     json: text === undefined ? undefined : jsonOf(text.replace(/^\uFEFF/, "")),
+    /** Whether it was given as a parsed object, which was serialized again. */
     isParsed: !isBytes && typeof given !== "string",
+    /** Value of that header; undefined if it is absent or not a number. */
     contentLength: /^[0-9]{1,12}$/.test(length) ? Number(length) : undefined,
+    /** Value of that header in lower case. */
     contentEncoding: headers.get("content-encoding")?.toLowerCase(),
   };
 }

@@ -61,11 +61,7 @@ export function parseCapturedRequest(
 }
 
 /** Finds a delivery in a text of any form. Undefined if there is no webhook header. */
-function search(
-  given: string,
-  encoding: Encoding,
-  exact?: Uint8Array,
-): CapturedRequest | undefined {
+function search(given: string, encoding: Encoding, exact?: Uint8Array) {
   const text = peeledText(given);
   const headers = findHeaders(text);
   if (headers === undefined) return undefined;
@@ -96,10 +92,7 @@ function search(
 }
 
 /** Each reading once. JSON comes first: a body that is none is rare. */
-function distinct(
-  readings: readonly (string | Uint8Array)[],
-  encoding: Encoding,
-): readonly Uint8Array[] {
+function distinct(readings: readonly (string | Uint8Array)[], encoding: Encoding) {
   const found = new Map<string, Uint8Array>();
   let total = 0;
   for (const reading of readings) {

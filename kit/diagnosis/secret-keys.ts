@@ -17,18 +17,13 @@ export type DiagnosedSecret = SecretList | SecretPerType;
 /** A secret, and the webhook type that it is given for. */
 type TypedSecret = readonly [secret: string, type: WebhookType | undefined];
 
-/** The secrets that a receiver tries for a delivery, and those that it has for other types. */
-export interface GivenSecrets {
-  readonly own: readonly string[];
-  readonly ofOtherTypes: readonly TypedSecret[];
-}
-
 /**
- * The secrets for a delivery with this X-Webhook-Type. As in a receiver, an unknown type has all secrets.
+ * The secrets that a receiver tries for a delivery with this X-Webhook-Type, and those that it has for other types. As
+ * in a receiver, an unknown type has all secrets.
  *
  * @throws ConfigurationError if there is no secret, or a value that is not text.
  */
-export function givenSecrets(given: unknown, type: string | undefined): GivenSecrets {
+export function givenSecrets(given: unknown, type: string | undefined) {
   const byType = secretsByType(given);
   if (byType.length === 0) {
     throw new ConfigurationError("missing_secret", "secret: give at least one secret");
@@ -98,13 +93,13 @@ const UNSET_SECRETS = ["", "undefined", "null", "None"];
 const MAX_CHARACTERS = 65_536;
 
 /** The keys of the secrets as given, and those that assume one change. */
-export interface Keys {
-  readonly given: readonly KeyReading[];
-  readonly other: readonly KeyReading[];
-}
+export type Keys = ReturnType<typeof keysOf>;
 
 /** Also accidental spellings of a secret, other secrets, and the keys of a sender without a secret. */
-export function keysOf({ own, ofOtherTypes }: GivenSecrets, otherSecrets: readonly string[]): Keys {
+export function keysOf(
+  { own, ofOtherTypes }: ReturnType<typeof givenSecrets>,
+  otherSecrets: readonly string[],
+) {
   const given = own.map((secret, secretIndex) => keyOf(secret, [], secretIndex));
   const typed = ofOtherTypes.flatMap(([secret, secretType]) => {
     if (secretType === undefined) return [];

@@ -136,10 +136,7 @@ interface SignedPrefix {
 }
 
 /** The gateway's prefixes for every reading of the two headers. */
-function prefixesOf(
-  timestamps: readonly TextReading[],
-  ids: readonly TextReading[],
-): readonly SignedPrefix[] {
+function prefixesOf(timestamps: readonly TextReading[], ids: readonly TextReading[]) {
   return timestamps.flatMap(({ text, clues }) =>
     ids.map((id) => ({
       text: `v1:${text}:${id.text}:`,

@@ -40,27 +40,18 @@ export function formatOf(request: Request, legacyBooleans: "numbers" | "strings"
   return legacyBooleans === "strings" ? LEGACY_STRINGS : LEGACY;
 }
 
-/** An answer with a JSON body. */
-export function jsonAnswer(
-  status: number,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  return Response.json(body, { status, headers });
-}
-
 /** The answer of an error: the one envelope of the standard format, or a legacy shape. */
 export function errorAnswer({ isStandard }: ApiFormat, error: ApiError): Response {
   const { status, code, message, details, headers } = error;
-  if (isStandard) return jsonAnswer(status, { error: { code, message, details } }, headers);
-  if (status === 422) {
-    const byField = details.map(({ field, issue }) => [field, [issue]] as const);
-    const type = { "content-type": "application/vnd.api+json" };
-    return jsonAnswer(status, { errors: Object.fromEntries(byField) }, { ...headers, ...type });
+  if (isStandard) {
+    return Response.json({ error: { code, message, details } }, { status, headers });
   }
+  const byField = details.map(({ field, issue }) => [field, [issue]] as const);
   const shapes: Readonly<Record<number, object>> = {
     401: { error: message },
     404: { errors: [message] },
+    422: { errors: Object.fromEntries(byField) },
   };
-  return jsonAnswer(status, shapes[status] ?? { message }, headers);
+  const type = status === 422 ? { "content-type": "application/vnd.api+json" } : {};
+  return Response.json(shapes[status] ?? { message }, { status, headers: { ...headers, ...type } });
 }

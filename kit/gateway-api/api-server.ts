@@ -43,11 +43,7 @@ export async function serveApi(
   return { url: url.slice(0, -1), close };
 }
 
-async function respond(
-  answer: Answer,
-  req: http.IncomingMessage,
-  res: http.ServerResponse,
-): Promise<void> {
+async function respond(answer: Answer, req: http.IncomingMessage, res: http.ServerResponse) {
   const { method = "GET", url = "/" } = req;
   const body = await readBody(req);
   const headers = Object.entries(req.headersDistinct).flatMap(([name, values = []]) =>

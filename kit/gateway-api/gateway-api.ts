@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { jsonOf } from "../json-parts.js";
 import { startTwin, type GatewayTwin } from "../twin/gateway-twin.js";
 import type { TwinDelivery } from "../twin/twin-delivery.js";
-import type { TwinEvent } from "../twin/twin-event.js";
+import { bodyOf, type TwinEvent } from "../twin/twin-event.js";
 import type { ActiveWebhook } from "../twin/twin-webhook.js";
-import { ApiError, errorAnswer, formatOf, jsonAnswer, type ApiFormat } from "./api-format.js";
+import { ApiError, errorAnswer, formatOf, type ApiFormat } from "./api-format.js";
 import {
   checkApiOptions,
   type ApiSettings,
@@ -11,7 +12,6 @@ import {
   type StoredAttempt,
 } from "./api-options.js";
 import { serveApi, type ApiAddress, type ListeningApi } from "./api-server.js";
-import { RecordTable } from "./record-table.js";
 import { WebhookTable } from "./webhook-table.js";
 
 /**
@@ -135,8 +135,8 @@ class ApiRoutes {
       const headers: Record<string, string> = retryAfter ? { "retry-after": "1" } : {};
       throw new ApiError(status, code, "Too many attempts.", [], headers);
     }
-    if (route === "POST crm/auth/login") return this.#login(await bodyOf(request));
-    if (route === "POST sso/token") return this.#signIn(await bodyOf(request));
+    if (route === "POST crm/auth/login") return this.#login(await jsonBodyOf(request));
+    if (route === "POST sso/token") return this.#signIn(await jsonBodyOf(request));
     const { accountId } = this.#authenticate(request);
     if (accountId !== undefined) return this.#ofAccount(route, accountId);
     const [root, ofAccount = "", ...rest] = path.split("/");
@@ -148,8 +148,8 @@ class ApiRoutes {
       throw new ApiError(403, "FORBIDDEN", "Webhooks are not enabled for this client.");
     }
     if (route === "POST webhook") {
-      const created = await this.#table.create(await bodyOf(request));
-      return jsonAnswer(201, { data: created.toRecord(format) });
+      const created = await this.#table.create(await jsonBodyOf(request));
+      return Response.json({ data: created.toRecord(format) }, { status: 201 });
     }
     if (route === "GET webhooks") {
       return this.#list(this.#table.list().map((webhook) => webhook.toRecord(format)));
@@ -158,12 +158,12 @@ class ApiRoutes {
     const [, method, id = "", history, attemptId] = match ?? [];
     if (history !== undefined && method === "GET") return this.#history(id, attemptId, format);
     if (history !== undefined || method === undefined) throw notFound();
-    if (method === "PUT") await this.#table.update(id, await bodyOf(request));
+    if (method === "PUT") await this.#table.update(id, await jsonBodyOf(request));
     if (method === "DELETE") {
       this.#table.delete(id);
       return new Response(null, { status: 204 });
     }
-    return jsonAnswer(200, { data: this.#table.get(id).toRecord(format) });
+    return Response.json({ data: this.#table.get(id).toRecord(format) });
   }
 
   #login(body: Readonly<Record<string, unknown>>): Response {
@@ -171,7 +171,7 @@ class ApiRoutes {
     const hours = body["keep_logged"] === true ? 24 : 1;
     const { token, endsAt } = this.#startSession(hours, undefined);
     const expires_at = new Date(endsAt).toISOString().replace(/\.\d+Z$/, "+00:00");
-    return jsonAnswer(200, { token, expires_at, expires_in: hours * 3_600 });
+    return Response.json({ token, expires_at, expires_in: hours * 3_600 });
   }
 
   /** An app token. The account is the number in the email, since the kit has no accounts: `1007@example.com`. */
@@ -180,7 +180,7 @@ class ApiRoutes {
     const [accountId] = /\d+/.exec(typeof email === "string" ? email : "") ?? [];
     const isGood = typeof client_id === "string" && typeof client_secret === "string";
     if (!isGood || accountId === undefined || !this.#settings.login(body)) throw unauthenticated();
-    return jsonAnswer(200, { token: this.#startSession(1, accountId).token });
+    return Response.json({ token: this.#startSession(1, accountId).token });
   }
 
   #startSession(hours: number, accountId: string | undefined) {
@@ -208,7 +208,7 @@ class ApiRoutes {
     if (route === "GET delete-my-data/events") return items(this.#records.events(accountId));
     const [list, id = "", verb] = route.split("/");
     if (list !== "GET alarms" || verb !== "close") throw notFound();
-    return jsonAnswer(200, { data: listedRecord(this.#records.close(accountId, id)) });
+    return Response.json({ data: listedRecord(this.#records.close(accountId, id)) });
   }
 
   #history(id: string, attemptId: string | undefined, format: ApiFormat): Response {
@@ -218,11 +218,11 @@ class ApiRoutes {
     if (attemptId === undefined) return this.#list(attempts.map((one) => attemptRecord(one)));
     const found = attempts.find((one) => String(one.id) === attemptId);
     if (found === undefined) throw notFound();
-    return jsonAnswer(200, { data: attemptRecord(found) });
+    return Response.json({ data: attemptRecord(found) });
   }
 
   #list(items: readonly unknown[]): Response {
-    return jsonAnswer(200, this.#settings.lists === "bare" ? items : { data: items });
+    return Response.json(this.#settings.lists === "bare" ? items : { data: items });
   }
 }
 
@@ -240,7 +240,7 @@ function recordOf(attempt: StoredAttempt, { date }: ApiFormat): unknown {
   };
 }
 
-async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
+async function jsonBodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
   const body: unknown = await request.json().catch(() => undefined);
   if (typeof body === "object" && body !== null) return body as Record<string, unknown>;
   throw new ApiError(422, "VALIDATION_ERROR", "The body must be a JSON object.");
@@ -252,4 +252,46 @@ function unauthenticated(): ApiError {
 
 function notFound(): ApiError {
   return new ApiError(404, "NOT_FOUND", "The route was not found.");
+}
+
+type GatewayRecord = Readonly<Record<string, unknown>>;
+
+/** The alarms and events that the gateway has made up, whether a webhook was called for them or not. */
+class RecordTable {
+  readonly #alarms = new Map<string, GatewayRecord>();
+  readonly #events: GatewayRecord[] = [];
+
+  /** Keeps the record of an event, and returns the event. One that holds no record is only delivered. */
+  keep(event: TwinEvent): TwinEvent {
+    const text = new TextDecoder().decode(bodyOf(event).body);
+    const { alarm, event: record } = Object(jsonOf(text)) as Record<
+      string,
+      GatewayRecord | undefined
+    >;
+    if (alarm !== undefined) this.#alarms.set(String(alarm["id"]), alarm);
+    else if (record !== undefined) this.#events.push(record);
+    return event;
+  }
+
+  /** The alarms of an account, or of all, the newest last. */
+  alarms(accountId: string | undefined): readonly GatewayRecord[] {
+    return [...this.#alarms.values()].filter((one) => isOf(accountId, one));
+  }
+
+  events(accountId: string | undefined): readonly GatewayRecord[] {
+    return this.#events.filter((one) => isOf(accountId, one));
+  }
+
+  /** Closes an alarm of the account, or of any. No webhook is called: they are called for new alarms only. */
+  close(accountId: string | undefined, id: string): GatewayRecord {
+    const alarm = this.alarms(accountId).find((one) => String(one["id"]) === id);
+    if (alarm === undefined) throw new ApiError(404, "NOT_FOUND", "Not found.");
+    const closed = { ...alarm, status: "CLOSED" };
+    this.#alarms.set(id, closed);
+    return closed;
+  }
+}
+
+function isOf(accountId: string | undefined, record: GatewayRecord): boolean {
+  return accountId === undefined || String(record["account_id"]) === accountId;
 }

@@ -56,16 +56,12 @@ const DIAGNOSED = new Set(["malformed", "unsigned", "signature_mismatch", "stale
 /** Outcomes of a good delivery. The app decides what to do with a duplicate. */
 const GOOD = new Set<string>(["handled", "duplicate", "in_flight"]);
 
-/** Options of `entryOf`. */
-export interface EntryOptions extends Pick<IntakeOptions, "secret" | "maxBodyBytes"> {
-  /** Whether to search for the cause when a request is not authentic. */
-  readonly isDiagnosed: boolean;
-}
+type Options = Pick<IntakeOptions, "secret" | "maxBodyBytes">;
 
-/** Makes the entry of a request. Never rejects. */
+/** Makes the entry of a request. `isDiagnosed`: whether to search for the cause if it is not authentic. Never rejects. */
 export async function entryOf(
   intake: Intake,
-  { secret, maxBodyBytes, isDiagnosed }: EntryOptions,
+  { secret, maxBodyBytes, isDiagnosed }: Options & { readonly isDiagnosed: boolean },
 ): Promise<{ readonly entry: DeliveryEntry; readonly differs: DifferingBytes | undefined }> {
   const { at, bytes, verification, forwarded, fails, answer, durationMs } = intake;
   const { response, authentic } = verification;
@@ -73,11 +69,8 @@ export async function entryOf(
   const isGoodForApp = forwarded !== undefined && GOOD.has(response.outcome);
   const found = isSearched ? await findingsOf(intake, secret ?? [], maxBodyBytes) : [];
   // With an app behind, the delivery is not handled here: the app's answer has its own outcome.
-  const outcome = isGoodForApp
-    ? secret === undefined
-      ? "unverified"
-      : "authentic"
-    : response.outcome;
+  const good = secret === undefined ? "unverified" : "authentic";
+  const outcome = isGoodForApp ? good : response.outcome;
   const entry = {
     at: at.toISOString(),
     outcome: fails ? "failed_on_request" : outcome,
@@ -128,10 +121,7 @@ function isOutcome(name: string): name is WebhookOutcome {
 }
 
 /** The reasons, with the usual causes unless the cause itself was searched for. */
-function reasonsOf(
-  { verification: { response, authentic }, body }: Intake,
-  isSearched: boolean,
-): readonly string[] {
+function reasonsOf({ verification: { response, authentic }, body }: Intake, isSearched: boolean) {
   const { outcome, status } = response;
   if (status < 300) return [];
   const { message } = (JSON.parse(response.body) as { error: { message: string } }).error;

@@ -125,11 +125,7 @@ export class DeliveryIntake {
   }
 
   /** Takes a request that is made here as if the gateway had sent it. */
-  send(
-    lines: readonly HeaderLine[],
-    body: Uint8Array,
-    originalBody: Uint8Array | undefined,
-  ): Promise<Intake> {
+  send(lines: readonly HeaderLine[], body: Uint8Array, originalBody: Uint8Array | undefined) {
     const request = { method: "POST", headers: recordOf(lines), body };
     return this.#take(request, lines, { isOwn: true, originalBody });
   }

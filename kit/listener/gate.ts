@@ -55,9 +55,11 @@ export function refusalOf(
 const BASE = "http://localhost";
 const ROUTES = { "GET /": "page", "GET /deliveries": "deliveries", "POST /send": "send" } as const;
 
+type Route = (typeof ROUTES)[keyof typeof ROUTES];
+
 /** The route of a request that may pass, or the answer to any other. */
 export type Passage =
-  | { readonly route: (typeof ROUTES)[keyof typeof ROUTES]; readonly query: URLSearchParams }
+  | { readonly route: Route; readonly query: URLSearchParams }
   | { readonly status: number; readonly message: string };
 
 /**
@@ -73,9 +75,7 @@ export function routeOf({ method, target, headers }: GateRequest, token: string)
   if (url?.origin !== BASE || url.pathname !== path || !/^\/[a-z]*$/.test(path)) {
     return { status: 400, message: "the path must be written plainly" };
   }
-  const route = new Map<string, Extract<Passage, { route: unknown }>["route"]>(
-    Object.entries(ROUTES),
-  ).get(`${method} ${path}`);
+  const route = new Map<string, Route>(Object.entries(ROUTES)).get(`${method} ${path}`);
   // The page holds no data, and a browser cannot send a header when it opens one.
   if (route === "page" && url.search === "") return { route, query: url.searchParams };
   if (authorization.length !== 1 || !isSame(authorization[0] ?? "", `Bearer ${token}`)) {

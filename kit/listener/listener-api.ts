@@ -74,11 +74,7 @@ export async function startApi(
 }
 
 /** Those after `after` that match, oldest first, or all of one. Without one it waits. */
-async function deliveries(
-  { log }: Listener,
-  query: URLSearchParams,
-  signal: AbortSignal,
-): Promise<Answer> {
+async function deliveries({ log }: Listener, query: URLSearchParams, signal: AbortSignal) {
   const { after = "0", wait = "0s", seq, fixture, ...filter } = Object.fromEntries(query);
   const given = log.all.find((one) => String(one.seq) === (seq ?? fixture));
   if (seq !== undefined) return { status: 200, body: { delivery: given } };

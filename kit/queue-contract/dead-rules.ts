@@ -23,9 +23,8 @@ async function buried(clients: QueueClients): Promise<{ job: InboxJob; first: Qu
 /** Puts jobs and lets them die, one after the other. Resolves to their ids. */
 async function buryEach(clients: QueueClients, first: QueueClient, jobs: number | InboxJob[]) {
   const ids: string[] = [];
-  for (const job of typeof jobs === "number"
-    ? Array.from({ length: jobs }, () => madeJob())
-    : jobs) {
+  const given = typeof jobs === "number" ? Array.from({ length: jobs }, () => madeJob()) : jobs;
+  for (const job of given) {
     ids.push((await clients.put(job)).id);
     const message = await first.next("a job that is put must come");
     await first.settle(message, { result: "dead", error: FAILURE });
@@ -56,9 +55,8 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
       } catch {
         return;
       }
-      const message = await first.next(
-        "put must not resolve for a delivery whose only job is dead",
-      );
+      const rule = "put must not resolve for a delivery whose only job is dead";
+      const message = await first.next(rule);
       ensure(isDeepStrictEqual(message.data, job), "a job that is put again must come out whole");
       ensure(message.attempt === 1, "it has all its attempts", message.attempt);
       await first.settle(message, { result: "done" });
@@ -117,11 +115,10 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
       const ids = await buryEach(clients, first, 4);
       const halves = [ids.slice(0, 2), ids.slice(2)];
       const both = await Promise.all(halves.map(async (half) => driver.replay?.(half)));
-      const isRight = both.every(
-        (one, n) =>
-          one?.notFound.length === 0 &&
-          isDeepStrictEqual(new Set(one.replayed), new Set(halves[n])),
-      );
+      const isRight = both.every((one, n) => {
+        const isSame = isDeepStrictEqual(new Set(one?.replayed), new Set(halves[n]));
+        return isSame && one?.notFound.length === 0;
+      });
       ensure(isRight, "each call must find the jobs that it names", both);
       await finishReplayed(first, 4);
       ensure((await idsOf(clients)).length === 0, "a replayed job is not dead any more");
@@ -150,10 +147,8 @@ export const deadRules: Readonly<Record<string, QueueRule>> = {
       const { discarded = [] } = (await driver.discard?.({ accountId: 1 })) ?? {};
       const isRight = isDeepStrictEqual(new Set(discarded), new Set([one, last]));
       ensure(isRight, "the jobs of the account are discarded", discarded);
-      ensure(
-        isDeepStrictEqual(await idsOf(clients), [other]),
-        "the job of another account is dead",
-      );
+      const isOther = isDeepStrictEqual(await idsOf(clients), [other]);
+      ensure(isOther, "the job of another account is dead");
     },
   },
   "dead-live": {

@@ -3,6 +3,7 @@ import { MAX_CRASHES } from "../../src/inbox/queue-options.js";
 import { ensure, type QueueRule, type QueueUnderTest } from "./queue-clients.js";
 
 const STOPS = 30;
+const AGAIN = "the job of a crashed worker must come again";
 /** A message that was on its way to a worker that crashed or stopped may count too. */
 const FEWEST_CRASHES = 10;
 const needsNewClient = ({ newClient }: QueueUnderTest): string | undefined =>
@@ -86,10 +87,7 @@ export const workerRules: Readonly<Record<string, QueueRule>> = {
       await clients.put();
       for (let crashes = 0; ; crashes += 1) {
         const { client, kill } = await clients.fresh();
-        const message = await clients.nextOrBuried(
-          client,
-          "the job of a crashed worker must come again",
-        );
+        const message = await clients.nextOrBuried(client, AGAIN);
         if (message === undefined || isGivenUp(message)) {
           ensure(crashes >= FEWEST_CRASHES, "a job must survive some crashes", crashes);
           return;
@@ -97,10 +95,7 @@ export const workerRules: Readonly<Record<string, QueueRule>> = {
         ensure(crashes <= MAX_CRASHES, "a job must be given up after 15 crashes", message.crashes);
         await kill();
         const { client: other } = await clients.fresh();
-        const again = await clients.nextOrBuried(
-          other,
-          "the job of a crashed worker must come again",
-        );
+        const again = await clients.nextOrBuried(other, AGAIN);
         if (again !== undefined) await other.postpone(again, clients.holdMs);
       }
     },

@@ -2,12 +2,6 @@ import { randomUUID } from "node:crypto";
 import { access, link, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A folder that the recorder adds files to. */
-export interface FixtureFolder {
-  /** Adds `<number>-<stem>.json` under the next free number, and the folder if it is missing. Resolves to its path. */
-  readonly add: (stem: string, text: string) => Promise<string>;
-}
-
 /** Gives a file one more name. Rejects with the code EEXIST if the name is taken. */
 export type LinkFile = (existing: string, path: string) => Promise<void>;
 
@@ -17,11 +11,12 @@ export type LinkFile = (existing: string, path: string) => Promise<void>;
  * if the name is taken, but a rename would replace the other file. Files are numbered in the order in which they
  * are added, after the highest existing number.
  */
-export function createFixtureFolder(directory: string, linkFile: LinkFile = link): FixtureFolder {
+export function createFixtureFolder(directory: string, linkFile: LinkFile = link) {
   let next: number | undefined;
 
   return {
-    async add(stem, text) {
+    /** Adds `<number>-<stem>.json` under the next free number, and the folder if it is missing. Resolves to its path. */
+    async add(stem: string, text: string): Promise<string> {
       await mkdir(directory, { recursive: true });
       const hidden = join(directory, `.recording-${randomUUID()}.tmp`);
       try {
@@ -45,12 +40,7 @@ async function highestNumber(directory: string): Promise<number> {
 }
 
 /** Returns false if the name is taken. */
-async function publish(
-  hidden: string,
-  directory: string,
-  name: string,
-  linkFile: LinkFile,
-): Promise<boolean> {
+async function publish(hidden: string, directory: string, name: string, linkFile: LinkFile) {
   try {
     await linkFile(hidden, join(directory, name));
     return true;

@@ -9,7 +9,6 @@ import { captureDelivery, recordedType, type CapturedDelivery } from "./captured
 import { createFixtureFolder } from "./fixture-folder.js";
 import { type FixtureRefusal, createRefusalWarning } from "./fixture-refusal.js";
 import { createRecordedFixture } from "./recorded-fixture.js";
-import { createRecordingQueue } from "./recording-queue.js";
 import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
 
 /**
@@ -129,4 +128,28 @@ function checkOptions(given: RecordFixturesOptions): RecordFixturesOptions {
   checkOption(isPath, "directory must be the path of a folder");
   checkHooks({ onRefused, onRecorded });
   return options;
+}
+
+/** Runs one job after the other, and refuses jobs beyond its limits, so that a slow disk does not fill the memory. */
+export function createRecordingQueue({ maxJobs, maxBytes }: typeof BOUNDS) {
+  let jobs = 0;
+  let held = 0;
+  let last = Promise.resolve();
+
+  return {
+    /** Accepts a job that holds `bytes` bytes. Returns false if the queue is full. The job must not reject. */
+    add(bytes: number, job: () => Promise<void>): boolean {
+      // A job larger than the limit is accepted if nothing else waits.
+      if (jobs >= maxJobs || (jobs > 0 && held + bytes > maxBytes)) return false;
+      jobs += 1;
+      held += bytes;
+      last = last.then(job).finally(() => {
+        jobs -= 1;
+        held -= bytes;
+      });
+      return true;
+    },
+    /** Resolves when all jobs accepted so far are done. */
+    flush: () => last,
+  };
 }

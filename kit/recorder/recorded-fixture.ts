@@ -4,7 +4,6 @@ import type { WebhookOutcome } from "../../src/answer/outcome.js";
 import { signDelivery } from "../../src/signature/sign-delivery.js";
 import { namedHeaders } from "../../src/delivery/header-values.js";
 import { isWebhookType } from "../../src/delivery/headers.js";
-import type { Fixture } from "../fixtures/fixture.js";
 import { jsonOf } from "../json-parts.js";
 import { answerOf } from "../plain-receiver.js";
 import { madeUpDeliveryId } from "../random.js";
@@ -14,22 +13,12 @@ import { redactBody } from "./redact-body.js";
 import { documentedEvent } from "./documented-fields.js";
 import type { Place } from "./redaction-rules.js";
 
-/** A delivery ready to be written. */
-export interface RecordedFixture {
-  /** Name of its file without number and extension. */
-  readonly stem: string;
-  readonly fixture: Omit<Fixture, "name">;
-}
-
-/** Redacts deliveries one at a time and signs them with `secret`. */
-export function createRecordedFixture(
-  secret: string,
-  rules: Place,
-): (delivery: CapturedDelivery) => Promise<RecordedFixture> {
+/** Redacts deliveries one at a time and signs them with `secret`. `stem`: the file's name without number and extension. */
+export function createRecordedFixture(secret: string, rules: Place) {
   const idOf = createRecordedIds();
   const made = new DistinctPlaceholders();
 
-  return async ({ timestamp, type, contentType, receivedAt, ...delivery }) => {
+  return async ({ timestamp, type, contentType, receivedAt, ...delivery }: CapturedDelivery) => {
     const { bytes, text, dropped } = redactBody(delivery.body, rules, made);
     const id = idOf(delivery.id, delivery.outcome);
     const headers = {

@@ -11,27 +11,15 @@ import {
 } from "./placeholders.js";
 import { elementOf, fieldRuleOf, keepsValue, memberOf, type Place } from "./redaction-rules.js";
 
-/** Result of redacting a body. */
-export interface RedactedBody {
-  readonly bytes: Uint8Array;
-  /** The text of the bytes; undefined if they are not UTF-8. */
-  readonly text: string | undefined;
-  /** Number of dropped keys and elements. */
-  readonly dropped: number;
-}
-
 const encoder = new TextEncoder();
 const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
  * The body with only allowed content. The receiver still reads it the same way: a body that is not JSON or not
- * UTF-8 becomes as many bytes of the same kind. `made`: the placeholders that other bodies already have.
+ * UTF-8 becomes as many bytes of the same kind. `made`: the placeholders that other bodies already have. `text`: that
+ * of the bytes, undefined if they are not UTF-8. `dropped`: how many keys and elements were.
  */
-export function redactBody(
-  body: Uint8Array,
-  root: Place,
-  made = new DistinctPlaceholders(),
-): RedactedBody {
+export function redactBody(body: Uint8Array, root: Place, made = new DistinctPlaceholders()) {
   const text = textOfUtf8(body);
   if (text === undefined) {
     // 0xFF never occurs in UTF-8.
@@ -50,18 +38,12 @@ export function redactBody(
 /** Maximum number of elements that a list keeps. */
 const MAX_ELEMENTS = 1_000;
 
-interface RedactedJson {
-  readonly text: string;
-  /** Number of elements over the limit that were dropped. */
-  readonly dropped: number;
-}
-
 /**
  * Redacts JSON as text. White space, escapes in values, the order of keys and repeated keys stay, since such details
  * are a reason to record a delivery. `JSON.parse` would lose them, and would treat a `__proto__` key specially. `text`
  * must be JSON. `made`: the placeholders that other texts already have.
  */
-function redactJson(text: string, root: Place, made: DistinctPlaceholders): RedactedJson {
+function redactJson(text: string, root: Place, made: DistinctPlaceholders) {
   const out: string[] = [];
   /** The place of the current value, by depth. */
   const places: Place[] = [root];
@@ -96,11 +78,7 @@ function redactJson(text: string, root: Place, made: DistinctPlaceholders): Reda
   return { text: out.join(""), dropped };
 }
 
-function redactValue(
-  { kind, text: json }: JsonPart,
-  place: Place,
-  made: DistinctPlaceholders,
-): RedactedJson {
+function redactValue({ kind, text: json }: JsonPart, place: Place, made: DistinctPlaceholders) {
   if (kind !== "string" || fieldRuleOf(place) !== "payload") {
     return { text: redactLeaf(json, place, made), dropped: 0 };
   }

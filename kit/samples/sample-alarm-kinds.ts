@@ -21,10 +21,7 @@ export interface SampleAlarmKind {
   ) => { readonly text: string; readonly payload: object };
 }
 
-interface BreachRow {
-  readonly event_type: AlarmEventType;
-  readonly category_id: number;
-  readonly severity: AlarmSeverity;
+interface BreachRow extends Pick<SampleAlarmKind, "event_type" | "category_id" | "severity"> {
   /** Start of the text: what was found of the watchlist. */
   readonly what: (subject: SampleSubject) => string;
   /** The match in the payload. */
@@ -128,14 +125,11 @@ export const BREACH_KINDS: readonly SampleAlarmKind[] = BREACH_ROWS.map(
   }),
 );
 
-interface BureauRow extends Pick<SampleAlarmKind, "category_id" | "describe"> {
-  readonly source: BureauSource;
-  readonly severity: AlarmSeverity;
-}
-
 const ORG_NUMBER = "000000-0000";
 
-const BUREAU_ROWS: readonly BureauRow[] = [
+const BUREAU_ROWS: readonly (Omit<SampleAlarmKind, "event_type"> & {
+  readonly source: BureauSource;
+})[] = [
   {
     source: "BureauIdentity",
     category_id: 1,

@@ -1,10 +1,3 @@
-/** The first bytes of an answer's body. */
-export interface CollectedBody {
-  readonly body: string;
-  /** True when the body was longer than the limit. The rest was not read. */
-  readonly isCut: boolean;
-}
-
 /** How much of an answer is kept, in bytes: a server may send without end. */
 export const MAX_ANSWER_BYTES = 65_536;
 
@@ -27,8 +20,8 @@ export class BodyCollector {
     return !this.#isCut;
   }
 
-  /** The body as text. */
-  end(): CollectedBody {
+  /** The body as text. `isCut`: it was longer than the limit. The rest was not read. */
+  end() {
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     return {
       // In streaming mode the decoder drops a last character that the cut has split.

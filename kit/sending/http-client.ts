@@ -3,12 +3,6 @@ import https from "node:https";
 import { watchForStaleConnection } from "./http-response.js";
 import { recordOf, type WireRequest } from "./wire.js";
 
-/** A request that was started, and its answer. */
-export interface StartedRequest<Answer> {
-  readonly req: http.ClientRequest;
-  readonly answer: Promise<Answer>;
-}
-
 /**
  * Requests to one URL over kept connections. It uses `node:http`, since `fetch` joins repeated headers into one
  * and adds headers of its own.
@@ -28,17 +22,13 @@ export class HttpClient {
   }
 
   /** Starts a request. Its body has still to be written. */
-  open(
-    { method, headers }: WireRequest,
-    framing: http.OutgoingHttpHeaders,
-    signal: AbortSignal,
-  ): http.ClientRequest {
+  open({ method, headers }: WireRequest, framing: http.OutgoingHttpHeaders, signal: AbortSignal) {
     const all = { ...recordOf(headers), ...framing };
     return this.#start(this.#url, { agent: this.#agent, method, headers: all, signal });
   }
 
   /** Makes a request, and a second time when the first went out on a stale connection. */
-  async send<Answer>(start: () => StartedRequest<Answer>): Promise<Answer> {
+  async send<Answer>(start: () => { req: http.ClientRequest; answer: Promise<Answer> }) {
     const { req, answer } = start();
     const wasStale = watchForStaleConnection(req);
     try {

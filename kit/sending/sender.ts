@@ -30,16 +30,10 @@ export function createSender(
   const limit = { fallback: 30_000, min: 1, max: MAX_TIMER_MS };
   const timeoutMs = integerOption("timeoutMs", options.timeoutMs, limit);
   if (typeof target === "string" || target instanceof URL) {
-    const client = new HttpClient(
-      httpUrl("the target", target),
-      options.skipTlsVerification ?? false,
-    );
-    return {
-      send: timed(callingUrl(client, maxBodyBytes), timeoutMs),
-      close: () => {
-        client.close();
-      },
-    };
+    const url = httpUrl("the target", target);
+    const client = new HttpClient(url, options.skipTlsVerification ?? false);
+    const send = timed(callingUrl(client, maxBodyBytes), timeoutMs);
+    return { send, close: () => client.close() };
   }
   const call =
     typeof target === "function" ? callingFetch(target, maxBodyBytes) : callingReceiver(target);
@@ -124,18 +118,15 @@ async function readStream(
 }
 
 /** The request as a Fetch API `Request`, which joins repeated headers. */
-function requestOf(
-  { method, headers, body, chunked = false }: WireRequest,
-  signal: AbortSignal,
-): Request {
-  const lines = headers.map(([name, value]): [string, string] => [name, value]);
-  const isDeclared = body !== undefined && !chunked;
-  const length: [string, string][] = isDeclared ? [["content-length", String(body.length)]] : [];
+function requestOf({ method, headers: lines, body, chunked }: WireRequest, signal: AbortSignal) {
+  const headers = new Headers();
+  for (const [name, value] of lines) headers.append(name, value);
+  if (body !== undefined && chunked !== true) headers.append("content-length", String(body.length));
   return new Request("http://receiver.example/", {
     method,
-    headers: [...lines, ...length],
+    headers,
     signal,
-    ...(body === undefined ? {} : { body }),
+    ...(body && { body }),
   });
 }
 

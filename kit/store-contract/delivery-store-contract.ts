@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
-import { completionChecks } from "./completion-checks.js";
+import { completionChecks } from "./lease-checks.js";
 import { STORE_RULES } from "./contract-rules.js";
 import type { ContractCase, MakeStore } from "./contract-case.js";
 import { keyChecks } from "./key-checks.js";

@@ -1,8 +1,6 @@
-import { DAY_MS, type StoreChecks } from "./store-verbs.js";
+import { DAY_MS, LONG_DAYS, MONTH_MS, type StoreChecks } from "./store-verbs.js";
 
 const MINUTE_MS = 60_000;
-const MONTH_MS = 30 * DAY_MS;
-const LONG_DAYS = 400;
 const LONG_MS = LONG_DAYS * DAY_MS;
 
 /** How long leases and retentions last, and that they end. */

@@ -45,11 +45,7 @@ export const raceChecks = {
 } satisfies StoreChecks;
 
 /** Sends many claims of one key, by two clients in turn, before any of them is answered. */
-function claimManyTimes(
-  store: StoreVerbs,
-  owner: (index: number) => string,
-  other = store.other,
-): Promise<ClaimResult[]> {
+function claimManyTimes(store: StoreVerbs, owner: (index: number) => string, other = store.other) {
   const claims = Array.from({ length: RACERS }, (_, index) =>
     (index % 2 === 0 ? store : other).claim("k", owner(index)),
   );
@@ -57,10 +53,7 @@ function claimManyTimes(
 }
 
 /** Returns the claims that are granted before, during and after `settle`. */
-async function claimDuring(
-  store: StoreVerbs,
-  settle: () => Promise<void>,
-): Promise<readonly Claimed[]> {
+async function claimDuring(store: StoreVerbs, settle: () => Promise<void>) {
   const [before, , after] = await Promise.all([
     claimManyTimes(store, (index) => `b${index}`),
     settle(),
@@ -73,16 +66,10 @@ async function onlyOneClaims(store: StoreVerbs, takeover: boolean): Promise<void
   const results = await claimManyTimes(store, (index) => `owner-${index}`);
   const granted = results.filter(isClaimed);
   const refused = results.filter(({ state }) => state === "in_flight");
-  ensure(
-    granted.length === 1 && refused.length === RACERS - 1,
-    `one of ${RACERS} claims must be granted`,
-    results,
-  );
-  ensure(
-    granted.every((result) => result.takeover === takeover),
-    `the one that is granted must be ${takeover ? "a" : "no"} takeover`,
-    granted,
-  );
+  const isOne = granted.length === 1 && refused.length === RACERS - 1;
+  ensure(isOne, `one of ${RACERS} claims must be granted`, results);
+  const isRight = granted.every((result) => result.takeover === takeover);
+  ensure(isRight, `the one that is granted must be ${takeover ? "a" : "no"} takeover`, granted);
 }
 
 type Claimed = Extract<ClaimResult, { state: "claimed" }>;
@@ -92,9 +79,6 @@ function isClaimed(result: ClaimResult): result is Claimed {
 }
 
 function every(results: readonly ClaimResult[], state: ClaimResult["state"], rule: string): void {
-  ensure(
-    results.every((result) => result.state === state),
-    rule,
-    results,
-  );
+  const isEach = results.every((result) => result.state === state);
+  ensure(isEach, rule, results);
 }

@@ -84,10 +84,8 @@ export async function withLonger(
       if (late.ms < NEAREST_LOOK * ms || !hasCode(error, "contract_broken")) throw error;
       if (ms < shortestMs * LONGEST) continue;
       const took = `the calls took ${Math.round(late.ms)} ms, too long for a ${option.slice(0, -2)} of ${ms} ms`;
-      throw new GatewayWebhookError(
-        "contract_broken",
-        `${error.message} (${took}: give a longer ${option})`,
-      );
+      const message = `${error.message} (${took}: give a longer ${option})`;
+      throw new GatewayWebhookError("contract_broken", message);
     }
   }
 }

@@ -9,6 +9,9 @@ export type StoreChecks = Checks<string, StoreVerbs>;
 
 const SECOND_MS = 1_000;
 export const DAY_MS = 86_400_000;
+export const MONTH_MS = 30 * DAY_MS;
+/** More than a year. */
+export const LONG_DAYS = 400;
 /** A lease or retention that outlasts the case, however slow the store is. */
 export const LONG_MS = 3_600_000;
 
@@ -51,11 +54,9 @@ export interface StoreVerbs {
 
 /** Throws an error with the code `contract_broken` with `rule` and the store's answer if `holds` is false. */
 export function ensure(holds: boolean, rule: string, got: unknown): void {
-  if (!holds)
-    throw new GatewayWebhookError(
-      "contract_broken",
-      `${rule}, but the store answered ${JSON.stringify(got)}`,
-    );
+  if (holds) return;
+  const message = `${rule}, but the store answered ${JSON.stringify(got)}`;
+  throw new GatewayWebhookError("contract_broken", message);
 }
 
 /** The methods of a store and of its other client. */
@@ -82,12 +83,7 @@ type Clock = Pick<StoreVerbs, "leaseMs" | "movesClock" | "advance" | "advanceDay
 function verbsOf(store: DeliveryStore, clock: Clock, other: () => StoreVerbs): StoreVerbs {
   const claim = async (key: string, owner: string, leaseMs = LONG_MS, retentionMs = LONG_MS) =>
     store.claim(key, owner, { leaseMs, retentionMs });
-  const ensureClaimed = (
-    key: string,
-    owner: string,
-    takeover: boolean,
-    result: ClaimResult,
-  ): void => {
+  const ensureClaimed = (key: string, owner: string, takeover: boolean, result: ClaimResult) => {
     ensure(result.state === "claimed", `${key} must be granted to ${owner}`, result);
     ensure(
       result.state === "claimed" && result.takeover === takeover,

@@ -1,9 +1,7 @@
 import { AWKWARD_KEYS, LONG_KEYS } from "./key-checks.js";
-import { DAY_MS, ensure } from "./store-verbs.js";
+import { DAY_MS, ensure, LONG_DAYS, MONTH_MS } from "./store-verbs.js";
 import type { TransactionChecks } from "./transaction-verbs.js";
 
-const MONTH_MS = 30 * DAY_MS;
-const LONG_DAYS = 400;
 const KEYS = 1_500;
 /** More than a pool has connections. */
 const FAILURES = 25;

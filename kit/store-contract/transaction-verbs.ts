@@ -7,7 +7,7 @@ import type {
 } from "../../src/stores/transactional-store.js";
 import type { TransactionalStoreUnderTest } from "./contract-case.js";
 import type { Checks, OnClock } from "./run-rule.js";
-import { clockOf, ensure } from "./store-verbs.js";
+import { clockOf, ensure, LONG_MS } from "./store-verbs.js";
 
 /** Checks of the contract of `TransactionalStore`. */
 export type TransactionChecks = Checks<string, TransactionVerbs>;
@@ -23,8 +23,6 @@ export interface Handler {
   readonly recordKey?: string | undefined;
 }
 
-/** A retention that outlasts the case, however slow the store is. */
-const LONG_MS = 3_600_000;
 /** A call of a store that takes longer than this will never settle. */
 const SETTLE_MS = 10_000;
 
@@ -120,10 +118,9 @@ function verbsOf<Tx>(
       const rows = [...(await written())].sort();
       const isSame = JSON.stringify(rows) === JSON.stringify([...texts].sort());
       if (isSame) return;
-      throw new GatewayWebhookError(
-        "contract_broken",
-        `the committed rows must be ${JSON.stringify(texts)}, but they are ${JSON.stringify(rows)}`,
-      );
+      const [wanted, found] = [JSON.stringify(texts), JSON.stringify(rows)];
+      const message = `the committed rows must be ${wanted}, but they are ${found}`;
+      throw new GatewayWebhookError("contract_broken", message);
     },
     ...clockOf(advance, unitMs),
   };
@@ -133,10 +130,8 @@ function verbsOf<Tx>(
 async function settled(key: string, call: Promise<ProcessResult>): Promise<ProcessResult> {
   const over = new AbortController();
   const late = wait(SETTLE_MS, undefined, { signal: over.signal }).then(() => {
-    throw new GatewayWebhookError(
-      "contract_broken",
-      `process of ${key} must settle, but it did not within ${SETTLE_MS} ms`,
-    );
+    const message = `process of ${key} must settle, but it did not within ${SETTLE_MS} ms`;
+    throw new GatewayWebhookError("contract_broken", message);
   });
   try {
     return await Promise.race([call, late]);

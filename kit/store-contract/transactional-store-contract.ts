@@ -3,7 +3,7 @@ import type { ContractCase, TransactionalStoreUnderTest } from "./contract-case.
 import { needsRecords, TRANSACTION_RULES } from "./contract-rules.js";
 import { casesOf, checkMakeStore } from "./run-rule.js";
 import { transactionRaceChecks } from "./transaction-race-checks.js";
-import { transactionRecordChecks } from "./transaction-record-checks.js";
+import { transactionRecordChecks } from "./transaction-race-checks.js";
 import { transactionChecks } from "./transaction-checks.js";
 import { transactionVerbs } from "./transaction-verbs.js";
 

@@ -25,16 +25,7 @@ export function endAfter(
   result: AttemptResult,
   unlistedStatus: UnlistedStatusRule,
 ): "acknowledged" | "given_up" | undefined {
-  switch (result) {
-    case "acknowledged":
-      return "acknowledged";
-    case "final":
-      return "given_up";
-    case "unlisted":
-      return unlistedStatus === "give_up" ? "given_up" : undefined;
-    case "retryable":
-    case "network_error":
-    case "timeout":
-      return undefined;
-  }
+  if (result === "acknowledged") return "acknowledged";
+  const isGivenUp = result === "final" || (result === "unlisted" && unlistedStatus === "give_up");
+  return isGivenUp ? "given_up" : undefined;
 }

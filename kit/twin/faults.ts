@@ -29,15 +29,6 @@ export type Fault = "request_lost" | "answer_lost";
 /** The rates of all faults. */
 export type FaultRates = Readonly<Record<keyof FaultOptions, number>>;
 
-/** What goes wrong with one attempt. */
-export interface FaultPlan {
-  readonly fault: Fault | undefined;
-  /** Whether the request is sent once more after its answer. */
-  readonly isDuplicated: boolean;
-  /** Whether the request is sent twice at the same time. */
-  readonly isDoubled: boolean;
-}
-
 const FAULT_NAMES: readonly (keyof FaultOptions)[] = [
   "duplicateRate",
   "concurrentDuplicateRate",
@@ -59,12 +50,12 @@ export function checkFaults(given: FaultOptions = {}): FaultRates {
 }
 
 /** Draws what goes wrong with one attempt. */
-export function drawFaults(rates: FaultRates, random: Random): FaultPlan {
+export function drawFaults(rates: FaultRates, random: Random) {
   // All four are always drawn, so that changing one rate does not move the other faults of a seed.
   const isDuplicated = random.fraction() < rates.duplicateRate;
   const isDoubled = random.fraction() < rates.concurrentDuplicateRate;
   const isRequestLost = random.fraction() < rates.networkErrorRate;
   const isAnswerLost = random.fraction() < rates.lostAnswerRate;
-  const fault = isRequestLost ? "request_lost" : isAnswerLost ? "answer_lost" : undefined;
-  return { fault, isDuplicated, isDoubled };
+  const lost: Fault | undefined = isAnswerLost ? "answer_lost" : undefined;
+  return { fault: isRequestLost ? "request_lost" : lost, isDuplicated, isDoubled } as const;
 }

@@ -75,19 +75,12 @@ export interface TwinDelivery {
 export function reasonOf(end: TwinEnd, last: TwinAttempt | undefined): string {
   if (last === undefined) return "stopped before the first attempt";
   const { number, status, error, result, answeredBy } = last;
-  const answer =
-    status === undefined ? `no answer (${String(error)})` : `answered ${String(status)}`;
-  const at = `${answer} at attempt ${String(number)}`;
-  switch (end) {
-    case "acknowledged":
-      return at + byWhom(answeredBy);
-    case "given_up":
-      return result === "final"
-        ? `${at}: this status stops the gateway's retries`
-        : `${at}: the gateway's document does not mention this status, so the twin gives up`;
-    case "exhausted":
-      return `${at}, which was the last`;
-    case "stopped":
-      return `${at}, then stopped`;
-  }
+  const answer = status === undefined ? `no answer (${String(error)})` : `answered ${status}`;
+  const at = `${answer} at attempt ${number}`;
+  if (end === "acknowledged") return at + byWhom(answeredBy);
+  if (end === "exhausted") return `${at}, which was the last`;
+  if (end === "stopped") return `${at}, then stopped`;
+  return result === "final"
+    ? `${at}: this status stops the gateway's retries`
+    : `${at}: the gateway's document does not mention this status, so the twin gives up`;
 }

@@ -1,7 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
-import { TimerQueue } from "./timer-queue.js";
-import { WorkTracker, type TrackedWork } from "./tracked-work.js";
 import type { TwinClock } from "./twin-clock.js";
 
 /**
@@ -171,4 +169,116 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
       }
     },
   };
+}
+
+interface Timer {
+  readonly due: number;
+  readonly sequence: number;
+  readonly run: () => void;
+  isRemoved: boolean;
+}
+
+/**
+ * Timers in the order in which they are due. Timers that are due at the same time keep the order in which
+ * they were added. A sorted array: nearly all timers are added and removed at its end.
+ */
+class TimerQueue {
+  readonly #timers: Timer[] = [];
+  #added = 0;
+
+  /** Adds a timer. Returns a function that removes it. */
+  add(due: number, run: () => void): () => void {
+    const timer: Timer = { due, sequence: this.#added++, run, isRemoved: false };
+    this.#timers.splice(this.#indexAfter(due, timer.sequence), 0, timer);
+    return () => {
+      timer.isRemoved = true;
+      const index = this.#indexAfter(due, timer.sequence) - 1;
+      if (this.#timers[index] === timer) this.#timers.splice(index, 1);
+    };
+  }
+
+  /** When the first timer is due. Undefined when there is no timer. */
+  firstDue(): number | undefined {
+    return this.#timers[0]?.due;
+  }
+
+  /** Takes all timers that are due at `time` out of the queue and runs them. */
+  runDue(time: number): void {
+    // All are taken out first: a timer of 0 ms that one of them adds waits for the next call.
+    for (const timer of this.#timers.splice(0, this.#indexAfter(time, this.#added))) {
+      // One of those before it may have removed it.
+      if (!timer.isRemoved) timer.run();
+    }
+  }
+
+  /** Index of the first timer that comes after this due time and sequence. */
+  #indexAfter(due: number, sequence: number): number {
+    let low = 0;
+    let high = this.#timers.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const timer = this.#timers[middle];
+      if (timer === undefined || isAfter(timer, due, sequence)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+
+function isAfter(timer: Timer, due: number, sequence: number): boolean {
+  return timer.due === due ? timer.sequence > sequence : timer.due > due;
+}
+
+/** A piece of work during which a virtual clock is paused. */
+interface TrackedWork {
+  /** Identifies the clock. */
+  readonly clock: object;
+  /** How many sleeps on the clock the work has under way. */
+  sleeps: number;
+  /** How many timers the work has started that have not fired. */
+  timers: number;
+  /** How many pieces of tracked work it has started that have not ended. */
+  parts: number;
+  hasEnded: boolean;
+}
+
+/**
+ * What a piece of work does, as far as a clock can see. `expectant`: it has timers and no known activity,
+ * so it probably waits for a timer.
+ */
+type WorkState = "busy" | "expectant" | "asleep" | "ended";
+
+/** Counts the work of one clock by state. */
+class WorkTracker {
+  readonly #counts: Record<WorkState, number> = { busy: 0, expectant: 0, asleep: 0, ended: 0 };
+
+  /** Starts a piece of work. */
+  begin(clock: object): TrackedWork {
+    this.#counts.busy++;
+    return { clock, sleeps: 0, timers: 0, parts: 0, hasEnded: false };
+  }
+
+  /** Changes a piece of work. Every change goes through here, so that the counts stay right. */
+  change(work: TrackedWork, edit: (work: TrackedWork) => void): void {
+    this.#counts[stateOf(work)]--;
+    edit(work);
+    this.#counts[stateOf(work)]++;
+  }
+
+  /** Whether any work is awake. */
+  get hasAwake(): boolean {
+    return this.#counts.busy + this.#counts.expectant > 0;
+  }
+
+  /** Whether any work waits for the clock, or probably does. */
+  get hasWaiting(): boolean {
+    return this.#counts.asleep + this.#counts.expectant > 0;
+  }
+}
+
+function stateOf({ sleeps, timers, parts, hasEnded }: TrackedWork): WorkState {
+  // Ended work may leave sleeps behind, as Promise.race does.
+  if (hasEnded) return "ended";
+  if (sleeps > 0) return "asleep";
+  return timers > 0 && parts === 0 ? "expectant" : "busy";
 }

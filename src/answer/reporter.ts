@@ -118,11 +118,7 @@ export class Reporter {
   }
 
   /** The log line of a request; undefined if the rate limit holds it back. */
-  #lineOf(
-    { outcome, advice, error, fact, late }: Ending,
-    rule: OutcomeRule,
-    trace: Trace,
-  ): string | undefined {
+  #lineOf({ outcome, advice, error, fact, late }: Ending, rule: OutcomeRule, trace: Trace) {
     const heldBack = this.#admit(trace.variant ?? outcome, rule, trace.id);
     if (heldBack === undefined) return undefined;
     const more = heldBack === 0 ? "" : `(and ${String(heldBack)} more since the last such line)`;
@@ -152,11 +148,7 @@ export class Reporter {
     this.log.error(line, { id, type, outcome });
   }
 
-  #admit(
-    outcome: WebhookOutcome | OutcomeVariant,
-    { rateLimit }: OutcomeRule,
-    id = "",
-  ): number | undefined {
+  #admit(outcome: WebhookOutcome | OutcomeVariant, { rateLimit }: OutcomeRule, id = "") {
     switch (rateLimit) {
       case "by_outcome":
         return this.#limitByOutcome.admit(outcome);

@@ -182,12 +182,7 @@ export class Claims {
    * The gateway sends the delivery again, and a claim that no one waits for would refuse it. If its answer is
    * lost, the store may have granted it, or grant it after its release, so the release is repeated.
    */
-  async #releaseLost(
-    id: string,
-    owner: string,
-    claimed: Promise<Claim>,
-    leasedAt: number,
-  ): Promise<void> {
+  async #releaseLost(id: string, owner: string, claimed: Promise<Claim>, leasedAt: number) {
     let unfinished: Unfinished | undefined;
     try {
       if ((await claimed).state === "claimed") {

@@ -26,8 +26,7 @@ export {
 } from "./old-secret-watch.js";
 
 export { attemptReader, type AttemptReader, type DeliveryAttempt } from "./attempt-reader.js";
-export { recoverDelivery } from "./recover-delivery.js";
-export { recoverRecord } from "./recover-record.js";
+export { recoverDelivery, recoverRecord } from "./recover-delivery.js";
 export type { RecoverableDelivery, RecoverableRecord } from "../delivery/recovered-delivery.js";
 export { reconcileDeliveries, type ReconcileOptions } from "./reconcile-deliveries.js";
 export {

@@ -19,8 +19,9 @@ export interface SecretQuery {
  * called for each of them, and any of these secrets may sign it. If it returns undefined, null or an empty list,
  * the type has no secret: 409 `signature_mismatch`. Return undefined for a type that you have not registered. If it
  * throws, returns nothing that can be a secret, or takes longer than `dependencyTimeoutMs`: 503
- * `secret_unavailable`; for a delivery of another type only if it fails for both, or with `unverifiable: "reject"`. An entry of a list that cannot be a secret is left out,
- * with one warning unless it is undefined or null.
+ * `secret_unavailable`; for a delivery of another type only if it fails for both, or if `unverifiable` makes
+ * `signature_mismatch` final. An entry of a list that cannot be a secret is left out, with one warning unless it is
+ * undefined or null.
  *
  * Deliveries of one type that come while a call runs share its result, so at most one call runs for each type, also
  * if it takes longer than `dependencyTimeoutMs`. A call that has not ended a minute after that is given up. It must not read the state of a request (`AsyncLocalStorage`). On Cloudflare Workers each delivery has its own call,

@@ -201,10 +201,7 @@ function emptyTally(eventTypes: readonly string[], secrets: readonly MatchedSecr
   };
 }
 
-function measure(
-  durations: DurationRecorder,
-  { startedAt, type, record, timestampMs }: Trace,
-): void {
+function measure(durations: DurationRecorder, { startedAt, type, record, timestampMs }: Trace) {
   durations.record("receive", (performance.now() - startedAt) / 1000);
   // An event may have occurred long before it was recorded.
   const lag = type === "new_alarm" ? lagOf(record, timestampMs) : undefined;

@@ -4,7 +4,7 @@ import { nodeHandler } from "../../adapters/node.js";
 import { causesOf, LOST_WHILE } from "../../cli/doctor/closing-report.js";
 import { CLI_NAMES } from "../../cli/doctor/doctor-options.js";
 import { unprovenIn } from "../../cli/doctor/not-proven.js";
-import { slowRunNote } from "../../cli/doctor/run-time.js";
+import { slowRunNote } from "../../cli/doctor/report-run.js";
 import { createStyle } from "../../cli/terminal/command-io.js";
 import { createProgressBar } from "../../cli/terminal/progress-bar.js";
 import { UNMET_NEEDS } from "../../kit/conformance/conformance-options.js";

@@ -1,7 +1,7 @@
 import { utimesSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { shapeOf } from "../../cli/webhooks/record-shape.js";
+import { shapeOf } from "../../cli/webhooks/history.js";
 import * as library from "../../src/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { canaryAlarm, canariesIn } from "../support/canaries.js";

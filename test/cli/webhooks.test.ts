@@ -4,6 +4,9 @@ import { describe, expect, test } from "vitest";
 import { expectEnd, runCommand, startCommand } from "../support/cli/cli-io.js";
 import { desk } from "../support/management/desk.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
+import { createStyle, type Output } from "../../cli/terminal/command-io.js";
+import { writeFindings } from "../../cli/webhooks/report-lines.js";
+import { finding } from "../../src/management/webhook-findings.js";
 
 const folder = temporaryFolder();
 
@@ -290,4 +293,29 @@ describe("a wrong use", () => {
   test("without a command of webhooks exits 2", async () => {
     await expectEnd("webhooks", { code: 2 });
   });
+});
+
+test("findings of one kind have one consequence and one fix on the screen", () => {
+  const written: string[] = [];
+  const output: Output = {
+    write: (text) => void written.push(text),
+    isTTY: false,
+    columns: undefined,
+    style: createStyle(false),
+  };
+  const [alarms, events] = [
+    { type: "new_alarm", id: "1" },
+    { type: "delete_my_data_event", id: "2" },
+  ];
+  const findings = [
+    finding("history_off", alarms),
+    finding("inactive", alarms),
+    finding("history_off", events),
+  ];
+  writeFindings(output, findings);
+  const labels = Array.from(written.join("").matchAll(/^ {2}(\w+) +(\w+)/gm), ([, label, word]) =>
+    label === "finding" ? word : label,
+  );
+  const both = ["history_off", "history_off", "consequence", "fix"];
+  expect(labels).toEqual([...both, "inactive", "consequence", "fix"]);
 });

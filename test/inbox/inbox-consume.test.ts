@@ -20,7 +20,7 @@ import {
 } from "../../src/inbox/index.js";
 import { inboxJobOf, jobNameOf } from "../../src/inbox/inbox-job.js";
 import { jobKeyOf } from "../../src/inbox/job-handling.js";
-import { recoverRecord } from "../../src/management/recover-record.js";
+import { recoverRecord } from "../../src/management/recover-delivery.js";
 import { send } from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
 import { pass } from "../support/fake-time.js";

@@ -2,7 +2,7 @@ import http from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { slowRunNote } from "../../cli/doctor/run-time.js";
+import { slowRunNote } from "../../cli/doctor/report-run.js";
 import { nodeHandler } from "../../adapters/node.js";
 import type { ConformanceCase } from "../../kit/conformance/conformance-case.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";

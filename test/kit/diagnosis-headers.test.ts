@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { WebhookRequest } from "../../src/index.js";
-import { skewClues } from "../../kit/diagnosis/clock-skew.js";
+import { skewClues } from "../../kit/diagnosis/diagnose-signature.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import { inWords } from "../../kit/duration-words.js";
 import { fixtures } from "../support/fixtures.js";

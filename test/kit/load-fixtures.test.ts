@@ -8,7 +8,7 @@ import {
   parseFixture,
   type Fixture,
 } from "../../kit/fixtures/fixture.js";
-import { isGlob, parseGlob } from "../../kit/fixtures/glob.js";
+import { isGlob, parseGlob } from "../../kit/fixtures/load-fixtures.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 import { rejectionOf, thrownBy } from "../support/thrown.js";

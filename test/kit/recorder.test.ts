@@ -15,7 +15,7 @@ import { createRandom } from "../../kit/random.js";
 import { createFixtureFolder, type LinkFile } from "../../kit/recorder/fixture-folder.js";
 import { type FixtureRefusal, refusalSentence } from "../../kit/recorder/fixture-refusal.js";
 import { recordFixtures, type RecordFixturesOptions } from "../../kit/recorder/record-fixtures.js";
-import { createRecordingQueue } from "../../kit/recorder/recording-queue.js";
+import { createRecordingQueue } from "../../kit/recorder/record-fixtures.js";
 import { deferred } from "../support/deferred.js";
 import {
   alarmBody,

@@ -6,7 +6,7 @@ import * as inbox from "../../src/inbox/index.js";
 import * as management from "../../src/management/index.js";
 import * as kit from "../../kit/index.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
-import { readErrorCodes } from "../../cli/error-codes.js";
+import { readErrorCodes } from "../../cli/explain-page.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
 const ERROR_CODES = readErrorCodes();

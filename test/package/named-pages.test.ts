@@ -1,7 +1,7 @@
 import http from "node:http";
 import { afterEach, expect, test, vi } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { readErrorCodes } from "../../cli/error-codes.js";
+import { readErrorCodes } from "../../cli/explain-page.js";
 import { slugOf } from "../../docs/site/markdown.js";
 import { sitePages } from "../../docs/site/navigation.js";
 import { pageOfAnchor, SPLITS } from "../../docs/site/split-pages.js";

@@ -24,7 +24,7 @@ import { alarmReceiver, answerOf, observedAlarmReceiver, send } from "../support
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { createDatabase } from "../support/transactional/transactional-database.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
-import { recoverRecord } from "../../src/management/recover-record.js";
+import { recoverRecord } from "../../src/management/recover-delivery.js";
 
 const body = alarmBody();
 const HANDLED = "200 handled";

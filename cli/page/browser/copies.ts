@@ -1,5 +1,5 @@
 import { escapeUnprintable, hasUnprintable } from "../../../kit/unprintable.js";
-import { HEADERS } from "../../../src/delivery/headers.js";
+import type { HeaderLine } from "../../../kit/sending/wire.js";
 import type { Delivery } from "./listener-client.js";
 
 /** A text as one word of a POSIX shell. */
@@ -59,9 +59,9 @@ export type Runner = keyof typeof RUNNERS;
 /** Outcomes that a receiver with the test secret gives the same bytes, too. */
 const KEPT = ["unrecognized", "type_mismatch"];
 
-const KEPT_HEADERS = ["content-type"].concat(
-  Object.values(HEADERS).map(({ name }) => name.toLowerCase()),
-);
+/** Content-Type and the webhook headers. */
+const isKept = ([name]: HeaderLine): boolean =>
+  document.body.dataset["headers"]?.split(" ").includes(name.toLowerCase()) === true;
 
 /** A test, with every invisible character escaped, that gives a receiver the same body, or the same request if it is not authentic. */
 export function asTest(delivery: Delivery, runner: Runner): string {
@@ -71,7 +71,7 @@ export function asTest(delivery: Delivery, runner: Runner): string {
   const { head, check } = RUNNERS[runner];
   const bytes =
     body === undefined ? `Buffer.from("${bodyBase64}", "base64")` : JSON.stringify(body);
-  const kept = headers.filter(([name]) => KEPT_HEADERS.includes(name.toLowerCase()));
+  const kept = headers.filter(isKept);
   const request = isSigned
     ? `await signedDelivery({ type: ${JSON.stringify(type)}, body, secret })`
     : `{ headers: ${JSON.stringify(Object.fromEntries(kept))}, body }`;

@@ -1,5 +1,4 @@
 import { headerOf } from "../../../kit/sending/wire.js";
-import { HEADERS } from "../../../src/delivery/headers.js";
 import { byId, element } from "./dom.js";
 import type { Delivery } from "./listener-client.js";
 
@@ -85,7 +84,7 @@ export class DeliveryList {
     const before = this.chosen?.attempts.at(-1);
     const rows = new Map<string, Row>();
     for (const one of this.#deliveries) {
-      const id = headerOf(one.headers, HEADERS.id.name);
+      const id = headerOf(one.headers, document.body.dataset["id"] ?? "");
       const key = one.source === "gateway" && id !== undefined ? `id ${id}` : `seq ${one.seq}`;
       const row = rows.get(key) ?? { key, attempts: [] };
       row.attempts.push(one);

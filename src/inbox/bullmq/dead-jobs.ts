@@ -39,10 +39,7 @@ export function deadJobsOf(queue: BullmqQueue): DeadDeliveries {
 }
 
 /** False if another call was faster, so that the job is no longer among the failed ones. */
-async function isDone(
-  job: BullmqStoredJob,
-  act: (job: BullmqStoredJob) => PromiseLike<unknown>,
-): Promise<boolean> {
+async function isDone(job: BullmqStoredJob, act: (job: BullmqStoredJob) => PromiseLike<unknown>) {
   try {
     await act(job);
     return true;

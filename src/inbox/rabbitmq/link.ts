@@ -87,12 +87,7 @@ export class RabbitLink {
   }
 
   /** As `publish`, into a queue from which the message comes back after the delay or up to a quarter later. */
-  async publishLater(
-    open: OpenLink,
-    content: Uint8Array,
-    headers: JobHeaders,
-    afterMs: number,
-  ): Promise<void> {
+  async publishLater(open: OpenLink, content: Uint8Array, headers: JobHeaders, afterMs: number) {
     const { channel, delays } = open;
     const delayMs = delayOfQueue(afterMs);
     const queue = `${this.name}.retry.${String(delayMs)}`;
@@ -165,10 +160,7 @@ export class RabbitLink {
 type Message = readonly [queue: string, content: Uint8Array, headers: JobHeaders];
 
 /** Publishes a message once. Resolves to the error if the queue or a closed channel has not taken it. */
-async function refusalOf(
-  { channel, returned }: OpenLink,
-  ...[queue, content, headers]: Message
-): Promise<unknown> {
+async function refusalOf({ channel, returned }: OpenLink, ...[queue, content, headers]: Message) {
   const messageId = backend.randomUuid();
   const options = { persistent: true, mandatory: true, messageId, headers } as const;
   return new Promise((resolve) => {

@@ -99,10 +99,7 @@ const TRIALS = [
   { secret: "k", id: "8", body: "\u00e5 longer than the one before" },
 ];
 
-function isRight(
-  oneShot: OneShotHmac<SignedHead>,
-  { secret, id, body }: (typeof TRIALS)[number],
-): boolean {
+function isRight(oneShot: OneShotHmac<SignedHead>, { secret, id, body }: (typeof TRIALS)[number]) {
   const key = Buffer.from(secret);
   const head = { timestamp: "1760000000", id };
   const hmac = nodeCrypto.createHmac("sha256", key).update(headText(head)).update(body);

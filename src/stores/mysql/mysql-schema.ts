@@ -77,10 +77,7 @@ export async function isTableThere(
   );
 }
 
-async function trialProblem(
-  send: (sql: string) => Promise<MysqlResult>,
-  table: string,
-): Promise<string | undefined> {
+async function trialProblem(send: (sql: string) => Promise<MysqlResult>, table: string) {
   await send(`SELECT \`key\`, owner, lease_until, expires_at, takeover FROM ${table} LIMIT 0`);
   // As long as the longest key. No delivery has a # in its id, and no other process has this key.
   const long = `probe#${globalThis.crypto.randomUUID()}`.padEnd(TEXT_BYTES - 1, "-");

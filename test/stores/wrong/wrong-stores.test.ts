@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ContractCase, StoreUnderTest } from "../../../kit/store-contract/contract-case.js";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
-import { referenceStore } from "../../../kit/store-contract/reference-store.js";
+import { referenceStore } from "../../../kit/store-contract/sequence-checks.js";
 import type { ClaimResult, DeliveryStore } from "../../../src/index.js";
 import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
 import { convictingCases, isAlone } from "../../support/testing/convictions.js";
