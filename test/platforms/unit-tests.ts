@@ -44,7 +44,9 @@ const ROOMS = [
 const IN_FULL = [
   "adapters/nestjs",
   "adapters/stranger",
+  "alerts/rules",
   "package/fresh-clone",
+  "package/init",
   "package/package.slow",
   "receiver/killed/outage",
   "site/site",
