@@ -1,7 +1,3 @@
-import Database from "better-sqlite3";
-import { rmSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { hasPostgres, startPostgres } from "../../support/postgres/postgres-server.js";
 import { hasRedisServer, startRedisWithAdmin } from "../../support/redis/redis-server.js";
@@ -45,25 +41,6 @@ export const ENGINES: Readonly<
         ledger: async () => (await pool.query<{ line: string }>(SELECT)).rows.map(lineOf),
         close,
       };
-    },
-  },
-  sqlite: {
-    missing: undefined,
-    start() {
-      const folder = mkdtempSync(path.join(tmpdir(), "igw-killed-"));
-      const at = path.join(folder, "deliveries.db");
-      const database = new Database(at);
-      database.exec(CREATE);
-      return Promise.resolve({
-        at,
-        ledger: () =>
-          Promise.resolve((database.prepare(SELECT).all() as { line: string }[]).map(lineOf)),
-        close() {
-          database.close();
-          rmSync(folder, { recursive: true });
-          return Promise.resolve();
-        },
-      });
     },
   },
 };

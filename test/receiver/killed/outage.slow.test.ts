@@ -15,7 +15,6 @@ import { ONLINE_DATA_EVENT_TYPES } from "../../../src/records/online-data-event.
 import { deferred } from "../../support/deferred.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
 import { describeService } from "../../support/describe-service.js";
-import { rowsOfRun } from "../../support/extent.js";
 import { listen } from "../../support/servers.js";
 import { ENGINES, runsOf } from "./engines.js";
 import { startProcess, startReceiver } from "./killed-process.js";
@@ -151,10 +150,8 @@ function madeUpRecords(): readonly (
   });
 }
 
-/** A lease and a transaction in each run. */
-const names = rowsOfRun(["redis", "postgres", "sqlite"] as const, (name) => name !== "sqlite");
-
-describe.each(names)("%s", (name) => {
+/** A lease and a transaction. */
+describe.each(["redis", "postgres"] as const)("%s", (name) => {
   const { missing, start } = ENGINES[name];
   describeService("an outage of 36 hours", missing, () => {
     it("is repaired from the lists: each record is handled once, on Redis but for a kill before its mark", async () => {

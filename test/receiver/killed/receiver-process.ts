@@ -3,7 +3,6 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import Database from "better-sqlite3";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { nodeHandler } from "../../../adapters/node.js";
@@ -17,7 +16,6 @@ import {
 import { createManagementClient, recoverRecord } from "../../../src/management/index.js";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
-import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
 import { ACCOUNTS, LEASE_MS, LEDGER, LISTS, TEST_TIME, keyOf, type Role } from "./run-facts.js";
 
@@ -46,12 +44,6 @@ function receiverOn<Tx>(
 }
 
 function openReceiver(): WebhookReceiver {
-  if (engine === "sqlite") {
-    const database = new Database(at);
-    return receiverOn(sqliteTransactions({ database }), (line, { tx }) =>
-      tx.prepare(`INSERT INTO ${LEDGER} VALUES (?)`).run(line),
-    );
-  }
   if (engine === "postgres") {
     const pool = new pg.Pool({ connectionString: at, max: 8 });
     return receiverOn(postgresTransactions({ pool }), (line, { tx }) =>

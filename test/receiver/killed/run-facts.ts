@@ -1,12 +1,12 @@
 import type { WebhookType } from "../../../src/index.js";
 
 /** The engines whose receivers are killed. */
-export type EngineName = "postgres" | "redis" | "sqlite";
+export type EngineName = "postgres" | "redis";
 
 /** What a process is told. */
 export interface Role {
   readonly engine: EngineName;
-  /** Where its store is: an address, or the path of a file. */
+  /** Where its store is. */
   readonly at: string;
   /** The gateway whose lists it reads. Without one it receives. */
   readonly recoverFrom?: string | undefined;
