@@ -43,10 +43,8 @@ const ROOMS = [
 /** Those that have more rows in full; see `support/extent.ts`. */
 const IN_FULL = [
   "adapters/nestjs",
-  "adapters/stranger",
   "package/fresh-clone",
   "package/package.slow",
-  "receiver/killed/outage",
   "site/site",
   "stores/sql/orms",
   "stores/sqlite/drivers",
