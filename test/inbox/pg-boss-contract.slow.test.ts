@@ -25,7 +25,6 @@ import {
   queueAlarm,
   failingWorker,
 } from "../support/inbox/receiver-and-worker.js";
-import { send } from "../support/alarm-receiver.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 

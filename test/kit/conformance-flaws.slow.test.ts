@@ -48,11 +48,11 @@ describe.concurrent("receiverConformance", () => {
   });
 
   it("a receiver that remembers ids in lower case is caught by the outcomes that it names", async () => {
-    const { claim, complete, ...store } = memoryStore();
+    const store = memoryStore();
     const folding: DeliveryStore = {
       ...store,
-      claim: (id, ...rest) => claim(id.toLowerCase(), ...rest),
-      complete: (id, ...rest) => complete(id.toLowerCase(), ...rest),
+      claim: (id, ...rest) => store.claim(id.toLowerCase(), ...rest),
+      complete: (id, ...rest) => store.complete(id.toLowerCase(), ...rest),
     };
     const target = ledgerReceiver(createLedger(), { store: folding });
     expect(idsOf(await runSuite({ target }), "failed")).toEqual(["duplicate_handled_once"]);
