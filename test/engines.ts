@@ -105,7 +105,7 @@ export const ENGINES: Readonly<Record<string, EngineServer>> = {
       const { url, close } = await startDynalite({ inMemory: true });
       return { address: { url }, close };
     },
-    startForFaults: async () => (await import("./faults/stores/dynamodb.js")).openDynamodb(),
+    startForFaults: async () => (await import("./support/dynamodb/dynamodb.js")).openDynamodb(),
   },
   nats: {
     name: "NATS",

@@ -2,7 +2,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take two minutes and more beside others. Begun last, as the short ones are, they would run alone at the end. */
 const LONGEST = [
-  "adapters/stranger",
   "alerts/rules",
   "faults/faults",
   "flawed/flaws",
@@ -10,7 +9,6 @@ const LONGEST = [
   "kit/conformance-flaws",
   "model/models",
   "package/(?:examples-queues|init|package)",
-  "receiver/killed/outage",
   "site/(?:listen-page|site)",
   "stores/\\w+/contract",
   "stores/sqlite/(?:better-sqlite3|drivers)",

@@ -1,8 +1,5 @@
-import { existsSync } from "node:fs";
-import path from "node:path";
-import vm from "node:vm";
 import { build, type Metafile } from "esbuild";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
 /** A Hono app with the built package in it, as a bundler for workers makes it. */
@@ -11,35 +8,6 @@ const ENTRY = `
   import { createWebhookReceiver, signDelivery } from "./dist/index.js";
   import { honoHandler } from "./dist/hono.js";
   globalThis.library = { Hono, createWebhookReceiver, signDelivery, honoHandler };`;
-
-const SCRIPT = `(async () => {
-  const { Hono, createWebhookReceiver, signDelivery, honoHandler } = library;
-  const seen = [];
-  const outcomes = [];
-  const receiver = createWebhookReceiver({
-    secret: "s",
-    maxBodyBytes: 1_000,
-    handlers: { unrecognized: ({ body }) => void seen.push(body.a) },
-    onOutcome: ({ outcome }) => void outcomes.push(outcome),
-    logger: false,
-  });
-  const app = new Hono().post("/", honoHandler(receiver));
-  const timestamp = Math.floor(Date.now() / 1000);
-  const send = async (id, env, body = '{"a":1}') => {
-    const signature = await signDelivery({ secret: "s", id, timestamp, body });
-    const headers = { "x-webhook-id": id, "x-webhook-type": "new_alarm", "x-webhook-timestamp": String(timestamp), "x-webhook-signature": signature };
-    const request = new Request("https://partner.example/", { method: "POST", headers, body });
-    return (await app.fetch(request, env)).status;
-  };
-  const statuses = [
-    await send("none"),
-    await send("bindings", { DB: {}, incoming: "a binding" }),
-    await send("null", null),
-    await send("imitation", { incoming: { listenerCount: () => 0, readableDidRead: false } }),
-    await send("large", {}, " ".repeat(2_000)),
-  ];
-  return { statuses, seen, outcomes, globals: [typeof process, typeof Buffer, typeof require] };
-})()`;
 
 /** The imports that a bundle leaves to its runtime, except the one that lru-cache can do without. */
 function externalsOf({ inputs }: Metafile): string[] {
@@ -51,9 +19,9 @@ function externalsOf({ inputs }: Metafile): string[] {
   );
 }
 
-describe.each(["neutral", "browser"] as const)("a bundle for workers (%s)", (platform) => {
-  it("imports nothing of Node and receives behind Hono", async () => {
-    expect(existsSync(path.join(REPOSITORY, "dist/index.js"))).toBe(true);
+it.each(["neutral", "browser"] as const)(
+  "a bundle for workers (%s) with Hono imports nothing of Node",
+  async (platform) => {
     const { outputFiles, metafile } = await build({
       stdin: { contents: ENTRY, resolveDir: REPOSITORY },
       bundle: true,
@@ -66,31 +34,7 @@ describe.each(["neutral", "browser"] as const)("a bundle for workers (%s)", (pla
       tsconfigRaw: "{}",
       logLevel: "error",
     });
-    const code = outputFiles[0]?.text ?? "";
-    expect(code).toContain("honoHandler");
+    expect(outputFiles[0]?.text).toContain("honoHandler");
     expect(externalsOf(metafile)).toEqual([]);
-
-    const web = vm.createContext({
-      AbortController,
-      Headers,
-      ReadableStream,
-      Request,
-      Response,
-      TextDecoder,
-      TextEncoder,
-      URL,
-      URLSearchParams,
-      clearTimeout,
-      crypto,
-      performance,
-      setTimeout,
-    });
-    vm.runInContext(code, web);
-    expect(await vm.runInContext(SCRIPT, web)).toEqual({
-      statuses: [200, 200, 200, 200, 409],
-      seen: [1, 1, 1, 1],
-      outcomes: ["handled", "handled", "handled", "handled", "body_too_large"],
-      globals: ["undefined", "undefined", "undefined"],
-    });
-  });
-});
+  },
+);

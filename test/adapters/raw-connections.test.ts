@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { signed } from "../support/adapters/adapter-exchange.js";
-import { deferred } from "../support/deferred.js";
 import { httpServers } from "../support/adapters/http-servers.js";
-import { eventually } from "../support/listening-receiver.js";
-import { chunkOf, headOf, wireOf, type RawConnection } from "../support/raw-connection.js";
+import { chunkOf, headOf, type RawConnection } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers, watchTimers } from "../support/adapters/watched-receiver.js";
 
 /** How long the rest of a refused upload is read. An answer that waits for nothing takes less. */
@@ -92,47 +90,10 @@ describe.each(httpServers)("%s", (_name, create) => {
     });
   });
 
-  describe("one connection", () => {
-    it("answers pipelined requests in their order", async () => {
-      const { server, connection } = await open.connected(create);
-      const wires = [
-        wireOf(await signed({ id: "first" })),
-        wireOf(await signed({ id: "second", secret: "whsec_of_somebody_else" })),
-        wireOf(await signed({ id: "third" })),
-      ];
-      await connection.write(Buffer.concat(wires));
-      const answers = await connection.answers(3);
-      expect(answers.map(({ status }) => status)).toEqual([200, 409, 200]);
-      expect(server.runs.map(({ id }) => id)).toEqual(["first", "third"]);
-    });
-
-    it("answers a POST that says nothing of a body at once", async () => {
-      const { server, connection } = await open.connected(create);
-      await connection.write(headOf(await signed()));
-      expect((await connection.answers(1))[0]?.status).toBe(409);
-      expect(outcomesOf(server)).toEqual(["signature_mismatch"]);
-    });
-  });
-
-  describe("a sender that does not wait for the answer", () => {
-    it.each([
-      ["resets", (connection: RawConnection) => connection.socket.resetAndDestroy()],
-      ["ends", (connection: RawConnection) => connection.socket.end()],
-    ])("and %s has its delivery handled once", async (_how, leave) => {
-      const work = deferred();
-      const server = await open(create, { handler: () => work.promise });
-      const connection = await server.connect();
-      await connection.write(wireOf(await signed()));
-      await eventually(() => server.runs.length).toBe(1);
-      leave(connection);
-      await server.allGone();
-      work.resolve();
-      await eventually(() => outcomesOf(server)).toEqual(["handled"]);
-
-      const again = await server.connect();
-      await again.write(wireOf(await signed()));
-      expect((await again.answers(1))[0]?.body).toBe('{"outcome":"duplicate"}');
-      again.socket.end();
-    });
+  it("answers a POST that says nothing of a body at once", async () => {
+    const { server, connection } = await open.connected(create);
+    await connection.write(headOf(await signed()));
+    expect((await connection.answers(1))[0]?.status).toBe(409);
+    expect(outcomesOf(server)).toEqual(["signature_mismatch"]);
   });
 });

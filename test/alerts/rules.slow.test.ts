@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { describeService } from "../support/describe-service.js";
-import { isInFull } from "../support/extent.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { checkRules, missingPrometheus, testRules } from "./prometheus.js";
 import { calmMinute, DAY, HOUR, Recording, WEEK } from "./recording.js";
@@ -252,19 +251,6 @@ describeService("the published rules in promtool", missingPrometheus, () => {
     }
     const fired = [HOUR + 12, HOUR, "GatewayWebhookSilent"] as const;
     expect(testRules(recording, 1, [HOUR - 1, HOUR], fired)).toBe("");
-  });
-
-  // `npm run alerts -- --only calm` has the calm months, at five volumes.
-  it.runIf(isInFull)("two calm weeks raise no alert, and a silent morning does", () => {
-    const recording = new Recording();
-    const silentFrom = 2 * WEEK + MONDAY_AT_NINE;
-    for (let minute = 0; minute < silentFrom + 4 * HOUR; minute++) {
-      if (minute < silentFrom) calmMinute(recording, minute);
-      // Scrapes each minute would take promtool minutes.
-      if (minute % 5 === 0) recording.scrape();
-    }
-    const fired = [silentFrom + 3.5 * HOUR, HOUR, "GatewayWebhookSilent"] as const;
-    expect(testRules(recording, 5, [silentFrom, 2 * WEEK + DAY], fired)).toBe("");
   });
 });
 

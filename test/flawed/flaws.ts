@@ -10,13 +10,12 @@ import {
 } from "./answer-flaws.js";
 import type { Flaws, Judged, Receivers } from "./flaw.js";
 import { judge, type Order } from "./judge.js";
-import { MORE_RIGHT, RELUCTANT } from "./more-right-receivers.js";
 import { LANGUAGE_FLAWS, LANGUAGE_HARMLESS } from "./languages/flaws.js";
 import { concurrencyFlaws, lateFlaws } from "./late-flaws.js";
 import { missingNginx, NGINX_FLAWS, NGINX_HARMLESS } from "./nginx-flaws.js";
 import { branchFlaws, onceFlaws } from "./once-flaws.js";
 import { rareFlaws, recordFlaws } from "./record-flaws.js";
-import { RIGHT, VARIANTS } from "./right-receivers.js";
+import { HARD_TO_SEE, RIGHT, UNUSUAL } from "./right-receivers.js";
 import { signatureFlaws } from "./signature-flaws.js";
 
 export const KINDS = ["JavaScript", "JavaScript behind nginx", "Python", "PHP"] as const;
@@ -62,14 +61,13 @@ export const FLAWED: readonly Flawed[] = [
 /** Every receiver without a flaw, the plain ones first. */
 export const INNOCENT: readonly Receiver[] = [
   ...inJavaScript(RIGHT),
-  ...inJavaScript(VARIANTS),
-  ...inJavaScript(MORE_RIGHT),
+  ...inJavaScript(UNUSUAL),
   ...NGINX_HARMLESS,
   ...LANGUAGE_HARMLESS,
 ];
 
 /** Right receivers of which a run cannot see everything, with the cases that it leaves open or that advise only. */
-export const HARD_TO_SEE: readonly Receiver[] = inJavaScript(RELUCTANT);
+export const RELUCTANT: readonly Receiver[] = inJavaScript(HARD_TO_SEE);
 
 /** What this machine lacks for receivers of a kind. Undefined if they can run. */
 export function missingOf(kind: Kind): string | undefined {

@@ -29,7 +29,6 @@ export const concurrencyFlaws: Flaws = {
         },
       };
     }),
-    "drops what comes while it is busy": busy([200, "busy"]),
     "answers 400 while it is busy": busy([400, "busy"]),
     "redirects while it is busy": busy([302, "busy"]),
     "drops what is more than 32 at once": limiting(32, [200, "busy"]),
@@ -63,8 +62,16 @@ export const concurrencyFlaws: Flaws = {
     }),
   },
   interleaved_uploads: {
-    "collects all bodies in one buffer": sharingBuffer("end"),
-    "empties a shared buffer when a request begins": sharingBuffer("begin"),
+    "empties a shared buffer when a request begins": overriding((right) => {
+      let pieces: Buffer[] = [];
+      return {
+        async readBody(req) {
+          pieces = [];
+          req.on("data", (piece: Buffer) => pieces.push(piece));
+          return (await right.readBody(req)) && Buffer.concat(pieces);
+        },
+      };
+    }),
   },
 };
 
@@ -80,10 +87,6 @@ export const lateFlaws: Flaws = {
     "acknowledges a delivery with a late handler": whenLate(() => [200, "late"]),
   },
   late_handler_counts: {
-    "gives the lock away at the handler's time-out": whenLate((right, key) => {
-      right.running.delete(key);
-      return undefined;
-    }),
     "gives the lock away after 300 ms": doingFirst("handle", ({ running }, { id }) =>
       setTimeout(() => running.delete(id), 300).unref(),
     ),
@@ -101,16 +104,6 @@ export const lateFlaws: Flaws = {
     "forgets late handlers": knowingLate((right, late) => ({
       remember(key, request) {
         if (!late.has(key)) right.remember(key, request);
-      },
-    })),
-    "gives the lock of a late handler away": overriding((right) => ({
-      async answerLate(key) {
-        const answer = await right.answerLate(key);
-        right.running.delete(key);
-        return answer;
-      },
-      remember(key, request) {
-        if (right.running.has(key)) right.remember(key, request);
       },
     })),
     "answers 400 to a late handler": whenLate(() => [400, "late"]),
@@ -170,23 +163,6 @@ export const lateFlaws: Flaws = {
     ),
   },
 };
-
-/** Collects all bodies in one buffer, which it empties when a request begins or ends. */
-function sharingBuffer(emptiedAt: "begin" | "end") {
-  return overriding((right) => {
-    let pieces: Buffer[] = [];
-    return {
-      async readBody(req) {
-        if (emptiedAt === "begin") pieces = [];
-        req.on("data", (piece: Buffer) => pieces.push(piece));
-        if ((await right.readBody(req)) === undefined) return undefined;
-        const body = Buffer.concat(pieces);
-        if (emptiedAt === "end") pieces = [];
-        return body;
-      },
-    };
-  });
-}
 
 /** Handles one delivery at a time, and answers this to the others. */
 function busy(answer: Answer) {

@@ -17,7 +17,6 @@ export const missingNginx = (): string | undefined =>
 /** Directives of a proxy, by the block in which they stand. FOLDER is a folder of its own. */
 interface ProxyLines {
   readonly http?: string;
-  readonly upstream?: string;
   readonly server?: string;
   readonly location?: string;
 }
@@ -37,11 +36,6 @@ const FLAWED: Readonly<Record<string, Proxies>> = {
     "shows a page with 200 when the app fails": {
       location: `proxy_intercept_errors on; error_page 500 502 503 504 ${PAGE}`,
     },
-    "passes what fails on to a page with 200": {
-      http: "server { listen unix:FOLDER/page.sock; return 200; }",
-      upstream: "server unix:FOLDER/page.sock backup;",
-      location: "proxy_next_upstream error timeout http_500 http_503 non_idempotent;",
-    },
     "caches every answer a minute by X-Webhook-Id": cachedBy("$http_x_webhook_id", "any 1m"),
   },
   late_failure_released: {
@@ -49,39 +43,18 @@ const FLAWED: Readonly<Record<string, Proxies>> = {
       location: `proxy_read_timeout 2s; error_page 504 ${PAGE}`,
     },
   },
-  wrong_secret_sent_again: {
-    "answers 403 where the app answers 409": {
-      location: "proxy_intercept_errors on; error_page 409 =403 /page;",
-    },
-  },
   other_id: {
     "caches a 200 five seconds by the signature": cachedBy("$http_x_webhook_signature", "200 5s"),
   },
   big_alarm: {
-    "reads bodies up to 8 kB": { location: "client_max_body_size 8k;" },
     "passes on only bodies held in memory": {
       location: "proxy_set_body $request_body;",
-    },
-  },
-  many_headers: {
-    "has 4 kB for headers": { server: "large_client_header_buffers 4 1k;" },
-  },
-  paused_upload: {
-    "waits a second for a body": { server: "client_body_timeout 1s;" },
-  },
-  wrong_secret: {
-    "answers 200 to programs": {
-      server: "if ($http_user_agent ~* (curl|python|java|go-http)) { return 200; }",
     },
   },
   concurrent_deliveries: {
     "answers 200 to more than 50 requests a second": {
       http: "limit_req_zone $binary_remote_addr zone=rate:1m rate=50r/s;",
       location: `limit_req zone=rate burst=20 nodelay; error_page 503 ${PAGE}`,
-    },
-    "answers 403 to more than eight requests at once": {
-      http: "limit_conn_zone $binary_remote_addr zone=many:1m;",
-      location: "limit_conn many 8; limit_conn_status 403;",
     },
   },
 };
@@ -140,7 +113,7 @@ function behindNginx(lines: ProxyLines): Front {
             access_log off;
             ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(" ")}
             ${inBlock("http")}
-            upstream app { server ${upstream}; ${inBlock("upstream")} }
+            upstream app { server ${upstream}; }
             server {
               listen 127.0.0.1:${own};
               client_max_body_size 2m;

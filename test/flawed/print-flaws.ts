@@ -3,7 +3,7 @@
 // when a flaw goes free, a receiver without one is accused, or a program is missing. With --whole each flaw in
 // JavaScript runs all cases too, which takes an hour and shows which others fail.
 import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
-import { AUTHOR, FLAWED, HARD_TO_SEE, INNOCENT, KINDS, missingOf, type Receiver } from "./flaws.js";
+import { AUTHOR, FLAWED, INNOCENT, KINDS, missingOf, RELUCTANT, type Receiver } from "./flaws.js";
 import { inPool, ORDERS } from "./judge.js";
 
 const isWhole = process.argv.includes("--whole");
@@ -46,7 +46,7 @@ const flaws = await judgeAll(FLAWED, ({ kind, caughtBy, isSlow = false, judge })
   return judge(caughtBy);
 });
 const innocent = await judgeAll(INNOCENT, ({ judge }) => judge(undefined, {}, ORDERS));
-const hardToSee = await judgeAll(HARD_TO_SEE, ({ judge }) => judge(undefined, {}, ORDERS));
+const hardToSee = await judgeAll(RELUCTANT, ({ judge }) => judge(undefined, {}, ORDERS));
 
 say(`Author of the list of flaws: ${AUTHOR}.`);
 let free = 0;

@@ -6,11 +6,10 @@ import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { fixturesFolder } from "../support/fixtures.js";
-import { HARD_TO_SEE, INNOCENT, KINDS, missingOf, type Receiver } from "./flaws.js";
+import { INNOCENT, KINDS, missingOf, RELUCTANT, type Receiver } from "./flaws.js";
 import { inPool, ORDERS, type Order } from "./judge.js";
 import { startReceiver } from "./languages/flaws.js";
-import { MORE_RIGHT, RELUCTANT } from "./more-right-receivers.js";
-import { VARIANTS } from "./right-receivers.js";
+import { HARD_TO_SEE, UNUSUAL } from "./right-receivers.js";
 
 /**
  * Each case meets a fifth of the unusual receivers here, twice, and every tenth of them backwards and shuffled too.
@@ -21,7 +20,7 @@ const ORDERED = 10;
 const IDS = receiverConformance({ target: "http://127.0.0.1:1/", secret: TEST_SECRET }).map(
   ({ id }) => id,
 );
-const unusual = [VARIANTS, MORE_RIGHT, RELUCTANT].flatMap((rows) => Object.keys(rows));
+const unusual = [UNUSUAL, HARD_TO_SEE].flatMap((rows) => Object.keys(rows));
 
 /** The cases that judge a receiver here: all of them, unless it is an unusual one. */
 function casesOf({ kind, does }: Pick<Receiver, "kind" | "does">): readonly string[] | undefined {
@@ -38,7 +37,7 @@ function ordersOf({ kind, does }: Pick<Receiver, "kind" | "does">): readonly Ord
 for (const kind of KINDS) {
   describeService(`receivers without a flaw in ${kind}`, missingOf(kind), () => {
     const innocent = INNOCENT.filter((one) => one.kind === kind);
-    const hardToSee = HARD_TO_SEE.filter((one) => one.kind === kind);
+    const hardToSee = RELUCTANT.filter((one) => one.kind === kind);
     const reports = new Map<string, ConformanceReport>();
 
     beforeAll(async () => {

@@ -1,15 +1,10 @@
 import { createHash } from "node:crypto";
 import http, { type Server } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { createAdaptorServer } from "@hono/node-server";
 import express, { type ErrorRequestHandler } from "express";
 import express4 from "express4";
-import { Hono } from "hono";
-import { expressHandler } from "../../adapters/express.js";
-import { nodeHandler } from "../../adapters/node.js";
 import { isJson } from "../support/is-json.js";
 import type { Ledger } from "../support/ledger.js";
-import { ledgerReceiver } from "../support/testing/run-suite.js";
 import {
   answeringFirst,
   doingFirst,
@@ -24,35 +19,38 @@ import {
   withGrammar,
   type Receivers,
 } from "./flaw.js";
-import { RightReceiver, type Answer } from "./right-receiver.js";
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-export const served = (create: (ledger: Ledger) => Server) => (ledger: Ledger) => ({
-  createServer: () => create(ledger),
-});
+import { RightReceiver, type Answer, type Fields, type Request } from "./right-receiver.js";
+import {
+  answering,
+  BUSY,
+  every,
+  failing,
+  hasOddText,
+  inFlight,
+  inFront,
+  JSON_TYPE,
+  leased,
+  leavingOut,
+  limited,
+  PAGE,
+  queued,
+  tolerating,
+  UUID,
+  withServer,
+} from "./right-variations.js";
 
 /** Receivers without a flaw, each of another kind. */
 export const RIGHT: Receivers = {
   "is by hand on node:http": (ledger) => new RightReceiver(ledger),
-  "is by hand on Hono": served(onHono),
-  ...each("is by hand on", (framework) => served((ledger) => onExpress(framework, ledger)), {
+  ...each("is by hand on", onExpress, {
     "Express 5 with express.raw": express,
     "Express 4 with express.raw": express4,
   }),
-  ...each("is this library on", served, {
-    "node:http": (ledger) => http.createServer(nodeHandler(ledgerReceiver(ledger))),
-    "Express 5": (ledger) =>
-      http.createServer(express().all("/*path", expressHandler(ledgerReceiver(ledger)))),
-  }),
 };
 
-/** Receivers that do something unusual and harmless. */
-export const VARIANTS: Receivers = {
+/** Right receivers that do something unusual: whatever the gateway's contract leaves free. */
+export const UNUSUAL: Receivers = {
   "answers 204": answering([204, ""]),
-  "answers 202": answering([202, "accepted"]),
-  "answers 201 with a location": answering([201, "", { location: "/alarms/1" }]),
-  "answers HTML": answering([200, "<p>ok</p>", { "content-type": "text/html" }]),
   "answers ok as HTML": answering([200, "ok", { "content-type": "text/html" }]),
   "answers duplicates and plain deliveries with a page": overriding({
     done: () => [200, "<p>new</p>", { "content-type": "text/html" }],
@@ -68,21 +66,10 @@ export const VARIANTS: Receivers = {
   "sets a cookie": answering([200, "ok", { "set-cookie": "session=1" }]),
   "accepts only UUIDs as ids": withGrammar({ id: UUID }),
   "answers 409 to upper-case hexadecimal": withGrammar({ signature: /^v1=[0-9a-f]{64}$/ }),
-  "answers 409 to an unknown type": overriding({ unknown: () => [409, "unknown"] }),
-  "answers 500 to an unknown record": overriding({ unknown: () => [500, "unknown"] }),
-  "answers 500 to an unreadable body": overriding({ unreadable: () => [500, "no JSON"] }),
   "answers 409 to an unreadable body": overriding({ unreadable: () => [409, "no JSON"] }),
-  "answers 408 to an old timestamp": refusing("stale", 408),
   "tolerates two minutes": tolerating(120),
   "tolerates half an hour": tolerating(1_800),
-  "stores hashes of ids": keyed(({ id }) => createHash("sha256").update(id).digest("base64")),
-  "stores ids with their type": keyed(({ id, type }) => `${type}/${id}`),
   "stores UUIDs in upper case": keyed(({ id }) => (UUID.test(id) ? id.toUpperCase() : id)),
-  "has several secrets": replacing("secrets", (right, request) => [
-    "whsec_old_0123456789abcdef",
-    ...right.secrets(request),
-    "whsec_next_0123456789abc",
-  ]),
   ...each("answers 409 to", giving(409), {
     "numbers as text": ({ id, account_id }) => typeof (id ?? account_id) === "string",
     "a payload that is no object, and to odd members": (_record, { body }) =>
@@ -137,10 +124,6 @@ export const VARIANTS: Receivers = {
       },
     };
   }),
-  "takes a while for each delivery": replacing("handle", async (right, request, record) => {
-    await wait(5);
-    await right.handle(request, record);
-  }),
   "lets duplicates wait for the first one": overriding((right) => {
     const runs = new Map<string, Promise<Answer>>();
     return {
@@ -160,10 +143,123 @@ export const VARIANTS: Receivers = {
   }),
   "forgets ids after a thousand deliveries": rememberingLast(1_000),
   "answers 429 to whatever it refuses": overriding({ refuse: () => [429, "refused"] }),
+  'answers {"received":true}': answering([200, '{"received":true}', JSON_TYPE]),
+  "answers 208 to duplicates": answering([200, "ok"], [208, "known"]),
+  ...each("answers a duplicate in flight", inFlight, {
+    "503 with Retry-After": [503, "busy", { "retry-after": "1" }],
+    "429 with Retry-After": [429, "busy", { "retry-after": "0" }],
+    "409 with a date": [409, "busy", { "retry-after": "Wed, 21 Oct 2065 07:28:00 GMT" }],
+  }),
+  ...each("answers a failure of its handler with", failing, {
+    "an HTML page": PAGE,
+    "JSON and Retry-After": [500, '{"error":"failed"}', { ...JSON_TYPE, "retry-after": "1" }],
+  }),
+  "answers 504 to slow handlers": replacing("answerLate", async (right, key) => {
+    const [, text] = await right.answerLate(key);
+    return [504, text];
+  }),
+  "answers 408 to whatever it refuses": overriding({ refuse: () => [408, "refused"] }),
+  "answers 400 to a header of another type": refusing("another type", 400),
+  "answers 501 to other methods": refusing("method", 501),
+  "answers 404 with a page to each GET": answeringFirst([404, "<h1>404</h1>"])(
+    ({ method }) => method === "GET" || method === "HEAD",
+  ),
+  "shows the documentation to a GET": answeringFirst([302, "", { location: "/docs" }])(
+    (req) => req.method === "GET" && !Object.keys(req.headers).join().includes("x-webhook"),
+  ),
+  "answers 429 to an unknown record": overriding({ unknown: () => [429, "unknown"] }),
+  "frees a failed delivery a second later": leased(1_000),
+  "reads a list of signatures": withGrammar(
+    { signature: /^[^]*v1=[0-9a-f]{64}\b[^]*$/ },
+    (right) => ({
+      matches: (mac, given) =>
+        given
+          .split(/[,\s]+/)
+          .some((one) => /^v1=[0-9a-f]{64}$/.test(one) && right.matches(mac, one)),
+    }),
+  ),
+  "needs 30 ms for each delivery": replacing("handle", async (right, request, record) => {
+    await wait(30);
+    await right.handle(request, record);
+  }),
+  "takes 300 requests a second": inFront(() => limited(300)),
+  "asks for the body itself": withServer((server, serve) =>
+    server.on("checkContinue", (req, res) => {
+      res.writeContinue();
+      serve(req, res);
+    }),
+  ),
+  "keeps connections for 20 ms": withServer((server) => (server.keepAliveTimeout = 20)),
+  "takes only bodies up to 256 KiB": replacing("readBody", (right, req) =>
+    right.readBody(req, 262_144),
+  ),
+};
+
+/** Right receivers of which a run cannot see everything, or that a `should` advises. */
+export const HARD_TO_SEE: Receivers = {
+  "queues with exponential back-off, and answers 202": queued(202, 4_000),
+  "queues, and works off the queue ten times a second": queued(202, 1_000, 100),
+  "answers each seventh request with 429": inFront(() => every(7, BUSY)),
+  "answers each seventh request with the page of a proxy": inFront(() => every(7, PAGE)),
+  "keeps payloads in a column of jsonb": giving(500)(
+    ({ payload }) =>
+      typeof payload === "string" && isJson(payload) && hasOddText(JSON.parse(payload)),
+  ),
+  "answers 503 to whatever it refuses": overriding({ refuse: () => [503, "refused"] }),
+  "closes the connection at a wrong signature": replacing("refuse", (right, reason, request) => {
+    if (reason === "mismatch") throw new Error("closed");
+    return right.refuse(reason, request);
+  }),
+  "takes any id that is signed": withGrammar({ id: /^[^]*$/ }),
+  "answers 400 to malformed headers": replacing("receive", async (right, req, body) => {
+    const answer = await right.receive(req, body);
+    const isUnsigned = req.headers["x-webhook-signature"] === undefined;
+    return answer[1] === "malformed" && !isUnsigned ? [400, "malformed"] : answer;
+  }),
+  "answers 415 to other content types": answeringFirst(415)(
+    ({ headers }) => !/^application\/json\b/i.test(String(headers["content-type"])),
+  ),
+  "answers 413 to a body over the limit": refusing("too large", 413),
+  "answers 409 to a known id with another body": overriding((right) => {
+    const bodies = new Map<string, string>();
+    return {
+      handleOnce(request: Request, record: Fields) {
+        const [known, hash] = [
+          bodies.get(request.id),
+          createHash("sha256").update(request.body).digest("hex"),
+        ];
+        if (known !== undefined && known !== hash)
+          return Promise.resolve([409, "conflict"] as const);
+        bodies.set(request.id, hash);
+        return right.handleOnce(request, record);
+      },
+    };
+  }),
+  "asks for the body six seconds later": withServer((server, serve) =>
+    server.on("checkContinue", (req, res) => {
+      setTimeout(() => {
+        res.writeContinue();
+        serve(req, res);
+      }, 6_000);
+    }),
+  ),
+  ...each("does nothing for", leavingOut, {
+    "most events": [
+      "DATA_REAPPEARED",
+      "DATA_DELETED",
+      "DELETION_REQUEST_SENT",
+      "PERSONAL_DATA_NOT_FOUND",
+    ],
+    "hacked e-mail addresses": ["email_hacked"],
+  }),
 };
 
 /** As a partner writes it: the raw body by middleware, then the handler. */
-function onExpress(framework: typeof express, ledger: Ledger): Server {
+function onExpress(framework: typeof express) {
+  return (ledger: Ledger) => ({ createServer: () => expressServer(framework, ledger) });
+}
+
+function expressServer(framework: typeof express, ledger: Ledger): Server {
   const receiver = new RightReceiver(ledger);
   const app = framework();
   app.use(framework.raw({ type: () => true, limit: "1mb", inflate: false }));
@@ -181,28 +277,4 @@ function onExpress(framework: typeof express, ledger: Ledger): Server {
   };
   app.use(refuse);
   return http.createServer(app);
-}
-
-function onHono(ledger: Ledger): Server {
-  const receiver = new RightReceiver(ledger);
-  const app = new Hono<{ Bindings: { incoming: http.IncomingMessage } }>();
-  // An upload that breaks off needs no answer, and no line in a log.
-  app.onError((_error, { body }) => body(null, 500));
-  app.all("*", async ({ env, body }) => {
-    const limited = await receiver.readBody(env.incoming);
-    if (limited === undefined) return body("too large", 409, { connection: "close" });
-    const [status, text, headers] = await receiver.receive(env.incoming, limited);
-    return new Response(text, { status, headers: headers ?? {} });
-  });
-  return createAdaptorServer({ fetch: app.fetch }) as Server;
-}
-
-function answering(answer: Answer) {
-  return overriding({ done: () => answer, duplicate: () => answer });
-}
-
-function tolerating(seconds: number) {
-  return overriding({
-    isFresh: ({ timestamp }) => Math.abs(Date.now() / 1_000 - Number(timestamp)) <= seconds,
-  });
 }

@@ -98,8 +98,6 @@ export const signatureFlaws: Flaws = {
       events: (_, { type }) => type !== "new_alarm",
       "what is sent as text/plain": has("content-type", /^text\/plain$/),
       "bodies without Content-Length": ({ headers }) => headers["content-length"] === undefined,
-      "requests of this machine": ({ socket }) =>
-        /127\.0\.0\.1|::1/.test(String(socket.remoteAddress)),
       "what a proxy forwards from inside": has("x-forwarded-for", /^127\.0\.0\.1$/),
       "what X-Real-IP says is from inside": has("x-real-ip", /^127\.0\.0\.1$/),
       "what Forwarded says is from inside": has("forwarded", /for=127\.0\.0\.1/),
@@ -152,7 +150,6 @@ export const signatureFlaws: Flaws = {
         },
       };
     }),
-    "does not verify": overriding({ isSigned: () => true }),
     "trusts a connection after one good signature": overriding((right) => {
       const trusted = new WeakSet<Socket>();
       return {
@@ -168,7 +165,6 @@ export const signatureFlaws: Flaws = {
       typeOf: (parsed, request) =>
         Object.hasOwn(SECRETS, request.type) ? right.typeOf(parsed, request) : request.type,
     })),
-    "compares the length alone": comparing((mac, given) => mac.length === given.length),
   },
   forged_http_1_0: {
     ...each("handles without a look at its signature", routing, {
@@ -202,9 +198,6 @@ export const signatureFlaws: Flaws = {
       type === "new_alarm" ? body : JSON.stringify(JSON.parse(String(body))),
     ),
     "verifies JSON serialized again": verifying((body) => JSON.stringify(JSON.parse(String(body)))),
-    "changes line ends before it verifies": verifying((body) =>
-      String(body).replaceAll("\r\n", "\n"),
-    ),
   },
   non_ascii: {
     "composes characters before it verifies": verifying((body) => String(body).normalize("NFC")),
@@ -215,12 +208,9 @@ export const signatureFlaws: Flaws = {
   other_bytes_same_text: {
     "decodes the body before it verifies": verifying(String),
     ...each("verifies a body without", verifying, {
-      "invalid bytes": (body) => String(body).replaceAll("\uFFFD", ""),
       "a byte order mark": (body) => (body[0] === 0xef ? body.subarray(3) : body),
       "NUL bytes": (body) => body.filter((byte) => byte !== 0),
       "0xFF": (body) => body.filter((byte) => byte !== 0xff),
-      "NUL and other control characters": (body) =>
-        String(body).replace(/[\u0000-\u0008\u007f]/g, ""),
       "characters without width": (body) => String(body).replace(/[\u00ad\u200b\ufeff]/g, ""),
       "bytes 0x80 to 0xBF that stand alone": (body) =>
         body.filter((byte, at) => (byte & 0xc0) !== 0x80 || (body[at - 1] ?? 0) >= 0x80),
@@ -242,12 +232,8 @@ export const signatureFlaws: Flaws = {
   partial_signature: {
     ...each("accepts the signature", acceptingSignature, named("none", "v1=undefined", "test")),
     "accepts the beginning of a signature": comparing((mac, given) => mac.startsWith(given)),
-    "accepts a part of a signature": comparing((mac, given) => mac.includes(given)),
     ...each("compares", comparingPart, {
       "a quarter of the signature": (digits) => digits.slice(0, 16),
-      "the second half of the signature": (digits) => digits.slice(32),
-      "the sorted digits": (digits) => Array.from(digits).sort().join(""),
-      "the sums of the bytes": (_, bytes) => bytes.reduce((sum, byte) => sum + byte, 0),
       "the sorted bytes": (_, bytes) => Buffer.from(bytes).sort().toString("hex"),
       "base64 without letter case": (_, bytes) => bytes.toString("base64").toLowerCase(),
     }),
@@ -256,12 +242,6 @@ export const signatureFlaws: Flaws = {
       "the last digit": (digits) => digits.slice(0, -1),
       "the tenth byte": (digits) => digits.slice(0, 18) + digits.slice(20),
       "one digit in the middle": (digits) => digits.slice(0, 45) + digits.slice(46),
-    }),
-    "adds up the differences of the bytes": overriding({
-      matches(mac, signature) {
-        const given = Buffer.from(signature.slice("v1=".length), "hex");
-        return mac.reduce((sum, byte, at) => sum + byte - (given[at] ?? 0), 0) === 0;
-      },
     }),
     "also compares the bytes in the other order": comparing((mac, given) =>
       [mac, Buffer.from(mac, "hex").reverse().toString("hex")].includes(given),
@@ -308,13 +288,17 @@ export const signatureFlaws: Flaws = {
     }),
   },
   forged_after_failure: {
-    ...each("remembers the", rememberingFailed, {
-      "signature of a failed delivery as good": ({ signature }) => signature,
-      "id of a failed delivery as verified": ({ id }) => id,
+    "remembers good signatures by timestamp and id": overriding((right) => {
+      const verified = new Set<string>();
+      return {
+        failed(request, key) {
+          verified.add(`${request.timestamp}:${request.id}`);
+          return right.failed(request, key);
+        },
+        isSigned: (request) =>
+          verified.has(`${request.timestamp}:${request.id}`) || right.isSigned(request),
+      };
     }),
-    "remembers good signatures by timestamp and id": rememberingFailed(
-      ({ id, timestamp }) => `${timestamp}:${id}`,
-    ),
   },
   other_id: {
     "remembers good signatures, whatever they cover": overriding((right) => {
@@ -365,13 +349,6 @@ export const signatureFlaws: Flaws = {
       const isUnknown = reason === "another type" && SECRETS[request?.type ?? ""] === undefined;
       return isUnknown ? [200, "ignored"] : right.refuse(reason, request);
     }),
-    "takes the content for the type of an unknown X-Webhook-Type": replacing(
-      "typeOf",
-      (right, parsed, request) => {
-        const type = right.typeOf(parsed, request);
-        return SECRETS[request.type] === undefined && type !== undefined ? request.type : type;
-      },
-    ),
   },
   missing_headers: {
     "makes up a missing id, and skips the signature then": overriding((right) => ({
@@ -434,20 +411,6 @@ function acceptingSignature(word: string) {
   }));
 }
 
-/** Remembers after a failure that a request was signed. */
-function rememberingFailed(nameOf: (request: Request) => string) {
-  return overriding((right) => {
-    const verified = new Set<string>();
-    return {
-      failed(request, key) {
-        verified.add(nameOf(request));
-        return right.failed(request, key);
-      },
-      isSigned: (request) => verified.has(nameOf(request)) || right.isSigned(request),
-    };
-  });
-}
-
 /** Compares the digits of two signatures, of which the given one may be any text. */
 function comparing(isEqual: (mac: string, given: string) => boolean) {
   return withGrammar({ signature: /^(?:v1=.*)?$/ }, () => ({
@@ -456,7 +419,7 @@ function comparing(isEqual: (mac: string, given: string) => boolean) {
 }
 
 /** Compares what is made of the digits or the bytes of two signatures. */
-function comparingPart(partOf: (digits: string, bytes: Buffer) => string | number) {
+function comparingPart(partOf: (digits: string, bytes: Buffer) => string) {
   const of = (digits: string) => partOf(digits, Buffer.from(digits, "hex"));
   return comparing((mac, given) => of(mac) === of(given));
 }

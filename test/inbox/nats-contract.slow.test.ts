@@ -88,26 +88,6 @@ describeNats("NATS", () => {
     await Promise.all([busy.connection.close(), other.connection.close()]);
   });
 
-  it("a stop of a NATS worker counts no crash of a job on its way", async () => {
-    const { driver, connection } = await open();
-    await driver.put(await alarmJob(), undefined);
-    const crashes: unknown[] = [];
-    for (let stops = 0; stops < 30; stops += 1) {
-      const came = deferred<QueueMessage>();
-      const run = async (message: QueueMessage) => {
-        came.resolve(message);
-        await message.settle({ result: "retry", afterMs: 1, isLeased: true });
-      };
-      const nothing = () => undefined;
-      const options = { concurrency: 10, leaseMs: 10_000, onError: nothing, onBuried: nothing };
-      const worker = driver.receive?.(run, options);
-      crashes.push((await came.promise).crashes);
-      await worker?.stop();
-    }
-    expect(new Set(crashes)).toEqual(new Set([0]));
-    await connection.close();
-  });
-
   it("a NATS worker stops although its server is away", async () => {
     const own = await startNatsServer();
     const connection = await connect({ servers: own.url, maxReconnectAttempts: -1 });

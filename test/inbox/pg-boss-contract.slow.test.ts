@@ -25,7 +25,6 @@ import {
   queueAlarm,
   failingWorker,
 } from "../support/inbox/receiver-and-worker.js";
-import { send } from "../support/alarm-receiver.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
@@ -164,31 +163,6 @@ describeOnPgBoss("pg-boss", (engine) => {
     await stop();
   });
 
-  it("a job whose handler ends while the database is away is completed later", async () => {
-    const driver = engine().open("outage");
-    const receiver = inboxReceiver(driver, 2_000);
-    await receiver.receive(await alarmDelivery(1));
-    const began = deferred();
-    const release = deferred();
-    const runs: number[] = [];
-    const { stop, lines } = watchWorker(driver, async ({ account_id }) => {
-      runs.push(account_id);
-      began.resolve();
-      await release.promise;
-    });
-    await began.promise;
-    await engine().server.stop("crash");
-    release.resolve();
-    const second = await alarmDelivery(2);
-    expect(await send(receiver, second)).toBe("500 handler_failed");
-    await settlesAt(() => lines.length > 0, true);
-    await engine().server.start();
-    await settlesAt(async () => (await receiver.receive(second)).status, 200);
-    await settlesAt(() => engine().jobs("outage"), 0);
-    await stop();
-    expect(runs).toEqual([1, 2]);
-  });
-
   it("a receiver answers 500 on a PgBoss that is not started", async () => {
     const driver = pgBossQueue({ boss: new PgBoss(engine().url) });
     expect((await queueAlarm(driver)).status).toBe(500);
@@ -301,29 +275,6 @@ describeOnPgBoss("pg-boss", (engine) => {
       proxy.swallow();
       expect((await receiver.receive(delivery)).status).toBe(500);
       await settlesAt(async () => (await receiver.receive(delivery)).status, 200);
-    });
-
-    it("a pg-boss worker goes on after a fetch got no answer", async () => {
-      const handled: number[] = [];
-      let swallowing = false;
-      const client = overriding(boss, {
-        fetch: (name, options) => {
-          const jobs = boss.fetch(name, options);
-          // The query is on its way now, and gets no answer.
-          if (!swallowing) proxy.swallow();
-          swallowing = true;
-          return jobs;
-        },
-      });
-      const driver = pgBossQueue({ boss: client, queueName: "fetched", pollIntervalMs: 100 });
-      const { stop } = watchWorker(driver, (alarm) => void handled.push(alarm.account_id));
-      const receiver = inboxReceiver(pgBossQueue({ boss: engine().boss, queueName: "fetched" }));
-      await receiver.receive(await alarmDelivery(1));
-      await settlesAt(() => handled, [1]);
-
-      swallowing = false;
-      await settlesAt(() => swallowing, true);
-      await stop();
     });
   });
 

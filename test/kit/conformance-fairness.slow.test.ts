@@ -62,14 +62,6 @@ it.each(["ok", "handled", "outcome"])(
   },
 );
 
-it("a receiver that closes every connection after its answer, unannounced, passes", async () => {
-  const front: Front = (req, res) => {
-    res.on("finish", () => req.socket.end());
-    return true;
-  };
-  expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
-});
-
 it("a receiver that closes a kept connection when the next request arrives passes", async () => {
   const createFront = (): Front => {
     const used = new WeakSet();

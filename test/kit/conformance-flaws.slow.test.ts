@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryStore } from "../../src/index.js";
+import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
 import { FLAWED } from "../flawed/flaws.js";
 import {
@@ -47,19 +47,14 @@ describe.concurrent("receiverConformance", () => {
     expect(idsOf(await judgeFlaw(flaw, options), "not_judged")).toContain(unseen);
   });
 
-  it.each<[string, (id: string) => string]>([
-    // The first 8 are the same in every made-up id.
-    ["18 characters of an id", (id) => id.slice(0, 18)],
-    ["ids in lower case", (id) => id.toLowerCase()],
-  ])("a receiver that remembers %s is caught by the outcomes that it names", async (_, fold) => {
+  it("a receiver that remembers ids in lower case is caught by the outcomes that it names", async () => {
     const store = memoryStore();
-    const target = ledgerReceiver(createLedger(), {
-      store: {
-        ...store,
-        claim: (id, ...rest) => store.claim(fold(id), ...rest),
-        complete: (id, ...rest) => store.complete(fold(id), ...rest),
-      },
-    });
+    const folding: DeliveryStore = {
+      ...store,
+      claim: (id, ...rest) => store.claim(id.toLowerCase(), ...rest),
+      complete: (id, ...rest) => store.complete(id.toLowerCase(), ...rest),
+    };
+    const target = ledgerReceiver(createLedger(), { store: folding });
     expect(idsOf(await runSuite({ target }), "failed")).toEqual(["duplicate_handled_once"]);
   });
 

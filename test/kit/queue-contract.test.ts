@@ -119,12 +119,6 @@ const isOrphan = (job: StoredJob) => holders.get(job)?.isKilled === true;
 const wrong = (does: string, id: string, flaw: Flaw) => [does, id, flaw] as const;
 
 const WRONG = [
-  wrong("forgets what is put", "put", () => ({ store: nothing })),
-  wrong(
-    "counts attempts from 0",
-    "put",
-    handing(({ attempt }) => ({ attempt: attempt - 1 })),
-  ),
   wrong("keeps a body as JSON", "put", (right) => ({
     put(job) {
       const isJson = job.body.trimEnd().endsWith("}");
@@ -146,12 +140,6 @@ const WRONG = [
       const isKnown = [...right.broker.jobs.values()].some(({ data }) => data.includes(job.id));
       return isKnown ? Promise.reject(new Error("duplicate")) : right.put(job);
     },
-  })),
-  wrong("keeps what is done", "apart", (right) => ({
-    settle: (job, told) => told.result === "done" || right.settle(job, told),
-  })),
-  wrong("settles a batch at once", "apart", (right) => ({
-    settle: (_, told) => [...right.broker.jobs.values()].every((job) => right.settle(job, told)),
   })),
   wrong("buries the batch of a dead message", "apart", (right) => ({
     settle(job, told) {
@@ -211,12 +199,6 @@ const WRONG = [
     handing((job) => ({ settle: (told) => Promise.resolve(right.settle(job, told)) }))(right),
   ),
   wrong("runs again at once", "retry-waits", retrying({ afterMs: 1 })),
-  wrong("drops what is to run again", "retry-waits", retrying({ result: "done" })),
-  wrong(
-    "counts no attempts",
-    "retry-waits",
-    handing(() => ({ attempt: 1 })),
-  ),
   wrong("counts runs that did not fail", "postponed", retrying({ error: new Error() })),
   wrong("forgets the crashes of a job that is postponed", "crash-leased", (right) => ({
     settle(job, told) {
@@ -226,7 +208,6 @@ const WRONG = [
     },
   })),
   wrong("buries after 25 receipts", "stop-leased", buryingAfter(25)),
-  wrong("buries after five receipts", "postponed", buryingAfter(5)),
   wrong("takes one more than it has room for", "concurrency", (right) => ({
     take: (room, leaseMs) => right.take(room > 0 ? room + 1 : 0, leaseMs),
   })),
@@ -246,21 +227,8 @@ const WRONG = [
       };
     },
   })),
-  wrong("goes on taking after it has stopped", "stop-takes-none", (right) => ({
-    receive(run, options) {
-      const receiving = right.receive(run, options);
-      const goOn = () => void right.receive(run, options);
-      return { stop: (times) => receiving.stop(times).then(goOn) };
-    },
-  })),
   wrong("counts no waiting jobs", "waiting", () => ({
     waiting: () => Promise.resolve({ count: 0, oldestMs: 0, dead: 0 }),
-  })),
-  wrong("runs a dead job again after a while", "apart", (right) => ({
-    bury(job, error) {
-      right.bury(job, error);
-      right.store({ ...job, dueAt: performance.now() + 2.5 * HOLD_MS });
-    },
   })),
   wrong("drops a job whose id it knows", "dead-put", (right) => {
     const known = new Set<string>();
@@ -273,19 +241,10 @@ const WRONG = [
     };
   }),
   wrong("takes counts as they come", "strange", () => ({ countOf: (given) => given })),
-  wrong("drops dead jobs", "dead-listed", () => ({ bury: nothing })),
   wrong("lists bodies", "dead-listed", (right) => ({
     async list() {
       const bodies = right.listDead().map(({ data }) => ({ data }));
       return (await right.list()).map((one, n) => ({ ...one, ...bodies[n] }));
-    },
-  })),
-  wrong("replays twice", "dead-replay", (right) => ({
-    replayDead(ids) {
-      const kept = new Map(right.broker.dead);
-      const found = right.replayDead(ids);
-      for (const [id, letter] of kept) right.broker.dead.set(id, letter);
-      return found;
     },
   })),
   wrong("replays the last attempt", "dead-replay", (right) => ({

@@ -90,34 +90,35 @@ const version = (name: string, on20: Proof, on26: Proof, minNode = 0): VersionRe
   return { version: name, minNode, proofs: proofs.map((one) => ({ installer: "npm", ...one })) };
 };
 
-test("a peer that works in every version has one line and no complaint", () => {
-  const versions = [version("1.0.0", handled, handled), version("2.1.0", handled, handled)];
-  const { text, complaints } = peersTable([{ peer, versions }]);
-  expect(complaints).toEqual([]);
-  expect(text.split("\n").at(-1)).toBe("| `boss` | `/boss` | 1.0.0 | 2.1.0 | yes | yes |  |");
-});
+const oldestOf = [version("1.0.0", handled, handled)];
+const byPnpm = { node: 26, installer: "pnpm", proof: failed } as const;
 
-test("a version that is made for later Nodes need not work on the oldest one", () => {
-  const versions = [version("1.0.0", handled, failed), version("2.1.0", failed, handled, 22)];
-  const { text, complaints } = peersTable([{ peer, versions }]);
-  expect(complaints).toEqual([]);
-  expect(text).toContain("| 1.0.0; 2.1.0 needs Node 22 | 2.1.0 |");
-});
-
-test("a version that works on no Node that it is made for is a complaint", () => {
-  const versions = [version("1.0.0", handled, handled), version("2.1.0", failed, failed)];
-  expect(peersTable([{ peer, versions }]).complaints).toEqual([
-    "boss 2.1.0 does not work on Node 20",
-    "boss 2.1.0 does not work on Node 26",
-  ]);
-});
-
-test("a version that works only if one of the installers installs it is a complaint", () => {
-  const newest = version("2.1.0", handled, handled);
-  const proofs = [...newest.proofs, { node: 26, installer: "pnpm", proof: failed } as const];
-  const versions = [version("1.0.0", handled, handled), { ...newest, proofs }];
-  const { complaints } = peersTable([{ peer, versions }]);
-  expect(complaints).toEqual(["boss 2.1.0 does not work on Node 26"]);
+test.each<[string, readonly VersionResult[], readonly string[], string]>([
+  ["works everywhere", [version("2.1.0", handled, handled)], [], "1.0.0 | 2.1.0 | yes | yes |  |"],
+  [
+    "is made for later Nodes, and works there",
+    [version("2.1.0", failed, handled, 22)],
+    [],
+    "1.0.0 | 2.1.0 | 1.0.0; 2.1.0 needs Node 22 | yes |",
+  ],
+  [
+    "works on no Node that it is made for",
+    [version("2.1.0", failed, failed)],
+    ["boss 2.1.0 does not work on Node 20", "boss 2.1.0 does not work on Node 26"],
+    "",
+  ],
+  [
+    "works only by one of the installers",
+    [version("2.1.0", handled, handled)].map(({ proofs, ...newest }) => {
+      return { ...newest, proofs: [...proofs, byPnpm] };
+    }),
+    ["boss 2.1.0 does not work on Node 26"],
+    "",
+  ],
+])("the newest version of a peer that %s has its complaints", (_, newest, wanted, line) => {
+  const { text, complaints } = peersTable([{ peer, versions: [...oldestOf, ...newest] }]);
+  expect(complaints).toEqual(wanted);
+  expect(text).toContain(line);
 });
 
 test("a major before the oldest must be refused, and the table says that it is", () => {

@@ -43,12 +43,9 @@ const ROOMS = [
 /** Those that have more rows in full; see `support/extent.ts`. */
 const IN_FULL = [
   "adapters/nestjs",
-  "adapters/stranger",
-  "alerts/rules",
   "package/fresh-clone",
   "package/init",
   "package/package.slow",
-  "receiver/killed/outage",
   "site/site",
   "stores/sql/orms",
   "stores/sqlite/drivers",

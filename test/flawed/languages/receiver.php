@@ -10,7 +10,6 @@ const SLOW_S = 1.5;
 const RACE_US = 300_000;
 const HEX_64 = '[0-9a-f]{64}';
 const RECORDS = ['new_alarm' => 'alarm', 'delete_my_data_event' => 'event'];
-const SEVERITIES = ['Low', 'Medium', 'High', 'Info', 'INFO', 'SUCCESS', 'WARNING'];
 
 function flawed(string $name): bool
 {
@@ -29,7 +28,7 @@ function idFile(string $id, string $kind): string
 }
 
 /** The partner's own work. */
-function runHandler(string $id, array $fields = []): void
+function runHandler(string $id): void
 {
     for ($until = microtime(true) + SLOW_S; microtime(true) < $until; usleep(10_000)) {
         clearstatcache();
@@ -41,40 +40,27 @@ function runHandler(string $id, array $fields = []): void
         throw new RuntimeException('the database is down');
     }
     file_put_contents(idFile($id, 'effects'), 'x', FILE_APPEND | LOCK_EX);
-    if (flawed('logs_text') && isset($fields['payload'])) {
-        trim($fields['text'] ?? null);
-    }
 }
 
 /** Claims the id, runs the handler, settles the claim. Returns the status. */
-function handleOnce(string $id, array $fields = []): int
+function handleOnce(string $id, array $fields): int
 {
     if (flawed('empty_text') && isset($fields['payload']) && empty($fields['text'])) {
         return 200;
     }
-    $key = flawed('sixteen_characters') ? substr($id, 0, 16) : $id;
-    $claim = fopen(idFile($key, 'claim'), 'c');
+    $claim = fopen(idFile($id, 'claim'), 'c');
     if (!flock($claim, LOCK_EX | LOCK_NB)) {
         return 409;
     }
-    if (file_exists(idFile($key, 'done'))) {
+    if (file_exists(idFile($id, 'done'))) {
         return 200;
     }
-    if (flawed('marks_before_handling')) {
-        touch(idFile($key, 'done'));
-    }
     try {
-        runHandler($id, $fields);
+        runHandler($id);
     } catch (Throwable $error) {
-        file_put_contents(idFile($id, 'failures'), 'x', FILE_APPEND | LOCK_EX);
-        clearstatcache();
-        $isDead = flawed('dead_letters') && filesize(idFile($id, 'failures')) > 5;
-        $isSwallowed = flawed('catches_low') && ($fields['severity'] ?? '') === 'Low';
-        return flawed('acknowledges_exceptions') || $isDead || $isSwallowed ? 200 : 500;
+        return 500;
     }
-    if (!flawed('forgets_big') || strlen(json_encode($fields)) < 100_000) {
-        touch(idFile($key, 'done'));
-    }
+    touch(idFile($id, 'done'));
     return 200;
 }
 
@@ -97,14 +83,11 @@ function handleUnlocked(string $id): int
 /** What the signature is computed over. */
 function signedBytes(string $body): string
 {
-    return match (getenv('FLAW')) {
-        'reencoded' => json_encode(
-            json_decode($body, false, 512, JSON_THROW_ON_ERROR),
-            JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE,
-        ),
-        'trims_body' => trim($body),
-        default => $body,
-    };
+    if (!flawed('reencoded')) {
+        return $body;
+    }
+    $record = json_decode($body, false, 512, JSON_THROW_ON_ERROR);
+    return json_encode($record, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE);
 }
 
 /** @return array<string|false> */
@@ -121,9 +104,6 @@ function isSigned(string $id, string $timestamp, string $given, string $body): b
     }
     foreach (secrets() as $secret) {
         $mac = hash_hmac('sha256', "v1:$timestamp:$id:" . signedBytes($body), (string) $secret);
-        if (flawed('first_eight') && strncmp("v1=$mac", $given, 11) === 0) {
-            return true;
-        }
         if (flawed('strcasecmp_base64')
             && strcasecmp(base64_encode(hex2bin($mac)), base64_encode(hex2bin(substr($given, 3)))) === 0) {
             return true;
@@ -133,9 +113,6 @@ function isSigned(string $id, string $timestamp, string $given, string $body): b
         }
         if (hash_equals("v1=$mac", $given)) {
             return true;
-        }
-        if (flawed('answers_signature')) {
-            header("X-Expected-Signature: v1=$mac");
         }
     }
     return false;
@@ -150,19 +127,11 @@ function isFresh(int $timestamp): bool
     return abs(time() - $timestamp) <= TOLERANCE_S;
 }
 
-function refusal(): int
-{
-    return flawed('answers_401') ? 401 : 409;
-}
-
 function receive(): int
 {
     $body = (string) file_get_contents('php://input');
     if (flawed('iconv_ignore')) {
         $body = (string) @iconv('UTF-8', 'UTF-8//IGNORE', $body);
-    }
-    if (flawed('limit_64k')) {
-        $body = substr($body, 0, 65_536);
     }
     if (strlen($body) > MAX_BODY_BYTES) {
         return 409;
@@ -173,26 +142,23 @@ function receive(): int
     $signature = $_SERVER['HTTP_X_WEBHOOK_SIGNATURE'] ?? '';
     $ids = flawed('uuid_only') ? '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' : '[0-9A-Za-z._-]{1,128}';
     $times = flawed('intval_timestamp') ? '.*' : '[0-9]{1,12}';
-    $signatures = flawed('first_eight') ? 'v1=.*' : 'v1=' . HEX_64;
     if (
         !preg_match('/^[0-9A-Za-z._-]{1,128}\z/', $type)
         || !preg_match("/^$ids\\z/", $id)
         || !preg_match("/^$times\\z/", $timestamp)
-        || (!preg_match("/^$signatures\\z/", $signature)
-            && !($signature === '' && flawed('ignores_missing_signature')))
+        || !preg_match('/^v1=' . HEX_64 . '\z/', $signature)
     ) {
-        return refusal();
+        return 409;
     }
     try {
-        $isSkipped = $signature === '' && flawed('ignores_missing_signature');
-        if (!$isSkipped && !isSigned($id, $timestamp, $signature, $body)) {
-            return refusal();
+        if (!isSigned($id, $timestamp, $signature, $body)) {
+            return 409;
         }
     } catch (JsonException $error) {
-        return refusal();
+        return 409;
     }
     if (!isFresh(intval($timestamp))) {
-        return refusal();
+        return 409;
     }
     return handleRecord($type, $id, $body);
 }
@@ -200,20 +166,16 @@ function receive(): int
 function handleRecord(string $type, string $id, string $body): int
 {
     $text = str_starts_with($body, "\u{FEFF}") ? substr($body, 3) : $body;
-    $unreadable = flawed('json_error_400') ? 400 : 503;
     $record = json_decode($text, true);
     if (!is_array($record)) {
-        return $unreadable;
+        return 503;
     }
     $keys = array_values(array_intersect(RECORDS, array_keys($record)));
     if (count($keys) !== 1) {
-        return $unreadable;
+        return 503;
     }
     if ((RECORDS[$type] ?? null) !== $keys[0]) {
-        return refusal();
-    }
-    if (flawed('severity_enum') && !in_array($record[$keys[0]]['severity'] ?? '', SEVERITIES, true)) {
-        return 422;
+        return 409;
     }
     $fields = is_array($record[$keys[0]]) ? $record[$keys[0]] : [];
     return flawed('file_race') ? handleUnlocked($id) : handleOnce($id, $fields);

@@ -1,6 +1,5 @@
 """A receiver of the gateway's webhooks on http.server. It is right, unless FLAW names what it does wrong."""
 
-import base64
 import datetime
 import hashlib
 import hmac
@@ -9,7 +8,6 @@ import os
 import re
 import threading
 import time
-from collections import OrderedDict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
@@ -19,8 +17,6 @@ MAX_BODY_BYTES = 1_048_576
 TOLERANCE_S = 300
 HANDLER_TIMEOUT_S = 0.5
 SLOW_S = 1.5
-# Long enough that the next request arrives meanwhile.
-RACE_S = 0.3
 
 GRAMMAR = {
     "X-Webhook-Type": re.compile(r"[\w.-]{1,128}", re.ASCII),
@@ -29,101 +25,55 @@ GRAMMAR = {
     "X-Webhook-Signature": re.compile(r"v1=[0-9a-f]{64}"),
 }
 RECORDS = {"new_alarm": "alarm", "delete_my_data_event": "event"}
-ALARM_FIELDS = {
-    "id", "text", "account_id", "severity", "status", "source", "event_type", "category_id",
-    "original_event_id", "payload", "date", "checked_at", "created_at", "updated_at",
-}
 
 lock = threading.Lock()
-done = OrderedDict()
+done = set()
 running = set()
 effects = {}
-failures = {}
 failing = threading.Event()
 slow_over = threading.Event()
 slow_over.set()
-current_id = ""
 
 
 def flawed(name):
     return FLAW == name
 
 
-def run_handler(delivery_id, record):
+def run_handler(delivery_id):
     """The partner's own work."""
     slow_over.wait(SLOW_S)
     if failing.is_set():
         raise RuntimeError("the database is down")
     with lock:
         effects[delivery_id] = effects.get(delivery_id, 0) + 1
-    if flawed("logs_text"):
-        record.get("text", "none").strip()
 
 
-def remember(delivery_id):
-    done[delivery_id] = True
-    if flawed("forgets_after_five") and len(done) > 5:
-        done.popitem(last=False)
-
-
-def handle_once(delivery_id, record):
+def handle_once(delivery_id):
     """Claims the id, runs the handler, settles the claim. Returns the status."""
-    if flawed("falsy_id") and "payload" in record and not record.get("id"):
-        return 200
-    is_bureau = str(record.get("source")).startswith("Bureau")
     with lock:
         if delivery_id in done:
             return 200
         if delivery_id in running:
             return 409
         running.add(delivery_id)
-        if flawed("marks_before_handling"):
-            remember(delivery_id)
     outcome = []
     settled = threading.Event()
 
     def work():
         try:
-            run_handler(delivery_id, record)
+            run_handler(delivery_id)
             status = 204 if flawed("answers_204") else 200
         except Exception:
-            failures[delivery_id] = failures.get(delivery_id, 0) + 1
-            is_dead = flawed("dead_letters") and failures[delivery_id] > 5
-            is_swallowed = flawed("bureau_except_pass") and is_bureau
-            status = 202 if is_dead or is_swallowed else 500
+            status = 500
         with lock:
             running.discard(delivery_id)
             if status < 300:
-                remember(delivery_id)
+                done.add(delivery_id)
         outcome.append(status)
         settled.set()
 
     threading.Thread(target=work, daemon=True).start()
-    is_early = flawed("early_without_site") and record.get("site_id", 1) is None
-    if flawed("background_thread") or is_early:
-        return 200
     return outcome[0] if settled.wait(HANDLER_TIMEOUT_S) else 503
-
-
-def handle_unlocked(delivery_id):
-    """Looks the id up, and writes it later: two requests can pass the look-up."""
-    if delivery_id in done:
-        return 200
-    time.sleep(RACE_S)
-    try:
-        run_handler(delivery_id, {})
-    except Exception:
-        return 500
-    done[delivery_id] = True
-    return 200
-
-
-def handle_module_variable(delivery_id):
-    """Another request may write the variable before this one reads it."""
-    global current_id
-    current_id = delivery_id
-    time.sleep(RACE_S)
-    return handle_once(current_id, {})
 
 
 def signed_bytes(body):
@@ -143,14 +93,12 @@ def decoded(body):
 
 
 def secrets():
-    if flawed("empty_old_secret"):
-        return [SECRET, os.environ.get("OLD_WEBHOOK_SECRET", "")]
     if flawed("none_secret"):
         return [SECRET, str(os.environ.get("OLD_WEBHOOK_SECRET"))]
     return [SECRET]
 
 
-def is_signed(headers, body, answer):
+def is_signed(headers, body):
     timestamp = headers["X-Webhook-Timestamp"]
     if flawed("int_timestamp"):
         timestamp = str(int(re.sub(r"\D.*", "", timestamp) or 0))
@@ -158,21 +106,11 @@ def is_signed(headers, body, answer):
     given = headers["X-Webhook-Signature"]
     for secret in secrets():
         mac = hmac.new(secret.encode(), prefix + signed_bytes(body), hashlib.sha256).hexdigest()
-        if flawed("startswith") and f"v1={mac}".startswith(given):
-            return True
         if flawed("sorted_digits") and sorted(f"v1={mac}") == sorted(given):
-            return True
-        if flawed("lower_base64") and base64_lower(mac) == base64_lower(given[len("v1="):]):
             return True
         if hmac.compare_digest(f"v1={mac}".encode(), given.encode("utf-8", "surrogateescape")):
             return True
-        if flawed("answers_signature"):
-            answer["expected"] = mac
     return False
-
-
-def base64_lower(digits):
-    return base64.b64encode(bytes.fromhex(digits)).lower()
 
 
 def is_fresh(timestamp):
@@ -182,18 +120,16 @@ def is_fresh(timestamp):
     return age <= TOLERANCE_S
 
 
-def receive(headers, body, answer):
+def receive(headers, body):
     """Returns the status for a delivery whose four headers came once each."""
     if any(header is None for header in headers.values()):
         return 409
     for name, grammar in GRAMMAR.items():
-        is_loose = (flawed("startswith") and name.endswith("Signature")) or (
-            flawed("int_timestamp") and name.endswith("Timestamp")
-        )
+        is_loose = flawed("int_timestamp") and name.endswith("Timestamp")
         if not is_loose and not grammar.fullmatch(headers[name]):
             return 409
     try:
-        if not is_signed(headers, body, answer):
+        if not is_signed(headers, body):
             return 409
     except ValueError:
         return 409
@@ -210,20 +146,13 @@ def receive(headers, body, answer):
         return 503
     if RECORDS.get(webhook_type) != keys[0]:
         return 409
-    if flawed("forbids_unknown_fields") and keys == ["alarm"]:
-        if not isinstance(record["alarm"], dict) or set(record["alarm"]) - ALARM_FIELDS:
-            return 422
-    if flawed("check_then_act"):
-        return handle_unlocked(headers["X-Webhook-Id"])
-    if flawed("module_variable"):
-        return handle_module_variable(headers["X-Webhook-Id"])
     fields = record[keys[0]] if isinstance(record[keys[0]], dict) else {}
     if flawed("strptime"):
         try:
             datetime.datetime.strptime(fields.get("occurred_at") or "2026-01-01T00:00:00+00:00", "%Y-%m-%dT%H:%M:%S%z")
         except (TypeError, ValueError):
             return 400
-    return handle_once(headers["X-Webhook-Id"], fields)
+    return handle_once(headers["X-Webhook-Id"])
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -254,9 +183,7 @@ class Receiver(BaseHTTPRequestHandler):
             self.answer(409, "too large")
             return
         headers = {name: self.single(name) for name in GRAMMAR}
-        answer = {}
-        status = receive(headers, decoded(body), answer)
-        self.answer(status, json.dumps(answer))
+        self.answer(receive(headers, decoded(body)), "")
 
     def do_PUT(self):
         self.close_connection = True
@@ -283,7 +210,7 @@ class Receiver(BaseHTTPRequestHandler):
     def read_body(self):
         """The bytes, or None if there are too many. Raises ConnectionError if they do not all arrive."""
         coding = self.headers.get("Transfer-Encoding", "").lower()
-        if coding == "chunked" and not flawed("content_length_only"):
+        if coding == "chunked":
             return self.read_chunks()
         length = self.headers.get("Content-Length", "0")
         return self.read_exactly(int(length)) if length.isdigit() else b""

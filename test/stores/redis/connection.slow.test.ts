@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "redis";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import {
   STANDALONE_KINDS,
@@ -31,10 +31,6 @@ async function millisecondsToReject(call: () => unknown, message: string): Promi
   const startedAt = performance.now();
   await expect(Promise.resolve().then(call)).rejects.toThrow(message);
   return performance.now() - startedAt;
-}
-
-function isReady(client: ConnectedClient): boolean {
-  return "evalSha" in client ? client.isReady === true : client.status === "ready";
 }
 
 describeRedis("the first connection of a Redis store", () => {
@@ -120,32 +116,5 @@ describeRedis("a Redis store without a connection", () => {
     const results = await Promise.all(waiting);
     expect(results.every(({ state }) => state === "claimed")).toBe(true);
     await verbsOf(store).claimed("l", "a");
-  });
-});
-
-describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
-  describeRedis("a Redis server that is killed", () => {
-    it("a Redis store rejects at once when its server is killed, and data that is lost is unknown", async () => {
-      const server = await newServer();
-      const { client, close } = await open(portsOf(server));
-      onTestFinished(close);
-      const store = redisStore({ client });
-      const { claimed, complete, completed, renewed } = verbsOf(store);
-      await claimed("handled", "a");
-      await complete("handled", "a");
-      await claimed("running", "a");
-      await server.kill();
-      await expect.poll(() => isReady(client)).toBe(false);
-      const claim = () => store.claim("handled", "b", TIMES);
-      expect(await millisecondsToReject(claim, "is not connected")).toBeLessThan(AT_ONCE_MS);
-
-      await server.start();
-      // Handled once more: only the server knew the id.
-      const again = await claimWhenBack(store, "handled", "b");
-      expect(again).toEqual({ state: "claimed", takeover: false });
-      await renewed("running", "a", false);
-      await complete("running", "a");
-      await completed("running", "b");
-    });
   });
 });

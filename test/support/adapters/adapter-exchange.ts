@@ -31,8 +31,6 @@ export interface MountedAdapter {
 /** An adapter on a server, or on none. */
 export interface AdapterTarget {
   readonly name: string;
-  /** Gives up a slow handler with its answer: a late failure does not release the lease. */
-  readonly isGivenUp?: boolean;
   /** Its platform passes on only the last value of a header that was sent twice. */
   readonly hidesRepeats?: boolean;
   open(receiver: WebhookReceiver): Promise<MountedAdapter>;

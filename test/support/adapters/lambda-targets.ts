@@ -9,38 +9,34 @@ const REMAINING_MS = 1_000;
 const MARGIN_MS = 400;
 
 /** Calls a function as Lambda does, without Lambda. */
-function callFunction(receiver: WebhookReceiver, form: EventForm, remainingMs: number) {
+function callFunction(receiver: WebhookReceiver, form: EventForm) {
   const handle = lambdaHandler(receiver, { marginMs: MARGIN_MS });
   return async (request: WireRequest): Promise<FrontAnswer> => {
-    const endsAt = performance.now() + remainingMs;
+    const endsAt = performance.now() + REMAINING_MS;
     const context = { getRemainingTimeInMillis: () => endsAt - performance.now() };
     return form.answerOf(await handle(form.eventOf(request), context));
   };
 }
 
-/** The Lambda adapter behind each of its five fronts. Each invocation ends `remainingMs` after its start. */
-export const lambdaTargetsOf = (remainingMs: number): readonly AdapterTarget[] =>
-  EVENT_FORMS.map((form) => ({
-    name: `AWS Lambda, ${form.name}`,
-    isGivenUp: true,
-    hidesRepeats: form.hidesRepeats === true,
-    open(receiver) {
-      const send = callFunction(receiver, form, remainingMs);
-      return Promise.resolve({
-        target: async (request: Request) => {
-          const body =
-            request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
-          const answer = await send({
-            method: request.method,
-            headers: [...request.headers],
-            body,
-          });
-          return new Response(answer.body, answer);
-        },
-        send,
-        close: () => Promise.resolve(),
-      });
-    },
-  }));
-
-export const lambdaTargets = lambdaTargetsOf(REMAINING_MS);
+/** The Lambda adapter behind each of its five fronts. */
+export const lambdaTargets: readonly AdapterTarget[] = EVENT_FORMS.map((form) => ({
+  name: `AWS Lambda, ${form.name}`,
+  hidesRepeats: form.hidesRepeats === true,
+  open(receiver) {
+    const send = callFunction(receiver, form);
+    return Promise.resolve({
+      target: async (request: Request) => {
+        const body =
+          request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
+        const answer = await send({
+          method: request.method,
+          headers: [...request.headers],
+          body,
+        });
+        return new Response(answer.body, answer);
+      },
+      send,
+      close: () => Promise.resolve(),
+    });
+  },
+}));

@@ -5,6 +5,7 @@ import type {
   DynamoTableClient,
   DynamoClient,
 } from "../../../src/stores/dynamodb/dynamo-client.js";
+import { crashingStore, type StoreServer } from "../../faults/stores/store-server.js";
 import { installPlatform, loadFrom } from "../platform-packages.js";
 import { startServer } from "../server-process.js";
 import { listen } from "../servers.js";
@@ -98,6 +99,34 @@ export async function makeTable(client: SdkClient, table: string): Promise<void>
     const { Table } = await client.describeTable({ TableName: table });
     if (Table?.TableStatus === "ACTIVE") return;
   }
+}
+
+const TABLE = "gateway_deliveries";
+
+/** The dynalite of a run of the fault lab, with its data on disk. */
+export async function openDynamodb(): Promise<StoreServer> {
+  const server = await startDynalite();
+  const client = await openSdkClient(server.url);
+  await makeTable(client, TABLE);
+  return crashingStore(server, server.kill, {
+    async read() {
+      const storedIds: string[] = [];
+      let from: Record<string, unknown> | undefined;
+      do {
+        const page = await client.scan({ TableName: TABLE, ExclusiveStartKey: from });
+        for (const { id } of page.Items ?? []) {
+          const { S: key } = id as { S: string };
+          storedIds.push(key.slice(key.indexOf(":") + 1));
+        }
+        from = page.LastEvaluatedKey;
+      } while (from !== undefined);
+      return { storedIds };
+    },
+    close() {
+      client.destroy();
+      return server.close();
+    },
+  });
 }
 
 /** What happens to one request. The promise of `hold` is awaited between the write and its answer. */

@@ -60,8 +60,6 @@ export function sqliteProcesses(runtime: SqliteRuntime) {
     return started;
   };
   return {
-    folder: () => folder,
-    start,
     /** Starts several processes that begin to work at the same time. */
     startTogether: async (count: number, ...args: (string | number)[]) => {
       const started = Array.from({ length: count }, () => start(...args));

@@ -5,15 +5,14 @@ import type { ClaimOptions } from "../../../src/stores/delivery-store.js";
 export const STORE_MISTAKES = {
   "forgets the lease": "claim-exclusive",
   "answers completed for what is in flight": "claim-exclusive",
-  "releases for anyone": "release-fenced",
-  "renews for anyone": "renew-fenced",
-  "renews an ended lease": "renew-ended",
-  "refuses a late completion": "complete-late",
   "forgets the completion": "complete",
   "undoes the completion on release": "complete-stays",
   "never ends a lease": "takeover",
-  "blocks its own owner": "claim-exclusive",
   "hides a takeover": "takeover",
+  "forgets a takeover that is released": "release-takeover",
+  "renews for anyone": "renew-fenced",
+  "renews an ended lease": "renew-ended",
+  "refuses a late completion": "complete-late",
   "mixes up letter case": "keys-apart",
   "inserts a new key in two steps": "claim-atomic",
   "takes over in two steps": "takeover-atomic",
@@ -22,28 +21,15 @@ export const STORE_MISTAKES = {
   "keeps the first lease of a repeated claim": "claim-again-holds",
   "forgets an ended lease": "takeover-remembered",
   "forgets a takeover that is claimed again": "takeover-again",
-  "forgets a takeover that is released": "release-takeover",
   "forgets a takeover that is renewed": "release-takeover",
-  "says a whole lease is left": "retry-after",
-  "overflows on a long retention": "retention-long",
-  "ends a retention too early": "retention",
   "takes an owner for those who begin like it": "owners-apart",
-  "forgets an ended lease after a day": "takeover-days",
   "forgets a renewed lease a day after its end": "takeover-days",
-  "forgets an ended lease when a timer of 30 days overflows": "takeover-days",
   "adds a renewal to the old end": "lease-length",
-  "adds a repeated claim to the old end": "lease-length",
-  "renews without extending": "renew",
   "extends a lease at the renewal of another owner": "renew-fenced",
   "renews a key that no one has claimed": "renew-nothing",
-  "renews a completed key": "renew-nothing",
   "counts the retention from the claim": "retention",
   "counts the retention of a claim from the first claim": "claims-days",
   "caps the retention of a claim at 30 days": "claims-days",
-  "keeps a completion forever": "retention",
-  "lets a refused claim take the lease": "owners-apart",
-  "lets a refused claim extend the lease": "takeover",
-  "keeps a released claim as an ended lease": "release",
   "lets the same owner go on after its lease": "takeover-by-itself",
   "remembers a completion forever once it was seen": "sequences",
   "refuses its owner after another claim": "claim-exclusive",
@@ -96,12 +82,6 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     is("takes an owner for those who begin like it")
       ? entry.owner !== "" && entry.owner.startsWith(owner)
       : entry.owner === owner;
-  /** How long a retention is, once the mistake is made. */
-  const keptMs = (retentionMs: number) => {
-    if (is("keeps a completion forever")) return Infinity;
-    if (is("overflows on a long retention")) return retentionMs > 2 ** 31 - 1 ? 1 : retentionMs;
-    return is("ends a retention too early") ? retentionMs / 2 : retentionMs;
-  };
 
   const decide = (
     entry: Entry | undefined,
@@ -116,13 +96,10 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     const isLeased = entry !== undefined && entry.owner !== "";
     if (isLeased && isHeld(entry) && !is("forgets the lease")) {
       const isBarred = is("refuses its owner after another claim") && entry.hasRefused === true;
-      if (!isOwner(entry, owner) || is("blocks its own owner") || isBarred) {
+      if (!isOwner(entry, owner) || isBarred) {
         entry.hasRefused = true;
-        if (is("lets a refused claim take the lease")) entry.owner = owner;
-        if (is("lets a refused claim extend the lease")) entry.leaseUntil = now() + leaseMs;
         if (is("answers completed for what is in flight")) return { state: "completed" };
-        const leftMs = is("says a whole lease is left") ? leaseMs : entry.leaseUntil - now();
-        return { state: "in_flight", retryAfterMs: Math.max(1, leftMs) };
+        return { state: "in_flight", retryAfterMs: Math.max(1, entry.leaseUntil - now()) };
       }
       if (is("keeps the first lease of a repeated claim")) {
         return { state: "claimed", takeover: entry.takeover };
@@ -142,18 +119,13 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       (is("lets the same owner go on after its lease") &&
         entry?.owner === owner &&
         !entry.takeover) ||
-      (is("forgets an ended lease after a day") && now() - (entry?.claimedAt ?? 0) > DAY_MS) ||
-      (is("forgets an ended lease when a timer of 30 days overflows") &&
-        retentionMs >= 2 ** 31 &&
-        now() > (entry?.leaseUntil ?? 0)) ||
       (is("forgets an ended lease") && now() - (entry?.leaseUntil ?? 0) > leaseMs);
     const wasTakeover =
       isLeased && entry.takeover && !is("forgets a takeover that is claimed again");
     const takeover =
       (isLeased && (wasTakeover || !isHeld(entry)) && !isForgotten) ||
       (hasReleased && is("calls a claim by an owner that has released a takeover"));
-    const isAdded = isLeased && isHeld(entry) && is("adds a repeated claim to the old end");
-    const leaseUntil = (isAdded ? entry.leaseUntil : now()) + leaseMs;
+    const leaseUntil = now() + leaseMs;
     const isCapped = is("caps the retention of a claim at 30 days");
     const rememberedMs = isCapped ? Math.min(retentionMs, 30 * DAY_MS) : retentionMs;
     const isFirst = is("counts the retention of a claim from the first claim") && isLeased;
@@ -176,7 +148,6 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
 
     renew(key, owner, { leaseMs }) {
       const entry = find(key);
-      if (is("renews a completed key") && (entry?.completedUntil ?? 0) > now()) return true;
       if (entry === undefined || entry.owner === "") {
         return entry === undefined && is("renews a key that no one has claimed");
       }
@@ -188,7 +159,6 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       }
       const isRenewable = is("renews an ended lease") && !entry.takeover;
       if (!isHeld(entry) && !isOpen && !isRenewable) return false;
-      if (is("renews without extending")) return true;
       entry.leaseUntil = (is("adds a renewal to the old end") ? entry.leaseUntil : now()) + leaseMs;
       if (is("forgets a takeover that is renewed")) entry.takeover = false;
       if (is("forgets a renewed lease a day after its end"))
@@ -219,7 +189,7 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
         is("keeps the ended lease of a completion") && (entry?.leaseUntil ?? Infinity) <= now();
       const claimedAt = entry?.claimedAt ?? now();
       const from = is("counts the retention from the claim") ? claimedAt : now();
-      const completedUntil = from + keptMs(retentionMs);
+      const completedUntil = from + retentionMs;
       const kept = { owner: isKept ? owner : "", leaseUntil: 0, takeover: false };
       put(key, { ...kept, completedUntil, claimedAt, rememberedUntil: completedUntil });
     },
@@ -230,11 +200,10 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
         put(key, { ...{ owner, leaseUntil: now(), takeover: false }, ...UNKNOWN });
       if (entry === undefined) return;
       if (is("undoes the completion on release")) entry.completedUntil = 0;
-      if (!isOwner(entry, owner) && !is("releases for anyone")) return;
+      if (!isOwner(entry, owner)) return;
       if (!isHeld(entry) && is("keeps an ended lease that is released")) return;
       entry.releasedBy = owner;
-      const isKept = entry.takeover && !is("forgets a takeover that is released");
-      if (isKept || is("keeps a released claim as an ended lease")) entry.leaseUntil = now();
+      if (entry.takeover && !is("forgets a takeover that is released")) entry.leaseUntil = now();
       else entry.owner = "";
     },
   };

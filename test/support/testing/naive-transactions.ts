@@ -4,45 +4,26 @@ import type { TransactionalStoreUnderTest } from "../../../kit/store-contract/co
 
 /** What a naive transactional store can be made to do wrong, with a case that must convict it. */
 export const TRANSACTION_MISTAKES = {
-  "commits the key before the work": "rollback",
-  "commits the writes before the end of the work": "rollback",
-  "commits the writes of work that fails": "rollback",
   "remembers an id whose work failed": "rollback",
-  "forgets committed ids": "commit",
-  "forgets to commit the writes": "commit",
   "remembers only ids whose work wrote": "commit",
-  "runs two at once": "race",
-  "runs two clients at once": "race",
   "looks whether an id is in flight, and marks it later": "race",
   "answers completed for what is in flight": "open",
   "answers completed for what its own client has in flight": "open-own",
   "answers completed to what has waited": "open-fails",
   "does not tell another client when to try again": "open",
-  "never answers for what is in flight": "open",
-  "answers processed for work that failed": "rollback",
-  "wraps the error of the work": "rollback-error",
   "wraps an error of the work that is no Error": "rollback-error",
   "keeps a failed id locked for other clients": "rollback",
-  "does not wait for the work": "commit",
-  "keeps the lock after a failure": "open-fails",
   "uses up a connection at each failure": "rollback-again",
   "has one transaction for all deliveries": "apart",
   "calls a run after a rollback a takeover": "no-takeover",
-  "runs the work of a completed id": "commit",
-  "rejects for a completed id": "commit",
-  "ends a retention too early": "retention",
   "keeps an id forever": "retention",
   "overflows on a long retention": "retention-long",
   "caps a retention at 30 days": "retention-days",
-  "takes milliseconds of retention for seconds": "retention",
   "forgets ids beyond a thousand": "keys-many",
-  "cuts ids at 36 characters": "keys-late",
   "cuts ids at 127 characters": "keys-late",
   "mixes up letter case": "keys-apart",
-  "has clients that do not share their ids": "commit",
   "forgets records": "record",
   "does not remember an id of a known record": "record",
-  "does not say that it was the record": "record",
   "remembers a record whose work failed": "record-fails",
   "runs a record under two ids at once": "record-race",
   "looks whether a record is in flight, and marks it later": "record-race",
@@ -74,10 +55,6 @@ interface Data {
   readonly failed: Set<string>;
 }
 
-function emptyData(): Data {
-  return { rows: [], expiries: new Map(), running: new Map(), failed: new Set() };
-}
-
 /**
  * The `TransactionalStore` contract once more, in memory and with two clients, so that tests can break it in
  * one place.
@@ -86,21 +63,18 @@ export function naiveTransactions(
   now: () => number,
   change?: TransactionMistake | TransactionVariant,
 ): Omit<TransactionalStoreUnderTest<Tx>, "advance"> {
-  const data = emptyData();
+  const data: Data = { rows: [], expiries: new Map(), running: new Map(), failed: new Set() };
   const is = (one: TransactionMistake | TransactionVariant) => change === one;
   const shared: Tx = { rows: [] };
   let freeConnections = CONNECTIONS;
   let lastWriter: Promise<unknown> = Promise.resolve();
 
   const keptMs = (ms: number) => {
-    if (is("ends a retention too early")) return ms / 2;
     if (is("keeps an id forever")) return Infinity;
     if (is("overflows on a long retention")) return ms > 2 ** 31 - 1 ? 1 : ms;
-    if (is("caps a retention at 30 days")) return Math.min(ms, 30 * DAY_MS);
-    return is("takes milliseconds of retention for seconds") ? ms * 1_000 : ms;
+    return is("caps a retention at 30 days") ? Math.min(ms, 30 * DAY_MS) : ms;
   };
   const storedAs = (key: string) => {
-    if (is("cuts ids at 36 characters")) return key.slice(0, 36);
     if (is("cuts ids at 127 characters")) return key.slice(0, 127);
     return is("mixes up letter case") ? key.toLowerCase() : key;
   };
@@ -121,14 +95,10 @@ export function naiveTransactions(
       return true;
     };
     const runInTransaction: TransactionalStore<Tx>["process"] = async (key, work, times) => {
-      if (is("commits the key before the work")) remember(key, times.retentionMs);
       const tx: Tx = is("has one transaction for all deliveries") ? shared : { rows: [] };
-      if (is("commits the writes before the end of the work")) tx.rows = rows;
       const takeover = is("calls a run after a rollback a takeover") && failed.has(key);
       try {
-        const done = work(tx, { takeover });
-        if (is("does not wait for the work")) done.catch(() => undefined);
-        else await done;
+        await work(tx, { takeover });
       } catch (error) {
         failed.add(key);
         if (is("uses up a connection at each failure")) freeConnections -= 1;
@@ -136,18 +106,14 @@ export function naiveTransactions(
         const { recordKey } = times;
         if (recordKey !== undefined && is("remembers a record whose work failed"))
           remember(recordKey, times.retentionMs);
-        if (is("commits the writes of work that fails")) rows.push(...tx.rows);
-        else if (tx.rows !== rows) tx.rows = [];
-        if (is("answers processed for work that failed")) return { state: "processed" };
+        tx.rows = [];
         const isOdd =
           is("wraps an error of the work that is no Error") && !(error instanceof Error);
-        throw is("wraps the error of the work") || isOdd
-          ? new Error("rolled back", { cause: error })
-          : error;
+        throw isOdd ? new Error("rolled back", { cause: error }) : error;
       }
       const isEmpty = tx.rows.length === 0 && is("remembers only ids whose work wrote");
-      if (!is("forgets committed ids") && !isEmpty) remember(key, times.retentionMs);
-      if (tx.rows !== rows && !is("forgets to commit the writes")) rows.push(...tx.rows.splice(0));
+      if (!isEmpty) remember(key, times.retentionMs);
+      rows.push(...tx.rows.splice(0));
       return { state: "processed" };
     };
     const processRecord: TransactionalStore<Tx>["process"] = async (key, work, times) => {
@@ -155,15 +121,14 @@ export function naiveTransactions(
       if (recordKey === undefined || isCompleted(key) || running.has(key)) {
         return processNow(key, work, times);
       }
-      const sameRecord = is("does not say that it was the record") ? undefined : true;
       if (isCompleted(recordKey)) {
         if (!is("does not remember an id of a known record")) remember(key, retentionMs);
-        return { state: "completed", sameRecord };
+        return { state: "completed", sameRecord: true };
       }
       if (running.has(recordKey) && !is("runs a record under two ids at once")) {
         return is("answers completed for a record in flight")
-          ? { state: "completed", sameRecord }
-          : { state: "in_flight", retryAfterMs: 1_000, sameRecord };
+          ? { state: "completed", sameRecord: true }
+          : { state: "in_flight", retryAfterMs: 1_000, sameRecord: true };
       }
       if (is("looks whether a record is in flight, and marks it later")) await Promise.resolve();
       const result = processNow(key, work, times);
@@ -177,22 +142,17 @@ export function naiveTransactions(
       }
     };
     const processNow: TransactionalStore<Tx>["process"] = async (key, work, times) => {
-      if (isCompleted(key)) {
-        if (is("rejects for a completed id")) throw new Error("duplicate key");
-        if (is("runs the work of a completed id")) await work({ rows: [] });
-        return { state: "completed" };
-      }
+      if (isCompleted(key)) return { state: "completed" };
       if (is("keeps a failed id locked for other clients") && failed.has(key) && !own.has(key))
         return { state: "in_flight", retryAfterMs: 1_000 };
       const current = running.get(key);
-      if (current !== undefined && !is("runs two at once")) {
+      if (current !== undefined) {
         if (is("refuses what is in flight")) throw new Error("the row is locked");
         if (is("answers completed for what is in flight")) return { state: "completed" };
         if (is("answers completed for what its own client has in flight") && own.has(key))
           return { state: "completed" };
         if (is("does not tell another client when to try again") && !own.has(key))
           return { state: "in_flight", retryAfterMs: 0 };
-        if (is("never answers for what is in flight")) return new Promise(() => undefined);
         const isPatient = is("answers completed to what has waited");
         if (!is("waits for what is in flight") && !isPatient)
           return { state: "in_flight", retryAfterMs: 1_000 };
@@ -205,14 +165,10 @@ export function naiveTransactions(
       if (freeConnections === 0) await wait(2 ** 31 - 1, undefined, { ref: false });
       const result = runInTransaction(key, work, times);
       running.set(key, result);
-      let isKept = false;
       try {
         return await result;
-      } catch (error) {
-        isKept = is("keeps the lock after a failure");
-        throw error;
       } finally {
-        if (!isKept) running.delete(key);
+        running.delete(key);
       }
     };
     return {
@@ -229,14 +185,9 @@ export function naiveTransactions(
     };
   };
 
-  const other: Data = is("has clients that do not share their ids")
-    ? { ...emptyData(), rows: data.rows }
-    : is("runs two clients at once")
-      ? { ...data, running: new Map() }
-      : data;
   return {
     store: clientOf(data),
-    otherClient: clientOf(other),
+    otherClient: clientOf(data),
     write: (tx, text) => tx.rows.push(text),
     written: () => data.rows,
   };
