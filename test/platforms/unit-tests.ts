@@ -47,6 +47,7 @@ const IN_FULL = [
   "package/init",
   "package/package.slow",
   "site/site",
+  "stores/dynamodb/contract",
   "stores/sql/orms",
   "stores/sqlite/drivers",
 ].map((file) => `test/${file}`);

@@ -51,7 +51,7 @@ describeSql("the contracts of stores", (engine) => {
       const makePlace = () => openSqlPlace(engine, pools(), db.pool, prepare);
       const abilities = ["forgets", "purge", "transactions"] as const;
       // Real time: the server's clock decides.
-      testStoreContract(makePlace, { abilities, isShort, leaseMs: 600, sequences: 500 });
+      testStoreContract(makePlace, { abilities, isShort, leaseMs: 600, sequences: 200 });
     },
   );
 
