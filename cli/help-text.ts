@@ -48,7 +48,7 @@ export function helpOf(help: CommandHelp, output: Output): string {
 
 /** The lines of an example, broken so that a shell takes them as one. No argument of an example has a space in it. */
 export function exampleOf(command: string, width: number): readonly string[] {
-  const text = `npx ${PROGRAM} ${command.replace(/\s*\\\n\s*/g, " ")}`;
+  const text = `npx ${PROGRAM} ${command.replace(/ \\\n +/g, " ")}`;
   const lines = wrap(text, width - 2 * INDENT.length - " \\".length);
   return lines.map((line, at) => {
     const end = at === lines.length - 1 ? "" : " \\";

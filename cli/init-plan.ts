@@ -185,7 +185,9 @@ function moduleOf(example: string, { adapter, type = "", code }: Mount): string 
     .replaceAll("expressHandler", adapter)
     .replace('"identity-gateway-webhooks/express"', `"identity-gateway-webhooks/${entry}"`)
     .replace(/^import \{ createWebhook/m, (start) => `${type}${start}`);
-  return code === undefined ? text : text.replace(/export function gateway\(\) \{[^]*?\n\}/, code);
+  return code === undefined
+    ? text
+    : text.replace(/export function gateway\(\) \{\n(?: .*\n)*\}/, code);
 }
 
 /** The test of a module, for one of Nest, whose app makes the receiver. */
@@ -210,7 +212,9 @@ function nestTest(text: string, module: string): string {
 function mountLines(file: string, text: string, { app, line }: Mount, importLine: string) {
   const [, name = "app"] = app.exec(text) ?? [];
   const lines = text.split("\n");
-  const at = lines.findIndex((one) => /\.use\(.*(?:json|urlencoded|raw|text|body)/i.test(one));
+  const at = lines.findIndex((one) =>
+    /json|urlencoded|raw|text|body/i.test(one.split(".use(").slice(1).join()),
+  );
   const where = at === -1 ? "" : `, above line ${at + 1}, ${String(lines[at]).trim()}`;
   return [`Mount it in ${file}${where}:`, `  ${importLine}`, `  ${line(name)}`];
 }

@@ -27,7 +27,7 @@ function withoutTypes(text: string): string {
     .replaceAll(/, type \w+|\btype \w+, /g, "")
     .replaceAll(/\b(Map|Promise)<[^()>]*>(?=\()/g, "$1")
     .replaceAll(/(?<=[\w}])\??: \{[^{}]*\}(?: \| \{[^{}]*\})*(?=\)| = \{\}\))/g, "")
-    .replaceAll(/(?<=[(,] ?\w+): (?:string|Middleware|FastifyInstance)(?=[,)])/g, "")
+    .replaceAll(/([(,] ?\w+): (?:string|Middleware|FastifyInstance)(?=[,)])/g, "$1")
     .replaceAll(/\): \w+ \{$/gm, ") {")
     .replaceAll(/ as \w+;/g, ";")
     .replaceAll(/"tsx", (?=`)/g, "");
@@ -40,7 +40,7 @@ function inCommonJs(text: string): string {
   );
   const exported = names.length === 0 ? "" : `\nmodule.exports = { ${names.join(", ")} };\n`;
   const code = text
-    .replaceAll(/^import ([^"]+) from ("[^"]+");$/gm, "const $1 = require($2);")
+    .replaceAll(/^import ((?:(?!\nimport )[^"])+) from ("[^"]+");$/gm, "const $1 = require($2);")
     .replaceAll(/^export /gm, "");
   return `${code}${exported}`;
 }
