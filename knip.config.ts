@@ -50,13 +50,11 @@ const config: KnipConfig = {
       .flatMap(({ names }) => names)
       .filter((name) => !(name in devDependencies)),
     "@arethetypeswrong/cli",
-    "@fastify/aws-lambda",
     "@nestjs/platform-fastify",
     "@nestjs/testing",
     "@octokit/webhooks",
     "@vercel/ncc",
     "aws-lambda",
-    "cloudflare",
     "fastify4",
     "hono-node-server-.*",
     "koa2",
@@ -66,7 +64,6 @@ const config: KnipConfig = {
     "typedoc",
     "typedoc-plugin-markdown",
     "vitepress",
-    "serverless-http",
   ],
   ignoreBinaries: ["openssl", "redis-server", "gcc", "spin", "promtool", "unshare"],
 };

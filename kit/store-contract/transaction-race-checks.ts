@@ -45,7 +45,7 @@ export const transactionRaceChecks = {
 } satisfies TransactionChecks;
 
 /** Makes many calls at once through both clients. Expects that one of them is processed, and writes the row "k". */
-export async function raced(
+async function raced(
   store: TransactionVerbs,
   call: (client: TransactionVerbs, at: number, handler: Handler) => Promise<ProcessResult>,
 ): Promise<void> {
@@ -77,7 +77,7 @@ interface Answers {
 }
 
 /** Makes another call while the handler of a delivery is open. With `failure` that handler fails in the end. */
-export async function whileOpen(
+async function whileOpen(
   store: TransactionVerbs,
   call: () => Promise<ProcessResult>,
   failure?: Error,
@@ -120,7 +120,7 @@ function orRefused(call: Promise<ProcessResult>): Promise<ProcessResult | undefi
   });
 }
 
-export function ensureInFlight(result: ProcessResult | undefined): void {
+function ensureInFlight(result: ProcessResult | undefined): void {
   if (result === undefined) return;
   const isInFlight = result.state === "in_flight" && result.retryAfterMs > 0;
   ensure(isInFlight, "it must be in flight, with a retryAfterMs above 0", result);

@@ -52,7 +52,7 @@ async function runCases(platform: Platform): Promise<Run> {
 }
 
 /** Why a row does not count as passed: cases that nothing explains, and explanations that nothing needs. */
-export function complaintsOf(
+function complaintsOf(
   {
     ownAnswers = {},
     isSeenFromOutside = false,
@@ -74,7 +74,7 @@ export function complaintsOf(
 }
 
 /** The gateway asks for a URL before it makes a webhook for it. One that is called with events has none. */
-export async function reachabilityComplaints(target: WebhookTarget): Promise<readonly string[]> {
+async function reachabilityComplaints(target: WebhookTarget): Promise<readonly string[]> {
   if (typeof target !== "string" && !(target instanceof URL)) return [];
   const complaints: string[] = [];
   for (const method of ["GET", "HEAD"]) {
