@@ -76,7 +76,7 @@ async function pageOfListen(browser: Browser): Promise<void> {
   await page.keyboard.press("k");
   await picture(page, "listen-three-attempts");
   await send(signedDelivery({ alarm, secret }), (body) => `${body}\n`);
-  await page.getByText("409").waitFor();
+  await page.locator(".pill").filter({ hasText: "409" }).first().waitFor();
   await page.keyboard.press("k");
   await page.locator("#detail .finding").waitFor();
   await picture(page, "listen-failing-signature");
