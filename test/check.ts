@@ -11,17 +11,20 @@ const SOURCES =
 /** The file that `npm run build` writes last. */
 const LAST_BUILT = "dist/index.d.cts";
 
+/** TypeScript 7, which takes a tenth of the time of 6. The build's declarations are made by 6. */
+const TSC = "test/platforms/typescript-7/node_modules/.bin/tsc";
+
 /** The longest first, so that none is left to run alone. */
 const CHECKS = [
   "eslint .",
-  "tsc",
-  "tsc -p cli/page/browser",
+  TSC,
+  `${TSC} -p cli/page/browser`,
   "tsx release/check-entries.ts",
   "tsx docs/generate.ts --check",
   "prettier --check .",
   "size-limit",
   "attw --pack",
-  "tsc -p examples",
+  `${TSC} -p examples`,
   "knip",
   "publint --strict",
 ];
