@@ -52,7 +52,6 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
   /** The receivers and workers that use the store. Each is warned once. */
   const receivers = new Set<StoreConnection>();
   const completed = completedIds(maxEntries, () => {
-    if (receivers.size === 0) return;
     const line =
       `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
       "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process";
@@ -139,8 +138,7 @@ function completedIds(maxEntries: number, onForgotten: () => void) {
   return {
     /** Whether `id` was completed and its retention has not ended at `now`. */
     has(id: string, now: number): boolean {
-      const expiresAt = expirations.peek(id);
-      return expiresAt !== undefined && expiresAt > now;
+      return (expirations.peek(id) ?? -Infinity) > now;
     },
     add(id: string, now: number, retentionMs: number): void {
       addedAt = now;

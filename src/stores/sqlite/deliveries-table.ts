@@ -92,7 +92,8 @@ export function deliveriesTable(database: SqliteDatabase, table: string) {
 
 /** What is read of `node:fs`. Never an import: a bundle for the edge could not resolve it. */
 interface Host {
-  readonly process?: { getBuiltinModule?(name: string): unknown };
+  /** Missing in some runtimes, whose error is caught. */
+  readonly process: { getBuiltinModule(name: string): unknown };
 }
 interface FileSystem {
   statSync(path: string): { readonly dev: number; readonly ino: number; readonly size: number };
@@ -127,7 +128,7 @@ function fileCheck(database: SqliteDatabase): () => void {
 /** What tells a file from others; undefined if it is missing or empty, or the runtime does not tell. */
 function identityOf(path: string): string | undefined {
   try {
-    const module = (globalThis as Host).process?.getBuiltinModule?.("node:fs");
+    const module = (globalThis as Host).process.getBuiltinModule("node:fs");
     const { dev, ino, size } = (module as FileSystem).statSync(path);
     return size === 0 ? undefined : `${dev}:${ino}`;
   } catch {

@@ -166,6 +166,10 @@ describe("the options of memoryStore", () => {
     expect(make).toThrow(message);
   });
 
+  it("a memory store says that it is in memory, so that nothing is recovered into it unasked", () => {
+    expect(memoryStore().isInMemory).toBe(true);
+  });
+
   it("a memory store refuses an unknown option and names its maker", () => {
     expect(() => memoryStore({ max: 5 } as object)).toThrow("max is no option of memoryStore");
   });

@@ -114,6 +114,20 @@ describe("a receiver without the option store", () => {
       expect.stringMatching(`this is ${platform}.*: a duplicate that reaches another process runs`),
     ]);
     expect(warnings[0]).toMatch(/Pass a store that all processes share, or memoryStore\(\)/);
+    expect(warnings[0]).toContain("explain stores");
+  });
+
+  it("a receiver without a store warns in a worker of node:cluster", async () => {
+    const request = await delivery({ id: "a" });
+    vi.stubGlobal("process", {
+      env: {},
+      send: () => true,
+      getBuiltinModule: () => ({ isWorker: true }),
+    });
+    const receiver = receiverOn(undefined);
+    vi.unstubAllGlobals();
+    await receiver.receive(request);
+    expect(warnings).toEqual([expect.stringContaining("this is a worker of node:cluster: a")]);
   });
 
   it("a receiver does not warn elsewhere, or with memoryStore()", () => {

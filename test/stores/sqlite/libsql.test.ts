@@ -55,6 +55,30 @@ it("a SQLite file is looked at when it is opened, and then once a minute", async
   });
 });
 
+it("a SQLite store works on a handle that answers null for no row, as that of bun:sqlite does", async () => {
+  await withSqliteFolder(libsql, async (folder) => {
+    const handle = folder.open();
+    const database = {
+      exec: (sql: string) => handle.exec(sql),
+      prepare(sql: string) {
+        const statement = handle.prepare(sql);
+        return {
+          get: (...values: string[]) => statement.get(...values) ?? null,
+          run: (...values: (string | number)[]) => statement.run(...values),
+        };
+      },
+    };
+    const store = sqliteStore({ database });
+    const times = { leaseMs: 1_000, retentionMs: 1_000 };
+    expect(await store.claim("a", "owner", times)).toMatchObject({ state: "claimed" });
+  });
+});
+
+it("an option that sqliteStore does not know is refused in its name", () => {
+  const options = { database: {}, colour: "red" };
+  expect(() => sqliteStore(options as never)).toThrow("no option of sqliteStore");
+});
+
 it("the error about a lost SQLite file says what to do", async () => {
   const now = vi.spyOn(performance, "now");
   onTestFinished(() => now.mockRestore());
