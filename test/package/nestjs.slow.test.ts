@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { sampleAlarm, sampleOnlineDataEvent, signedDelivery } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
+import { rowsOfRun } from "../support/extent.js";
 import { freePort } from "../support/free-port.js";
 import { installPackage, REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
@@ -174,58 +175,64 @@ test("a first delivery of each type takes at most 12 lines of the partner's own 
 
 const requirement = missing === undefined ? undefined : `${missing} is not installed`;
 describeService("a Nest project from the page alone", requirement, () => {
-  describe.each(projects)("%s", (title, nest, type) => {
-    let project: NestProject;
-    let errors: string;
-    beforeAll(() => {
-      project = installForNest(nest, type);
-      for (const [file, code] of Object.entries(FILES)) project.write(file, code);
-      errors = project.build(Object.keys(FILES));
-    });
-    afterAll(() => {
-      project.remove();
-    });
+  describe.each(rowsOfRun(projects, ([title]) => !title.startsWith("Nest 11")))(
+    "%s",
+    (title, nest, type) => {
+      let project: NestProject;
+      let errors: string;
+      beforeAll(() => {
+        project = installForNest(nest, type);
+        for (const [file, code] of Object.entries(FILES)) project.write(file, code);
+        errors = project.build(Object.keys(FILES));
+      });
+      afterAll(() => {
+        project.remove();
+      });
 
-    test(`the snippets of docs/nestjs.md compile in a project of ${title}, and wrong uses do not`, () => {
-      expect(Object.keys(FILES)).toHaveLength(12);
-      expect(errors).toBe("");
-    });
+      test(`the snippets of docs/nestjs.md compile in a project of ${title}, and wrong uses do not`, () => {
+        expect(Object.keys(FILES)).toHaveLength(12);
+        expect(errors).toBe("");
+      });
 
-    test.each([
-      ["Express", "dist/main.js"],
-      ["Fastify", "dist/main-fastify.js"],
-    ])(
-      `an app of ${title} on %s, written from the page, handles both webhook types and ends on SIGTERM`,
-      async (_, main) => {
-        const app = await startNestProject(project, main, TEST_SECRET);
-        const secret = TEST_SECRET;
-        const event = sampleOnlineDataEvent("DATA_DELETED");
-        for (const delivery of [
-          await signedDelivery({ secret, id: "first", alarm: sampleAlarm() }),
-          await signedDelivery({ secret, id: "second", event }),
-        ]) {
-          const response = await fetch(`${app.url}/webhooks/gateway`, delivery);
-          expect([response.status, await response.text()]).toEqual([200, '{"outcome":"handled"}']);
-        }
-        expect(await app.stop()).toBe("SIGTERM");
-        expect(app.output()).toMatch(/^first: \w+, severity /m);
-        expect(app.output()).toMatch(/^second: DATA_DELETED$/m);
-      },
-    );
+      test.each([
+        ["Express", "dist/main.js"],
+        ["Fastify", "dist/main-fastify.js"],
+      ])(
+        `an app of ${title} on %s, written from the page, handles both webhook types and ends on SIGTERM`,
+        async (_, main) => {
+          const app = await startNestProject(project, main, TEST_SECRET);
+          const secret = TEST_SECRET;
+          const event = sampleOnlineDataEvent("DATA_DELETED");
+          for (const delivery of [
+            await signedDelivery({ secret, id: "first", alarm: sampleAlarm() }),
+            await signedDelivery({ secret, id: "second", event }),
+          ]) {
+            const response = await fetch(`${app.url}/webhooks/gateway`, delivery);
+            expect([response.status, await response.text()]).toEqual([
+              200,
+              '{"outcome":"handled"}',
+            ]);
+          }
+          expect(await app.stop()).toBe("SIGTERM");
+          expect(app.output()).toMatch(/^first: \w+, severity /m);
+          expect(app.output()).toMatch(/^second: DATA_DELETED$/m);
+        },
+      );
 
-    test(`the test of the page passes in a project of ${title}`, () => {
-      expect(project.test("dist/app.spec.js", TEST_SECRET)).toMatch(/Tests +1 passed/);
-    });
+      test(`the test of the page passes in a project of ${title}`, () => {
+        expect(project.test("dist/app.spec.js", TEST_SECRET)).toMatch(/Tests +1 passed/);
+      });
 
-    test(`the module of the page with injected options starts in a project of ${title}`, () => {
-      const script = `import("./dist/webhooks.module.js").then(async (own) => {
+      test(`the module of the page with injected options starts in a project of ${title}`, () => {
+        const script = `import("./dist/webhooks.module.js").then(async (own) => {
         const { NestFactory } = await import("@nestjs/core");
         const app = await NestFactory.create((own.default ?? own).WebhooksModule, { logger: false });
         await app.init();
         await app.close();
         console.log("closed");
       });`;
-      expect(project.node(["--eval", script]).trim()).toBe("closed");
-    });
-  });
+        expect(project.node(["--eval", script]).trim()).toBe("closed");
+      });
+    },
+  );
 });

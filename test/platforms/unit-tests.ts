@@ -45,6 +45,7 @@ const IN_FULL = [
   "adapters/nestjs",
   "package/fresh-clone",
   "package/init",
+  "package/nestjs",
   "package/package.slow",
   "site/site",
   "stores/dynamodb/contract",
