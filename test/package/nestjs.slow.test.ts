@@ -157,12 +157,15 @@ const missing = ["nest-10", "nest-11", "nest-12"].find(
   (name) => !existsSync(path.join(REPOSITORY, "test/platforms", name, "node_modules/@nestjs")),
 );
 
-const projects = [
-  ["Nest 10", "nest-10", "commonjs"],
-  ["Nest 11", "nest-11", "commonjs"],
-  ["Nest 11 in ES modules", "nest-11", "module"],
-  ["Nest 12", "nest-12", "module"],
-] as const;
+const projects = rowsOfRun(
+  [
+    ["Nest 10", "nest-10", "commonjs"],
+    ["Nest 11", "nest-11", "commonjs"],
+    ["Nest 11 in ES modules", "nest-11", "module"],
+    ["Nest 12", "nest-12", "module"],
+  ] as const,
+  ([title]) => !title.startsWith("Nest 11"),
+);
 
 test("a first delivery of each type takes at most 12 lines of the partner's own code, besides closing brackets", () => {
   const skeleton = /^(import |\/\/|@Module|export class AppModule|\s*[})]+$|$)/;
