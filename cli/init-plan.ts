@@ -73,7 +73,7 @@ export function planOf(framework: Framework, project: Project, store?: InitStore
       ? [`  ${send}  # in a second shell`]
       : [
           ...mount,
-          `Start the app with the secret, and send it a delivery from a second shell:`,
+          `Start the app with ${secretFile}, for example by node --env-file=${secretFile}, and send it a delivery from a second shell:`,
           `  ${send}`,
         ],
   };

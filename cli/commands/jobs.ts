@@ -66,7 +66,12 @@ export const jobs = createCommand({
     const driver = driverOf(user, action);
     try {
       if (action === "list") {
-        const dead = await driver.list({ limit, offset });
+        const dead = await inTime(driver.list({ limit, offset }));
+        if (dead === undefined) {
+          const why = `the queue did not answer within ${ANSWER_MS / 1_000} s: is its server up?`;
+          io.err.write(`${io.err.style("red", "jobs")}: ${why}\n`);
+          return EXIT.failed;
+        }
         if (json) writeJson(io.out, { dead });
         else describe(io, dead);
         return EXIT.passed;
@@ -93,9 +98,28 @@ export const jobs = createCommand({
   },
 });
 
+/** A client whose server is away may try for ever. */
+const ANSWER_MS = 30_000;
+
+/** What comes in time; undefined if nothing does. */
+async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ANSWER_MS, undefined);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** The driver that the module exports. Throws `UsageError` if it cannot do this. */
 function driverOf({ driver }: UserModule, action: (typeof ACTIONS)[number]): DeadDeliveries {
-  if (driver === undefined) throw new UsageError("--module <file> must export driver");
+  if (driver === undefined)
+    throw new UsageError(
+      "--module <file> is required: a file that exports driver, the queue driver of your receiver",
+    );
   if (typeof driver[action] === "function") return driver as DeadDeliveries;
   throw new UsageError(
     `the driver of --module has no ${action}: use the means of its engine, such as the redrive of SQS`,

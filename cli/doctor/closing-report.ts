@@ -213,7 +213,7 @@ export function describeLeftBehind(output: Output, ends: readonly ConformanceCas
       todo: `remove it by this prefix: ${whereToRead("clean-up")}`,
     },
     {
-      text: "in an inbox, jobs with records that no document describes: each is tried for up to four days, then it is dead",
+      text: "in an inbox, jobs with records that no document describes: each is tried for 45 hours (35 on SQS and Cloudflare Queues), then it is dead",
       todo: "give the worker a handler for unrecognized, or discard the jobs by the same prefix",
     },
   ]);

@@ -50,7 +50,11 @@ export function describeAnswers(
     ? `${unseen.status}${byWhom("unknown")}`
     : sentenceOn(isExperiment, answers, passed);
   output.write(`${resultLine(output, unseen ? "unseen" : passed, sentence)}\n`);
-  const refusal = answers.map(({ outcome }) => adviceOn(outcome)).find(Boolean);
+  const hasOtherSecret =
+    !isExperiment && answers.some(({ outcome }) => outcome === "signature_mismatch");
+  const refusal = hasOtherSecret
+    ? "The endpoint has another secret than this command: compare the two."
+    : answers.map(({ outcome }) => adviceOn(outcome)).find(Boolean);
   const advice = unseen ? LOOK : passed ? undefined : refusal;
   if (advice !== undefined) {
     output.write(`${hanging("  ", advice, textWidth(output)).join("\n")}\n`);

@@ -27,7 +27,11 @@ export async function loadUserModule(file: string | undefined): Promise<UserModu
   try {
     return (await import(pathToFileURL(file).href)) as UserModule;
   } catch (error) {
-    throw new UsageError(`--module cannot be loaded: ${reasonOf(error)}`);
+    const reason = reasonOf(error);
+    const hint = reason.includes("UNKNOWN_FILE_EXTENSION")
+      ? ". This Node runs no TypeScript: name a .mjs file"
+      : "";
+    throw new UsageError(`--module cannot be loaded: ${reason}${hint}`);
   }
 }
 

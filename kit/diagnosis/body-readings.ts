@@ -1,5 +1,6 @@
 import { BODY_CHANGES } from "./body-changes.js";
 import type { CapturedBody } from "./captured-body.js";
+import { jsonOf } from "../json-parts.js";
 import { undo } from "./changes.js";
 import type { Clue } from "./finding.js";
 import { jsonSpellings } from "./json-spellings.js";
@@ -38,9 +39,7 @@ export function* otherBodies(captured: CapturedBody, budget: SearchBudget): Gene
   }
   for (const retyped of retypedTexts(text)) {
     if (!budget.spend(RETYPED_COST * bytes.length)) return;
-    const message =
-      "A chat, a mail or an editor changed the text: its quotes, dashes, dots, spaces, line ends, escapes or links.";
-    yield tried(retyped, "body_retyped", message);
+    yield tried(retyped, "body_retyped", RETYPED_MESSAGE);
   }
   for (const { text: spelled, code, message } of jsonSpellings(
     text.replace(/^\uFEFF/, ""),
@@ -84,6 +83,30 @@ const RETYPED: readonly (readonly [written: RegExp, text: string])[] = [
   [/(?<!\s)\s*\n\s*/g, " "],
   [/(?<![ \t])[ \t]*\r?\n/g, ""],
 ];
+export const RETYPED_MESSAGE =
+  "A chat, a mail or an editor changed the text: its quotes, dashes, dots, spaces, line ends, escapes or links.";
+/** Characters. Each of the ways is parsed. */
+const MAX_PARSED = 100_000;
+
+/**
+ * The captured body as it was before a chat, a mail or an editor changed it, if it is no JSON and would have been. Of
+ * several, one of the length that Content-Length declares.
+ */
+export function beforeRetyping(captured: CapturedBody): CapturedBody | undefined {
+  const { text = "", json, contentLength } = captured;
+  if (json !== undefined || text.length > MAX_PARSED) return undefined;
+  let found: CapturedBody | undefined;
+  for (const retyped of retypedTexts(text)) {
+    const read = jsonOf(retyped);
+    if (read === undefined) continue;
+    const bytes = Buffer.from(retyped, "utf8");
+    const before = { ...captured, bytes, text: retyped, json: read };
+    if (bytes.length === contentLength) return before;
+    found ??= before;
+  }
+  return found;
+}
+
 /** Changes that are undone with each other in every way: with 7 there are 127 ways. */
 const MAX_CHANGES = 7;
 

@@ -1,6 +1,7 @@
 import { checkOption } from "../option-checks.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
+import { beforeRetyping, RETYPED_MESSAGE } from "./body-readings.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { expectedAnswer, withRecord, type ExpectedAnswer } from "./expected-answer.js";
@@ -156,10 +157,13 @@ export async function diagnoseSignature(
   }
   refused.push(...refusedHeaders(headers), ...refusedSecrets(secrets.own));
   if (match === undefined) {
+    const before = beforeRetyping(body);
+    if (before) refused.push({ code: "body_retyped", message: RETYPED_MESSAGE });
+    const judged = before ?? body;
     const findings = [
-      ...findingsOf([...refused, ...lostBody(body)], "seen"),
-      ...findingsOf(rewrittenBody(body), "possible"),
-      ...unexplained(headers, body, counts),
+      ...findingsOf([...refused, ...lostBody(judged)], "seen"),
+      ...findingsOf(rewrittenBody(judged), "possible"),
+      ...unexplained(headers, judged, counts),
       ...findingsOf(skewed, "possible"),
     ];
     return { result: "bad", findings, tried: counts };

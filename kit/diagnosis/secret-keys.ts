@@ -114,7 +114,7 @@ export function keysOf(
     });
   });
   const others = otherSecrets.map((secret, otherSecretIndex) => {
-    const message = `It is signed with otherSecrets[${otherSecretIndex}], not with a value of secret.`;
+    const message = `It is signed with another secret, number ${otherSecretIndex + 1} of otherSecrets (--other-secret), not with a value of secret.`;
     return keyOf(secret, [{ code: "other_secret", otherSecretIndex, message }]);
   });
   const published = "It is signed with the published test secret of the fixtures.";

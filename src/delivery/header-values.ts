@@ -85,9 +85,7 @@ function findValues(headers: WebhookHeaders | null | undefined): unknown[] {
     const value: unknown = typeof given === "string" ? given : oneValue(given, row);
     if (value === undefined) continue;
     const before = values[row];
-    if (typeof value !== "string" || before === NO_TEXT) values[row] = NO_TEXT;
-    else if (before === undefined) values[row] = trimmed(value);
-    else values[row] = oneValue([before as string, value], row);
+    values[row] = before === undefined ? trimmed(value) : oneValue([before, value], row);
   }
   return values;
 }
@@ -97,7 +95,7 @@ function isHeadersObject(headers: WebhookHeaders): headers is HeadersObject {
 }
 
 /** The value of a header: of a one-element array, or several joined if it is a list. An empty array counts as absent. */
-function oneValue(given: string | readonly string[] | undefined, row: number): unknown {
+function oneValue(given: unknown, row: number): unknown {
   if (!Array.isArray(given)) return given;
   if (given.length === 0) return undefined;
   const texts: readonly unknown[] = given;
@@ -112,8 +110,9 @@ export function trimmed(text: unknown): unknown {
   if (typeof text !== "string") return text;
   let start = 0;
   let end = text.length;
-  while (start < end && isSpace(text.charCodeAt(start))) start += 1;
-  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1;
+  // Outside the text there is no character code, so both end there.
+  while (isSpace(text.charCodeAt(start))) start += 1;
+  while (isSpace(text.charCodeAt(end - 1))) end -= 1;
   return end - start === text.length ? text : text.slice(start, end);
 }
 

@@ -79,6 +79,9 @@ describe("against an app whose tables have a primary key and refer to accounts",
 test("wrong usage exits 2 with one line; --version prints the package's version; a secret file is read", async () => {
   await run({ code: 2, stdout: "", stderr: /^.+\n$/ }, "send", "--tampr");
   await run({ stdout: /^\d+\.\d+\.\d+\n$/ }, "--version");
+  writeFileSync(path.join(cli.folder, "queue.unknown"), "");
+  const module = ["jobs", "list", "--module", "queue.unknown"];
+  await run({ code: 2, stderr: "This Node runs no TypeScript: name a .mjs file" }, ...module);
   writeFileSync(path.join(cli.folder, "secret.txt"), `${TEST_SECRET}\n`);
   const { ended } = cli.start(["send", app.url, "--secret-file", "secret.txt", ...OF_ACCOUNTS], {
     GATEWAY_WEBHOOK_SECRET: "another",

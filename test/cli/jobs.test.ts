@@ -1,5 +1,5 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { QueueDriver } from "../../src/inbox/queue-driver.js";
 import { expectEnd, runCommand } from "../support/cli/cli-io.js";
 import { queueAlarm, settlesAt, watchWorker } from "../support/inbox/receiver-and-worker.js";
@@ -43,7 +43,7 @@ test("jobs lists, replays and discards the dead jobs of a queue in SQLite, by th
 describe("a module or words that cannot work:", () => {
   test.each([
     ["list", "export const driver = { list: 1 };", "has no list"],
-    ["list", "export const queue = 1;", "must export driver"],
+    ["list", "export const queue = 1;", "a file that exports driver"],
     ["list a", "", "list takes no ids"],
     ["replay", "", "replay takes ids, or --all"],
     ["replay a --all", "", "replay takes ids, or --all"],
@@ -53,6 +53,21 @@ describe("a module or words that cannot work:", () => {
   ])("%s with %j", async (words, code, stderr) => {
     const module = folder.write(`${words.replaceAll(" ", "")}.mjs`, code);
     await expectEnd(`jobs ${words} --module ${module}`, { code: 2, stderr });
+  });
+
+  test("a queue that does not answer is given up after 30 s", async () => {
+    const code = "export const driver = { list: () => new Promise(() => undefined) };";
+    const module = folder.write("silent.mjs", code);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const ended = expectEnd(`jobs list --module ${module}`, {
+      code: 1,
+      stderr: "did not answer within 30 s: is its server up?",
+    });
+    await vi.waitFor(() => {
+      expect(vi.getTimerCount()).toBe(1);
+    });
+    await vi.advanceTimersByTimeAsync(30_000);
+    await ended;
   });
 
   test("an error of the engine is shown without its message, which may hold a part of a body", async () => {

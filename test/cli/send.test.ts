@@ -51,6 +51,12 @@ describe("an answer that shows a loss makes send exit 1:", () => {
     ["no handler", UNHANDLED, "", DROPPED],
     ["no handler, with --follow-retries", UNHANDLED, " --follow-retries", DROPPED],
     ["a handler that fails, with advice on its log", FAILED, "", ADVICE],
+    [
+      "another secret",
+      [{ status: 409, body: '{"error":{"code":"SIGNATURE_MISMATCH"}}' }],
+      "",
+      "The endpoint has another secret than this command",
+    ],
     ["a final status", [{ status: 200 }, { status: 401 }], " --times 2", /2 +401 .*lost for good/s],
     ["a status beside the contract", [{ status: 200 }, { status: 405 }], " --times 2", UNKNOWN],
   ])("%s", async (_what, answers, options, stdout) => {

@@ -138,6 +138,13 @@ test("a body as long as Content-Length says points to a wrong secret", async () 
   expect(findings[0]?.message).toContain("as long as Content-Length says");
 });
 
+test("a body with the quotes of a chat is judged without them, and then points to a wrong secret", async () => {
+  const chat = ALARM_BODY.replaceAll(/"([^"]*)"/g, "“$1”");
+  const { findings } = await diagnose({ secret: "whsec_unknown" }, { body: chat, change: LENGTH });
+  expect(findings.map(({ code }) => code)).toEqual(["body_retyped", "unexplained"]);
+  expect(findings[1]?.message).toContain("as long as Content-Length says");
+});
+
 test("each beginning of a JSON text ends in the middle", () => {
   for (let length = 1; length < BYTES.length; length++) {
     expect(isCutJson(BYTES.subarray(0, length)), String(length)).toBe(true);
