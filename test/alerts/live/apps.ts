@@ -146,6 +146,8 @@ export async function startInboxApp(redisPort: number) {
     setFailing(fails: boolean) {
       isFailing = fails;
     },
+    /** Runs the dead jobs again, as the runbook says. */
+    replayDead: () => driver.replay("all"),
     async close() {
       await server.close();
       await receiver.drain({ timeoutMs: 5_000 });

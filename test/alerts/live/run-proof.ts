@@ -56,7 +56,10 @@ const PLANTS: Readonly<Record<FailureId, Plant>> = {
   "event-type-fails": changed(({ app }) => app.work, { failsFor: "DATA_REAPPEARED" }),
   "dead-jobs": ({ inboxApp }) => {
     inboxApp.setFailing(true);
-    return () => inboxApp.setFailing(false);
+    return async () => {
+      inboxApp.setFailing(false);
+      await inboxApp.replayDead();
+    };
   },
   burst: ({ app }) => {
     app.deploy({ maxConcurrentDeliveries: 1, handlerTimeoutMs: 2_000 });
