@@ -123,7 +123,7 @@ mysqlEngine.describe("the MySQL store", () => {
     const logger = { warn, error: () => undefined };
     const receivers = () => [
       alarmReceiver(() => undefined, { logger, store: mysqlStore({ pool }) }),
-      transactionalReceiver(mysqlTransactions({ pool }), ({ tx }) => void tx, { logger }),
+      transactionalReceiver(mysqlTransactions({ pool }), ({ tx }) => tx, { logger }),
     ];
     const deliverAll = async (to: readonly WebhookReceiver[], name: string) => {
       for (const [index, receiver] of to.entries()) {
