@@ -27,11 +27,12 @@ export async function loadUserModule(file: string | undefined): Promise<UserModu
   try {
     return (await import(pathToFileURL(file).href)) as UserModule;
   } catch (error) {
-    const reason = reasonOf(error);
-    const hint = reason.includes("UNKNOWN_FILE_EXTENSION")
-      ? ". This Node runs no TypeScript: name a .mjs file"
-      : "";
-    throw new UsageError(`--module cannot be loaded: ${reason}${hint}`);
+    const { code } = Object(error) as { code?: unknown };
+    const hint =
+      code === "ERR_UNKNOWN_FILE_EXTENSION"
+        ? ". This Node runs no TypeScript: name a .mjs file"
+        : "";
+    throw new UsageError(`--module cannot be loaded: ${reasonOf(error)}${hint}`);
   }
 }
 
