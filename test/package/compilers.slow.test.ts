@@ -56,6 +56,9 @@ const APPS: readonly (readonly [framework: string, file: string, code?: string])
   ["sveltekit", "src/routes/+page.svelte"],
 ];
 
+/** The declarations of drivers and frameworks, which do not all compile on the oldest. */
+const OF_OTHERS = /node_modules\/(?!identity-gateway-webhooks\/)/;
+
 /** Of frameworks whose bundler finds a module without its extension. */
 const BUNDLED = /^app-(?:next|sveltekit)/;
 
@@ -124,8 +127,11 @@ test.each([
       files.map(({ file }) => file).filter((file) => BUNDLED.test(file) === isBundled);
     const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true };
     const bundler = { module: "esnext", moduleResolution: "bundler" };
-    const errors = partner().compile(names(false), tsc, decorators);
-    expect(errors, JSON.stringify(files.filter(({ file }) => errors.includes(file)))).toBe("");
-    expect(partner().compile(names(true), tsc, bundler)).toBe("");
+    const ours = (output: string) =>
+      output.split("\n").filter((line) => / error TS/.test(line) && !OF_OTHERS.test(line));
+    const errors = ours(partner().compile(names(false), tsc, decorators));
+    const from = files.filter(({ file }) => errors.some((line) => line.includes(file)));
+    expect(errors, JSON.stringify(from)).toEqual([]);
+    expect(ours(partner().compile(names(true), tsc, bundler))).toEqual([]);
   },
 );

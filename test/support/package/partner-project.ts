@@ -25,7 +25,7 @@ function installForPartner(more: readonly string[]) {
     /** Type-checks files of the project; returns the compiler's complaints, or "". */
     compile: (files: readonly string[], tsc?: string, options: object = {}) => {
       const module = { module: "nodenext", moduleResolution: "nodenext", resolveJsonModule: true };
-      return project.typeCheck({ ...module, skipLibCheck: true, ...options }, files, tsc);
+      return project.typeCheck({ ...module, ...options }, files, tsc);
     },
 
     /** Runs files in vitest; returns what it says. Throws where a test fails. */
