@@ -85,7 +85,7 @@ const RETYPED: readonly (readonly [written: RegExp, text: string])[] = [
 ];
 export const RETYPED_MESSAGE =
   "A chat, a mail or an editor changed the text: its quotes, dashes, dots, spaces, line ends, escapes or links.";
-/** Characters. Each of the ways is parsed. */
+/** Characters of a text that is undone and parsed in up to 127 ways. */
 const MAX_PARSED = 100_000;
 
 /**

@@ -39,8 +39,8 @@ for (const [, { name }] of HEADER_ROWS) {
 const ROWS = HEADER_ROWS.map(([key, row]) => ({ key, ...row }));
 const NO_VALUES = HEADER_ROWS.map(() => undefined);
 /**
- * In place of a value that is no text, or given twice, in an array or in two letter cases, unless it is a list. No grammar
- * allows it.
+ * In place of a header that is given twice, in an array or in two letter cases, unless it is a list of texts. No grammar
+ * allows it, nor any other value that is no text.
  */
 const NO_TEXT = null;
 
