@@ -177,7 +177,7 @@ export function createWebhookReceiver<Tx = never>(
       // Claims the delivery, runs the handler and settles the claim. Takes no place if that is synchronous.
       const handled = handling.handle(delivery);
       if (!("then" in handled)) return end(trace, handled);
-      trace.slot ??= places.enter();
+      trace.slot ??= places.enter(trace.startedAt);
       return end(trace, await handled);
     } catch (error) {
       return end(trace, { outcome: "internal_error", error });

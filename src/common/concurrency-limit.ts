@@ -33,8 +33,8 @@ export class ConcurrencyLimit {
   }
 
   /** Takes a slot. Call it only when `isReached` is false. */
-  enter(): Slot {
-    const slot = { since: performance.now(), at: this.#inUse.length };
+  enter(since = performance.now()): Slot {
+    const slot = { since, at: this.#inUse.length };
     this.#inUse.push(slot);
     return slot;
   }

@@ -1,3 +1,4 @@
+import { RecentMap } from "../common/recent-map.js";
 import { startBackgroundTimer } from "../common/timers.js";
 import { keysOf } from "./once-per-record.js";
 
@@ -20,12 +21,12 @@ interface RenewalTerms extends RenewalOptions {
   /** From one renewal to the next. */
   readonly delayMs: number;
   /** By delivery id, and by the key of the record if the claim is on both. */
-  readonly leases: Map<string, RenewedLease>;
+  readonly leases: RecentMap<RenewedLease>;
 }
 
 /** The leases of the handlers that run in this process. */
 export class LeaseRenewals {
-  readonly #leases = new Map<string, RenewedLease>();
+  readonly #leases = new RecentMap<RenewedLease>();
   readonly #terms: RenewalTerms;
   readonly #overdueMs: number;
 

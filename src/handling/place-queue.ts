@@ -55,9 +55,12 @@ export class PlaceQueue {
     return !this.#limit.isReached();
   }
 
-  /** Takes a place, which is in use until `leave`. Call it only when `isFree` is true. */
-  enter(): Slot {
-    return this.#limit.enter();
+  /**
+   * Takes a place, which is in use until `leave`. Call it only when `isFree` is true. `since`: from when on, by
+   * `performance.now()`; default now.
+   */
+  enter(since?: number): Slot {
+    return this.#limit.enter(since);
   }
 
   /**
