@@ -58,6 +58,8 @@ const config: KnipConfig = {
     "fastify4",
     "hono-node-server-.*",
     "koa2",
+    "oxlint",
+    "oxlint-tsgolint",
     "playwright-core",
     "publint",
     "standardwebhooks",

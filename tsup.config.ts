@@ -7,7 +7,7 @@ import { ENTRIES } from "./release/entries.js";
 
 /**
  * Packages whose code is inlined, so that a receiver's install stays small. Only the kit and the command line
- * import them (eslint.config.js). Their licences are in `dist/licences.txt`.
+ * import them (.oxlintrc.json). Their licences are in `dist/licences.txt`.
  */
 const INLINED = ["jsonc-parser"];
 

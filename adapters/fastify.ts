@@ -56,7 +56,7 @@ const ADVICE =
  * ```
  */
 // `async`, because Fastify waits for a promise or for a callback.
-// eslint-disable-next-line @typescript-eslint/require-await
+// oxlint-disable-next-line typescript/require-await
 export async function fastifyPlugin(
   scope: FastifyScope,
   options: FastifyPluginOptions,

@@ -67,7 +67,11 @@ async function proof() {
       handled: (id) => ask({ id }),
       whileFailing: async (work) => {
         await ask({ down: true });
-        return work().finally(() => ask({ down: false }));
+        try {
+          return await work();
+        } finally {
+          await ask({ down: false });
+        }
       },
     });
     const { results } = await runConformance(cases, { concurrency: 4 });

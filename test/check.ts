@@ -16,7 +16,6 @@ const TSC = "test/platforms/typescript-7/node_modules/.bin/tsc";
 
 /** The longest first, so that none is left to run alone. */
 const CHECKS = [
-  "eslint .",
   TSC,
   `${TSC} -p cli/page/browser`,
   "tsx release/check-entries.ts",
@@ -25,6 +24,7 @@ const CHECKS = [
   "size-limit",
   "attw --pack",
   `${TSC} -p examples`,
+  "oxlint .",
   "knip",
   "publint --strict",
 ];

@@ -18,7 +18,7 @@ import type {
  */
 export type HandlerDecorator<Record> = <
   // The decorator cannot know the store's transaction.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   Method extends WebhookHandler<Record, DeliveryContext<any>>,
 >(
   target: object,

@@ -27,7 +27,7 @@ export type WebhookReceiverModuleOptions = BodyOptions & {
    * ends with it. With a `TransactionalStore` the handlers get `context.tx`.
    */
   // The decorators cannot know the type of the transaction.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   store?: DeliveryStore | TransactionalStore<any> | undefined;
 } & WithoutHandlers<WebhookReceiverOptions>;
 

@@ -42,7 +42,7 @@ let calls = 0;
  * mounted.
  */
 // Nest knows a module by its class.
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class
+// oxlint-disable-next-line typescript/no-extraneous-class
 export class WebhookReceiverModule {
   /**
    * The module with these options.

@@ -10,7 +10,7 @@ export type DeliveryContext<Tx = never> = [Tx] extends [never]
   : TransactionContext<Tx>;
 
 /** Of its own, for its name: the compiler says it of a handler that wants `tx`. */
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- an alias would have no name in the message
+// oxlint-disable-next-line typescript/no-empty-object-type -- an alias would have no name in the message
 interface ContextWithoutTransactionalStore extends DeliveryFacts {}
 
 /** The members that every context has. */

@@ -83,7 +83,7 @@ describe.each(versions)("%s", (_name, fastify) => {
     app.register(fastifyPlugin, { receiver, path: "/one" });
     app.register(fastifyPlugin, { receiver, path: "/two", prefix: "/webhooks" });
     app.register(
-      // eslint-disable-next-line @typescript-eslint/require-await
+      // oxlint-disable-next-line typescript/require-await
       async (scope) => {
         scope.register(fastifyPlugin, { receiver, path: "/", prefix: "/three" });
       },

@@ -53,7 +53,7 @@ const WRAPPERS: Readonly<Record<string, (receiver: WebhookReceiver) => Invoke>> 
   "hono/aws-lambda"(receiver) {
     const app = new Hono();
     app.all(PATH, honoHandler(receiver));
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- what Hono 4 ships
+    // oxlint-disable-next-line typescript/no-deprecated -- what Hono 4 ships
     const handler = handle(app);
     return async ({ headers, body }, context) => {
       const http = { method: "POST", path: PATH };

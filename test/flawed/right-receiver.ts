@@ -1,5 +1,4 @@
 // Each method names what the flawed receivers that override it may use.
-/* eslint-disable @typescript-eslint/no-unused-vars */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";

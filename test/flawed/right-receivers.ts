@@ -270,7 +270,6 @@ function expressServer(framework: typeof express, ledger: Ledger): Server {
     res.status(status).type("text/plain").send(text);
   });
   // Express knows it by its four parameters.
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars
   const refuse: ErrorRequestHandler = (_error, req, res, _next) => {
     if (!req.complete) res.set("connection", "close");
     res.status(409).send("refused");

@@ -262,8 +262,8 @@ describe("a function that names the key", () => {
         details: { id: "first", type: "new_alarm" },
       },
     ]);
-    const { err } = warned[0]?.details as { err?: unknown };
-    expect(err === undefined).toBe(title !== "throws");
+    const details = warned[0]?.details as { err?: unknown } | undefined;
+    expect(details?.err === undefined).toBe(title !== "throws");
   });
 
   test("a delivery without a record is known by its id", async () => {

@@ -40,9 +40,8 @@ describe("conformance of the adapters", () => {
       const { target } = mounted;
       const probes = { handled, whileFailing, whileSlow };
       const options = { target, secret: TEST_SECRET, ...probes, skipTlsVerification: true };
-      const { results } = await runConformance(receiverConformance(options)).finally(() =>
-        mounted.close(),
-      );
+      const { results } = await runConformance(receiverConformance(options));
+      await mounted.close();
       const reports = new Map(results.map((result) => [result.id, result]));
       runs.set(adapter.name, { reports, isUrl: typeof target === "string" });
     });

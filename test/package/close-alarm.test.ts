@@ -18,7 +18,7 @@ async function closeAlarmOn(fetch: (url: string, init: RequestInit) => Promise<R
   const imported = {
     createManagementClient: () => createManagementClient({ baseUrl, token, fetch }),
   };
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the code of our own page
+  // oxlint-disable-next-line typescript/no-implied-eval -- the code of our own page
   const run = new Function("module", "require", code) as (...given: unknown[]) => void;
   run(module, () => imported);
   if (module.exports.closeAlarm === undefined) throw new Error("the page has no closeAlarm");

@@ -197,6 +197,28 @@ function matchesIn(file: string): readonly Match[] {
   return found;
 }
 
+/** What the linter has no rule for: a literal that is spread into another one, and `private` in place of `#`. */
+function badlyWritten(file: string): readonly string[] {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const spread =
+      ts.isSpreadAssignment(node) || ts.isSpreadElement(node) ? node.expression : undefined;
+    const isLiteral =
+      spread && (ts.isObjectLiteralExpression(spread) || ts.isArrayLiteralExpression(spread));
+    const isPrivate =
+      node.kind === ts.SyntaxKind.PrivateKeyword && !ts.isConstructorDeclaration(node.parent);
+    if (isLiteral === true || isPrivate) found.push(`${file}: ${node.parent.getText(source)}`);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+test("no literal is spread into another one, and what is private has a #", () => {
+  expect(SOURCES.flatMap(badlyWritten)).toEqual([]);
+});
+
 test("no code finds out by a pattern or a comparison what a message of this package says", () => {
   const matches = SOURCES.flatMap(matchesIn);
   expect(matches.filter(({ file }) => !(file in FOREIGN))).toEqual([]);

@@ -312,7 +312,7 @@ it("a handler's error reaches onOutcome and the logger as the same object, and a
   expect(canariesIn(shownOf(response, response.body, response.headers))).toEqual([]);
   expect(reports[0]?.error).toBe(error);
   const [line] = lines.filter(({ level }) => level === "error");
-  expect((line?.details as LogDetails).err).toBe(error);
+  expect((line?.details as LogDetails | undefined)?.err).toBe(error);
   const withoutError = lines.map(({ message, details }) => ({
     message,
     details: { ...(details as LogDetails), err: undefined },

@@ -54,7 +54,8 @@ export class DeliveryList {
   #chosen = "";
   /** How many have come since the last announcement. */
   #fresh = 0;
-  #refresh: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the rows are about to be made. */
+  #isDue = false;
   readonly #onChoice: (attempts: readonly Delivery[]) => void;
 
   constructor(onChoice: (attempts: readonly Delivery[]) => void) {
@@ -65,8 +66,10 @@ export class DeliveryList {
     this.#deliveries = [...this.#deliveries, ...deliveries].slice(-MAX_DELIVERIES);
     // In a flood the rows are made a few times a second.
     this.#fresh += deliveries.length;
-    this.#refresh ??= setTimeout(() => {
-      this.#refresh = undefined;
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => {
+      this.#isDue = false;
       this.#update();
       this.#announce();
     }, REFRESH_MS);

@@ -69,7 +69,7 @@ const itemOf = async (key: string) => {
   return Items.find(({ id }) => (id as { S: string }).S === `1:${key}`);
 };
 const secondsFrom = (item: Record<string, unknown> | undefined) =>
-  Number((item?.["expiresAt"] as { N: string }).N) - ms / 1000;
+  Number((item?.["expiresAt"] as { N: string } | undefined)?.N) - ms / 1000;
 
 describe.each([
   ["with the item", true],

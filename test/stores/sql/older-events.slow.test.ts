@@ -25,7 +25,7 @@ interface StateTable {
 async function readStateOf(): Promise<StateOf> {
   const { code } = await transform(stateCode, { loader: "ts", format: "cjs" });
   const module: { exports: { stateOf?: StateOf } } = { exports: {} };
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the code of our own page
+  // oxlint-disable-next-line typescript/no-implied-eval -- the code of our own page
   const run = new Function("module", "require", code) as (...given: unknown[]) => void;
   run(module, () => ({ parseGatewayTime }));
   if (module.exports.stateOf === undefined) throw new Error("the page exports no stateOf");
