@@ -54,7 +54,12 @@ export const PATH = "/webhooks/gateway";
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   nestjs: {
     ...framework("@nestjs/core", documentFile("nestjs")),
-    mount: { app: /@Module\(/, adapter: "", line: () => "imports: [GatewayModule]" },
+    mount: {
+      app: /@Module\(/,
+      adapter: "",
+      line: () =>
+        "imports: [GatewayModule]  // and app.enableShutdownHooks() in main.ts: running handlers may end",
+    },
   },
   next: {
     ...framework("next"),
@@ -97,8 +102,8 @@ export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     app: made("new Koa\\b"),
     adapter: "koaHandler",
     type: 'import type { Middleware } from "koa";\n',
-    code: `export function gateway(): Middleware {
-  const handle = koaHandler(gatewayReceiver());
+    code: `export function gateway(receiver = gatewayReceiver()): Middleware {
+  const handle = koaHandler(receiver);
   return (ctx, next) => (ctx.path === "${PATH}" ? handle(ctx) : next());
 }`,
     line: (app) => `${app}.use(gateway());`,

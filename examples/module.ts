@@ -27,7 +27,10 @@ export function gatewayReceiver({
   });
 }
 
-/** For the app: above its body parsers, since the signature covers the raw bytes. */
-export function gateway() {
-  return expressHandler(gatewayReceiver());
+/**
+ * For the app: above its body parsers, since the signature covers the raw bytes. To drain the receiver when the app shuts
+ * down, or to ask for its `health()`, make it there and pass it: `gateway(receiver)`.
+ */
+export function gateway(receiver = gatewayReceiver()) {
+  return expressHandler(receiver);
 }

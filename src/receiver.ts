@@ -141,6 +141,7 @@ export function createWebhookReceiver<Tx = never>(
       const { id, type, timestampMs } = headers;
       if (!authenticity.authentic) {
         if (!isProbeId(id) || !isWebhookType(type)) trace.claimed = typeLabel(type);
+        trace.claimedId = id;
         return end(trace, notAuthentic(authenticity, request, rawBody));
       }
       trace.id = id;

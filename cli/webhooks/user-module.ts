@@ -30,7 +30,7 @@ export async function loadUserModule(file: string | undefined): Promise<UserModu
     const { code } = Object(error) as { code?: unknown };
     const hint =
       code === "ERR_UNKNOWN_FILE_EXTENSION"
-        ? ". This Node runs no TypeScript: name a .mjs file"
+        ? ". This Node runs no TypeScript: name a .mjs file, or set NODE_OPTIONS='--import tsx'"
         : "";
     throw new UsageError(`--module cannot be loaded: ${reasonOf(error)}${hint}`);
   }

@@ -39,13 +39,17 @@ export function* otherBodies(captured: CapturedBody, budget: SearchBudget): Gene
   }
   for (const retyped of retypedTexts(text)) {
     if (!budget.spend(RETYPED_COST * bytes.length)) return;
-    yield tried(retyped, "body_retyped", RETYPED_MESSAGE);
+    yield tried(retyped, RETYPED_CLUE.code, RETYPED_CLUE.message);
   }
-  for (const { text: spelled, code, message } of jsonSpellings(
-    text.replace(/^\uFEFF/, ""),
-    budget,
-  )) {
-    yield tried(spelled, code, message);
+  const json = text.replace(/^\uFEFF/, "");
+  const isJson = jsonOf(json) !== undefined;
+  let left = MAX_SPELLED;
+  for (const written of isJson ? [json] : retypedJson(text)) {
+    if (left-- === 0) return;
+    for (const { text: spelled, code, message } of jsonSpellings(written, budget)) {
+      const found = tried(spelled, code, message);
+      yield isJson ? found : { ...found, clues: [RETYPED_CLUE, ...found.clues] };
+    }
   }
 }
 
@@ -83,8 +87,13 @@ const RETYPED: readonly (readonly [written: RegExp, text: string])[] = [
   [/(?<!\s)\s*\n\s*/g, " "],
   [/(?<![ \t])[ \t]*\r?\n/g, ""],
 ];
-export const RETYPED_MESSAGE =
-  "A chat, a mail or an editor changed the text: its quotes, dashes, dots, spaces, line ends, escapes or links.";
+export const RETYPED_CLUE: Clue = {
+  code: "body_retyped",
+  message:
+    "A chat, a mail or an editor changed the text: its quotes, dashes, dots, spaces, line ends, escapes or links.",
+};
+/** Texts that were JSON before a chat changed them, of which each spelling is tried. */
+const MAX_SPELLED = 8;
 /** Characters of a text that is undone and parsed in up to 127 ways. */
 const MAX_PARSED = 100_000;
 
@@ -94,17 +103,21 @@ const MAX_PARSED = 100_000;
  */
 export function beforeRetyping(captured: CapturedBody): CapturedBody | undefined {
   const { text = "", json, contentLength } = captured;
-  if (json !== undefined || text.length > MAX_PARSED) return undefined;
+  if (json !== undefined) return undefined;
   let found: CapturedBody | undefined;
-  for (const retyped of retypedTexts(text)) {
-    const read = jsonOf(retyped);
-    if (read === undefined) continue;
+  for (const retyped of retypedJson(text)) {
     const bytes = Buffer.from(retyped, "utf8");
-    const before = { ...captured, bytes, text: retyped, json: read };
+    const before = { ...captured, bytes, text: retyped, json: jsonOf(retyped) };
     if (bytes.length === contentLength) return before;
     found ??= before;
   }
   return found;
+}
+
+/** The JSON texts that a chat, a mail or an editor may have changed to the captured text. */
+function* retypedJson(text: string): Generator<string> {
+  if (text.length > MAX_PARSED) return;
+  for (const retyped of retypedTexts(text)) if (jsonOf(retyped) !== undefined) yield retyped;
 }
 
 /** Changes that are undone with each other in every way: with 7 there are 127 ways. */

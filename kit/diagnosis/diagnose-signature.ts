@@ -1,7 +1,7 @@
 import { checkOption } from "../option-checks.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import { beforeRetyping, RETYPED_MESSAGE } from "./body-readings.js";
+import { beforeRetyping, RETYPED_CLUE } from "./body-readings.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { expectedAnswer, withRecord, type ExpectedAnswer } from "./expected-answer.js";
@@ -158,7 +158,7 @@ export async function diagnoseSignature(
   refused.push(...refusedHeaders(headers), ...refusedSecrets(secrets.own));
   if (match === undefined) {
     const before = beforeRetyping(body);
-    if (before) refused.push({ code: "body_retyped", message: RETYPED_MESSAGE });
+    if (before) refused.push(RETYPED_CLUE);
     const judged = before ?? body;
     const findings = [
       ...findingsOf([...refused, ...lostBody(judged)], "seen"),

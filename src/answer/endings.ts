@@ -1,4 +1,5 @@
 import { claimedType, headerFaults } from "../delivery/header-faults.js";
+import { HEADERS } from "../delivery/headers.js";
 import type { UnreadableBody, WebhookRequest } from "../delivery/request.js";
 import type { Decoded } from "../records/decoded.js";
 import { spreadRetryAfterMs } from "./retry-after.js";
@@ -18,17 +19,28 @@ export function unreadable({ reason, advice }: UnreadableBody, maxBodyBytes: num
 /** The end of a request with a header that is missing, repeated or malformed. */
 export function malformed(trace: Trace): Ending {
   const { headers } = trace.request;
-  trace.claimed = claimedType(headers);
+  noteClaim(trace);
   return { outcome: "malformed", fact: () => headerFaults(headers) };
 }
 
 /** The end of a delivery that a redirect in front turned into a request without a body. */
 export function redirected(trace: Trace, method: "GET" | "HEAD" | "OPTIONS"): Ending {
   trace.variant = "redirected";
-  trace.claimed = claimedType(trace.request.headers);
+  noteClaim(trace);
   const describeMethod = () =>
     `It came as ${method}, with the headers of a delivery. Register the URL that the redirect leads to: npx identity-gateway-webhooks doctor <url> --redirects shows it.`;
   return { outcome: "malformed", fact: describeMethod };
+}
+
+function noteClaim(trace: Trace): void {
+  const { headers } = trace.request;
+  trace.claimed = claimedType(headers);
+  if (trace.claimed === undefined) return;
+  try {
+    trace.claimedId = headerText(headers, HEADERS.id.name);
+  } catch {
+    // Headers that were made to be read a few times.
+  }
 }
 
 /** The end of a request that is not authentic. */

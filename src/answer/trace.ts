@@ -36,6 +36,8 @@ export interface Trace {
    * are well-formed. Undefined for all others.
    */
   claimed: TypeLabel | undefined;
+  /** The X-Webhook-Id of a request that claims a type. It is compared with others and never shown. */
+  claimedId: string | undefined;
   /** How the answer and the log line differ from those of the outcome. */
   variant: OutcomeVariant | undefined;
   /** X-Webhook-Timestamp in Unix milliseconds. NaN if it is not known. */
@@ -80,6 +82,7 @@ export function beginTrace(request: WebhookRequest, recovered: boolean, dueMs = 
     id: undefined,
     type: undefined,
     claimed: undefined,
+    claimedId: undefined,
     variant: undefined,
     timestampMs: Number.NaN,
     arrivedAtMs: Number.NaN,

@@ -72,7 +72,7 @@ export class HealthCounts {
   /** Called once per request, when its outcome is known, and before the tally counts it. */
   note(trace: Trace, { outcome, unfinished }: Ending): void {
     const facts = OUTCOME_FACTS[outcome];
-    const { slot, checkedAtMs, type, recovered, claimed } = trace;
+    const { slot, checkedAtMs, type, recovered, claimed, claimedId } = trace;
     const label = typeLabel(type);
     if (claimed === "other") {
       // Anyone can make up a type, and the gateway sends only the documented ones.
@@ -106,7 +106,7 @@ export class HealthCounts {
     if (facts.prolongs !== undefined) this.#prolong(facts.prolongs, nowMs);
     if (claimed !== undefined) {
       this.#prolong(claimed, nowMs);
-      this.refusedRetries.note(claimed, trace.request, nowMs);
+      if (claimedId !== undefined) this.refusedRetries.note(claimed, claimedId, nowMs);
     }
     if (unfinished !== undefined && facts.isDone) this.#noteFailedCompletion(unfinished, nowMs);
   }

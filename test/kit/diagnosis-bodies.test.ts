@@ -145,6 +145,17 @@ test("a body with the quotes of a chat is judged without them, and then points t
   expect(findings[1]?.message).toContain("as long as Content-Length says");
 });
 
+test("a body with the quotes of a chat and with indentation is found, and both are named", async () => {
+  const indented = ALARM_BODY.replaceAll(/([{,])"/g, '$1\n  "');
+  const chat = indented.replaceAll(/"([^"]*)"/g, "“$1”");
+  const { result, findings } = await diagnose({}, { body: chat });
+  expect(result).toBe("bad");
+  expect(findings.map(({ code, certainty }) => `${code} ${certainty}`)).toEqual([
+    "body_retyped proven",
+    "body_reserialised proven",
+  ]);
+});
+
 test("each beginning of a JSON text ends in the middle", () => {
   for (let length = 1; length < BYTES.length; length++) {
     expect(isCutJson(BYTES.subarray(0, length)), String(length)).toBe(true);

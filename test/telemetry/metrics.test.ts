@@ -407,24 +407,30 @@ it("a handler that ends after its time-out is in flight until then, and a late e
   expect(text().get("gateway_webhook_in_flight{}")).toBe(0);
 });
 
-it.each([
+it.each<[string, readonly number[], number, others?: number]>([
   ["the gateway's retries", [0, 10, 35], NOW_MS / 1000],
+  ["the gateway's retries in a flood of other ids", [0, 10, 35], NOW_MS / 1000, 600],
   ["the gateway's retries of which other replicas get some", [0, 96, 617], NOW_MS / 1000],
   ["a stranger at a steady pace", [0, 60, 120, 180], 0],
   ["a proxy that tries again at once", [0, 0.1, 0.3], 0],
-])("refusals are told from the first one until an authentic delivery: %s", async (_, at, since) => {
-  let now = NOW_MS;
-  const { receiver, text, exported } = measuredReceiver(() => undefined, { now: () => now });
-  const name = 'gateway_webhook_refused_since_seconds{type="new_alarm"}';
-  for (const seconds of at) {
-    now = NOW_MS + 1000 * seconds;
-    await receiver.receive(await delivery({ id: "a", secret: "another secret of 20" }));
-    await receiver.receive(
-      await delivery({ id: `other-${seconds}`, secret: "another secret of 20" }),
-    );
-  }
-  expect(text().get(name)).toBe(since);
-  expect((await exported()).get('gateway_webhook_refused_since{type="new_alarm"}')).toBe(since);
-  await receiver.receive(await delivery({ id: "b" }));
-  expect(text().get(name)).toBe(0);
-});
+])(
+  "refusals are told from the first one until an authentic delivery: %s",
+  async (_, at, since, others = 1) => {
+    let now = NOW_MS;
+    const { receiver, text, exported } = measuredReceiver(() => undefined, { now: () => now });
+    const name = 'gateway_webhook_refused_since_seconds{type="new_alarm"}';
+    for (const seconds of at) {
+      now = NOW_MS + 1000 * seconds;
+      await receiver.receive(await delivery({ id: "a", secret: "another secret of 20" }));
+      for (let other = 0; other < others; other++) {
+        now += 5;
+        const id = `other-${seconds}-${other}`;
+        await receiver.receive(await delivery({ id, secret: "another secret of 20" }));
+      }
+    }
+    expect(text().get(name)).toBe(since);
+    expect((await exported()).get('gateway_webhook_refused_since{type="new_alarm"}')).toBe(since);
+    await receiver.receive(await delivery({ id: "b" }));
+    expect(text().get(name)).toBe(0);
+  },
+);
