@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Run } from "./outcome-facts.js";
 
 /** The gateway waits 10 s before its first retry; what comes earlier is a proxy's, or a stranger's. */
@@ -6,25 +7,18 @@ const MIN_GAP_MS = 5_000;
 const GROWTH = 1.1;
 /** The third attempt comes after 35 s, so few ids are enough. */
 const MAX_IDS = 500;
-/** In a flood of other ids, an id is kept for at least this long. */
-const KEPT_MS = 45_000;
-
-/** A refused id. */
-interface Seen {
-  readonly firstMs: number;
-  readonly lastMs: number;
-  readonly gapMs: number;
-}
+/** A new id is taken this often at most, so that in a flood each of them is kept for 45 s. */
+const GAP_MS = 90;
 
 /**
  * Tells the gateway's refused deliveries from a stranger's requests: a delivery that is refused comes again with the
  * same id, after growing gaps. Holds ids of requests that are not authentic, so it compares them and shows none.
  */
 export class RefusedRetries {
-  /** Those that came longest ago are first. */
-  readonly #seen = new Map<string, Seen>();
-  /** Until then the list is full, and takes no new id. */
-  #fullUntilMs = 0;
+  readonly #seen = new LRUCache<string, { firstMs: number; lastMs: number; gapMs: number }>({
+    max: MAX_IDS,
+  });
+  #addedMs = 0;
   /** The first delivery of each type that came three times, since the last authentic one. */
   readonly #first = new Map<Run, { readonly id: string; readonly sinceMs: number }>();
 
@@ -32,7 +26,9 @@ export class RefusedRetries {
   note(type: Run, id: string, nowMs: number): void {
     const seen = this.#seen.get(id);
     if (seen === undefined) {
-      if (this.#hasRoom(nowMs)) this.#seen.set(id, { firstMs: nowMs, lastMs: nowMs, gapMs: 0 });
+      if (nowMs - this.#addedMs < GAP_MS) return;
+      this.#addedMs = nowMs;
+      this.#seen.set(id, { firstMs: nowMs, lastMs: nowMs, gapMs: 0 });
       return;
     }
     const gapMs = nowMs - seen.lastMs;
@@ -41,25 +37,8 @@ export class RefusedRetries {
     const isGrowing = gapMs > GROWTH * seen.gapMs;
     if (!isGrowing && first?.id === id) this.#first.delete(type);
     if (isGrowing && seen.gapMs > 0) this.#first.set(type, first ?? { id, sinceMs: seen.firstMs });
-    this.#seen.delete(id);
-    this.#seen.set(id, {
-      firstMs: seen.firstMs,
-      lastMs: nowMs,
-      gapMs: isGrowing ? gapMs : Infinity,
-    });
-  }
-
-  /** Makes room for an id, if the one that came longest ago is old enough. */
-  #hasRoom(nowMs: number): boolean {
-    if (this.#seen.size < MAX_IDS) return true;
-    if (nowMs < this.#fullUntilMs) return false;
-    const [oldest] = this.#seen;
-    if (oldest === undefined) return true;
-    const [id, { lastMs }] = oldest;
-    this.#fullUntilMs = lastMs + KEPT_MS;
-    if (nowMs < this.#fullUntilMs) return false;
-    this.#seen.delete(id);
-    return true;
+    seen.lastMs = nowMs;
+    seen.gapMs = isGrowing ? gapMs : Infinity;
   }
 
   /** Called for each authentic delivery, with the types whose refusals it ends. */
@@ -70,7 +49,7 @@ export class RefusedRetries {
   /** Called when the clock was set back. */
   clear(): void {
     this.#seen.clear();
-    this.#fullUntilMs = 0;
+    this.#addedMs = 0;
     this.#first.clear();
   }
 

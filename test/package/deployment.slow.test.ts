@@ -78,7 +78,8 @@ function startContainer(cwd: string, subnet: string) {
     ip link add ${own} type veth peer name eth0 netns ${pid}
     ip addr add ${subnet}.1/30 dev ${own} && ip link set ${own} up
     nsenter -t ${pid} -n sh -ec "ip addr add ${subnet}.2/30 dev eth0; ip link set eth0 up; ip link set lo up"`);
-  child.stdin.end("up\n");
+  // If process 1 is gone, its exit tells.
+  child.stdin.on("error", () => undefined).end("up\n");
   const exited = once(child, "exit");
   /** A signal for process 1. */
   const kill = (signal: string) => {
