@@ -2,6 +2,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
 import { sqliteStore, sqliteTransactions } from "../../src/stores/sqlite/index.js";
+import { isInFull } from "../support/extent.js";
 import { describeService } from "../support/describe-service.js";
 import { postgresEngine } from "../support/postgres/postgres-engine.js";
 import { moveIntoPast } from "../support/redis/redis-clients.js";
@@ -17,7 +18,8 @@ import { receivers, transactionalReceivers, workers } from "./subjects.js";
 /** `MODEL_WALKS=2000` plays more walks, and a third fault is explored. */
 const WALKS = Number(process.env["MODEL_WALKS"] ?? 200);
 const FAULTS = WALKS > 200 ? 3 : 2;
-const SERVER_WALKS = 200;
+/** Walks on a database or server, which take most of the time. In memory all are played. */
+const STORE_WALKS = isInFull ? WALKS : 60;
 const SIDE_BY_SIDE = 50;
 const SEED = 33;
 
@@ -114,7 +116,7 @@ describeService("the models", missingSpin, () => {
     "the code of the model $model agrees on SQLite",
     async ({ model, subject, prefix }) => {
       onTestFinished(installHosts());
-      const walks = await randomWalks(model, WALKS, SEED + 1);
+      const walks = await randomWalks(model, STORE_WALKS, SEED + 1);
       await withSqliteFolder(libsql, async (folder) => {
         const rows = folder.open();
         const database = folder.open();
@@ -131,7 +133,7 @@ describeService("the models", missingSpin, () => {
 
   it("the code of the model transaction agrees on SQLite", async () => {
     onTestFinished(installHosts());
-    const walks = await randomWalks("transaction", WALKS, SEED + 1);
+    const walks = await randomWalks("transaction", STORE_WALKS, SEED + 1);
     await withSqliteFolder(libsql, async (folder) => {
       const database = folder.open();
       database.exec("PRAGMA synchronous = OFF");
@@ -145,7 +147,7 @@ describeService("the models", missingSpin, () => {
     it.each(LEASED)("the code of the model $model agrees on Redis", async ({ model, subject }) => {
       const client = connectIoredis((await newServer()).port);
       onTestFinished(installHosts());
-      const walks = await randomWalks(model, SERVER_WALKS, SEED + 2);
+      const walks = await randomWalks(model, STORE_WALKS, SEED + 2);
       const makePlayed = (key: string) => {
         const store = redisStore({ client, keyPrefix: `${key}:` });
         const endLease = () => moveIntoPast(client, `${key}:`, STORE_LEASE_MS);
@@ -162,7 +164,7 @@ describeService("the models", missingSpin, () => {
       "the code of the model $model agrees on PostgreSQL",
       async ({ model, subject, prefix }) => {
         onTestFinished(installHosts());
-        const walks = await randomWalks(model, SERVER_WALKS, SEED + 3);
+        const walks = await randomWalks(model, STORE_WALKS, SEED + 3);
         const store = postgresStore({ pool: db.pool });
         const move = "UPDATE gateway_deliveries SET lease_until = lease_until - interval '1 hour'";
         const endLease = (key: string) => db.pool.query(`${move} WHERE key = $1`, [prefix + key]);
@@ -173,7 +175,7 @@ describeService("the models", missingSpin, () => {
 
     it("the code of the model transaction agrees on PostgreSQL", async () => {
       onTestFinished(installHosts());
-      const walks = await randomWalks("transaction", SERVER_WALKS, SEED + 3);
+      const walks = await randomWalks("transaction", STORE_WALKS, SEED + 3);
       const store = postgresTransactions({ pool: db.pool });
       const makePlayed = () => [inSteps(store), transactionalReceivers()] as const;
       // Each walk holds up to three connections of the pool.

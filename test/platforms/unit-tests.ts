@@ -43,6 +43,7 @@ const ROOMS = [
 /** Those that have more rows in full; see `support/extent.ts`. */
 const IN_FULL = [
   "adapters/nestjs",
+  "model/models",
   "package/fresh-clone",
   "package/init",
   "package/nestjs",
