@@ -1,6 +1,5 @@
 import http, { type IncomingMessage } from "node:http";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
-import { TEST_SECRET } from "../support/deliveries.js";
 import type { Ledger } from "../support/ledger.js";
 import {
   RightReceiver,
@@ -88,9 +87,6 @@ export function hanging(make: MakeReceiver): Judged {
   return [make, { timeoutMs: 15_000 }];
 }
 
-/** A promise that stays pending. */
-export const never = (): Promise<never> => new Promise(() => undefined);
-
 /** Whether a request has a header, with a value that matches. */
 export function has(name: string, pattern = /^/) {
   return ({ headers }: Pick<IncomingMessage, "headers">): boolean =>
@@ -118,19 +114,6 @@ export function refusing(refused: Refusal, status: number) {
   return replacing("refuse", (right, reason, request) =>
     reason === refused ? [status, reason] : right.refuse(reason, request),
   );
-}
-
-/** Looks at the signature of some requests alone. */
-export function trusting(isTrusted: (req: IncomingMessage, request: Request) => boolean) {
-  return replacing(
-    "isSigned",
-    (right, request) => isTrusted(request.req, request) || right.isSigned(request),
-  );
-}
-
-/** Accepts another secret too. */
-export function alsoAccepting(secret: string) {
-  return overriding({ secrets: () => [TEST_SECRET, secret] });
 }
 
 /** Accepts other headers than a right receiver, and may do more otherwise. */

@@ -4,7 +4,6 @@ import type { ConformanceCase } from "../../kit/conformance/conformance-case.js"
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import { runConformance, type ConformanceReport } from "../../kit/conformance/run-conformance.js";
-import { createRandom } from "../../kit/random.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { createLedger, type Ledger } from "../support/ledger.js";
 
@@ -19,30 +18,13 @@ export type Front = (
 /** In which order a run has its cases. */
 export type Order = (cases: readonly ConformanceCase[]) => readonly ConformanceCase[];
 
-/** The orders in which a right receiver must not be accused, one run after another. */
-export const ORDERS: readonly Order[] = [
-  (cases) => cases,
-  (cases) => cases,
-  (cases) => cases.toReversed(),
-  (cases) => shuffled(cases, 55),
-];
-
-/** The same items in an order that a seed decides. */
-function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
-  const { fraction } = createRandom(seed);
-  return items
-    .map((item) => [fraction(), item] as const)
-    .sort(([one], [other]) => one - other)
-    .map(([, item]) => item);
-}
-
 /** Runs the suite, or only some of its cases, against a server with a ledger of its own. */
 export async function judge(
   createServer: (ledger: Ledger) => Server,
   options: Partial<ConformanceOptions> = {},
   only?: readonly string[],
   front?: Front,
-  orders: readonly Order[] = ORDERS.slice(0, 1),
+  orders: readonly Order[] = [(cases) => cases],
 ): Promise<ConformanceReport> {
   const ledger = createLedger(SLOW_MS);
   const server = createServer(ledger);

@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
-import { FLAWED } from "../flawed/flaws.js";
+import {
+  keyed,
+  Meeting,
+  overriding,
+  refusing,
+  replacing,
+  type MakeReceiver,
+} from "../flawed/flaw.js";
+import { judge } from "../flawed/judge.js";
+import type { Request } from "../flawed/right-receiver.js";
+import { TEST_SECRET } from "../support/deliveries.js";
 import {
   HANDLES_DUPLICATES,
   idsOf,
@@ -12,16 +22,60 @@ import { createLedger } from "../support/ledger.js";
 
 const NO_PROBES = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
 
-/** Runs the whole suite against one of the flawed receivers. */
-function judgeFlaw(flaw: string, options: Partial<ConformanceOptions> = {}) {
-  const found = FLAWED.find(({ kind, does }) => kind === "JavaScript" && does === flaw);
-  if (found === undefined) throw new Error(`no receiver ${flaw}`);
-  return found.judge(undefined, options);
+/** What a receiver does wrong, after "a receiver that". */
+const FLAWS = {
+  "remembers no ids": overriding((right) => ({
+    handleOnce: (request, record) => right.run(request, request.id, record),
+    remember: () => undefined,
+  })),
+  "remembers ids in lower case": keyed(({ id }) => id.toLowerCase()),
+  "remembers 8 characters of an id": keyed(({ id }) => id.slice(0, 8)),
+  "answers before it handles": replacing("run", (right, request, key, record) => {
+    void right.run(request, key, record);
+    right.remember(key, request);
+    return Promise.resolve([202, "accepted"]);
+  }),
+  "acknowledges failed deliveries": overriding({ failed: () => [200, "failed"] }),
+  "answers 401 to a wrong signature": refusing("mismatch", 401),
+  "drops old deliveries": refusing("stale", 200),
+  "drops bodies over the limit": refusing("too large", 200),
+  "answers the expected signature in hex": replacing("refuse", (right, reason, request) =>
+    request === undefined
+      ? right.refuse(reason)
+      : [409, `expected v1=${right.mac(TEST_SECRET, request).toString("hex")}`],
+  ),
+  "also accepts an empty secret": overriding({ secrets: () => [TEST_SECRET, ""] }),
+  "verifies JSON serialized again": replacing("isSigned", (right, request) => {
+    try {
+      const body = Buffer.from(JSON.stringify(JSON.parse(String(request.body))));
+      return right.isSigned({ ...request, body });
+    } catch {
+      return false;
+    }
+  }),
+  "keeps the current delivery in one variable": overriding((right) => {
+    let current: Request;
+    const meeting = new Meeting();
+    return {
+      async handleOnce(request, record) {
+        current = request;
+        await meeting.wait();
+        return right.handleOnce(current, record);
+      },
+    };
+  }),
+} satisfies Readonly<Record<string, MakeReceiver>>;
+
+type Flaw = keyof typeof FLAWS;
+
+/** Runs the whole suite against a flawed receiver. */
+function judgeFlaw(flaw: Flaw, options: Partial<ConformanceOptions> = {}) {
+  return judge((ledger) => FLAWS[flaw](ledger).createServer(), options);
 }
 
 // That each flaw is caught at all is tested in test/flawed.
 describe.concurrent("receiverConformance", () => {
-  it.each<[string, readonly string[]]>([
+  it.each<[Flaw, readonly string[]]>([
     ["remembers no ids", HANDLES_DUPLICATES],
     [
       "answers before it handles",
@@ -36,7 +90,7 @@ describe.concurrent("receiverConformance", () => {
     expect(idsOf(await judgeFlaw(flaw), "failed")).toEqual(caught);
   });
 
-  it.each<[string, string, Partial<ConformanceOptions>]>([
+  it.each<[Flaw, string, Partial<ConformanceOptions>]>([
     // A delivery in a queue that survives the process is handled after the answer as well.
     ["drops old deliveries", "drifted_clock_sent_again", NO_PROBES],
     ["drops bodies over the limit", "oversize", NO_PROBES],
@@ -59,7 +113,7 @@ describe.concurrent("receiverConformance", () => {
   });
 
   it("flaws that need no probe are caught without one", async () => {
-    const failedBy = async (flaw: string) => idsOf(await judgeFlaw(flaw, NO_PROBES), "failed");
+    const failedBy = async (flaw: Flaw) => idsOf(await judgeFlaw(flaw, NO_PROBES), "failed");
     expect(await failedBy("verifies JSON serialized again")).toContain("exact_bytes");
     expect(await failedBy("answers 401 to a wrong signature")).toContain("wrong_secret_sent_again");
     expect(await failedBy("also accepts an empty secret")).toContain("guessable_secret");

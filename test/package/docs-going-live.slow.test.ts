@@ -6,8 +6,8 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { missingNginx, NGINX } from "../flawed/nginx-flaws.js";
 import type { DeliveryContext } from "../../src/index.js";
+import { missingProgram } from "../engines.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { alarmBody, delivery } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
@@ -95,7 +95,7 @@ test("the commands of docs/going-live.md make a secret, log in, register both we
   );
 });
 
-describeService("nginx", missingNginx(), () => {
+describeService("nginx", missingProgram("nginx"), () => {
   test("the nginx of docs/going-live.md passes deliveries on, also one over a megabyte, and redirects none", async () => {
     const lengths: number[] = [];
     const handle = ({ rawBody }: DeliveryContext) => void lengths.push(rawBody.length);
@@ -104,7 +104,7 @@ describeService("nginx", missingNginx(), () => {
     const { port: upstream } = await listen(app);
     const { port, close } = await startServer({
       name: "nginx",
-      command: NGINX,
+      command: "/usr/sbin/nginx",
       args: (_port, at) => ["-c", path.join(at, "nginx.conf"), "-p", at],
       prepare(at, own) {
         const lines = PAGE.snippet("nginx", "upstream receiver")

@@ -255,7 +255,7 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run mutation": /Instrumented \d+ source file/,
   "npm run faults": /^.+: started$/m,
   "npm run alerts": /^simulating a month/m,
-  "npm run flaws": /^judging \d+ receivers/m,
+  "npm run flaws": /RUN {2}v/,
   "npx tsx test/model/print-model.ts": /exploring the models/,
   "npm run platforms": /^installing the packages of/m,
   "npm run generate": ENDS,
@@ -291,7 +291,7 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npx tsx test\/support\/sqlite\/build-driver/, "it has a test of its own"],
   [/^npx vitest run$/, "it runs the tests of the reader"],
   [/^npx vitest run --coverage$/, "it needs what `npm run test:all` prepares"],
-  [/^npx tsx test\/flawed\/print-(?:flaws|slow-doctor)/, "a part of `npm run flaws`"],
+  [/^npx tsx test\/flawed\/print-slow-doctor/, "a part of `npm run flaws`"],
   [/^npx tsx test\/site\/screenshots/, "it needs Chromium and the built site"],
   [/^npx tsx examples\//, "the tests of the examples start each, after `npm run build`"],
 ];

@@ -1,6 +1,6 @@
 /**
- * Whether the tests run in full, as `npm run platforms` runs them. `npm run test:all` leaves out the rows that take long
- * and whose facts another row proves on another engine, host or version.
+ * Whether the tests run in full, as `npm run platforms` and `npm run flaws` run some of them. `npm run test:all` leaves
+ * out the rows that take long and whose facts another row proves on another engine, host or version.
  */
 export const isInFull = process.env["TEST_EXTENT"] === "full";
 

@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
+import { never } from "../support/deferred.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { convicts, inJavaScript } from "./convicts.js";
 import {
   answeringFirst,
   doingFirst,
@@ -8,7 +10,6 @@ import {
   hanging,
   has,
   named,
-  never,
   overriding,
   replacing,
   parsingLoosely,
@@ -20,7 +21,7 @@ import {
 import type { Answer, Request } from "./right-receiver.js";
 
 /** Each checks the age of a delivery in a wrong way. */
-export const freshnessFlaws: Flaws = {
+const freshnessFlaws: Flaws = {
   stale: {
     "takes the age's seconds without its days": withAge(
       (seconds) => Math.abs(seconds % 86_400) <= 300,
@@ -81,7 +82,7 @@ export const freshnessFlaws: Flaws = {
 };
 
 /** Each answers a status that makes the gateway give up. */
-export const statusFlaws: Flaws = {
+const statusFlaws: Flaws = {
   wrong_secret_sent_again: {
     "answers 401 to a wrong signature": refusing("mismatch", 401),
     "answers 403 to a wrong signature of an event": replacing("refuse", (right, reason, request) =>
@@ -190,7 +191,7 @@ export const statusFlaws: Flaws = {
 };
 
 /** Each says too much, or answers a server error to anyone. */
-export const answerFlaws: Flaws = {
+const answerFlaws: Flaws = {
   no_server_errors: {
     "answers 500 to a signature that is not hexadecimal": answeringFirst(500)(
       ({ headers }) =>
@@ -265,7 +266,7 @@ const isRobot = has("user-agent", /^Mozilla/);
 const isBig = (_req: unknown, body: Buffer) => body.length > 100_000;
 
 /** Each has something in front that answers 2xx in its place. Nothing counts what was handled: the answer convicts it. */
-export const frontFlaws: Flaws = {
+const frontFlaws: Flaws = {
   hostile_text: {
     "has a firewall that blocks javascript: by a page with 200": behind(PAGE, isAttack),
     ...each("names its outcome behind a firewall that blocks javascript:", namedBehind(isAttack), {
@@ -284,7 +285,7 @@ export const frontFlaws: Flaws = {
 };
 
 /** Each reads requests or keeps connections in a wrong way. */
-export const transportFlaws: Flaws = {
+const transportFlaws: Flaws = {
   split_characters: {
     "decodes each packet separately": replacing("readBody", async (right, req) => {
       let text = "";
@@ -400,6 +401,12 @@ export const transportFlaws: Flaws = {
     ),
   },
 };
+
+convicts(
+  "JavaScript",
+  inJavaScript,
+  ...[freshnessFlaws, statusFlaws, answerFlaws, frontFlaws, transportFlaws],
+);
 
 /** The age of a request in seconds, negative for the future. */
 function ageOf({ timestamp }: Request): number {

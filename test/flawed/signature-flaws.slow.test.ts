@@ -2,15 +2,14 @@ import { createHash, randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { convicts, inJavaScript } from "./convicts.js";
 import {
-  alsoAccepting,
   each,
   has,
   Meeting,
   named,
   overriding,
   replacing,
-  trusting,
   withGrammar,
   type Flaws,
 } from "./flaw.js";
@@ -26,7 +25,7 @@ const SECRETS: Readonly<Record<string, string | undefined>> = {
 const SIGNATURE = "x-webhook-signature";
 
 /** Each lets a forged or changed delivery in. */
-export const signatureFlaws: Flaws = {
+const signatureFlaws: Flaws = {
   guessable_secret: {
     ...each("also accepts", alsoAccepting, {
       "an empty secret": "",
@@ -365,6 +364,21 @@ export const signatureFlaws: Flaws = {
     "takes the last of two headers": takingHeader((names, name) => names.lastIndexOf(name)),
   },
 };
+
+convicts("JavaScript", inJavaScript, signatureFlaws);
+
+/** Looks at the signature of some requests alone. */
+function trusting(isTrusted: (req: IncomingMessage, request: Request) => boolean) {
+  return replacing(
+    "isSigned",
+    (right, request) => isTrusted(request.req, request) || right.isSigned(request),
+  );
+}
+
+/** Accepts another secret too. */
+function alsoAccepting(secret: string) {
+  return overriding({ secrets: () => [TEST_SECRET, secret] });
+}
 
 /** Looks the secret up by X-Webhook-Type, and goes by the content for the rest. */
 function byType(secretOf: (request: Request) => string | undefined) {

@@ -1,18 +1,17 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { missingProgram } from "../engines.js";
+import { describeService } from "../support/describe-service.js";
 import { isListening } from "../support/free-port.js";
 import type { Ledger } from "../support/ledger.js";
 import { startServer } from "../support/server-process.js";
-import type { Flawed, Receiver } from "./flaws.js";
+import { acquits, convicts, type Receiver } from "./convicts.js";
 import { judge, type Front } from "./judge.js";
 import { RightReceiver } from "./right-receiver.js";
 
 /** Debian's nginx. */
-export const NGINX = "/usr/sbin/nginx";
-
-/** What this machine lacks. Undefined if nginx can run. */
-export const missingNginx = (): string | undefined =>
-  existsSync(NGINX) ? undefined : `${NGINX} is not installed`;
+const NGINX = "/usr/sbin/nginx";
+const KIND = "JavaScript behind nginx";
 
 /** Directives of a proxy, by the block in which they stand. FOLDER is a folder of its own. */
 interface ProxyLines {
@@ -73,25 +72,22 @@ const HARMLESS: Proxies = {
   },
 };
 
-const rowsOf = (proxies: Proxies, handlerTimeoutMs?: number) =>
+/** Right receivers behind proxies. */
+const behind = (proxies: Proxies, handlerTimeoutMs?: number) =>
   Object.entries(proxies).map(([does, lines]): Receiver => ({
-    kind: "JavaScript behind nginx",
     does,
-    judge: (only, options) => {
+    judge: (only) => {
       const createServer = (ledger: Ledger) =>
         new RightReceiver(ledger, handlerTimeoutMs).createServer();
-      return judge(createServer, options, only, behindNginx(lines));
+      return judge(createServer, {}, only, behindNginx(lines));
     },
   }));
 
-/** Right receivers behind a flawed proxy, with the case that must convict each. */
-export const NGINX_FLAWS = Object.entries(FLAWED).flatMap(([caughtBy, proxies]) =>
+describeService(KIND, missingProgram("nginx"), () => {
   // An app that is slow is given up by nginx long before it answers.
-  rowsOf(proxies, 30_000).map((row): Flawed => ({ ...row, caughtBy: [caughtBy] })),
-);
-
-/** Right receivers behind a right proxy. */
-export const NGINX_HARMLESS = rowsOf(HARMLESS);
+  convicts(KIND, (proxies) => behind(proxies, 30_000), FLAWED);
+  acquits(KIND, behind(HARMLESS));
+});
 
 /** nginx in front of a receiver, as a careful partner would set it up, with more directives. */
 function behindNginx(lines: ProxyLines): Front {

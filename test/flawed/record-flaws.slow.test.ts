@@ -1,7 +1,9 @@
 import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
 import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
+import { never } from "../support/deferred.js";
 import { isJson } from "../support/is-json.js";
-import { each, giving, hanging, has, never, overriding, replacing, type Flaws } from "./flaw.js";
+import { convicts, inJavaScript } from "./convicts.js";
+import { each, giving, hanging, has, overriding, replacing, type Flaws } from "./flaw.js";
 import { isFields, textOf, type Fields, type Request } from "./right-receiver.js";
 
 const EVENTS = ["DELETION_REQUEST_SENT", "DATA_DELETED", "DATA_REAPPEARED", "PERSONAL_DATA_FOUND"];
@@ -39,7 +41,7 @@ const isInFuture: Picks = ({ created_at }) =>
   Date.parse(`${textOf(created_at).replace(" ", "T")}Z`) > Date.now() + 60_000;
 
 /** Each refuses, drops or does not understand records that the gateway sends. */
-export const recordFlaws: Flaws = {
+const recordFlaws: Flaws = {
   unknown_fields: {
     ...each("refuses", giving(422), {
       "an alarm with a new field": ofAlarms((alarm) => hasOther(alarm, ALARM_FIELDS)),
@@ -255,7 +257,7 @@ export const recordFlaws: Flaws = {
 };
 
 /** Each gives up, drops or never takes values that the gateway's document allows. */
-export const rareFlaws: Flaws = {
+const rareFlaws: Flaws = {
   rare_values: {
     ...each("answers 422 to", giving(422), {
       "an empty text": ({ text }) => text === "",
@@ -328,6 +330,8 @@ export const rareFlaws: Flaws = {
     "puts off leap days": giving(503)(field("occurred_at", /-02-29/)),
   },
 };
+
+convicts("JavaScript", inJavaScript, recordFlaws, rareFlaws);
 
 /** Computes the signature of a text that it has changed. */
 function verifyingText(change: (text: string) => string) {

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
 import { ALARM_EVENT_TYPES } from "../../kit/samples/sample-alarm.js";
+import { convicts, inJavaScript } from "./convicts.js";
 import {
   doingFirst,
   each,
@@ -27,7 +28,7 @@ import {
 const isEvent = ({ type }: Request): boolean => type !== "new_alarm";
 
 /** Each handles a delivery twice, or loses it. */
-export const onceFlaws: Flaws = {
+const onceFlaws: Flaws = {
   duplicate_handled_once: {
     "remembers no ids": overriding((right) => ({
       handleOnce: (request, record) => right.run(request, request.id, record),
@@ -252,7 +253,7 @@ function inBranches(
 }
 
 /** Each does something wrong with some records alone. */
-export const branchFlaws: Flaws = {
+const branchFlaws: Flaws = {
   failure_sent_again: {
     ...inBranches(
       "acknowledges a failure of",
@@ -355,6 +356,8 @@ export const branchFlaws: Flaws = {
     "bodies over 100 kB",
   ),
 };
+
+convicts("JavaScript", inJavaScript, onceFlaws, branchFlaws);
 
 /** The record of a request, also before it is parsed. Empty when it cannot be read. */
 function recordOf({ body }: Request): Fields {

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { never } from "../support/deferred.js";
+import { convicts, inJavaScript } from "./convicts.js";
 import {
   doingFirst,
   hanging,
   Meeting,
-  never,
   overriding,
   replacing,
   type Flaws,
@@ -16,7 +17,7 @@ import type { Answer, Request, RightReceiver } from "./right-receiver.js";
 const A_LITTLE_LATER_MS = 6_000;
 
 /** Each mixes requests up that are under way at the same time, or gives up under load. */
-export const concurrencyFlaws: Flaws = {
+const concurrencyFlaws: Flaws = {
   concurrent_deliveries: {
     "keeps the current delivery in one variable": overriding((right) => {
       let current: Request;
@@ -76,7 +77,7 @@ export const concurrencyFlaws: Flaws = {
 };
 
 /** Each goes wrong after its handler's time-out, after its sender has left, or after its answer. */
-export const lateFlaws: Flaws = {
+const lateFlaws: Flaws = {
   late_failure_released: {
     "remembers a delivery as handled at its time-out": whenLate((right, key) => {
       right.handled.add(key);
@@ -163,6 +164,8 @@ export const lateFlaws: Flaws = {
     ),
   },
 };
+
+convicts("JavaScript", inJavaScript, concurrencyFlaws, lateFlaws);
 
 /** Handles one delivery at a time, and answers this to the others. */
 function busy(answer: Answer) {

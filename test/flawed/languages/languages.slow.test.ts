@@ -4,11 +4,16 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
 import { createHandledProbe, readHandlerSwitch } from "../../../cli/doctor/probes.js";
-import { receiverConformance } from "../../../kit/conformance/receiver-conformance.js";
+import { loadFixtures } from "../../../kit/fixtures/load-fixtures.js";
+import { replayFixtures } from "../../../kit/fixtures/replay-fixtures.js";
+import { missingProgram } from "../../engines.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
+import { describeService } from "../../support/describe-service.js";
+import { fixturesFolder } from "../../support/fixtures.js";
 import { freePort } from "../../support/free-port.js";
-import type { Flawed, Receiver } from "../flaws.js";
+import { acquits, CASES, convicts, type Receiver } from "../convicts.js";
 import { runCases } from "../judge.js";
 
 type Language = "Python" | "PHP";
@@ -38,8 +43,11 @@ const SERVING: Readonly<Record<Language, Serving>> = {
   },
 };
 
-/** Flaws in the words of a language, by the cases that must fail: the value of FLAW, and what the receiver does. */
-type Flaws = Readonly<Record<string, Readonly<Record<string, string>>>>;
+/** Receivers by the value of FLAW: what each does. */
+type Receivers = Readonly<Record<string, string>>;
+
+/** Flaws in the words of a language, by the cases that must fail. */
+type Flaws = Readonly<Record<string, Receivers>>;
 
 const PYTHON: Flaws = {
   "exact_bytes other_bytes": {
@@ -94,39 +102,48 @@ const PHP: Flaws = {
   },
 };
 
-/** Receivers in another language with one flaw each. */
-export const LANGUAGE_FLAWS: readonly Flawed[] = [
-  ...flawedIn("Python", PYTHON),
-  ...flawedIn("PHP", PHP),
-];
+/** Receivers that are right, and that do something differently. */
+const HARMLESS: Readonly<Record<Language, Receivers>> = {
+  Python: { "": "does what the gateway asks for", answers_204: "answers 204" },
+  PHP: { "": "does what the gateway asks for", uuid_only: "takes only UUIDs as ids" },
+};
 
-/** Receivers in another language that are right, and that do something differently. */
-export const LANGUAGE_HARMLESS: readonly Receiver[] = [
-  receiverIn("Python", "", "does what the gateway asks for"),
-  receiverIn("Python", "answers_204", "answers 204"),
-  receiverIn("PHP", "", "does what the gateway asks for"),
-  receiverIn("PHP", "uuid_only", "takes only UUIDs as ids"),
-];
+for (const [kind, flaws] of [
+  ["Python", PYTHON],
+  ["PHP", PHP],
+] as const) {
+  describeService(kind, missingProgram(kind), () => {
+    const { serverFails } = SERVING[kind];
+    const receiversIn = (receivers: Receivers) =>
+      Object.entries(receivers).map(([flaw, does]) => receiverIn(kind, flaw, does));
+    convicts(kind, receiversIn, flaws);
+    acquits(
+      kind,
+      receiversIn(HARMLESS[kind]),
+      CASES.filter((id) => !serverFails.includes(id)),
+    );
 
-function flawedIn(kind: Language, flaws: Flaws): readonly Flawed[] {
-  return Object.entries(flaws).flatMap(([cases, receivers]) =>
-    Object.entries(receivers).map(([flaw, does]) => ({
-      ...receiverIn(kind, flaw, does),
-      caughtBy: cases.split(" "),
-    })),
-  );
+    it(`a replay of the published fixtures does not accuse a receiver in ${kind}`, async ({
+      onTestFinished,
+    }) => {
+      const { origin, stop } = await startReceiver(kind);
+      onTestFinished(stop);
+      const { results } = await replayFixtures(
+        `${origin}/webhook`,
+        await loadFixtures(fixturesFolder),
+        { secret: TEST_SECRET, resign: true, freshIds: true },
+      );
+      const different = results.filter(({ result }) => result === "different");
+      expect(different.map((one) => [one.name, one.status, one.reason])).toEqual([]);
+    });
+  });
 }
 
 /** Judges a receiver in a process of its own, with the probes that `doctor` has. */
 function receiverIn(kind: Language, flaw: string, does: string): Receiver {
-  const { serverFails } = SERVING[kind];
-  const ids = receiverConformance({ target: "http://127.0.0.1/", secret: TEST_SECRET })
-    .map(({ id }) => id)
-    .filter((id) => !serverFails.includes(id));
   return {
-    kind,
     does,
-    async judge(only = ids, options = {}) {
+    async judge(only) {
       const { origin, stop } = await startReceiver(kind, flaw);
       const control = `${origin}/control`;
       const urls = {
@@ -141,7 +158,7 @@ function receiverIn(kind: Language, flaw: string, does: string): Receiver {
         whileSlow: readHandlerSwitch("while-slow", urls, {})?.during,
       };
       try {
-        return await runCases({ target: `${origin}/webhook`, ...probes, ...options }, only);
+        return await runCases({ target: `${origin}/webhook`, ...probes }, only);
       } finally {
         stop();
       }
@@ -150,7 +167,7 @@ function receiverIn(kind: Language, flaw: string, does: string): Receiver {
 }
 
 /** Starts a receiver with a flaw, or without one, on a free port. */
-export async function startReceiver(kind: Language, flaw = "") {
+async function startReceiver(kind: Language, flaw = "") {
   const { command, env } = SERVING[kind];
   const port = String(await freePort());
   const [file, ...argv] = command;
