@@ -331,7 +331,7 @@ test.each([
 });
 
 /** Compiled in the partner's project: each wrong use in them must fail. */
-const TYPE_TESTS = ["public-types.ts", "records.ts", "proofs.ts"];
+const TYPE_TESTS = ["public-types.test-d.ts", "records.test-d.ts", "proofs.ts"];
 
 test("no declaration names zod, so that its major versions are not part of the public types", () => {
   const declarations = readdirSync(unpacked("dist"), { recursive: true, encoding: "utf8" }).filter(

@@ -114,7 +114,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
       `declare namespace Cloudflare { interface Env { DB: D1Database; GATEWAY_WEBHOOK_SECRET: string } }
       interface Env extends Cloudflare.Env {}`,
     );
-    project.copy("test/platforms/cloudflare/d1-types.ts", "src/d1-types.ts");
+    project.copy("test/platforms/cloudflare/d1-types.test-d.ts", "src/d1-types.test-d.ts");
     const packages = path.join(REPOSITORY, "test/platforms/cloudflare/node_modules");
     const options = {
       module: "esnext",
@@ -123,7 +123,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
       types: ["@cloudflare/workers-types"],
       skipLibCheck: true,
     };
-    const files = ["src/index.ts", "src/env.d.ts", "src/d1-types.ts"];
+    const files = ["src/index.ts", "src/env.d.ts", "src/d1-types.test-d.ts"];
     expect(project.typeCheck(options, files)).toBe("");
   });
 
