@@ -34,7 +34,9 @@ export const secureHttp2: Speech = {
 };
 
 /** `fetch` by a client of ours. */
-function fetchOver({ send }: HttpClient): (request: Request) => Promise<Response> {
+export function fetchOver({
+  send,
+}: Pick<HttpClient, "send">): (request: Request) => Promise<Response> {
   return async (request) => {
     const chunked = !request.headers.has("content-length");
     const headers = [...request.headers].filter(([name]) => name !== "content-length");

@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import http from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { REPOSITORY } from "../package/installed-package.js";
+import { listenHttp } from "../servers.js";
 
 /** The folder that `npm run docs:build` writes. */
 export const SITE = path.join(REPOSITORY, "reports/site-built");
@@ -39,7 +38,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Serves the site on a free port. */
-export async function serveSite(): Promise<{ readonly url: string; readonly close: () => void }> {
+export async function serveSite() {
   const server = http.createServer((req, res) => {
     const { pathname } = new URL(req.url ?? "/", "http://localhost");
     const file = path.join(
@@ -54,13 +53,6 @@ export async function serveSite(): Promise<{ readonly url: string; readonly clos
       res.writeHead(404).end();
     }
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${String(port)}/`,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  const { url, close } = await listenHttp(server);
+  return { url: `${url}/`, close };
 }
