@@ -10,13 +10,13 @@ import {
   captured,
   codesOf,
   diagnose,
+  EVENT,
   ID,
   NOW_MS,
   SECRET,
   TEST_SECRET,
   TIMESTAMP,
 } from "./diagnosis-capture.js";
-import { EVENT } from "./planted-faults.js";
 
 test("diagnoseSignature names the signed value of a header with two values", async () => {
   const change = { "X-Webhook-Id": `other, ${ID}` };
