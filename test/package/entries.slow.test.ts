@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { REPOSITORY } from "../support/package/installed-package.js";
+import { textOf } from "../support/package/sources.js";
 
 /** A row that `release/entries.ts` does not have. */
 const MADE_UP = `{
@@ -86,8 +87,6 @@ test("for a new store npm run check asks for seven files beside its own and the 
   ]);
   const files = new Set([TABLE, ...others.map(([file]) => file)]);
   expect(files.size).toBeLessThanOrEqual(8);
-  const [, recipe = ""] = readFileSync(path.join(REPOSITORY, "CONTRIBUTING.md"), "utf8").split(
-    "## A store, queue or framework more\n",
-  );
+  const [, recipe = ""] = textOf("CONTRIBUTING.md").split("## A store, queue or framework more\n");
   for (const file of files) expect(recipe).toContain(`\`${file}\``);
 });

@@ -1,6 +1,6 @@
 import { type RequestListener, createServer } from "node:http";
 import { pathToFileURL } from "node:url";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { healthTable } from "../../docs/health-table.js";
 import { monitoringPage } from "../../docs/monitoring-page.js";
 import { createWebhookReceiver } from "../../src/index.js";
@@ -22,9 +22,6 @@ test("docs/monitoring.md has every option of openTelemetry", () => {
 });
 
 const folder = temporaryFolder();
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** Pings a switch once with the page's own code, and counts the requests that reach it. */
 async function ping(status: "ok" | "failing", answer: RequestListener, draining = false) {

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync } from "node:zlib";
@@ -18,13 +17,12 @@ import {
   type InstalledPackage,
 } from "../../support/package/installed-package.js";
 import { readMarkdown } from "../../support/package/markdown.js";
+import { textOf } from "../../support/package/sources.js";
 
 const PAGE = readMarkdown("docs/cloudflare.md");
 const PROJECT = "test/platforms/cloudflare/project";
 
-function projectFile(file: string): string {
-  return readFileSync(path.join(REPOSITORY, PROJECT, file), "utf8");
-}
+const projectFile = (file: string) => textOf(`${PROJECT}/${file}`);
 
 it("docs/cloudflare.md has the files of the project that the tests run", () => {
   expect(PAGE.snippet("jsonc", '"d1_databases"')).toBe(projectFile("wrangler.jsonc"));
@@ -32,9 +30,7 @@ it("docs/cloudflare.md has the files of the project that the tests run", () => {
 });
 
 it("the migration of docs/cloudflare.md is the SQL file of the package", () => {
-  expect(projectFile("migrations/0001_gateway_deliveries.sql")).toBe(
-    readFileSync(path.join(REPOSITORY, "sql/d1.sql"), "utf8"),
-  );
+  expect(projectFile("migrations/0001_gateway_deliveries.sql")).toBe(textOf("sql/d1.sql"));
 });
 
 it("the Worker of docs/cloudflare.md has twelve lines of code", () => {
