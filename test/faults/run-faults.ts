@@ -34,12 +34,7 @@ export interface Detection extends FlawedReceiver {
 }
 
 /** Results of a run. */
-export interface FaultResults {
-  readonly seed: number;
-  readonly modes: readonly ModeResult[];
-  readonly detections: readonly Detection[];
-  readonly ms: number;
-}
+export type FaultResults = Awaited<ReturnType<typeof runFaults>>;
 
 /** Runs the modes and the receivers with known mistakes one after the other. Leaves no process and no file behind. */
 export async function runFaults({
@@ -51,7 +46,7 @@ export async function runFaults({
   signal,
   onStart,
   onResult,
-}: FaultPlan): Promise<FaultResults> {
+}: FaultPlan) {
   const startedAt = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "faults-"));
   try {
@@ -72,7 +67,7 @@ export async function runFaults({
       const result = await run(`bad-${detections.length}`, bad.mode, flawedTimes);
       detections.push({ ...bad, result });
     }
-    return { seed, modes: results, detections, ms: performance.now() - startedAt };
+    return { modes: results, detections, ms: performance.now() - startedAt };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

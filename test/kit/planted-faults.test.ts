@@ -1,9 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import {
-  diagnoseSignature,
-  type DiagnoseSignatureOptions,
-} from "../../kit/diagnosis/diagnose-signature.js";
+import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import type { SignatureFinding } from "../../kit/diagnosis/finding.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import {
@@ -22,14 +19,6 @@ import {
   type Capture,
   type Signed,
 } from "./diagnosis-capture.js";
-
-/** A delivery with one fault, or with two, and the code that its first finding must have. */
-interface PlantedFault {
-  readonly what: string;
-  readonly code: string;
-  /** The capture, for the secret that is in use. */
-  readonly plant: (secret: string) => DiagnoseSignatureOptions;
-}
 
 const TEXT = 'Ångström – <b>"canary" & co</b>, it\'s = at https://shop.example/å';
 const RECORD = { ...sampleAlarm({ text: TEXT }, { seed: 7 }), risk_score: 12 };
@@ -374,13 +363,18 @@ const PAIRS: Table<(secret: string) => Capture & { readonly signed?: Signed }> =
   },
 };
 
-/** The faults of a table, each as the delivery that it makes of an alarm signed with a secret. */
-function faultsOf<T>(
+/**
+ * The faults of a table, each with the code that its first finding must have, and with the delivery that it makes of an
+ * alarm signed with a secret.
+ */
+function faultsOf<Group extends string, T>(
+  group: Group,
   table: Table<T>,
   plant: (row: T, secret: string) => readonly [signed: Signed, capture: Capture],
-): readonly PlantedFault[] {
+) {
   return Object.entries(table).flatMap(([code, rows]) =>
     Object.entries(rows).map(([what, row]) => ({
+      group,
       what,
       code,
       plant: (secret: string) => {
@@ -403,31 +397,26 @@ const plantSigned = (row: Signed) => [row, { body: ALARM }] as const;
 const plantBody = ([body, signed = ALARM, change = {}]: BodyRow) =>
   [{ body: signed }, { body, change }] as const;
 
-/** Every planted fault by its group. */
-const PLANTED_FAULTS = {
-  secrets: faultsOf(SECRETS, plantSecret),
-  unsetSecrets: faultsOf(UNSET_SECRETS, plantSecret),
-  headers: faultsOf(HEADERS, plantHeader),
-  lostHeaders: faultsOf(LOST_HEADERS, plantHeader),
-  times: faultsOf(TIMES, plantSigned),
-  bodies: faultsOf(BODIES, plantBody),
-  lostBodies: faultsOf(LOST_BODIES, plantBody),
-  cuts: faultsOf(CUTS, plantBody),
-  spellings: faultsOf(SPELLINGS, plantBody),
-  records: faultsOf(RECORDS, ([body, type = "new_alarm"]) => [
+const FAULTS = [
+  ...faultsOf("secrets", SECRETS, plantSecret),
+  ...faultsOf("unsetSecrets", UNSET_SECRETS, plantSecret),
+  ...faultsOf("headers", HEADERS, plantHeader),
+  ...faultsOf("lostHeaders", LOST_HEADERS, plantHeader),
+  ...faultsOf("times", TIMES, plantSigned),
+  ...faultsOf("bodies", BODIES, plantBody),
+  ...faultsOf("lostBodies", LOST_BODIES, plantBody),
+  ...faultsOf("cuts", CUTS, plantBody),
+  ...faultsOf("spellings", SPELLINGS, plantBody),
+  ...faultsOf("records", RECORDS, ([body, type = "new_alarm"]) => [
     { body },
     { change: { "X-Webhook-Type": type } },
   ]),
-  pairs: faultsOf(PAIRS, (row, secret) => {
+  ...faultsOf("pairs", PAIRS, (row, secret) => {
     const { signed = {}, ...capture } = row(secret);
     return [signed, capture] as const;
   }),
-};
-
-type Group = keyof typeof PLANTED_FAULTS;
-const FAULTS = Object.entries(PLANTED_FAULTS).flatMap(([group, faults]) =>
-  faults.map((fault) => ({ ...fault, group: group as Group })),
-);
+];
+type Group = (typeof FAULTS)[number]["group"];
 
 /** Pieces of the deliveries. A finding that quotes a part of its input has one of these. */
 const CANARIES = [

@@ -207,7 +207,7 @@ describeService("the site in Chromium", missingChromium, () => {
 
   afterAll(async () => {
     await browser.close();
-    site.close();
+    await site.close();
   });
 
   /** Opens a page once for everything that is looked at. `isDark`: axe sees it dark and on a phone. */

@@ -31,7 +31,7 @@ export async function listenHttp(server: http.Server) {
     port,
     /** Without a path. */
     url: `http://127.0.0.1:${port}`,
-    close() {
+    close: () => {
       server.closeAllConnections();
       return close();
     },

@@ -2,10 +2,8 @@ import http from "node:http";
 import { buffer } from "node:stream/consumers";
 import type { HeaderLine } from "../../../kit/sending/wire.js";
 import { listenHttp } from "../servers.js";
-import type { EventForm, FrontAnswer } from "./event-forms.js";
+import { BAD_GATEWAY, type EventForm, type FrontAnswer } from "./event-forms.js";
 
-/** What API Gateway, a function URL and a load balancer answer when an invocation fails. */
-const BAD_GATEWAY: FrontAnswer = { status: 502, headers: {}, body: "" };
 const TOO_LARGE: FrontAnswer = { status: 413, headers: {}, body: "" };
 
 /** An HTTP server in front of a function: it makes an event of each request. */
