@@ -10,12 +10,8 @@ const config: KnipConfig = {
   entry: [
     ...ENTRIES.map(({ file }) => file),
     "test/**/*.test.ts",
-    "test/types/*.test-d.ts",
-    "test/platforms/lambda/handler-types.test-d.ts",
     "test/faults/receivers/receiver.ts",
     "test/faults/receivers/setups/*.ts",
-    "test/platforms/*/types.test-d.ts",
-    "test/platforms/cloudflare/d1-types.test-d.ts",
     "test/support/adapters/adapter-contract.ts",
     "docs/*.ts",
     "cli/page/browser/main.ts",
