@@ -10,12 +10,8 @@ const config: KnipConfig = {
   entry: [
     ...ENTRIES.map(({ file }) => file),
     "test/**/*.test.ts",
-    "test/types/*.ts",
-    "test/platforms/lambda/handler-types.ts",
     "test/faults/receivers/receiver.ts",
     "test/faults/receivers/setups/*.ts",
-    "test/platforms/*/types.ts",
-    "test/platforms/cloudflare/d1-types.ts",
     "test/support/adapters/adapter-contract.ts",
     "docs/*.ts",
     "cli/page/browser/main.ts",

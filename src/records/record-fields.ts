@@ -1,5 +1,5 @@
 // How a value of each field of a record is read. The fields themselves stand in common/gateway-facts.ts;
-// test/types/record-schemas.ts holds the interfaces equal to them.
+// test/types/record-schemas.test-d.ts holds the interfaces equal to them.
 import { ALARM, EVENT, EVENT_TYPES, type Fields } from "../common/gateway-facts.js";
 
 /** The value that a field must have in a record of one type. */

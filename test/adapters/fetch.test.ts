@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { afterEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { createBodyReceiver, streamingRequest } from "../support/adapters/body-receiver.js";
@@ -12,8 +12,6 @@ import { linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
 import { pass } from "../support/fake-time.js";
 import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
-
-afterEach(() => vi.unstubAllGlobals());
 
 const ways: readonly (readonly [string, (request: Request) => unknown])[] = [
   ["read", (request) => request.text()],

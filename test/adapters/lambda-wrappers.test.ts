@@ -21,7 +21,6 @@ import { spiedStore } from "../support/spied-store.js";
 beforeEach(() => {
   vi.useFakeTimers();
   vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "webhooks");
-  return () => vi.unstubAllEnvs();
 });
 
 const TIMEOUT_MS = 10_000;

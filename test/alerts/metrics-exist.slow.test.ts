@@ -1,8 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createWebhookReceiver, memoryStore, metricsText } from "../../src/index.js";
@@ -13,9 +11,12 @@ import { describeService } from "../support/describe-service.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { listen, type RunningServer } from "../support/servers.js";
 import { inMemorySdk } from "../support/telemetry/in-memory.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { missingPrometheus, startPrometheus, type Prometheus } from "./prometheus.js";
 import { RULES } from "./rules.js";
 import { calledWorker } from "../support/inbox/called-worker.js";
+
+const folder = temporaryFolder();
 
 interface Dashboard {
   readonly panels: readonly {
@@ -76,16 +77,11 @@ function measuredApp() {
 
 /** What docs/monitoring/gateway-webhook-job leaves to a textfile collector, after a command that exits with 1. */
 function jobText(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "gateway-webhook-job-"));
-  const { text: script } = readMarkdown("docs/monitoring/gateway-webhook-job");
-  writeFileSync(path.join(folder, "job"), script);
-  writeFileSync(path.join(folder, "npx"), "#!/bin/sh\nexit 1\n", { mode: 0o700 });
-  const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, TEXTFILES: folder };
-  const { status } = spawnSync("sh", [path.join(folder, "job"), "check"], { env });
-  expect(status).toBe(1);
-  const text = readFileSync(path.join(folder, "gateway-webhook-check.prom"), "utf8");
-  rmSync(folder, { recursive: true });
-  return text;
+  const job = folder.write("job", readMarkdown("docs/monitoring/gateway-webhook-job").text);
+  folder.write("npx", "#!/bin/sh\nexit 1\n", 0o700);
+  const env = { PATH: `${folder.at()}:${process.env["PATH"] ?? ""}`, TEXTFILES: folder.at() };
+  expect(spawnSync("sh", [job, "check"], { env }).status).toBe(1);
+  return readFileSync(folder.at("gateway-webhook-check.prom"), "utf8");
 }
 
 it("gateway-webhook-job leaves its exit code as a metric", () => {

@@ -95,14 +95,10 @@ export function checkRules(): string {
 }
 
 /** Asks promtool what the published rules make of a recording. Returns what it says against the expected alerts. */
-export function testRules(
-  recording: Recording,
-  everyMinutes: number,
-  ...expected: readonly Expected[]
-): string {
+export function testRules(recording: Recording, ...expected: readonly Expected[]): string {
   return runTest(
     recording,
-    everyMinutes,
+    1,
     expected.map(([atMinute, overMinutes, ...alerts]) => ({
       expr: `count by (alertname) (count_over_time(ALERTS{alertstate="firing"}[${overMinutes}m])) > bool 0`,
       eval_time: `${atMinute}m`,

@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { markdownTable } from "../platforms/page.js";
 import { hasRedisServer } from "../support/redis/redis-server.js";
 import { type FailureResult, type ProofResults, runProof } from "./live/run-proof.js";
 import { type CalmMonth, runCalm } from "./month/run-calm.js";
@@ -35,11 +36,10 @@ function withCalm(page: string, months: readonly CalmMonth[]): string {
 }
 
 function calmTable(months: readonly CalmMonth[]): string {
-  const titles = ["deliveries a day", "in the month", "critical pages", "warnings"];
-  const rows = months.map(({ perDay, deliveries, critical, warnings }) =>
-    [perDay, deliveries, critical.join(", ") || 0, warnings.join(", ") || "–"].map(String),
-  );
-  return tableOf([titles, titles.map(() => "---"), ...rows]);
+  const rows = months.map(({ perDay, deliveries, critical, warnings }) => {
+    return [perDay, deliveries, critical.join(", ") || 0, warnings.join(", ") || "–"];
+  });
+  return markdownTable(["deliveries a day", "in the month", "critical pages", "warnings"], rows);
 }
 
 /** The page with what a month showed. Its prose stands in the page alone. */
@@ -54,12 +54,8 @@ function withMonth(page: string, { rows, deliveries, calm }: Month): string {
 }
 
 function monthTable(rows: readonly MonthRow[]): string {
-  const head = "planted, alert, severity, fired after, health(), others".split(", ");
-  return tableOf([head, head.map(() => "---"), ...rows.map(cellsOf)]);
-}
-
-function tableOf(rows: readonly (readonly string[])[]): string {
-  return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const titles = ["planted", "alert", "severity", "fired after", "health()", "others"];
+  return markdownTable(titles, rows.map(cellsOf));
 }
 
 function cellsOf(row: MonthRow): readonly string[] {
@@ -82,14 +78,14 @@ function timeText(minutes: number): string {
 /** At least so many of the thirteen must raise their alert in time. */
 const LEAST_FIRED = 12;
 
-/** Whether an alert fired within two windows. */
-function hasFired({ firedAfterSeconds }: FailureResult): boolean {
-  return firedAfterSeconds !== undefined;
+/** How many alerts fired within two windows. */
+function firedOf(failures: readonly FailureResult[]): number {
+  return failures.filter(({ firedAfterSeconds }) => firedAfterSeconds !== undefined).length;
 }
 
 /** What the run shows against the rules; empty if all is well. */
 function complaintsOf({ calmAlerts, failures }: ProofResults): readonly string[] {
-  const fired = failures.filter(hasFired).length;
+  const fired = firedOf(failures);
   const least = Math.min(LEAST_FIRED, failures.length);
   return [
     ...(fired < least
@@ -112,14 +108,13 @@ function proofTable({ failures }: Pick<ProofResults, "failures">): string {
     ],
   );
   const titles = "failure, alert, fired after, two windows, other alerts, quiet after the cure";
-  const head = titles.split(", ");
-  return tableOf([head, head.map(() => "---"), ...rows]);
+  return markdownTable(titles.split(", "), rows);
 }
 
 /** The page with what a run showed. */
 function withRun(page: string, results: ProofResults): string {
   const { failures, requests, seconds, calmAlerts, calmSeconds } = results;
-  const fired = failures.filter(hasFired).length;
+  const fired = firedOf(failures);
   const raised = `${fired} of ${failures.length} silent failures raised their alert within two windows`;
   const calm = `${calmSeconds} calm seconds before them raised ${calmAlerts.join(", ") || "none"}`;
   const pairs = Array.from(SHORTENED, ([from, to]) => `${from} → ${to}`).join(", ");

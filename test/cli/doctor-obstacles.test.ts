@@ -142,18 +142,18 @@ describe("a redirect", () => {
   });
 
   const ELSEWHERE = "https://receiver.example/hooks";
-  test.each([
+  test.each<[string, string | (() => Promise<string>), string]>([
     ["to no HTTP URL", "mailto:someone@example.com", "was not followed: it is no HTTP URL."],
     ["to another machine", ELSEWHERE, `${ELSEWHERE} was not followed, because it is another`],
     ["to itself", "", "It redirects more than 10 times."],
-  ])("%s is told with what becomes of the delivery", async (_where, location, sentence) => {
+    [
+      "to a page",
+      () => answering(200),
+      "is answered 200: the gateway takes it for handled, though it is lost.",
+    ],
+  ])("%s is told with what becomes of the delivery", async (_where, to, sentence) => {
+    const location = typeof to === "string" ? to : await to();
     expect(await obstacle(await redirecting(301, location), "--redirects")).toContain(sentence);
-  });
-
-  test("to a page is told with what becomes of the delivery", async () => {
-    const url = await redirecting(302, await answering(200));
-    const sentence = "is answered 200: the gateway takes it for handled, though it is lost.";
-    expect(await obstacle(url, "--redirects")).toContain(sentence);
   });
 });
 

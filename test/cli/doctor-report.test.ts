@@ -1,5 +1,5 @@
 import http from "node:http";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { causesOf, LOST_WHILE } from "../../cli/doctor/closing-report.js";
 import { CLI_NAMES } from "../../cli/doctor/doctor-options.js";
@@ -196,10 +196,6 @@ test("a case that lacks something unknown is its own line of what was not proven
     ["whether an alarm that you acknowledge before you handle it survives a crash", ["e"]],
     ["whether an answer contains the secret", ["f"]],
   ]);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 /** The progress of a run of three steps, of which one has ended, in 25 seconds. */

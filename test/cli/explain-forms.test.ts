@@ -2,8 +2,16 @@ import { stringify } from "yaml";
 import { expect, test } from "vitest";
 import { logLine } from "../../src/answer/log-line.js";
 import { runCommand } from "../support/cli/cli-io.js";
-import { HEADERS, LINES, LOWER, PAIRS } from "../kit/capture-forms.js";
-import { ALARM_BODY, captured, NOW_MS, SECRET } from "../kit/diagnosis-capture.js";
+import {
+  ALARM_BODY,
+  captured,
+  HEADERS,
+  LINES,
+  LOWER,
+  NOW_MS,
+  PAIRS,
+  SECRET,
+} from "../kit/diagnosis-capture.js";
 
 const HTTP = ["POST /hook HTTP/1.1", ...LINES, "", ALARM_BODY].join("\n");
 const QUOTED = JSON.stringify(ALARM_BODY);

@@ -13,7 +13,7 @@ import { freePort } from "../support/free-port.js";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import { alarm as alarmRecord, TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
-import { REPOSITORY } from "../support/package/installed-package.js";
+import { textOf } from "../support/package/sources.js";
 import { serving } from "../support/serving.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
@@ -299,7 +299,7 @@ describe("--page", () => {
   });
 
   test("is the page of its sources", async () => {
-    const made = readFileSync(path.join(REPOSITORY, "cli/page/page-html.ts"), "utf8");
+    const made = textOf("cli/page/page-html.ts");
     expect(made).toBe(await listenPage());
   });
 });

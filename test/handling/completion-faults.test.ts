@@ -1,6 +1,14 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { DiscardDelivery, memoryStore, type DeliveryStore } from "../../src/index.js";
-import { answerOf, heldReceiver, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
+import {
+  DUPLICATE,
+  HANDLED,
+  IN_FLIGHT,
+  answerOf,
+  heldReceiver,
+  observedAlarmReceiver,
+  send,
+} from "../support/alarm-receiver.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
 import { linesWith } from "../support/collector.js";
 import { deferred, never, watched } from "../support/deferred.js";
@@ -17,10 +25,6 @@ import {
 } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
-
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
-const IN_FLIGHT = "409 in_flight";
 
 type Options = NonNullable<Parameters<typeof observedAlarmReceiver>[1]>;
 

@@ -9,6 +9,9 @@ import {
 } from "../../src/index.js";
 import { inboxJobOf } from "../../src/inbox/inbox-job.js";
 import {
+  DUPLICATE,
+  FAILED,
+  HANDLED,
   answerOf,
   heldHandler,
   heldRun,
@@ -19,10 +22,6 @@ import { deferred } from "../support/deferred.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { calledWorker } from "../support/inbox/called-worker.js";
-
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
-const FAILED = "500 handler_failed";
 
 const WAYS: [string, (error: unknown) => () => unknown][] = [
   ["throws", throwing],

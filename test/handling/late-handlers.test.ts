@@ -7,6 +7,9 @@ import {
   type DeliveryStore,
 } from "../../src/index.js";
 import {
+  DUPLICATE,
+  HANDLED,
+  IN_FLIGHT,
   alarmReceiver,
   answerOf,
   heldRun,
@@ -28,10 +31,6 @@ afterEach(() => {
   // Nothing is left to be called.
   expect(vi.getTimerCount()).toBe(0);
 });
-
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
-const IN_FLIGHT = "409 in_flight";
 
 /** A transactional store, as an option of the receivers that the tests share. */
 const transactional = (faults?: DatabaseFaults) =>

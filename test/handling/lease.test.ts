@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
 import {
+  DUPLICATE,
+  HANDLED,
+  IN_FLIGHT,
   alarmReceiver,
   answerOf,
   heldReceiver,
@@ -17,9 +20,6 @@ import { failingStore, firstCall, receiveUntil, spiedStore } from "../support/sp
 
 beforeEach(() => vi.useFakeTimers());
 
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
-const IN_FLIGHT = "409 in_flight";
 const LEASE_MS = 3_000;
 /** A short lease, and time for a store that is slow. */
 const SLOW_STORE = { leaseMs: LEASE_MS, dependencyTimeoutMs: 60_000 };

@@ -6,6 +6,9 @@ import {
   type DeliveryStore,
 } from "../../src/index.js";
 import {
+  DUPLICATE,
+  HANDLED,
+  IN_FLIGHT,
   answerOf,
   heldReceiver,
   heldRun,
@@ -40,9 +43,6 @@ import {
 import { moveUrl } from "../support/two-webhooks.js";
 
 const once = "record";
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
-const IN_FLIGHT = "409 in_flight";
 const LEASE_MS = 3_000;
 
 type Change = Record<string, unknown>;

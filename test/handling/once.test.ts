@@ -1,6 +1,15 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
-import { answerOf, heldRun, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
+import {
+  DUPLICATE,
+  FAILED,
+  HANDLED,
+  IN_FLIGHT,
+  answerOf,
+  heldRun,
+  observedAlarmReceiver,
+  send,
+} from "../support/alarm-receiver.js";
 import { delivery, eventDelivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -28,11 +37,6 @@ function unevenStore(): DeliveryStore {
     },
   };
 }
-
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
-const IN_FLIGHT = "409 in_flight";
-const FAILED = "500 handler_failed";
 
 const times = <T>(count: number, make: () => Promise<T>) =>
   Promise.all(Array.from({ length: count }, make));

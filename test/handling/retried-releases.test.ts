@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
 import {
+  HANDLED,
+  IN_FLIGHT,
+  UNAVAILABLE,
   alarmReceiver,
   answerOf,
   heldReceiver,
@@ -21,10 +24,6 @@ import {
 } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
-
-const HANDLED = "200 handled";
-const IN_FLIGHT = "409 in_flight";
-const UNAVAILABLE = "503 store_unavailable";
 
 /** A store whose first claim rejects. `granted`: whether the claim was granted before its answer was lost. */
 function lostClaim({ granted = true } = {}) {

@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
 import {
+  HANDLED,
+  IN_FLIGHT,
+  UNAVAILABLE,
   answerOf,
   heldReceiver,
   heldRun,
@@ -17,9 +20,6 @@ import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
 
-const HANDLED = "200 handled";
-const IN_FLIGHT = "409 in_flight";
-const UNAVAILABLE = "503 store_unavailable";
 const CLAIMED: ClaimResult = { state: "claimed", takeover: false };
 
 /** A receiver whose store claims like this. */

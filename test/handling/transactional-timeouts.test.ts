@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DeliveryStore } from "../../src/index.js";
-import { answerOf, heldHandler, heldReceiver, heldRun, send } from "../support/alarm-receiver.js";
+import {
+  DUPLICATE,
+  HANDLED,
+  IN_FLIGHT,
+  UNAVAILABLE,
+  answerOf,
+  heldHandler,
+  heldReceiver,
+  heldRun,
+  send,
+} from "../support/alarm-receiver.js";
 import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { pass } from "../support/fake-time.js";
@@ -13,11 +23,6 @@ import {
 } from "../support/transactional/transactional-database.js";
 
 beforeEach(() => vi.useFakeTimers());
-
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
-const IN_FLIGHT = "409 in_flight";
-const UNAVAILABLE = "503 store_unavailable";
 
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0);

@@ -7,7 +7,14 @@ import {
   type DeliveryStore,
   type WebhookHandlers,
 } from "../../src/index.js";
-import { answerOf, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
+import {
+  DUPLICATE,
+  HANDLED,
+  UNAVAILABLE,
+  answerOf,
+  observedAlarmReceiver,
+  send,
+} from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { alarmBody, delivery, eventDelivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
 import { DOWN, rejects } from "../support/faults.js";
@@ -21,10 +28,6 @@ import {
   type SimulatedTx,
 } from "../support/transactional/transactional-database.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
-
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
-const UNAVAILABLE = "503 store_unavailable";
 
 /** A receiver with handlers of every kind. */
 const receiverOf = <Tx>(store: object, handlers: WebhookHandlers<DeliveryContext<Tx>>) =>

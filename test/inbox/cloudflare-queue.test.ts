@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../../src/index.js";
 import { cloudflareQueue, cloudflareQueueHandler } from "../../src/inbox/cloudflare/index.js";
 import type { JobReport } from "../../src/inbox/index.js";
@@ -59,10 +59,6 @@ function deployed(run: () => unknown, options: object = {}, failures = 0) {
 const failing = throwing(new TypeError("made up on purpose"));
 
 describe("cloudflareQueueHandler", () => {
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
   it("a job that is done is acknowledged, and its second message runs nothing", async () => {
     const run = vi.fn();
     const { handler, queue } = deployed(run);

@@ -70,7 +70,6 @@ describe("discard of jobs whose bodies are in overflow", () => {
     );
     await vi.advanceTimersByTimeAsync(10_000);
     await rejected;
-    vi.useRealTimers();
   });
 
   it.each<[string, (overflow: InboxOverflow) => object]>([

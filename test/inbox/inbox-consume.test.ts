@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   DiscardDelivery,
   RetryLater,
@@ -134,12 +134,7 @@ async function during(ms: number, ran: Promise<unknown>): Promise<void> {
 
 const outcomesOf = (reports: readonly JobReport[]) => reports.map(({ outcome }) => outcome);
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 describe("a worker of any queue", () => {
   it("logs each error of the queue once a minute", async () => {

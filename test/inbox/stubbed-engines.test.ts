@@ -29,7 +29,6 @@ it("a late connection of RabbitMQ is closed, and its error ends no process", asy
   expect(close).toHaveBeenCalledOnce();
   // Without a listener this throws, and ends a process in which a socket does it.
   expect(() => connection.emit("error", new Error("reset"))).not.toThrow();
-  vi.useRealTimers();
 });
 
 // An engine may resolve a write although it made no job. Acknowledged then, the delivery would be lost.

@@ -1,4 +1,4 @@
-import http from "node:http";
+import http, { type RequestListener } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
@@ -10,10 +10,23 @@ import {
   idsOf,
   ledgerReceiver,
   runSuite,
-  runSuiteBehind,
   runSuiteOnListener,
-  type Front,
 } from "../support/testing/run-suite.js";
+
+/** Stands in front of a receiver. Returns false when it has answered the request itself. */
+type Front = (...exchange: Parameters<RequestListener>) => boolean;
+
+/** The cases that a receiver of this library behind a front fails, and those that are not judged. */
+async function runSuiteBehind(createFront: () => Front) {
+  const front = createFront();
+  const report = await runSuiteOnListener((ledger) => {
+    const handle = nodeHandler(ledgerReceiver(ledger));
+    return (req, res) => {
+      if (front(req, res)) handle(req, res);
+    };
+  });
+  return { failed: idsOf(report, "failed"), notJudged: idsOf(report, "not_judged") };
+}
 
 const ALL_PASSED = { failed: [], notJudged: [] };
 

@@ -3,8 +3,7 @@ import { readCapturedBody } from "../../kit/diagnosis/captured-body.js";
 import { readWebhookHeaders } from "../../kit/diagnosis/header-readings.js";
 import { isCutJson, unexplained } from "../../kit/diagnosis/lost-body.js";
 import { isJson } from "../support/is-json.js";
-import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
-import { ascii, goEscapes } from "./planted-faults.js";
+import { ALARM_BODY, ascii, captured, codesOf, diagnose, goEscapes } from "./diagnosis-capture.js";
 
 const BYTES = Buffer.from(ALARM_BODY);
 const LENGTH = { "Content-Length": String(BYTES.length) };

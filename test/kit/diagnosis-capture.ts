@@ -3,6 +3,7 @@ import {
   diagnoseSignature,
   type DiagnoseSignatureOptions,
 } from "../../kit/diagnosis/diagnose-signature.js";
+import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import { alarm, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
 
 /** A secret that is not published, so that it is not found among the known secrets. */
@@ -18,6 +19,9 @@ export const ALARM_BODY = JSON.stringify({
     payload: JSON.stringify({ site: "https://canary.example/x", ratio: "1.50", name: "Åsa" }),
   }),
 }).replace('"category_id":3', '"category_id":3,"score":1.50,"big":12345678901234567890');
+
+export const ONLINE_DATA = sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed: 7 });
+export const EVENT = JSON.stringify({ event: ONLINE_DATA });
 
 /** Options of the diagnosis, and changes of the captured headers. */
 export interface Capture extends Partial<DiagnoseSignatureOptions> {
@@ -67,4 +71,27 @@ export function diagnose(signed: Signed = {}, capture: Capture = {}) {
 /** The code of each finding, in order. */
 export async function codesOf(signed: Signed, capture: Capture = {}): Promise<string[]> {
   return (await diagnose(signed, capture)).findings.map(({ code }) => code);
+}
+
+/** The headers of the delivery, as people have them. */
+export const HEADERS = captured().headers as Record<string, string>;
+export const LOWER = Object.fromEntries(
+  Object.entries({ Host: "a.example", ...HEADERS }).map(([name, value]) => [
+    name.toLowerCase(),
+    value,
+  ]),
+);
+export const PAIRS = Object.entries(HEADERS);
+export const LINES = PAIRS.map(([name, value]) => `${name}: ${value}`);
+
+/** As PHP and Python escape letters outside of ASCII. */
+export function ascii(text: string): string {
+  return text.replace(
+    /[\u007f-\uffff]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+export function goEscapes(text: string): string {
+  return text.replace(/[<>&]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`);
 }

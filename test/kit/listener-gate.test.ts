@@ -19,8 +19,8 @@ const JSON_TYPE = { "content-type": ["application/json"] };
 const good: Headers = { host: [OWN], authorization: TOKENED, ...JSON_TYPE };
 
 /** As the API of a listener has them one after the other. */
-function gate(request: GateRequest, hosts: readonly string[] = [OWN, NAMED]) {
-  return refusalOf(request, hosts) ?? routeOf(request, TOKEN);
+function gate(request: GateRequest) {
+  return refusalOf(request, [OWN, NAMED]) ?? routeOf(request, TOKEN);
 }
 
 test.each<[string, Pick<GateRequest, "method" | "target">, Headers, string | number]>([

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { queueDriverContract } from "../../kit/index.js";
 import { pause } from "../../src/common/timers.js";
 import type { QueueMessage, QueueSettlement } from "../../src/inbox/queue-driver.js";
@@ -48,12 +48,7 @@ async function runOn(
   return (await ended) ?? expect.fail(`there is no case ${id}`);
 }
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 /** Methods of a driver with a flaw, in place of its own. `right` has those of the right driver. */
 type Flaw = (right: MemoryDriver) => Partial<MemoryDriver>;

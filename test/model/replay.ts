@@ -136,7 +136,7 @@ export class Replay {
   #events: string[] = [];
   #current = 0;
 
-  constructor(key: string, stored: ReplayedStore, subject: Subject, processes: 2 | 3 = 3) {
+  constructor(key: string, stored: ReplayedStore, subject: Subject, processes: 2 | 3) {
     this.#key = key;
     this.#stored = stored;
     this.#subject = subject;

@@ -39,13 +39,6 @@ export interface ModelOptions {
   readonly WALKS?: number;
 }
 
-/** What Spin finds. */
-export interface Verdict {
-  readonly states: number;
-  /** The way to a broken property; undefined if all hold. */
-  readonly trail?: readonly Step[];
-}
-
 function definesOf(options: ModelOptions): string[] {
   return Object.entries(options).map(([name, value]) => `-D${name}=${String(value)}`);
 }
@@ -57,8 +50,11 @@ function stepsOf(output: string): Step[] {
   );
 }
 
-/** Explores every state of the model. */
-export async function verify(model: ModelName, options: ModelOptions): Promise<Verdict> {
+/** Explores every state of the model. `trail` is the way to a broken property; undefined if all hold. */
+export async function verify(
+  model: ModelName,
+  options: ModelOptions,
+): Promise<{ readonly states: number; readonly trail?: readonly Step[] }> {
   const folder = mkdtempSync(path.join(tmpdir(), "lease-model-"));
   const run = async (command: string, ...args: string[]) =>
     (await exec(command, args, { cwd: folder, ...LIMITS })).stdout;
@@ -73,15 +69,8 @@ export async function verify(model: ModelName, options: ModelOptions): Promise<V
     const states = Number(/(\d+) states, stored/.exec(output)?.[1]);
     const errors = Number(/errors: (\d+)/.exec(output)?.[1]);
     if (errors === 0) return { states };
-    const trail = await run(
-      "spin",
-      "-t",
-      "-k",
-      `${model}.pml.trail`,
-      ...definesOf(options),
-      fileOf(model),
-    );
-    return { states, trail: stepsOf(trail) };
+    const given = ["-t", "-k", `${model}.pml.trail`, ...definesOf(options), fileOf(model)];
+    return { states, trail: stepsOf(await run("spin", ...given)) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

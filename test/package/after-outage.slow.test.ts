@@ -1,10 +1,7 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
-import { expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import {
   createGatewayApi,
   sampleAlarm,
@@ -15,19 +12,20 @@ import { createWebhookReceiver } from "../../src/index.js";
 import { sqliteTransactions } from "../../src/stores/sqlite/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder(afterAll);
 
 const ACCOUNTS = [1001, 1002];
 const run = promisify(execFile);
 
 it("examples/after-outage.ts handles what was given up, each record once, also in a second run", async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "after-outage-"));
-  const file = path.join(folder, "alarms.db");
+  const file = folder.at("alarms.db");
   const database = new Database(file);
   const gateway = createGatewayApi({ urlCheck: false, retry: { attempts: 1 } });
   onTestFinished(async () => {
     await gateway.close();
     database.close();
-    rmSync(folder, { recursive: true });
   });
   const handled: number[] = [];
   const receiver = createWebhookReceiver({
@@ -54,10 +52,9 @@ it("examples/after-outage.ts handles what was given up, each record once, also i
   }
   expect(handled).toEqual(delivered.map(({ id }) => id));
 
-  const addresses = path.join(folder, "addresses.txt");
-  const write = (...names: string[]): void =>
-    writeFileSync(addresses, names.map((name) => `${name}@example.com\n`).join(""));
-  write(...ACCOUNTS.map(String));
+  const write = (...names: string[]) =>
+    folder.write("addresses.txt", names.map((name) => `${name}@example.com\n`).join(""));
+  const addresses = write(...ACCOUNTS.map(String));
   const { url } = await gateway.listen();
   const start = async () => {
     const env = {

@@ -1,11 +1,12 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { REPOSITORY } from "../support/package/installed-package.js";
+import { textOf } from "../support/package/sources.js";
 
 /** The exports that the report of an entry shows, each once, and those of them that are experimental. */
 function exportsOf(report: string): { all: Set<string>; experimental: Set<string> } {
-  const text = readFileSync(path.join(REPOSITORY, "api", report), "utf8");
+  const text = textOf(`api/${report}`);
   const found = [...text.matchAll(/^\/\/ @public(.*)\nexport (?:abstract )?\w+ (\w+)/gm)];
   const marked = found.filter(([, marks]) => marks?.includes("@experimental") === true);
   const namesOf = (matches: typeof found): Set<string> =>
@@ -31,7 +32,7 @@ test("every export of /testing is experimental but the dozen that docs/test-hand
   const { all, experimental } = exportsOf("testing.api.md");
   const stable = [...all].filter((name) => !experimental.has(name));
   expect(stable).toHaveLength(12);
-  const page = readFileSync(path.join(REPOSITORY, "docs", "test-handlers.md"), "utf8");
+  const page = textOf("docs/test-handlers.md");
   const [line = ""] = /^.*these functions are stable.*$/m.exec(page) ?? [];
   expect(line.match(/(?<=`)\w+(?=`)/g)?.toSorted()).toEqual(stable.toSorted());
 });

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { expect, test } from "vitest";
 import { LOST_WHILE } from "../../cli/doctor/closing-report.js";
 import { answersPage } from "../../docs/answers-page.js";
@@ -10,12 +8,8 @@ import { createRandom } from "../../kit/random.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
 import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
-
-function read(file: string): string {
-  return readFileSync(path.join(REPOSITORY, file), "utf8");
-}
+import { textOf as read } from "../support/package/sources.js";
 
 test("docs/answers.md lists every outcome with its statuses", () => {
   const written = readMarkdown("docs/answers.md")

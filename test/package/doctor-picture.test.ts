@@ -1,10 +1,8 @@
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { expect, test } from "vitest";
-import { REPOSITORY } from "../support/package/installed-package.js";
+import { textOf } from "../support/package/sources.js";
 import { xmlFault } from "../support/xml-fault.js";
 
-const PICTURE = readFileSync(path.join(REPOSITORY, "docs/doctor.svg"), "utf8");
+const PICTURE = textOf("docs/doctor.svg");
 
 test("the picture of doctor is well-formed, and every text is inside it", () => {
   expect(xmlFault(PICTURE)).toBeUndefined();

@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { REPOSITORY } from "../support/package/installed-package.js";
+import { textOf } from "../support/package/sources.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 /** A row that `release/entries.ts` does not have. */
 const MADE_UP = `{
@@ -25,11 +26,11 @@ const MADE_UP = `{
 const TABLE = "release/entries.ts";
 const LEFT_OUT = /(?:^|\/)(?:node_modules|dist|reports|coverage|\.git|\.stryker-tmp)(?:\/|$)/;
 
-let copy: string;
+const folder = temporaryFolder(afterAll);
 let asked: readonly (readonly [file: string, what: string])[];
 
 beforeAll(() => {
-  copy = mkdtempSync(path.join(tmpdir(), "igw-entries-"));
+  const copy = folder.at();
   cpSync(REPOSITORY, copy, {
     recursive: true,
     filter: (file) => !LEFT_OUT.test(path.relative(REPOSITORY, file)),
@@ -50,7 +51,6 @@ beforeAll(() => {
       return [file, what] as const;
     });
 });
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
 const isOwn = ([file]: readonly [string, string]): boolean => file.includes("foodb");
 
@@ -86,8 +86,6 @@ test("for a new store npm run check asks for seven files beside its own and the 
   ]);
   const files = new Set([TABLE, ...others.map(([file]) => file)]);
   expect(files.size).toBeLessThanOrEqual(8);
-  const [, recipe = ""] = readFileSync(path.join(REPOSITORY, "CONTRIBUTING.md"), "utf8").split(
-    "## A store, queue or framework more\n",
-  );
+  const [, recipe = ""] = textOf("CONTRIBUTING.md").split("## A store, queue or framework more\n");
   for (const file of files) expect(recipe).toContain(`\`${file}\``);
 });

@@ -1,5 +1,3 @@
-import { readFileSync, readdirSync } from "node:fs";
-import path from "node:path";
 import { expect, test } from "vitest";
 import * as core from "../../src/index.js";
 import * as inbox from "../../src/inbox/index.js";
@@ -7,25 +5,19 @@ import * as management from "../../src/management/index.js";
 import * as kit from "../../kit/index.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { readErrorCodes } from "../../cli/explain-page.js";
-import { REPOSITORY } from "../support/package/installed-package.js";
+import { sourcesIn, textOf } from "../support/package/sources.js";
 
 const ERROR_CODES = readErrorCodes();
 
 /** The codes of each class that has a type for them, from the API reports: `"a" | "b"`. */
 const CODES = ["index", "management"].flatMap((entry) => {
-  const report = readFileSync(path.join(REPOSITORY, `api/${entry}.api.md`), "utf8");
+  const report = textOf(`api/${entry}.api.md`);
   const types = report.matchAll(/^export type (\w+Error)Code = (".*");$/gm);
   return Array.from(types, ([, error = "", union = ""]) => [error, union.match(/\w+/g)] as const);
 });
 
 /** The text of every file of the folders. */
-function textsOf(...folders: readonly string[]): readonly string[] {
-  return folders.flatMap((folder) =>
-    readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts"))
-      .map((file) => readFileSync(path.join(REPOSITORY, folder, file), "utf8")),
-  );
-}
+const textsOf = (...folders: readonly string[]) => sourcesIn(...folders).map(textOf);
 
 function found(texts: readonly string[], pattern: RegExp): readonly string[] {
   const names = texts.flatMap((text) =>

@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { expect, it } from "vitest";
-import { REPOSITORY } from "../support/package/installed-package.js";
+import { textOf } from "../support/package/sources.js";
 import { readMarkdown } from "../support/package/markdown.js";
 
 const COMMANDS = readMarkdown("README.md").snippet("sh", "npm ci && npm test");
@@ -13,6 +11,6 @@ it("CONTRIBUTING begins with the README's two commands", () => {
 it(".ci/run runs the README's two commands with nothing but Node on the PATH", () => {
   const commands = Array.from(COMMANDS.matchAll(/&& (npm [a-z ]*[a-z])/g), ([, name]) => name);
   expect(commands).toEqual(["npm run demo", "npm test"]);
-  const ci = readFileSync(path.join(REPOSITORY, ".ci/run"), "utf8");
+  const ci = textOf(".ci/run");
   for (const command of ["npm ci", ...commands]) expect(ci).toContain(`with_node_only ${command}`);
 });

@@ -21,6 +21,7 @@ import { CACHE } from "../support/cached.js";
 import { DOCUMENTS } from "../support/package/documents.js";
 import { rowsOfRun } from "../support/extent.js";
 import { REPOSITORY, withoutRunner } from "../support/package/installed-package.js";
+import { textOf } from "../support/package/sources.js";
 import { hasPostgres } from "../support/postgres/postgres-server.js";
 
 /** A command of the repository. `npx tsx server.ts` and such are commands of a partner's project. */
@@ -42,14 +43,13 @@ function commandsIn(text: string): readonly string[] {
 
 /** The comments of a script, one a line. */
 function commentsOf(file: string): string {
-  const lines = readFileSync(path.join(REPOSITORY, file), "utf8").split("\n");
+  const lines = textOf(file).split("\n");
   return lines.filter((line) => /^\s*(?:\/\/|\/?\*|#)/.test(line)).join("\n");
 }
 
 /** The commands of the repository: those that documents and comments name, and every script of package.json. */
 function repositoryCommands(): readonly string[] {
-  const read = (file: string): string => readFileSync(path.join(REPOSITORY, file), "utf8");
-  const { scripts } = JSON.parse(read("package.json")) as {
+  const { scripts } = JSON.parse(textOf("package.json")) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
   const sources = execFileSync("git", ["ls-files", "*.ts", "*.js", "*.mjs", "*.yml", ".ci"], {
@@ -58,7 +58,7 @@ function repositoryCommands(): readonly string[] {
   });
   const found = [
     ...Object.keys(scripts).map((name) => (name === "test" ? "npm test" : `npm run ${name}`)),
-    ...DOCUMENTS.flatMap((file) => commandsIn(read(file))),
+    ...DOCUMENTS.flatMap((file) => commandsIn(textOf(file))),
     ...sources
       .trim()
       .split("\n")

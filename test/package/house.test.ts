@@ -1,10 +1,11 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 import { DOCUMENTS } from "../support/package/documents.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
+import { sourcesIn, textOf as read } from "../support/package/sources.js";
 
 const MAX_ROOMS = 16;
 const MAX_LINES = 300;
@@ -24,18 +25,6 @@ const PAGES = [
     .filter((file) => file.endsWith(".md"))
     .map((file) => `docs/${file}`),
 ];
-
-function sourcesIn(...folders: readonly string[]): readonly string[] {
-  return folders.flatMap((folder) =>
-    readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts") && !file.includes("node_modules"))
-      .map((file) => path.posix.join(folder, file)),
-  );
-}
-
-function read(file: string): string {
-  return readFileSync(path.join(REPOSITORY, file), "utf8");
-}
 
 /** The files of the repository that a file imports, types and dynamic imports included. */
 function importsOf(file: string): readonly string[] {

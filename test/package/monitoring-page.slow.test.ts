@@ -1,13 +1,13 @@
 import { type RequestListener, createServer } from "node:http";
 import { pathToFileURL } from "node:url";
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { healthTable } from "../../docs/health-table.js";
 import { monitoringPage } from "../../docs/monitoring-page.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { HEALTH_REASONS } from "../../src/telemetry/health-reasons.js";
 import { OPTION_NAMES } from "../../src/telemetry/opentelemetry/open-telemetry.js";
 import { readMarkdown, sectionOf } from "../support/package/markdown.js";
-import { listen } from "../support/servers.js";
+import { serving } from "../support/serving.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const PAGE = readMarkdown("docs/monitoring.md");
@@ -22,9 +22,6 @@ test("docs/monitoring.md has every option of openTelemetry", () => {
 });
 
 const folder = temporaryFolder();
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** Pings a switch once with the page's own code, and counts the requests that reach it. */
 async function ping(status: "ok" | "failing", answer: RequestListener, draining = false) {
@@ -37,13 +34,9 @@ async function ping(status: "ok" | "failing", answer: RequestListener, draining 
     requests.push(`${String(request.method)} ${String(request.headers["content-length"])}`);
     answer(request, response);
   });
-  const { port } = await listen(server);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const url = await serving(server);
   const receiver = { health: () => ({ status, draining }) };
-  const failure = await recipe.ping(receiver, `http://127.0.0.1:${String(port)}/switch`).then(
+  const failure = await recipe.ping(receiver, `${url}switch`).then(
     () => undefined,
     (error: unknown) => error,
   );

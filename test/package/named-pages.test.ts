@@ -1,5 +1,5 @@
 import http from "node:http";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { readErrorCodes } from "../../cli/explain-page.js";
 import { slugOf } from "../../docs/site/markdown.js";
@@ -17,11 +17,6 @@ import { readMarkdown } from "../support/package/markdown.js";
 
 const HOMEPAGE = "https://docs.example.com/identity-gateway-webhooks/";
 const COMMAND = "npx identity-gateway-webhooks explain";
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.unstubAllEnvs();
-});
 
 /** What the build writes for `homepage` of package.json: an empty text if there is none. */
 function build(homepage: string): void {

@@ -15,6 +15,7 @@ import {
   pack,
 } from "../support/package/installed-package.js";
 import { installPlatform } from "../support/platform-packages.js";
+import { sourcesIn, textOf } from "../support/package/sources.js";
 
 const NAME = "identity-gateway-webhooks";
 const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as { exports: object };
@@ -117,15 +118,11 @@ test("the build writes the homepage into the messages that name a page", () => {
 });
 
 test("the tarball has the licence of every package that is inlined in the kit and the command line", () => {
-  const own = JSON.parse(readFileSync(path.join(REPOSITORY, "package.json"), "utf8")) as {
+  const own = JSON.parse(textOf("package.json")) as {
     devDependencies: Record<string, string>;
     peerDependencies: Record<string, string>;
   };
-  const sources = ["kit", "cli"].flatMap((folder) =>
-    readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts"))
-      .map((file) => readFileSync(path.join(REPOSITORY, folder, file), "utf8")),
-  );
+  const sources = sourcesIn("kit", "cli").map(textOf);
   const inlined = Object.keys(own.devDependencies).filter(
     (name) =>
       !(name in own.peerDependencies) &&
@@ -331,7 +328,7 @@ test.each([
 });
 
 /** Compiled in the partner's project: each wrong use in them must fail. */
-const TYPE_TESTS = ["public-types.ts", "records.ts", "proofs.ts"];
+const TYPE_TESTS = ["public-types.test-d.ts", "records.test-d.ts", "proofs.ts"];
 
 test("no declaration names zod, so that its major versions are not part of the public types", () => {
   const declarations = readdirSync(unpacked("dist"), { recursive: true, encoding: "utf8" }).filter(

@@ -1,14 +1,16 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { installCli, type InstalledCli, startExpressExample } from "../support/cli/cli-binary.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
+import { freePort, isListening } from "../support/free-port.js";
 import { TESTING_DOCUMENTS } from "../support/package/documents.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
-import { type ReadmeServer, startReadmeServer } from "../support/package/readme-server.js";
 
 /** A command of a document, and what the document says it prints. */
 interface ShownCommand {
@@ -55,6 +57,29 @@ const SHOWN = TESTING_DOCUMENTS.flatMap((file) =>
   readMarkdown(file).snippets("console").flatMap(shownCommands),
 );
 const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
+
+/** The server of the README's quick start, in a process of its own. */
+type ReadmeServer = Awaited<ReturnType<typeof startReadmeServer>>;
+
+/**
+ * Writes the README's `server.ts` to a partner's folder and starts it with the README's secret, on a free
+ * port in place of 3000. The folder needs the package and `express`.
+ */
+async function startReadmeServer(folder: string) {
+  const port = await freePort();
+  /** A text of the README with the port that the server has here. */
+  const atPort = (text: string) => text.replaceAll("3000", String(port));
+  const file = path.join(folder, "server.ts");
+  writeFileSync(file, atPort(README.snippet("ts", "// server.ts")));
+  const [, secret = ""] =
+    /GATEWAY_WEBHOOK_SECRET=(\S+)/.exec(README.snippet("sh", "npx tsx server.ts")) ?? [];
+  const server = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), file], {
+    env: { PATH: process.env["PATH"], GATEWAY_WEBHOOK_SECRET: secret },
+    stdio: "ignore",
+  });
+  while (!(await isListening(port))) await wait(20);
+  return { atPort, stop: () => server.kill() };
+}
 
 let cli: InstalledCli;
 let example: Awaited<ReturnType<typeof startExpressExample>>;

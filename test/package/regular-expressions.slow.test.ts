@@ -1,8 +1,6 @@
-import { readFileSync, readdirSync } from "node:fs";
-import path from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
-import { REPOSITORY } from "../support/package/installed-package.js";
+import { sourcesIn, textOf } from "../support/package/sources.js";
 
 /** A quadratic expression needs a quarter of a second for this many repetitions, and a linear one a millisecond. */
 const REPETITIONS = 4_000;
@@ -11,17 +9,12 @@ const ENOUGH_MS = 30;
 const QUADRATIC = [/x+$/, `${"x".repeat(MIN_LENGTH)}y`] as const;
 
 /** The list of all regular expressions of the package: those that meet foreign text are among them. */
-const expressions = ["src", "adapters", "kit", "cli"]
-  .flatMap((folder) =>
-    readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts"))
-      .map((file) => path.join(folder, file)),
-  )
-  .flatMap((file) => literalsIn(file).map((literal) => [file, literal] as const));
+const expressions = sourcesIn("src", "adapters", "kit", "cli").flatMap((file) =>
+  literalsIn(file).map((literal) => [file, literal] as const),
+);
 
 function literalsIn(file: string): readonly string[] {
-  const text = readFileSync(path.join(REPOSITORY, file), "utf8");
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
+  const source = ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest);
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isRegularExpressionLiteral(node)) found.push(node.text);

@@ -23,8 +23,7 @@ import { type VersionResult, peersTable, putPeersTable } from "../platforms/peer
 import type { Peer, Proof } from "../platforms/peers/project.js";
 import type { RunResult } from "../run-report.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
-
-const read = (file: string): string => readFileSync(path.join(REPOSITORY, file), "utf8");
+import { textOf as read } from "../support/package/sources.js";
 
 test("a version needs a dated section at the top of the changelog", () => {
   const changelog = "# Changelog\n\n## 0.2.0 (2026-12-01)\n\n## 0.1.0 (2026-11-01)\n";

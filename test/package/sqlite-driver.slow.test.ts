@@ -1,10 +1,12 @@
 import { execFile, execFileSync, type ExecFileOptionsWithStringEncoding } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { REPOSITORY } from "../support/package/installed-package.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder();
 
 const TSX = createRequire(import.meta.url).resolve("tsx");
 const SCRIPT = path.join(REPOSITORY, "test/support/sqlite/build-driver.ts");
@@ -39,16 +41,15 @@ it("the build of the SQLite driver prints nothing if the driver is already compi
 });
 
 it("the build of the SQLite driver says what to install if there is no compiler", async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "igw-driver-"));
   const from = path.join(REPOSITORY, "node_modules/better-sqlite3");
-  const to = path.join(folder, "node_modules/better-sqlite3");
+  const to = folder.at("node_modules/better-sqlite3");
   mkdirSync(to, { recursive: true });
   for (const part of ["package.json", "lib", "binding.gyp"]) {
     cpSync(path.join(from, part), path.join(to, part), { recursive: true });
   }
   const manifest = { private: true, dependencies: { "better-sqlite3": "*" } };
-  writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest));
-  const bin = path.join(folder, "bin");
+  folder.write("package.json", JSON.stringify(manifest));
+  const bin = folder.at("bin");
   mkdirSync(bin);
   for (const program of ["node", "npm", "env", "sh"]) {
     symlinkSync(find(program), path.join(bin, program));
@@ -59,13 +60,10 @@ it("the build of the SQLite driver says what to install if there is no compiler"
     ...process.env,
     PATH: bin,
     // Where no compiled one is kept.
-    XDG_CACHE_HOME: folder,
+    XDG_CACHE_HOME: folder.at(),
     npm_config_build_from_source: "true",
   };
-  const result = await buildDriver({ cwd: folder, env });
-  rmSync(folder, { recursive: true });
-
-  expect(result).toEqual({
+  expect(await buildDriver({ cwd: folder.at(), env })).toEqual({
     code: 1,
     output:
       "compiling better-sqlite3, once: about a minute\n" +

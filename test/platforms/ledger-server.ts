@@ -1,6 +1,6 @@
 import http from "node:http";
 import { createLedger } from "../support/ledger.js";
-import { listen } from "../support/servers.js";
+import { listenHttp } from "../support/servers.js";
 
 /**
  * A ledger that the handlers of other processes write into, by `POST /<id>`. The answer is 503 while handlers are to
@@ -21,15 +21,11 @@ export async function startLedgerServer() {
       res.writeHead(status).end();
     });
   });
-  const running = await listen(server);
+  const { url, close } = await listenHttp(server);
   return {
-    ...running,
-    close: () => {
-      server.closeAllConnections();
-      return running.close();
-    },
     ledger,
     /** What an id is appended to. */
-    url: `http://127.0.0.1:${running.port}/`,
+    url: `${url}/`,
+    close,
   };
 }

@@ -41,16 +41,13 @@ export function isWhole({ only, isFast }: Selection): boolean {
 }
 
 /** Reads `--only lambda,fastify`, `--fast` and `--date 2026-11-22`. Throws for anything else. */
-export function readSelection(
-  args: readonly string[],
-  now: () => Date = () => new Date(),
-): Selection {
+export function readSelection(args: readonly string[]): Selection {
   const { values } = parseArgs({
     args: [...args],
     options: {
       only: { type: "string" },
       fast: { type: "boolean", default: false },
-      date: { type: "string", default: now().toISOString().slice(0, "2026-11-22".length) },
+      date: { type: "string", default: new Date().toISOString().slice(0, "2026-11-22".length) },
     },
   });
   const { only, fast: isFast, date } = values;

@@ -1,6 +1,7 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import {
+  HANDLED,
   answerOf,
   heldReceiver,
   heldRun,
@@ -20,7 +21,6 @@ import {
 
 beforeEach(() => vi.useFakeTimers());
 
-const HANDLED = "200 handled";
 const DRAINING = "503 draining";
 const IDLE = { idle: true, running: 0 };
 

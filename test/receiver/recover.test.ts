@@ -20,15 +20,20 @@ import {
 } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
-import { alarmReceiver, answerOf, observedAlarmReceiver, send } from "../support/alarm-receiver.js";
+import {
+  DUPLICATE,
+  HANDLED,
+  alarmReceiver,
+  answerOf,
+  observedAlarmReceiver,
+  send,
+} from "../support/alarm-receiver.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { createDatabase } from "../support/transactional/transactional-database.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 import { recoverRecord } from "../../src/management/recover-delivery.js";
 
 const body = alarmBody();
-const HANDLED = "200 handled";
-const DUPLICATE = "200 duplicate";
 const lost = { id: "lost-1", type: "new_alarm", body };
 
 const recover = (receiver: WebhookReceiver, given = lost) =>

@@ -21,6 +21,14 @@ async function heldOpen() {
   return { request: { ...(await delivery()), waitUntil }, state };
 }
 
+/** Lets a run miss its time limit, and then succeed. */
+async function succeedLate({ answer, resolve }: Awaited<ReturnType<typeof heldRun>>["run"]) {
+  await pass(1_000);
+  expect(await answer).toMatchObject({ outcome: "handler_timeout" });
+  resolve();
+  await pass(0);
+}
+
 it("waitUntil is not called for a delivery whose work ends with the answer", async () => {
   const receiver = alarmReceiver(() => Promise.resolve());
   const { request, state } = await heldOpen();
@@ -36,10 +44,7 @@ it("waitUntil receives a late handler before the answer, until its success is st
   const { request, state } = await heldOpen();
   const { run } = await heldRun({ store: spy.store, handlerTimeoutMs: 1_000 }, request);
   void run.answer.then(() => expect(state.given).toBe(1));
-  await pass(1_000);
-  expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
-  run.resolve();
-  await pass(0);
+  await succeedLate(run);
   expect(state).toEqual({ given: 1, settled: 0 });
   completed.resolve();
   await pass(0);
@@ -78,10 +83,7 @@ it("waitUntil receives a late success whose completion failed, until the store a
   const { store, ends } = heldCompletions();
   const { request, state } = await heldOpen();
   const { run } = await heldRun({ store, handlerTimeoutMs: 1_000 }, request);
-  await pass(1_000);
-  expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
-  run.resolve();
-  await pass(0);
+  await succeedLate(run);
   ends[0]?.reject(new Error("down"));
   await pass(1_000);
   expect(state.settled).toBe(0);
@@ -100,10 +102,7 @@ it("waitUntil receives a late handler until onOutcome has taken its report", asy
     },
     request,
   );
-  await pass(1_000);
-  await run.answer;
-  run.resolve();
-  await pass(0);
+  await succeedLate(run);
   expect(state).toEqual({ given: 1, settled: 0 });
   counted.resolve();
   await pass(0);
@@ -166,10 +165,7 @@ it.each<[string, unknown]>([
 ])("a waitUntil that %s changes nothing", async (_how, waitUntil) => {
   const request = { ...(await delivery()), waitUntil: waitUntil as WebhookRequest["waitUntil"] };
   const { receiver, run } = await heldRun({ handlerTimeoutMs: 1_000 }, request);
-  await pass(1_000);
-  expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
-  run.resolve();
-  await pass(0);
+  await succeedLate(run);
   expect(await receiver.receive(request)).toMatchObject({ outcome: "duplicate" });
 });
 

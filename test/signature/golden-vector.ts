@@ -9,26 +9,3 @@ export const GOLDEN = {
 
 /** The exact bytes of the golden body. */
 export const GOLDEN_BYTES = new TextEncoder().encode(GOLDEN.body);
-
-/** Parts of the golden delivery that a test replaces, as text or bytes. */
-export interface GoldenChange {
-  readonly timestamp?: string;
-  readonly id?: string;
-  readonly signature?: string;
-  readonly body?: Uint8Array | string;
-}
-
-/** The golden delivery as a request, with the replacements of `change`. */
-export function goldenRequest(change: GoldenChange = {}) {
-  const { timestamp, id, signature, body } = { ...GOLDEN, body: GOLDEN_BYTES, ...change };
-  return {
-    method: "POST",
-    headers: {
-      "x-webhook-type": "new_alarm",
-      "x-webhook-id": id,
-      "x-webhook-timestamp": timestamp,
-      "x-webhook-signature": signature,
-    },
-    body,
-  };
-}

@@ -7,6 +7,7 @@ import { pass } from "../support/fake-time.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
+const HANDLED = { status: 200, outcome: "handled" };
 const MISMATCH = { status: 409, outcome: "signature_mismatch" };
 const UNAVAILABLE = { status: 503, outcome: "secret_unavailable" };
 
@@ -25,7 +26,7 @@ test.each<[string, SecretFunction]>([
   },
 );
 
-const sealed = new Error("the vault has no such secret");
+const sealed = new Error("the vault is sealed");
 const oneOf =
   (fails: string): SecretFunction =>
   ({ type }) =>
@@ -82,20 +83,19 @@ function numbered(count: number) {
   );
 }
 
-/** A vault that answers when the test lets it. */
-function vault() {
+/** A receiver whose vault answers when the test lets it. */
+function vaultReceiver(dependencyTimeoutMs = 5_000) {
   const calls: (Deferred<SecretList> & { type: string })[] = [];
   const secret: SecretFunction = ({ type }) => {
     const call = { ...deferred<SecretList>(), type };
     calls.push(call);
     return call.promise;
   };
-  return { calls, secret };
+  return { ...recordingReceiver({ secret, dependencyTimeoutMs }), calls };
 }
 
 test("500 forgeries of random types make one call for each documented type, and genuine deliveries are handled", async () => {
-  const { calls, secret } = vault();
-  const { receive, handled } = recordingReceiver({ secret });
+  const { calls, receive, handled } = vaultReceiver();
   const forgery = await delivery({ secret: "whsec_of_a_stranger" });
   // Signed before the calls begin, which have a time limit.
   const requests = await numbered(40);
@@ -115,25 +115,23 @@ test("500 forgeries of random types make one call for each documented type, and 
 });
 
 test("a delivery that comes after a call has ended makes a new call", async () => {
-  const { calls, secret } = vault();
-  const { receive } = recordingReceiver({ secret });
+  const { calls, receive } = vaultReceiver();
   const first = receive(await delivery({ id: "first" }));
   calls[0]?.resolve(TEST_SECRET);
-  expect(await first).toMatchObject({ outcome: "handled" });
+  expect(await first).toMatchObject(HANDLED);
   const second = receive(await delivery({ id: "second" }));
-  calls[1]?.reject(new Error("the vault is sealed"));
-  expect(await second).toMatchObject({ outcome: "secret_unavailable" });
+  calls[1]?.reject(sealed);
+  expect(await second).toMatchObject(UNAVAILABLE);
   const third = receive(await delivery({ id: "third" }));
   calls[2]?.resolve(TEST_SECRET);
-  expect(await third).toMatchObject({ outcome: "handled" });
+  expect(await third).toMatchObject(HANDLED);
   expect(calls).toHaveLength(3);
 });
 
 test("all deliveries that share a call are answered 503 when it fails, without a second call", async () => {
-  const { calls, secret } = vault();
-  const { receive } = recordingReceiver({ secret });
+  const { calls, receive } = vaultReceiver();
   const answers = (await numbered(3)).map(receive);
-  calls[0]?.reject(new Error("the vault is sealed"));
+  calls[0]?.reject(sealed);
   expect(await outcomesOf(answers)).toEqual(["secret_unavailable"]);
   expect(calls).toHaveLength(1);
 });
@@ -142,8 +140,7 @@ test("a late call is not made again, and its secret serves the deliveries that h
   const request = await delivery();
   const later = await numbered(2);
   vi.useFakeTimers();
-  const { calls, secret } = vault();
-  const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+  const { calls, receive } = vaultReceiver(1_000);
   const first = receive(request);
   await pass(600);
   const others = later.map(receive);
@@ -160,8 +157,7 @@ test("a vault that hangs gets one call of each type, and a new one after a minut
   const request = await delivery();
   const forged = await delivery({ type: "made_up" });
   vi.useFakeTimers();
-  const { calls, secret } = vault();
-  const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+  const { calls, receive } = vaultReceiver(1_000);
   const sent = async (): Promise<void> => {
     const answers = [receive(request), receive(forged)];
     await pass(1_000);
@@ -177,28 +173,27 @@ test("a vault that hangs gets one call of each type, and a new one after a minut
   await pass(0);
   const next = receive(request);
   calls[4]?.resolve(TEST_SECRET);
-  expect(await next).toMatchObject({ outcome: "handled" });
+  expect(await next).toMatchObject(HANDLED);
 });
 
 test("a secret function whose thenable throws leaves no timer behind", async () => {
   const request = await delivery();
   vi.useFakeTimers();
-  const thrower = { then: throwing(new Error("the vault is sealed")) };
+  const thrower = { then: throwing(sealed) };
   const { receive } = recordingReceiver({ secret: () => thrower });
-  expect(await receive(request)).toMatchObject({ outcome: "secret_unavailable" });
+  expect(await receive(request)).toMatchObject(UNAVAILABLE);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("no delivery joins the call of a request that its runtime has ended with its timers", async () => {
   vi.useFakeTimers();
-  const { calls, secret } = vault();
-  const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+  const { calls, receive } = vaultReceiver(1_000);
   void receive(await delivery({ id: "ended" }));
   vi.clearAllTimers();
   await pass(2_000);
   const next = receive(await delivery({ id: "next" }));
   calls[1]?.resolve(TEST_SECRET);
-  expect(await next).toMatchObject({ outcome: "handled" });
+  expect(await next).toMatchObject(HANDLED);
   expect(calls).toHaveLength(2);
 });
 
@@ -207,13 +202,12 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
     vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
   });
 
-  async function flood(count: number, dependencyTimeoutMs = 5_000) {
+  async function flood(count: number, dependencyTimeoutMs?: number) {
     vi.useFakeTimers();
-    const scene = vault();
-    const { receive } = recordingReceiver({ secret: scene.secret, dependencyTimeoutMs });
+    const { calls, receive } = vaultReceiver(dependencyTimeoutMs);
     const answers = (await numbered(count)).map(receive);
     await pass(50);
-    return { ...scene, answers };
+    return { calls, answers };
   }
 
   test("on Cloudflare Workers no delivery shares a call, and at most 100 calls run at once", async () => {
@@ -241,12 +235,12 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
   test("on Cloudflare Workers the function gets the type, too", async () => {
     const secret = vi.fn(() => TEST_SECRET);
     const { receive } = recordingReceiver({ secret });
-    expect(await receive(await delivery())).toMatchObject({ outcome: "handled" });
+    expect(await receive(await delivery())).toMatchObject(HANDLED);
     expect(secret.mock.calls).toEqual([[{ type: "new_alarm" }]]);
   });
 
   test("on Cloudflare Workers a function that throws is answered 503 and keeps no place", async () => {
-    const { receive } = recordingReceiver({ secret: throwing(new Error("the vault is sealed")) });
+    const { receive } = recordingReceiver({ secret: throwing(sealed) });
     for (let at = 0; at < 150; at++) {
       expect(await receive(await delivery({ id: String(at) }))).toMatchObject(UNAVAILABLE);
     }

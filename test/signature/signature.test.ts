@@ -1,8 +1,31 @@
 import { expect, test } from "vitest";
 import { signDelivery, verifySignature } from "../../src/index.js";
-import { GOLDEN, GOLDEN_BYTES, goldenRequest, type GoldenChange } from "./golden-vector.js";
+import { GOLDEN, GOLDEN_BYTES } from "./golden-vector.js";
 import { rawSignature } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
+
+/** Parts of the golden delivery that a test replaces, as text or bytes. */
+interface GoldenChange {
+  readonly timestamp?: string;
+  readonly id?: string;
+  readonly signature?: string;
+  readonly body?: Uint8Array | string;
+}
+
+/** The golden delivery as a request, with the replacements of `change`. */
+function goldenRequest(change: GoldenChange) {
+  const { timestamp, id, signature, body } = { ...GOLDEN, body: GOLDEN_BYTES, ...change };
+  return {
+    method: "POST",
+    headers: {
+      "x-webhook-type": "new_alarm",
+      "x-webhook-id": id,
+      "x-webhook-timestamp": timestamp,
+      "x-webhook-signature": signature,
+    },
+    body,
+  };
+}
 
 const { secret, id, timestamp, body, signature } = GOLDEN;
 

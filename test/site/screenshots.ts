@@ -110,7 +110,7 @@ async function frontPage(browser: Browser): Promise<void> {
     await picture(page, `site-${name}`);
     await page.close();
   }
-  site.close();
+  await site.close();
 }
 
 mkdirSync(FOLDER, { recursive: true });

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
@@ -8,8 +10,29 @@ import { OUTCOMES } from "../../src/answer/outcome.js";
 import { describeService } from "../support/describe-service.js";
 import { rowsOfRun } from "../support/extent.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { buildSite, builtPages, readPage, serveSite, SITE } from "../support/site/built-site.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
+import { serveSite, SITE } from "../support/site/built-site.js";
 import { launchChromium, missingChromium, PATIENCE_MS } from "./chromium.js";
+
+/** Runs `npm run docs:build`. Takes half a minute. */
+async function buildSite(): Promise<void> {
+  const tsx = import.meta.resolve("tsx");
+  const script = path.join(REPOSITORY, "docs/site/build.ts");
+  const env = { ...process.env, NODE_ENV: "production", NODE_OPTIONS: "" };
+  await promisify(execFile)(process.execPath, ["--import", tsx, script], { cwd: REPOSITORY, env });
+}
+
+/** The HTML pages of the site, by their paths below its root. */
+function builtPages(): readonly string[] {
+  return readdirSync(SITE, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".html") && file !== "404.html")
+    .sort();
+}
+
+/** A page's HTML. */
+function readPage(page: string): string {
+  return readFileSync(path.join(SITE, page), "utf8");
+}
 
 /** What users type, and the pages that answer it. */
 const SEARCHES: readonly (readonly [query: string, ...pages: string[]])[] = [
@@ -184,7 +207,7 @@ describeService("the site in Chromium", missingChromium, () => {
 
   afterAll(async () => {
     await browser.close();
-    site.close();
+    await site.close();
   });
 
   /** Opens a page once for everything that is looked at. `isDark`: axe sees it dark and on a phone. */

@@ -1,10 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { installPlatform } from "../support/platform-packages.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder();
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -71,39 +73,28 @@ it.each([
   ["redisStore accepts the client of @upstash/redis, and no pipeline of it", "upstash", UPSTASH],
 ])("%s", async (_, platform, code) => {
   const modules = join(fileURLToPath(await installPlatform(platform)), "node_modules");
-  const folder = mkdtempSync(join(tmpdir(), "client-types-"));
-  try {
-    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-    symlinkSync(modules, join(folder, "node_modules"), "dir");
-    writeFileSync(join(folder, "uses.ts"), code);
-    const compilerOptions = {
-      target: "ES2022",
-      lib: ["ES2023", "DOM"],
-      module: "nodenext",
-      noEmit: true,
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: true,
-      types: ["node"],
-      typeRoots: [join(ROOT, "node_modules/@types")],
-      paths: {
-        "#crypto": [join(ROOT, "src/signature/crypto/node.ts")],
-        "identity-gateway-webhooks/*": ["stores", "inbox"].map((room) =>
-          join(ROOT, `src/${room}/*/index.ts`),
-        ),
-      },
-    };
-    writeFileSync(
-      join(folder, "tsconfig.json"),
-      JSON.stringify({ compilerOptions, files: ["uses.ts"] }),
-    );
-    const { stdout } = spawnSync(
-      process.execPath,
-      [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", folder],
-      { encoding: "utf8" },
-    );
-    expect(stdout).toBe("");
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  symlinkSync(modules, folder.at("node_modules"), "dir");
+  folder.write("package.json", '{"type":"module"}');
+  folder.write("uses.ts", code);
+  const compilerOptions = {
+    target: "ES2022",
+    lib: ["ES2023", "DOM"],
+    module: "nodenext",
+    noEmit: true,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
+    types: ["node"],
+    typeRoots: [join(ROOT, "node_modules/@types")],
+    paths: {
+      "#crypto": [join(ROOT, "src/signature/crypto/node.ts")],
+      "identity-gateway-webhooks/*": ["stores", "inbox"].map((room) =>
+        join(ROOT, `src/${room}/*/index.ts`),
+      ),
+    },
+  };
+  folder.write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["uses.ts"] }));
+  const argv = [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", folder.at()];
+  const { stdout } = spawnSync(process.execPath, argv, { encoding: "utf8" });
+  expect(stdout).toBe("");
 });

@@ -27,6 +27,14 @@ export function alarmReceiver(handler: AlarmHandler, options: AlarmOptions = {})
   });
 }
 
+/** What `answerOf` writes. */
+export const HANDLED = "200 handled";
+export const DUPLICATE = "200 duplicate";
+export const IN_FLIGHT = "409 in_flight";
+export const UNAVAILABLE = "503 store_unavailable";
+export const FAILED = "500 handler_failed";
+export const OVERLOADED = "503 overloaded";
+
 /** An answer as the gateway sees it, and why: `200 handled`. */
 export async function answerOf(
   response: WebhookResponse | Promise<WebhookResponse>,

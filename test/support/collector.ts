@@ -8,31 +8,18 @@ export interface LogLine {
 }
 
 /** Collects the log lines and reports of a receiver. */
-export interface Collector {
-  /** Options to spread into those of a receiver. */
-  readonly options: {
-    readonly logger: WebhookLogger;
-    readonly onOutcome: (report: OutcomeReport) => void;
-  };
-  readonly lines: LogLine[];
-  readonly reports: OutcomeReport[];
-}
+export type Collector = ReturnType<typeof createCollector>;
 
-/** Makes an empty collector. */
-export function createCollector(): Collector {
+/** Makes an empty collector. Its `options` are to spread into those of a receiver. */
+export function createCollector() {
   const lines: LogLine[] = [];
   const reports: OutcomeReport[] = [];
-  return {
-    options: {
-      logger: {
-        warn: (message, details) => lines.push({ level: "warn", message, details }),
-        error: (message, details) => lines.push({ level: "error", message, details }),
-      },
-      onOutcome: (report) => reports.push(report),
-    },
-    lines,
-    reports,
+  const logger: WebhookLogger = {
+    warn: (message, details) => lines.push({ level: "warn", message, details }),
+    error: (message, details) => lines.push({ level: "error", message, details }),
   };
+  const onOutcome = (report: OutcomeReport): void => void reports.push(report);
+  return { options: { logger, onOutcome }, lines, reports };
 }
 
 /** The lines that contain a text. */

@@ -1,3 +1,4 @@
+import type http from "node:http";
 import type { AddressInfo, Server } from "node:net";
 
 /** A server on a free port of 127.0.0.1. */
@@ -20,6 +21,20 @@ export async function listen(server: Server) {
           else reject(error);
         });
       }),
+  };
+}
+
+/** Starts an HTTP server whose `close` ends its connections too. */
+export async function listenHttp(server: http.Server) {
+  const { port, close } = await listen(server);
+  return {
+    port,
+    /** Without a path. */
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.closeAllConnections();
+      return close();
+    },
   };
 }
 

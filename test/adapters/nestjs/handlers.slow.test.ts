@@ -11,13 +11,32 @@ import {
 import {
   PATH,
   decorate,
-  handlerClass,
   nestStarter,
   send,
-  sendEvent,
   type NestAppOptions,
 } from "../../support/nestjs/nest-app.js";
 import { nestPlatforms } from "../../support/nestjs/nest-platforms.js";
+import { onlineDataEvent } from "../../support/deliveries.js";
+
+/** Sends a signed Online Data event. */
+function sendEvent(url: string, id: string, type: string): Promise<string> {
+  const body = JSON.stringify({ event: onlineDataEvent(type) });
+  return send(url, { id, type: "delete_my_data_event", body });
+}
+
+/** A class whose method `handle` takes the alarms, or what the decorator says. */
+function handlerClass(
+  handle: (...given: never[]) => unknown,
+  decorator: unknown = OnAlarm(),
+): Type {
+  class Handling {
+    handle(...given: never[]): unknown {
+      return handle(...given);
+    }
+  }
+  Injectable()(decorate(Handling, { handle: [decorator] }));
+  return Handling;
+}
 
 /** What the handlers were called with, and by which method. */
 class Ledger {

@@ -11,7 +11,7 @@ import { inbox, inboxConsume } from "identity-gateway-webhooks/inbox";
 import { nodeHandler } from "identity-gateway-webhooks/node";
 import { openTelemetry } from "identity-gateway-webhooks/opentelemetry";
 import { TEST_SECRET } from "identity-gateway-webhooks/testing";
-import { listen } from "../../support/servers.js";
+import { listenHttp } from "../../support/servers.js";
 
 /** Metrics that begin at 0, as those of a new process. */
 function newMetrics() {
@@ -29,15 +29,8 @@ function newMetrics() {
 
 /** Starts a server on a free port of 127.0.0.1. */
 async function startServer(server: Server) {
-  const { port, close } = await listen(server);
-  return {
-    port,
-    url: `http://127.0.0.1:${port}/webhooks/gateway`,
-    close() {
-      server.closeAllConnections();
-      return close();
-    },
-  };
+  const { port, url, close } = await listenHttp(server);
+  return { port, url: `${url}/webhooks/gateway`, close };
 }
 
 /** What can be wrong with a deployment of the app. */

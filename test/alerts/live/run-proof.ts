@@ -9,7 +9,6 @@ import {
   type FailureId,
   SHORTENED,
   shortenedRules,
-  SILENT_FAILURES,
   type SilentFailure,
   windowSecondsOf,
 } from "../rules.js";
@@ -131,14 +130,13 @@ export interface ProofResults {
   readonly seconds: number;
 }
 
-export interface ProofOptions {
-  /** Default all. */
-  readonly failures?: readonly SilentFailure[];
-  readonly onResult?: (result: FailureResult) => void;
+interface ProofOptions {
+  readonly failures: readonly SilentFailure[];
+  readonly onResult: (result: FailureResult) => void;
   /** Called when Prometheus watches both apps, before the calm phase. */
-  readonly onReady?: (calmSeconds: number) => void;
+  readonly onReady: (calmSeconds: number) => void;
   /** Ends the run early; its promise then rejects. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal;
 }
 
 const ASK_EVERY_MS = 250;
@@ -152,8 +150,12 @@ const CALM_SECONDS = ["2w", "12h"].reduce(
 );
 
 /** Runs the apps, the gateway's traffic and Prometheus, and plants one failure after the other. */
-export async function runProof(options: ProofOptions = {}): Promise<ProofResults> {
-  const { failures = SILENT_FAILURES, onResult, onReady, signal } = options;
+export async function runProof({
+  failures,
+  onResult,
+  onReady,
+  signal,
+}: ProofOptions): Promise<ProofResults> {
   const startedAt = performance.now();
   const closers: (() => unknown)[] = [];
   const opened = <Part>(part: Part, close: (part: Part) => unknown): Part => {
@@ -176,13 +178,13 @@ export async function runProof(options: ProofOptions = {}): Promise<ProofResults
       const [sum] = await prometheus.query("sum(up)");
       return sum?.value === ports.length;
     });
-    onReady?.(CALM_SECONDS);
+    onReady(CALM_SECONDS);
     const calmAlerts = await alertsDuring(prometheus, CALM_SECONDS, signal);
     const results: FailureResult[] = [];
     for (const failure of failures) {
       const result = await provoke(failure, scene, prometheus, signal);
       results.push(result);
-      onResult?.(result);
+      onResult(result);
     }
     return {
       calmAlerts: [...calmAlerts],
@@ -200,7 +202,7 @@ async function provoke(
   failure: SilentFailure,
   scene: Scene,
   prometheus: Prometheus,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<FailureResult> {
   const allowedSeconds = 2 * windowSecondsOf(failure.alert);
   const cure = await PLANTS[failure.id](scene);
@@ -226,7 +228,7 @@ async function provoke(
 async function alertsDuring(
   prometheus: Prometheus,
   seconds: number,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const fired = new Set<string>();
   await until(seconds, signal, async () => {
@@ -239,12 +241,12 @@ async function alertsDuring(
 /** Asks until it is true. Resolves to the seconds that took; undefined if it is not true in time. */
 async function until(
   maxSeconds: number,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
   ask: (seconds: number) => Promise<boolean>,
 ): Promise<number | undefined> {
   const startedAt = performance.now();
   for (;;) {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     const seconds = (performance.now() - startedAt) / 1_000;
     if (seconds > maxSeconds) return undefined;
     if (await ask(seconds)) return seconds;

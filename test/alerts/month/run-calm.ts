@@ -30,18 +30,13 @@ const BURST = 14 * DAY + 3 * HOUR;
 const STRANGER = { from: 18 * DAY, to: 23 * DAY };
 
 /** What a month without a failure raised at one volume. */
-export interface CalmMonth {
-  readonly perDay: number;
-  readonly deliveries: number;
-  readonly critical: readonly string[];
-  readonly warnings: readonly string[];
-}
+export type CalmMonth = Awaited<ReturnType<typeof runCalm>>[number];
 
 /**
  * A month of an app with four replicas at each volume. It discards half of its alarms, and handles one of the seven
  * event types: both on purpose.
  */
-export async function runCalm(): Promise<readonly CalmMonth[]> {
+export async function runCalm() {
   const recording = new Recording([]);
   const apps = VOLUMES.map((volume, seed) => new CalmApp(volume, seed));
   for (let minute = 0; minute < DAYS * DAY; minute++) {
@@ -62,12 +57,8 @@ export async function runCalm(): Promise<readonly CalmMonth[]> {
           .map(({ labels }) => labels["alertname"] ?? ""),
       ),
     ];
-    return {
-      perDay,
-      deliveries: sent,
-      critical: namesOf("critical"),
-      warnings: namesOf("warning"),
-    };
+    const [critical, warnings] = [namesOf("critical"), namesOf("warning")];
+    return { perDay, deliveries: sent, critical, warnings };
   });
 }
 

@@ -14,33 +14,20 @@ export interface Run {
   endedAt: number | undefined;
 }
 
-/** The records of a receiver about the end of a delivery. */
-export interface Settlement {
-  /** Times: one for each settled run. */
-  readonly settledAt: number[];
-  isUnsettled: boolean;
-}
-
 /** The ledgers of all receivers in order. */
-export interface Runs {
-  /** Runs by delivery id, in the order of their starts. */
-  readonly byId: ReadonlyMap<string, readonly Run[]>;
-  readonly settlementOf: (receiver: number, id: string) => Settlement;
-  /** Times at which a receiver noticed a pause. */
-  readonly stallsOf: (
-    receiver: number,
-  ) => readonly { readonly from: number; readonly to: number }[];
-}
+export type Runs = ReturnType<typeof readRuns>;
 
 /** Reads runs from ledger lines. A run without an end was cut off. */
-export function readRuns(lines: readonly LedgerLine[]): Runs {
+export function readRuns(lines: readonly LedgerLine[]) {
   const ordered = [...lines].sort((a, b) => a.at - b.at);
   const byId = new Map<string, Run[]>();
   const byRun = new Map<string, Run>();
-  const settlements = new Map<string, Settlement>();
+  /** With the time of each settled run. */
+  const settlements = new Map<string, { readonly settledAt: number[]; isUnsettled: boolean }>();
   const stalls = new Map<number, { from: number; to: number }[]>();
 
-  const settlementOf = (receiver: number, id: string): Settlement => {
+  /** What a receiver has recorded about the end of a delivery. */
+  const settlementOf = (receiver: number, id: string) => {
     const key = `${receiver} ${id}`;
     const known = settlements.get(key) ?? { settledAt: [], isUnsettled: false };
     settlements.set(key, known);
@@ -91,5 +78,11 @@ export function readRuns(lines: readonly LedgerLine[]): Runs {
         break;
     }
   }
-  return { byId, settlementOf, stallsOf: (receiver) => stalls.get(receiver) ?? [] };
+  return {
+    /** Runs by delivery id, in the order of their starts. */
+    byId: byId as ReadonlyMap<string, readonly Run[]>,
+    settlementOf,
+    /** Times at which a receiver noticed a pause. */
+    stallsOf: (receiver: number) => stalls.get(receiver) ?? [],
+  };
 }

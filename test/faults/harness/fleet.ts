@@ -1,11 +1,16 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Interruption } from "../checker/history.js";
 import { createSender } from "../../../kit/sending/sender.js";
 import type { Sender } from "../../../kit/sending/target.js";
 import { SLOTS } from "../plan/schedule.js";
 import { now } from "./clock.js";
-import { startReceiver, type ReceiverProcess } from "./receiver-process.js";
 import type { ReceiverConfig } from "../receivers/receiver-config.js";
+
+/** A receiver in its own process. */
+type ReceiverProcess = ReturnType<typeof startReceiver>;
 
 /** The receivers, as behind a load balancer. */
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
@@ -19,6 +24,7 @@ interface Slot {
 }
 
 const SEND_TIMEOUT_MS = 4_000;
+const KEPT_CHARACTERS = 2_000;
 
 /**
  * Starts `count` receivers. `configOf` gives the configuration of a process by its number. Resolves when they listen.
@@ -175,4 +181,45 @@ async function failing(slots: readonly Slot[]): Promise<never> {
   const ports = slots.map(({ process: child }) => child.port);
   await Promise.all(ports);
   return new Promise(() => undefined);
+}
+
+/** Starts the receiver's program. */
+function startReceiver(program: string, config: ReceiverConfig) {
+  const child = spawn(process.execPath, ["--no-warnings", program, JSON.stringify(config)]);
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-KEPT_CHARACTERS);
+  });
+  // Input for a killed process is lost.
+  child.stdin.on("error", () => undefined);
+  // Not `close`: the pipes of a killed process may never be read to their ends.
+  const ended = once(child, "exit").then(
+    ([code, signal]: unknown[]) =>
+      `receiver ${config.receiver} ended by itself (${String(code ?? signal)}): ${errors}`,
+  );
+  const lines = createInterface({ input: child.stdout });
+  const port = new Promise<number>((resolve, reject) => {
+    lines.once("line", (line) => resolve(Number(line)));
+    void ended.then((reason) => reject(new Error(reason)));
+  });
+  port.catch(() => undefined);
+  return {
+    /** Its port. Rejects if the process ends before it listens. */
+    port,
+    /** Resolves with its error output when it has ended. */
+    ended,
+    /** Whether SIGKILL has ended it. */
+    isKilled: () => child.signalCode === "SIGKILL",
+    signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => child.kill(name),
+    /** Makes its handlers stop failing. */
+    heal: () => child.stdin.write("heal\n"),
+    /** Makes it replay all dead jobs. Resolves when it has, or when the process has ended. */
+    async replay() {
+      const done = once(lines, "line");
+      child.stdin.write("replay\n");
+      await Promise.race([done, ended]);
+    },
+    /** Makes its wall clock jump. */
+    jump: (ms: number) => child.stdin.write(`jump ${ms}\n`),
+  };
 }

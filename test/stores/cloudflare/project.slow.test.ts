@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync } from "node:zlib";
@@ -18,13 +17,12 @@ import {
   type InstalledPackage,
 } from "../../support/package/installed-package.js";
 import { readMarkdown } from "../../support/package/markdown.js";
+import { textOf } from "../../support/package/sources.js";
 
 const PAGE = readMarkdown("docs/cloudflare.md");
 const PROJECT = "test/platforms/cloudflare/project";
 
-function projectFile(file: string): string {
-  return readFileSync(path.join(REPOSITORY, PROJECT, file), "utf8");
-}
+const projectFile = (file: string) => textOf(`${PROJECT}/${file}`);
 
 it("docs/cloudflare.md has the files of the project that the tests run", () => {
   expect(PAGE.snippet("jsonc", '"d1_databases"')).toBe(projectFile("wrangler.jsonc"));
@@ -32,9 +30,7 @@ it("docs/cloudflare.md has the files of the project that the tests run", () => {
 });
 
 it("the migration of docs/cloudflare.md is the SQL file of the package", () => {
-  expect(projectFile("migrations/0001_gateway_deliveries.sql")).toBe(
-    readFileSync(path.join(REPOSITORY, "sql/d1.sql"), "utf8"),
-  );
+  expect(projectFile("migrations/0001_gateway_deliveries.sql")).toBe(textOf("sql/d1.sql"));
 });
 
 it("the Worker of docs/cloudflare.md has twelve lines of code", () => {
@@ -114,7 +110,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
       `declare namespace Cloudflare { interface Env { DB: D1Database; GATEWAY_WEBHOOK_SECRET: string } }
       interface Env extends Cloudflare.Env {}`,
     );
-    project.copy("test/platforms/cloudflare/d1-types.ts", "src/d1-types.ts");
+    project.copy("test/platforms/cloudflare/d1-types.test-d.ts", "src/d1-types.test-d.ts");
     const packages = path.join(REPOSITORY, "test/platforms/cloudflare/node_modules");
     const options = {
       module: "esnext",
@@ -123,7 +119,7 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
       types: ["@cloudflare/workers-types"],
       skipLibCheck: true,
     };
-    const files = ["src/index.ts", "src/env.d.ts", "src/d1-types.ts"];
+    const files = ["src/index.ts", "src/env.d.ts", "src/d1-types.test-d.ts"];
     expect(project.typeCheck(options, files)).toBe("");
   });
 

@@ -53,16 +53,6 @@ describe("the bound of memoryStore", () => {
     await completed("b", "p");
   });
 
-  it("a memory store counts the retention from the first completion", () => {
-    const { store, advance } = storeOnClock();
-    void store.complete("a", "o", TIMES);
-    advance(TIMES.retentionMs - 1);
-    void store.complete("a", "p", TIMES);
-    expect(store.claim("a", "q", TIMES)).toEqual({ state: "completed" });
-    advance(1);
-    expect(store.claim("a", "q", TIMES)).toEqual({ state: "claimed", takeover: false });
-  });
-
   it("a memory store ends a lease to the millisecond", () => {
     const { store, advance } = storeOnClock();
     void store.claim("a", "o", TIMES);

@@ -117,19 +117,6 @@ describe("a receiver without the option store", () => {
     expect(warnings[0]).toContain("explain stores");
   });
 
-  it("a receiver without a store warns in a worker of node:cluster", async () => {
-    const request = await delivery({ id: "a" });
-    vi.stubGlobal("process", {
-      env: {},
-      send: () => true,
-      getBuiltinModule: () => ({ isWorker: true }),
-    });
-    const receiver = receiverOn(undefined);
-    vi.unstubAllGlobals();
-    await receiver.receive(request);
-    expect(warnings).toEqual([expect.stringContaining("this is a worker of node:cluster: a")]);
-  });
-
   it("a receiver does not warn elsewhere, or with memoryStore()", () => {
     receiverOn(undefined);
     vi.stubEnv("K_SERVICE", "");

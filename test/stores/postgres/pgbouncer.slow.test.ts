@@ -1,9 +1,13 @@
-import type pg from "pg";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 import { deferred } from "../../support/deferred.js";
-import { describePgBouncer, startPgBouncer } from "../../support/postgres/pgbouncer.js";
+import { describeService } from "../../support/describe-service.js";
 import { postgresEngine } from "../../support/postgres/postgres-engine.js";
+import { hasPostgres } from "../../support/postgres/postgres-server.js";
+import { findProgram, startServer } from "../../support/server-process.js";
 import { databaseOf, mustNotRun } from "../../support/stores/sql-engine.js";
 import { openSqlPlace } from "../../support/stores/sql-engines.js";
 import { testStoreContract } from "../../support/stores/test-store.js";
@@ -13,9 +17,92 @@ import { COMPLETED, PROCESSED, TIMES } from "../../support/stores/store-cases.js
 /** Fewer than the clients, so that they share server connections. */
 const SERVER_CONNECTIONS = 4;
 
-describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () => {
+/** Where PgBouncer is: on PATH, or where Debian's package keeps it. */
+const binary = findProgram("pgbouncer", "/usr/sbin");
+
+const missing = [
+  ...(binary === undefined ? ["pgbouncer"] : []),
+  ...(hasPostgres ? [] : ["initdb and postgres"]),
+];
+
+/**
+ * Starts it on a free port of 127.0.0.1, in transaction mode: a server connection serves one transaction
+ * of a client and then the next client.
+ */
+async function startPgBouncer(postgresPort: number) {
+  const behind = `host=127.0.0.1 port=${postgresPort} user=postgres dbname=postgres`;
+  // Set by the pooler: a client's startup packet would change the server connection for all clients.
+  const serializable = "connect_query='SET default_transaction_isolation TO serializable'";
+  const settingsAt = (port: number) => ({
+    listen_addr: "127.0.0.1",
+    listen_port: port,
+    unix_socket_dir: "",
+    auth_type: "any",
+    admin_users: "postgres",
+    pool_mode: "transaction",
+    default_pool_size: SERVER_CONNECTIONS,
+    max_client_conn: 500,
+    // Standard output has it too.
+    syslog: 0,
+    log_connections: 0,
+    log_disconnections: 0,
+  });
+  const local = { host: "127.0.0.1", user: "postgres" };
+  const show = async (port: number, what: string): Promise<Record<string, unknown>[]> => {
+    const client = new pg.Client({ ...local, port, database: "pgbouncer" });
+    client.on("error", () => undefined);
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(`SHOW ${what}`)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  const fileIn = (folder: string) => join(folder, "pgbouncer.ini");
+  const { port, close } = await startServer({
+    name: "pgbouncer",
+    command: binary ?? "pgbouncer",
+    prepare(folder, own) {
+      const lines = [
+        "[databases]",
+        `postgres = ${behind}`,
+        `serializable = ${behind} ${serializable}`,
+        "[pgbouncer]",
+        ...Object.entries(settingsAt(own)).map(([name, value]) => `${name} = ${value}`),
+      ];
+      writeFileSync(fileIn(folder), lines.join("\n"));
+    },
+    // It refuses to run as root, and reads its settings before it becomes another user.
+    args: (_own, folder) => [
+      ...(process.getuid?.() === 0 ? ["--user", "postgres"] : []),
+      fileIn(folder),
+    ],
+    answers: async (own) => (await show(own, "VERSION")).length > 0,
+  });
+  const pools = new Set<pg.Pool>();
+
+  return {
+    /** What `SHOW <what>` answers on its console. */
+    show: (what: string) => show(port, what),
+    /** A pool of connections to it, ended by `close`. Its database `serializable` is the same one, at that isolation level. */
+    pool(config: pg.PoolConfig = {}) {
+      const pool = new pg.Pool({ ...local, port, database: "postgres", ...config });
+      pool.on("error", () => undefined);
+      pools.add(pool);
+      return pool;
+    },
+    /** Ends the pools and the process, and removes its folder. */
+    async close() {
+      for (const pool of pools) void pool.end().catch(() => undefined);
+      await close();
+    },
+  };
+}
+
+const absent = missing.length === 0 ? undefined : `not found: ${missing.join(", ")}`;
+describeService("PostgreSQL stores through PgBouncer in transaction mode", absent, () => {
   const db = databaseOf(postgresEngine);
-  const bouncer = startedForAll(() => startPgBouncer(db.server.port, SERVER_CONNECTIONS));
+  const bouncer = startedForAll(() => startPgBouncer(db.server.port));
 
   /** The process id of the client's current server connection. */
   async function backendOf(client: pg.ClientBase): Promise<unknown> {

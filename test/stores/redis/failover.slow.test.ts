@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Redis } from "ioredis";
@@ -21,6 +20,9 @@ import {
 import type { RedisServer } from "../../support/redis/redis-server.js";
 import { startServer } from "../../support/server-process.js";
 import { verbsOf } from "../../support/stores/store-cases.js";
+import { temporaryFolder } from "../../support/temporary-folder.js";
+
+const folder = temporaryFolder();
 
 const DOCS = readMarkdown("docs/stores/redis.md");
 const HEALED = { interval: 200 };
@@ -35,11 +37,8 @@ function isWatchModule(found: unknown): found is WatchModule {
 
 /** The function `watch` from docs/stores/redis.md. */
 async function watchOfDocs(): Promise<WatchModule["watch"]> {
-  const folder = mkdtempSync(join(tmpdir(), "watch-"));
-  const file = join(folder, "watch.mjs");
-  writeFileSync(file, DOCS.snippet("js", "export function watch"));
+  const file = folder.write("watch.mjs", DOCS.snippet("js", "export function watch"));
   const found: unknown = await import(pathToFileURL(file).href);
-  rmSync(folder, { recursive: true });
   if (!isWatchModule(found)) throw new Error("docs/stores/redis.md exports no watch");
   return found.watch;
 }

@@ -29,10 +29,10 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
   const callsOf = (of: UpstashClient): StoreVerbs =>
     verbsOf(redisStore({ client: of, keyPrefix: `${randomUUID()}:`, logger: false }));
 
-  /** Loses the next answers, which the client sends again up to 5 times. */
-  const loseAnswers = (count: number) => {
+  /** Loses the next two answers. The client sends again up to 5 times. */
+  const loseTwoAnswers = () => {
     let lost = 0;
-    front.faultOf = () => (lost++ < count ? "lose the answer" : undefined);
+    front.faultOf = () => (lost++ < 2 ? "lose the answer" : undefined);
   };
   const commandsAfter = (at: number) =>
     front.requests.slice(at).flatMap(({ commands }) => commands.map(([name = ""]) => name));
@@ -40,17 +40,17 @@ describeRedis("the Redis store over HTTP when requests fail", () => {
   it("a script that runs twice because its answer was lost counts once", async () => {
     await calls.claimed("warm", "a");
     const before = front.requests.length;
-    loseAnswers(2);
+    loseTwoAnswers();
     await calls.claimed("k", "a");
     expect(commandsAfter(before)).toEqual(["evalsha", "evalsha", "evalsha"]);
-    loseAnswers(2);
+    loseTwoAnswers();
     await calls.renewed("k", "a", true);
-    loseAnswers(2);
+    loseTwoAnswers();
     await calls.release("k", "a");
     await calls.claimed("k", "b");
-    loseAnswers(2);
+    loseTwoAnswers();
     await calls.complete("k", "b");
-    loseAnswers(2);
+    loseTwoAnswers();
     await calls.completed("k", "c");
   });
 

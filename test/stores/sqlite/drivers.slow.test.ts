@@ -1,11 +1,10 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rowsOfRun } from "../../support/extent.js";
 import { BUN, pathIn } from "../../platforms/install.js";
 import { describeService } from "../../support/describe-service.js";
@@ -13,6 +12,9 @@ import { REPOSITORY } from "../../support/package/installed-package.js";
 import { allCases, SLOW_DISK_MS } from "../../support/sqlite/all-cases.js";
 import { betterSqlite3, libsql, type SqliteDriverName } from "../../support/sqlite/drivers.js";
 import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
+import { temporaryFolder } from "../../support/temporary-folder.js";
+
+const folder = temporaryFolder(afterAll);
 
 describe.each([betterSqlite3, libsql])("the SQLite stores on $name", (driver) => {
   it.each(allCases(driver))(
@@ -57,28 +59,23 @@ interface CaseResult {
 
 /** Runs every case in one process of the runtime. Rejects with its errors if it ends early. */
 async function runCasesOn({ driver, command }: OtherRuntime): Promise<CaseResult[]> {
-  const folder = mkdtempSync(path.join(tmpdir(), "webhooks-cases-"));
-  const bundle = path.join(folder, "cases.mjs");
-  try {
-    const esbuild = path.join(REPOSITORY, "node_modules/esbuild/bin/esbuild");
-    const bundling = ["--bundle", "--format=esm", "--platform=node", "--external:bun:sqlite"];
-    const script = "test/support/sqlite/cases-child.ts";
-    await promisify(execFile)(esbuild, [script, ...bundling, `--outfile=${bundle}`], {
-      cwd: REPOSITORY,
-    });
-    const [program, ...args] = command;
-    const child = spawn(program, [...args, bundle, driver], { stdio: ["ignore", "pipe", "pipe"] });
-    const ended = once(child, "close");
-    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    const [code] = (await ended) as [number | null];
-    if (code !== 0) throw new Error(`${program} ended with ${String(code)}: ${errors}`);
-    return output
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as CaseResult);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const bundle = folder.at(`${path.basename(command[0])}-${driver.replace(":", "-")}.mjs`);
+  const esbuild = path.join(REPOSITORY, "node_modules/esbuild/bin/esbuild");
+  const bundling = ["--bundle", "--format=esm", "--platform=node", "--external:bun:sqlite"];
+  const script = "test/support/sqlite/cases-child.ts";
+  await promisify(execFile)(esbuild, [script, ...bundling, `--outfile=${bundle}`], {
+    cwd: REPOSITORY,
+  });
+  const [program, ...args] = command;
+  const child = spawn(program, [...args, bundle, driver], { stdio: ["ignore", "pipe", "pipe"] });
+  const ended = once(child, "close");
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = (await ended) as [number | null];
+  if (code !== 0) throw new Error(`${program} ended with ${String(code)}: ${errors}`);
+  return output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as CaseResult);
 }
 
 const titles = allCases(betterSqlite3).map(({ title }) => title);

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { recoverDelivery } from "../../../src/management/recover-delivery.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { delivery } from "../../support/deliveries.js";
@@ -33,10 +33,6 @@ it.each(Object.entries(lostFileChecks))("on libsql %s", async (_title, check) =>
 it("a SQLite file is looked at when it is opened, and then once a minute", async () => {
   const now = vi.spyOn(performance, "now");
   const looks = vi.spyOn(process, "getBuiltinModule");
-  onTestFinished(() => {
-    now.mockRestore();
-    looks.mockRestore();
-  });
   await withSqliteFolder(libsql, async (folder) => {
     now.mockReturnValue(0);
     const store = sqliteStore({ database: folder.open() });
@@ -81,7 +77,6 @@ it("an option that sqliteStore does not know is refused in its name", () => {
 
 it("the error about a lost SQLite file says what to do", async () => {
   const now = vi.spyOn(performance, "now");
-  onTestFinished(() => now.mockRestore());
   await withSqliteFolder(libsql, async (folder) => {
     now.mockReturnValue(0);
     const store = sqliteStore({ database: folder.open() });

@@ -5,22 +5,17 @@ import { recordOf, type WireRequest } from "../../../kit/sending/wire.js";
 import type { AdapterAnswer } from "./adapter-exchange.js";
 
 /** A client of one server. */
-export interface HttpClient {
-  readonly send: (request: WireRequest) => Promise<AdapterAnswer>;
-  /** How many connections it has made. */
-  readonly connections: () => number;
-  readonly close: () => void;
-}
+export type HttpClient = ReturnType<typeof http1Client>;
 
 /** A client for HTTP/1.1 that keeps its connections alive. `ca` for HTTPS. */
-export function http1Client(port: number, ca?: string): HttpClient {
+export function http1Client(port: number, ca?: string) {
   const { Agent, request: start } = ca === undefined ? http : https;
   const agent = new Agent({ keepAlive: true, ...(ca === undefined ? {} : { ca }) });
   const sockets = new Set<unknown>();
 
   return {
-    send: ({ method, headers, body, chunked = false }) =>
-      new Promise((resolve, reject) => {
+    send: ({ method, headers, body, chunked = false }: WireRequest) =>
+      new Promise<AdapterAnswer>((resolve, reject) => {
         // Node adds a Content-Length to a body in one piece.
         const length = body === undefined ? {} : { "content-length": body.length };
         const framing = chunked ? { "transfer-encoding": "chunked" } : length;
@@ -46,8 +41,9 @@ export function http1Client(port: number, ca?: string): HttpClient {
         req.on("error", reject);
         req.end(body);
       }),
+    /** How many connections it has made. */
     connections: () => sockets.size,
-    close: () => agent.destroy(),
+    close: (): void => agent.destroy(),
   };
 }
 

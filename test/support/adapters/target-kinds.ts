@@ -34,8 +34,8 @@ export const secureHttp2: Speech = {
 };
 
 /** `fetch` by a client of ours. */
-function fetchOver({ send }: HttpClient): (request: Request) => Promise<Response> {
-  return async (request) => {
+export function fetchOver({ send }: Pick<HttpClient, "send">) {
+  return async (request: Request): Promise<Response> => {
     const chunked = !request.headers.has("content-length");
     const headers = [...request.headers].filter(([name]) => name !== "content-length");
     const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());

@@ -8,26 +8,9 @@ import { createLedger } from "../ledger.js";
 import type { SigningReceiverOptions } from "../receiver-options.js";
 import { serving } from "../serving.js";
 
-/** A request that an endpoint received. */
-interface SeenRequest {
-  readonly method: string;
-  readonly rawHeaders: readonly string[];
-  readonly body: string;
-}
-
-/** An endpoint on this machine that reports its requests, and closes at the end of its test. */
-interface AnsweringEndpoint {
-  readonly url: string;
-  readonly seen: readonly SeenRequest[];
-  /** Calls `listener` with the number of requests so far, before each answer. */
-  readonly onRequest: (listener: (count: number) => void) => void;
-}
-
-/** An endpoint with fixed answers, one per request. The last one repeats. */
-export async function answeringEndpoint(
-  ...answers: { status: number; body?: string }[]
-): Promise<AnsweringEndpoint> {
-  const seen: SeenRequest[] = [];
+/** An endpoint with fixed answers, one per request. The last one repeats. It closes at the end of its test. */
+export async function answeringEndpoint(...answers: { status: number; body?: string }[]) {
+  const seen: { method: string; rawHeaders: readonly string[]; body: string }[] = [];
   let told: (count: number) => void = () => undefined;
   const server = http.createServer((req, res) => {
     const chunks: Buffer[] = [];
@@ -44,8 +27,10 @@ export async function answeringEndpoint(
   });
   return {
     url: await endpointOf(server),
+    /** The requests that it received. */
     seen,
-    onRequest(listener) {
+    /** Calls `listener` with the number of requests so far, before each answer. */
+    onRequest: (listener: typeof told) => {
       told = listener;
     },
   };

@@ -23,11 +23,7 @@ export interface TestWorld {
 export type RunningCommand = ReturnType<typeof startCommand>;
 
 /** The result of a command. */
-export interface EndedCommand {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+type EndedCommand = Awaited<ReturnType<typeof runCommand>>;
 
 /** Starts a command, which ends with its test. The environment has the test secret and nothing else. */
 export function startCommand(argv: readonly string[], world: TestWorld = {}) {
@@ -79,10 +75,7 @@ export function startCommand(argv: readonly string[], world: TestWorld = {}) {
 }
 
 /** Runs a command to its end. A text is split at its blanks. */
-export async function runCommand(
-  argv: string | readonly string[],
-  world: TestWorld = {},
-): Promise<EndedCommand> {
+export async function runCommand(argv: string | readonly string[], world: TestWorld = {}) {
   const command = startCommand(typeof argv === "string" ? argv.split(" ") : argv, world);
   const code = await command.exitCode;
   return { code, stdout: command.stdout(), stderr: command.stderr() };

@@ -48,7 +48,7 @@ export interface Miniflare {
 }
 
 /** A Worker, which is one ES module. */
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly name?: string;
   readonly script: string;
   /** `{ binding: id }` */
@@ -63,25 +63,17 @@ export interface WorkerOptions {
   readonly routes?: readonly string[];
 }
 
-export interface MiniflareOptions {
+interface MiniflareOptions {
   readonly workers: readonly WorkerOptions[];
-  /** The folder of the databases. Without it they end with the process. */
-  readonly d1Persist?: string;
   /** Gets what the Workers log. Without it, that goes to the output of this process. */
   readonly onOutput?: (text: string) => void;
 }
 
 /** Starts workerd. Stop it by `dispose`. */
-export async function startMiniflare(options: MiniflareOptions): Promise<Miniflare> {
+export async function startMiniflare({ workers, onOutput }: MiniflareOptions): Promise<Miniflare> {
   const { Miniflare } = createRequire(fileURLToPath(PACKAGES))("miniflare") as {
     Miniflare: new (options: object) => Miniflare;
   };
-  const running = new Miniflare(completed(options));
-  await running.ready;
-  return running;
-}
-
-function completed({ workers, onOutput, ...shared }: MiniflareOptions): object {
   const common = {
     modules: true,
     // Without Node built-ins, which a bundle for the edge must not need.
@@ -92,11 +84,12 @@ function completed({ workers, onOutput, ...shared }: MiniflareOptions): object {
       stream.on("data", (chunk: Buffer) => onOutput?.(chunk.toString()));
     }
   };
-  return {
-    ...shared,
+  const running = new Miniflare({
     ...(onOutput === undefined ? {} : { handleRuntimeStdio }),
     workers: workers.map((worker) => ({ ...common, ...worker })),
-  };
+  });
+  await running.ready;
+  return running;
 }
 
 /** Starts workerd with an empty Worker and the database `DB`. */

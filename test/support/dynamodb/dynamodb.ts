@@ -8,7 +8,7 @@ import type {
 import { crashingStore, type StoreServer } from "../../faults/stores/store-server.js";
 import { installPlatform, loadFrom } from "../platform-packages.js";
 import { startServer } from "../server-process.js";
-import { listen } from "../servers.js";
+import { listenHttp } from "../servers.js";
 
 /** A dynalite in its own process, with its data in a folder of its own. */
 export type DynaliteServer = Awaited<ReturnType<typeof startDynalite>>;
@@ -195,19 +195,14 @@ export async function startDynamodbFront(serverUrl: string) {
     reply(status, output);
   };
 
-  const { port, close } = await listen(server);
   const front = {
-    url: `http://127.0.0.1:${port}`,
+    ...(await listenHttp(server)),
     /** The operations that have arrived, such as `PutItem`. */
     operations: [] as string[],
     /** Called with each operation. Default: no fault. */
     faultOf: (() => undefined) as (operation: string) => FrontFault | undefined,
     /** Whether a failed condition returns the item, as DynamoDB does and dynalite does not. */
     returnsItems: true,
-    close: async () => {
-      server.closeAllConnections();
-      await close();
-    },
   };
   return front;
 }

@@ -26,7 +26,7 @@ export interface EventForm {
 const TEXT_TYPE = /^(?:text\/|application\/(?:json|javascript|xml)\b|$)/;
 
 /** Text as it is, anything else in base64, as all fronts do. */
-function bodyOf({ headers, body }: WireRequest): Pick<LambdaEvent, "body" | "isBase64Encoded"> {
+function bodyOf({ headers, body }: WireRequest) {
   if (body === undefined || body.length === 0) return { body: null, isBase64Encoded: false };
   const type = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
   const isText = TEXT_TYPE.test(type) && isUtf8(body);
@@ -95,7 +95,7 @@ function loadBalancer(
   request: WireRequest,
   headers: Pick<LambdaEvent, "headers" | "multiValueHeaders">,
 ): LambdaEvent {
-  const { body = null, isBase64Encoded = false } = bodyOf(request);
+  const { body, isBase64Encoded } = bodyOf(request);
   const event = {
     requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:test" } },
     httpMethod: request.method,
@@ -108,7 +108,8 @@ function loadBalancer(
   return event;
 }
 
-const BAD_GATEWAY: FrontAnswer = { status: 502, headers: {}, body: "" };
+/** What all fronts answer when an invocation fails. */
+export const BAD_GATEWAY: FrontAnswer = { status: 502, headers: {}, body: "" };
 
 interface AnyResult {
   readonly statusCode?: unknown;

@@ -1,18 +1,13 @@
 import http from "node:http";
 import { buffer } from "node:stream/consumers";
 import type { HeaderLine } from "../../../kit/sending/wire.js";
-import { listen, type RunningServer } from "../servers.js";
-import type { EventForm, FrontAnswer } from "./event-forms.js";
+import { listenHttp } from "../servers.js";
+import { BAD_GATEWAY, type EventForm, type FrontAnswer } from "./event-forms.js";
 
-/** What API Gateway, a function URL and a load balancer answer when an invocation fails. */
-const BAD_GATEWAY: FrontAnswer = { status: 502, headers: {}, body: "" };
 const TOO_LARGE: FrontAnswer = { status: 413, headers: {}, body: "" };
 
 /** An HTTP server in front of a function: it makes an event of each request. */
-export async function startFront(
-  form: EventForm,
-  invoke: (event: object) => Promise<unknown>,
-): Promise<RunningServer & { readonly url: string }> {
+export async function startFront(form: EventForm, invoke: (event: object) => Promise<unknown>) {
   const answerTo = async (req: http.IncomingMessage): Promise<FrontAnswer> => {
     const body = await buffer(req);
     if (body.length > (form.maxBodyBytes ?? Infinity)) return TOO_LARGE;
@@ -36,14 +31,6 @@ export async function startFront(
       res.destroy();
     }
   };
-  const server = http.createServer((req, res) => void serve(req, res));
-  const running = await listen(server);
-  return {
-    ...running,
-    url: `http://127.0.0.1:${running.port}/webhooks/gateway`,
-    close() {
-      server.closeAllConnections();
-      return running.close();
-    },
-  };
+  const { url, close } = await listenHttp(http.createServer((req, res) => void serve(req, res)));
+  return { url: `${url}/webhooks/gateway`, close };
 }

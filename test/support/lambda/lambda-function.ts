@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions } from "esbuild";
 import { deferred, type Deferred } from "../deferred.js";
-import { listen } from "../servers.js";
+import { listenHttp } from "../servers.js";
 
 /** A function as it is deployed. */
 interface Deployment {
@@ -66,7 +66,7 @@ async function startInstance(deployment: Deployment) {
   });
   // The process may wait for its next invocation for as long as the test takes.
   api.keepAliveTimeout = 0;
-  const { port, close } = await listen(api);
+  const { port, close } = await listenHttp(api);
   const { child, output, exited } = startProcess(deployment, port);
   void exited.then(() => {
     const gone = new InvocationError("exit", `the process has ended:\n${output()}`);
@@ -78,7 +78,6 @@ async function startInstance(deployment: Deployment) {
   const end = async () => {
     child.kill("SIGKILL");
     await exited;
-    api.closeAllConnections();
     await close();
   };
 

@@ -19,7 +19,7 @@ import {
 } from "../../../src/index.js";
 import { createManagementClient, crmLogin } from "../../../src/management/index.js";
 import type { SigningReceiverOptions } from "../receiver-options.js";
-import { listen } from "../servers.js";
+import { listenHttp } from "../servers.js";
 
 /** A gateway with a client. */
 export type DeskGateway = Awaited<ReturnType<(typeof desk)["gateway"]>>;
@@ -90,16 +90,11 @@ export const desk = {
 
   /** A server on a free port. */
   async server(listener: http.RequestListener) {
-    const server = http.createServer(listener);
-    const { port, close } = await listen(server);
+    const { url, close } = await listenHttp(http.createServer(listener));
     let closed: Promise<void> | undefined;
-    const end = () => {
-      closed ??= close();
-      server.closeAllConnections();
-      return closed;
-    };
+    const end = () => (closed ??= close());
     onTestFinished(end);
-    return { url: `http://127.0.0.1:${String(port)}/webhooks/gateway`, close: end };
+    return { url: `${url}/webhooks/gateway`, close: end };
   },
 };
 

@@ -15,13 +15,7 @@ import {
   type WebhookReceiverModuleOptions,
 } from "../../../adapters/nestjs/index.js";
 import type { WebhookReceiver } from "../../../src/index.js";
-import {
-  delivery,
-  onlineDataEvent,
-  TEST_SECRET,
-  NOW_MS,
-  type DeliveryOverrides,
-} from "../deliveries.js";
+import { delivery, TEST_SECRET, NOW_MS, type DeliveryOverrides } from "../deliveries.js";
 import type { AdapterTarget } from "../adapters/adapter-exchange.js";
 import { http1Client } from "../adapters/http-clients.js";
 
@@ -110,26 +104,6 @@ export async function send(url: string, overrides: DeliveryOverrides = {}): Prom
   const { method, headers, body } = await delivery(overrides);
   const response = await fetch(url, { method, headers, body: body as string });
   return `${response.status} ${await response.text()}`;
-}
-
-/** Sends a signed Online Data event. */
-export function sendEvent(url: string, id: string, type: string): Promise<string> {
-  const body = JSON.stringify({ event: onlineDataEvent(type) });
-  return send(url, { id, type: "delete_my_data_event", body });
-}
-
-/** A class whose method `handle` takes the alarms, or what the decorator says. */
-export function handlerClass(
-  handle: (...given: never[]) => unknown,
-  decorator: unknown = OnAlarm(),
-): Type {
-  class Handling {
-    handle(...given: never[]): unknown {
-      return handle(...given);
-    }
-  }
-  Injectable()(decorate(Handling, { handle: [decorator] }));
-  return Handling;
 }
 
 /** Starts apps with these providers unless others are given. Each is closed after its test. */

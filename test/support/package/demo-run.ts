@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import { REPOSITORY } from "./installed-package.js";
+import { textOf } from "./sources.js";
 
-const { scripts } = JSON.parse(readFileSync(path.join(REPOSITORY, "package.json"), "utf8")) as {
+const { scripts } = JSON.parse(textOf("package.json")) as {
   readonly scripts: { readonly demo: string };
 };
 

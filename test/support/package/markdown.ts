@@ -3,15 +3,7 @@ import path from "node:path";
 import { REPOSITORY } from "./installed-package.js";
 
 /** A document of the repository. */
-export interface MarkdownDocument {
-  readonly text: string;
-  /** The code blocks of one language, in their order. */
-  readonly snippets: (language: string) => readonly string[];
-  /** The one code block of a language that holds `marker`. Throws where there is none, or another. */
-  readonly snippet: (language: string, marker: string) => string;
-  /** The rows of the table whose first header cell is `title`, as cells without back-ticks. */
-  readonly table: (title: string) => readonly string[][];
-}
+type MarkdownDocument = ReturnType<typeof parseMarkdown>;
 
 /** Reads a document by its path in the repository, or in another folder. */
 export function readMarkdown(file: string, root: string = REPOSITORY): MarkdownDocument {
@@ -28,21 +20,24 @@ export function sectionOf({ text }: MarkdownDocument, heading: string): Markdown
   return parseMarkdown(heading + (end === -1 ? rest : rest.slice(0, end)));
 }
 
-function parseMarkdown(text: string): MarkdownDocument {
-  const snippets = (language: string): string[] => {
+function parseMarkdown(text: string) {
+  const snippets = (language: string): readonly string[] => {
     const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"));
     return Array.from(blocks, ([, code = ""]) => code);
   };
   return {
     text,
+    /** The code blocks of one language, in their order. */
     snippets,
-    snippet(language, marker) {
+    /** The one code block of a language that holds `marker`. Throws where there is none, or another. */
+    snippet(language: string, marker: string) {
       const found = snippets(language).filter((code) => code.includes(marker));
       const [only] = found;
       if (only !== undefined && found.length === 1) return only;
       throw new Error(`${String(found.length)} ${language} snippets have ${marker}`);
     },
-    table(title) {
+    /** The rows of the table whose first header cell is `title`, as cells without back-ticks. */
+    table(title: string): readonly string[][] {
       const lines = text.split("\n");
       const start = lines.findIndex((line) => line.startsWith(`| ${title} |`));
       if (start === -1) throw new Error(`there is no table of ${title}`);

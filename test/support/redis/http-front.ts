@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { listen } from "../servers.js";
+import { listenHttp } from "../servers.js";
 import { createClient } from "redis";
 
 /** What happens to one request. The promise of `hold` is awaited between the command and its answer. */
@@ -59,16 +59,15 @@ export async function startRedisHttpFront(serverUrl: string) {
   const server = createServer((request, response) => {
     void answer(request, response).catch(() => response.destroy());
   });
-  const { port, close } = await listen(server);
+  const { url, close } = await listenHttp(server);
   const front = {
-    url: `http://127.0.0.1:${port}`,
+    url,
     token: TOKEN,
     /** The paths of the requests, each with its commands. */
     requests: [] as { path: string; commands: string[][] }[],
     /** Called with each request. Default: no fault. */
     faultOf: (): HttpFault | undefined => undefined,
     close: async () => {
-      server.closeAllConnections();
       await close();
       redis.destroy();
     },

@@ -1,34 +1,11 @@
-import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import http from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { promisify } from "node:util";
 import { REPOSITORY } from "../package/installed-package.js";
+import { listenHttp } from "../servers.js";
 
 /** The folder that `npm run docs:build` writes. */
 export const SITE = path.join(REPOSITORY, "reports/site-built");
-
-/** Runs `npm run docs:build`. Takes half a minute. */
-export async function buildSite(): Promise<void> {
-  const tsx = import.meta.resolve("tsx");
-  const script = path.join(REPOSITORY, "docs/site/build.ts");
-  const env = { ...process.env, NODE_ENV: "production", NODE_OPTIONS: "" };
-  await promisify(execFile)(process.execPath, ["--import", tsx, script], { cwd: REPOSITORY, env });
-}
-
-/** The HTML pages of the site, by their paths below its root. */
-export function builtPages(): readonly string[] {
-  return readdirSync(SITE, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".html") && file !== "404.html")
-    .sort();
-}
-
-/** A page's HTML. */
-export function readPage(page: string): string {
-  return readFileSync(path.join(SITE, page), "utf8");
-}
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -39,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Serves the site on a free port. */
-export async function serveSite(): Promise<{ readonly url: string; readonly close: () => void }> {
+export async function serveSite() {
   const server = http.createServer((req, res) => {
     const { pathname } = new URL(req.url ?? "/", "http://localhost");
     const file = path.join(
@@ -54,13 +31,6 @@ export async function serveSite(): Promise<{ readonly url: string; readonly clos
       res.writeHead(404).end();
     }
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${String(port)}/`,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  const { url, close } = await listenHttp(server);
+  return { url: `${url}/`, close };
 }

@@ -219,13 +219,10 @@ export function storeCases(
 
 /**
  * The calls of the contract on a store, each with the answer that it must get. Its times are an hour, or a second for
- * `leased` and as the unit of `advance`.
+ * `leased`.
  */
-export function verbsOf(
-  store: DeliveryStore,
-  advance: (ms: number) => MaybePromise<void> = () => undefined,
-): StoreVerbs {
-  return storeVerbs({ store, advance, movesClock: true }, 1_000);
+export function verbsOf(store: DeliveryStore): StoreVerbs {
+  return storeVerbs({ store, advance: () => undefined, movesClock: true }, 1_000);
 }
 
 /** One call of each method, for the key `k` and the owner `a`. */

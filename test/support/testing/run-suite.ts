@@ -1,5 +1,4 @@
 import http, { type RequestListener } from "node:http";
-import { nodeHandler } from "../../../adapters/node.js";
 import { createWebhookReceiver, type WebhookReceiver } from "../../../src/index.js";
 import { ConformanceFailure } from "../../../kit/conformance/conformance-case.js";
 import type { ConformanceOptions } from "../../../kit/conformance/conformance-options.js";
@@ -55,24 +54,6 @@ export function idsOf(
   wanted: ConformanceReport["results"][number]["result"],
 ): string[] {
   return results.filter(({ result }) => result === wanted).map(({ id }) => id);
-}
-
-/** Stands in front of a receiver. Returns false when it has answered the request itself. */
-export type Front = (...exchange: Parameters<RequestListener>) => boolean;
-
-/** The cases that a receiver of this library behind a front fails, and those that are not judged. */
-export async function runSuiteBehind(
-  createFront: () => Front,
-  options: Partial<ConformanceOptions> = {},
-) {
-  const front = createFront();
-  const report = await runSuiteOnListener((ledger) => {
-    const handle = nodeHandler(ledgerReceiver(ledger));
-    return (req, res) => {
-      if (front(req, res)) handle(req, res);
-    };
-  }, options);
-  return { failed: idsOf(report, "failed"), notJudged: idsOf(report, "not_judged") };
 }
 
 /** A receiver as a function. */

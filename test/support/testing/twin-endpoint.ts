@@ -1,5 +1,3 @@
-import type { AttemptResult } from "../../../kit/twin/attempt-result.js";
-
 /** A request that arrived at an endpoint. */
 interface Arrival {
   /** When it arrived, on the endpoint's clock. */
@@ -22,11 +20,4 @@ export function twinEndpoint(
       return new Response(null, { status: await statusOf(arrival, count) });
     },
   };
-}
-
-/** What a status means by the gateway's document. Written down again, not taken from the kit. */
-export function resultByContract(status: number): AttemptResult {
-  if (Math.floor(status / 100) === 2) return "acknowledged";
-  if ([408, 409, 429, 500, 502, 503, 504].includes(status)) return "retryable";
-  return [400, 401, 403, 404, 422].includes(status) ? "final" : "unlisted";
 }
