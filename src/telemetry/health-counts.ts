@@ -194,6 +194,8 @@ export class HealthCounts {
   }
 
   #endRefusals(label: TypeLabel): void {
+    // A refused retry prolongs a run too.
+    if (this.#isQuiet) return;
     this.#endRuns(REFUSALS_ENDED[label]);
     this.refusedRetries.end(REFUSALS_ENDED[label]);
   }
