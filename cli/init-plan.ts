@@ -187,7 +187,7 @@ function moduleOf(example: string, { adapter, type = "", code }: Mount): string 
     .replace(/^import \{ createWebhook/m, (start) => `${type}${start}`);
   return code === undefined
     ? text
-    : text.replace(/export function gateway\(.*\n(?: .*\n)*\}/, code);
+    : text.replace(/^export function gateway\(.*\n(?: .*\n)*\}/m, code);
 }
 
 /** The test of a module, for one of Nest, whose app makes the receiver. */
