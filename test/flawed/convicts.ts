@@ -69,7 +69,7 @@ export function convicts<T>(
     return receiversOf(flawed).map((row) => ({ ...row, cases: caughtBy.join(", "), caughtBy }));
   });
   const isProcess = kind !== "JavaScript";
-  const resultsOf = judgedBefore(rows, isProcess ? 4 : 24, ({ caughtBy, ...row }) =>
+  const resultsOf = judgedBefore(rows, isProcess ? 4 : 12, ({ caughtBy, ...row }) =>
     // It is one flaw: behind nginx and in other languages, plain deliveries are handled.
     row.judge(isProcess ? ["alarm", ...caughtBy] : caughtBy),
   );
