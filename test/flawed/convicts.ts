@@ -54,7 +54,7 @@ export function judgedBefore<T extends Receiver>(
     await inPool(ordered, atATime, async (receiver) => {
       reports.set(receiver.does, await judgeOne(receiver));
     });
-  }, 1_200_000);
+  }, 7_200_000);
   return (does: string) => reports.get(does)?.results ?? [];
 }
 
