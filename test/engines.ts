@@ -177,10 +177,6 @@ function isThere({ commands, folders = [] }: Program): boolean {
 /** The programs that this machine lacks. */
 export const missingPrograms = PROGRAMS.filter((program) => !isThere(program));
 
-/** What this machine lacks for tests that need a program. Undefined if it is there. */
-export const missingProgram = (wanted: string): string | undefined =>
-  missingPrograms.some(({ name }) => name === wanted) ? `${wanted} is not installed` : undefined;
-
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.stdout.write(`${missingPrograms.map(({ debian }) => debian).join(" ")}\n`);
 }

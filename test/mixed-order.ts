@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const LONGEST = [
   "alerts/rules",
   "faults/faults",
-  "flawed/flaws",
+  "flawed/(?:languages/languages|right-receivers)",
   "inbox/(?:bullmq|nats|pg-boss|rabbitmq)-contract",
   "kit/conformance-flaws",
   "model/models",

@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { never } from "../support/deferred.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { convicts, inJavaScript } from "./convicts.js";
 import {
@@ -10,6 +9,7 @@ import {
   hanging,
   has,
   named,
+  never,
   overriding,
   replacing,
   parsingLoosely,

@@ -54,7 +54,7 @@ export function judgedBefore<T extends Receiver>(
     await inPool(ordered, atATime, async (receiver) => {
       reports.set(receiver.does, await judgeOne(receiver));
     });
-  }, 1_200_000);
+  }, 7_200_000);
   return (does: string) => reports.get(does)?.results ?? [];
 }
 
@@ -69,7 +69,7 @@ export function convicts<T>(
     return receiversOf(flawed).map((row) => ({ ...row, cases: caughtBy.join(", "), caughtBy }));
   });
   const isProcess = kind !== "JavaScript";
-  const resultsOf = judgedBefore(rows, isProcess ? 4 : 24, ({ caughtBy, ...row }) =>
+  const resultsOf = judgedBefore(rows, isProcess ? 4 : 12, ({ caughtBy, ...row }) =>
     // It is one flaw: behind nginx and in other languages, plain deliveries are handled.
     row.judge(isProcess ? ["alarm", ...caughtBy] : caughtBy),
   );

@@ -87,6 +87,9 @@ export function hanging(make: MakeReceiver): Judged {
   return [make, { timeoutMs: 15_000 }];
 }
 
+/** A promise that stays pending. One that ends with its file would let a hanging receiver go on. */
+export const never = (): Promise<never> => new Promise(() => undefined);
+
 /** Whether a request has a header, with a value that matches. */
 export function has(name: string, pattern = /^/) {
   return ({ headers }: Pick<IncomingMessage, "headers">): boolean =>

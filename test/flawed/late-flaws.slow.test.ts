@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { never } from "../support/deferred.js";
 import { convicts, inJavaScript } from "./convicts.js";
 import {
   doingFirst,
   hanging,
   Meeting,
+  never,
   overriding,
   replacing,
   type Flaws,

@@ -1,16 +1,14 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { missingProgram } from "../engines.js";
 import { describeService } from "../support/describe-service.js";
 import { isListening } from "../support/free-port.js";
 import type { Ledger } from "../support/ledger.js";
-import { startServer } from "../support/server-process.js";
+import { findProgram, startServer } from "../support/server-process.js";
 import { acquits, convicts, type Receiver } from "./convicts.js";
 import { judge, type Front } from "./judge.js";
 import { RightReceiver } from "./right-receiver.js";
 
-/** Debian's nginx. */
-const NGINX = "/usr/sbin/nginx";
+const NGINX = findProgram("nginx", "/usr/sbin");
 const KIND = "JavaScript behind nginx";
 
 /** Directives of a proxy, by the block in which they stand. FOLDER is a folder of its own. */
@@ -83,7 +81,7 @@ const behind = (proxies: Proxies, handlerTimeoutMs?: number) =>
     },
   }));
 
-describeService(KIND, missingProgram("nginx"), () => {
+describeService(KIND, NGINX === undefined ? "nginx is not installed" : undefined, () => {
   // An app that is slow is given up by nginx long before it answers.
   convicts(KIND, (proxies) => behind(proxies, 30_000), FLAWED);
   acquits(KIND, behind(HARMLESS));
@@ -96,7 +94,7 @@ function behindNginx(lines: ProxyLines): Front {
     const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     const { port, close } = await startServer({
       name: "nginx",
-      command: NGINX,
+      command: NGINX ?? "nginx",
       args: (_port, folder) => ["-c", fileIn(folder), "-p", folder],
       prepare(folder, own) {
         const inBlock = (block: keyof ProxyLines) =>

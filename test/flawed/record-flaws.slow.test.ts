@@ -1,9 +1,8 @@
 import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
 import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
-import { never } from "../support/deferred.js";
 import { isJson } from "../support/is-json.js";
 import { convicts, inJavaScript } from "./convicts.js";
-import { each, giving, hanging, has, overriding, replacing, type Flaws } from "./flaw.js";
+import { each, giving, hanging, has, never, overriding, replacing, type Flaws } from "./flaw.js";
 import { isFields, textOf, type Fields, type Request } from "./right-receiver.js";
 
 const EVENTS = ["DELETION_REQUEST_SENT", "DATA_DELETED", "DATA_REAPPEARED", "PERSONAL_DATA_FOUND"];

@@ -7,12 +7,11 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import type { DeliveryContext } from "../../src/index.js";
-import { missingProgram } from "../engines.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { alarmBody, delivery } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { isListening } from "../support/free-port.js";
-import { startServer } from "../support/server-process.js";
+import { findProgram, startServer } from "../support/server-process.js";
 import { listen } from "../support/servers.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
@@ -24,6 +23,7 @@ interface ApiRequest {
 }
 
 const PAGE = readMarkdown("docs/going-live.md");
+const NGINX = findProgram("nginx", "/usr/sbin");
 const requests: ApiRequest[] = [];
 const folder = temporaryFolder(afterAll);
 let api: http.Server;
@@ -95,7 +95,7 @@ test("the commands of docs/going-live.md make a secret, log in, register both we
   );
 });
 
-describeService("nginx", missingProgram("nginx"), () => {
+describeService("nginx", NGINX === undefined ? "nginx is not installed" : undefined, () => {
   test("the nginx of docs/going-live.md passes deliveries on, also one over a megabyte, and redirects none", async () => {
     const lengths: number[] = [];
     const handle = ({ rawBody }: DeliveryContext) => void lengths.push(rawBody.length);
@@ -104,7 +104,7 @@ describeService("nginx", missingProgram("nginx"), () => {
     const { port: upstream } = await listen(app);
     const { port, close } = await startServer({
       name: "nginx",
-      command: "/usr/sbin/nginx",
+      command: NGINX ?? "nginx",
       args: (_port, at) => ["-c", path.join(at, "nginx.conf"), "-p", at],
       prepare(at, own) {
         const lines = PAGE.snippet("nginx", "upstream receiver")

@@ -8,11 +8,11 @@ import { expect, it } from "vitest";
 import { createHandledProbe, readHandlerSwitch } from "../../../cli/doctor/probes.js";
 import { loadFixtures } from "../../../kit/fixtures/load-fixtures.js";
 import { replayFixtures } from "../../../kit/fixtures/replay-fixtures.js";
-import { missingProgram } from "../../engines.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
 import { describeService } from "../../support/describe-service.js";
 import { fixturesFolder } from "../../support/fixtures.js";
 import { freePort } from "../../support/free-port.js";
+import { findProgram } from "../../support/server-process.js";
 import { acquits, CASES, convicts, type Receiver } from "../convicts.js";
 import { runCases } from "../judge.js";
 
@@ -112,8 +112,9 @@ for (const [kind, flaws] of [
   ["Python", PYTHON],
   ["PHP", PHP],
 ] as const) {
-  describeService(kind, missingProgram(kind), () => {
-    const { serverFails } = SERVING[kind];
+  const { command, serverFails } = SERVING[kind];
+  const isThere = findProgram(command[0]) !== undefined;
+  describeService(kind, isThere ? undefined : `${kind} is not installed`, () => {
     const receiversIn = (receivers: Receivers) =>
       Object.entries(receivers).map(([flaw, does]) => receiverIn(kind, flaw, does));
     convicts(kind, receiversIn, flaws);
