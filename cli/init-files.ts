@@ -58,7 +58,7 @@ export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
       app: /@Module\(/,
       adapter: "",
       line: () =>
-        "imports: [GatewayModule]  // and app.enableShutdownHooks() in main.ts: running handlers may end",
+        "imports: [GatewayModule]  // and app.enableShutdownHooks() in main.ts, so running handlers end",
     },
   },
   next: {

@@ -40,7 +40,7 @@ const PARTS: readonly Part[] = [
   },
   {
     title: "Frameworks and hosts",
-    pages: docs(...["frameworks", "nestjs", "aws-lambda", "cloudflare", "deployment"]),
+    pages: docs("frameworks", "nestjs", "aws-lambda", "cloudflare", "deployment"),
   },
   {
     title: "Use",

@@ -127,15 +127,12 @@ export function valuesOf(
 ): readonly unknown[] {
   if (headers === null || headers === undefined) return [];
   const lower = name.toLowerCase();
-  const given: unknown[] = [];
-  if (isHeadersObject(headers)) given.push(headers.get(lower));
-  else {
-    // By their lengths first: this is done for each forged request.
-    for (const key of Object.keys(headers)) {
-      if (key.length === lower.length && key.toLowerCase() === lower) given.push(headers[key]);
-    }
-  }
-  return given.flat().filter((value) => value !== undefined && value !== null);
+  const given = isHeadersObject(headers)
+    ? [headers.get(lower)]
+    : Object.entries(headers).flatMap(([key, value]) =>
+        key.toLowerCase() === lower ? (value as unknown) : [],
+      );
+  return given.filter((value) => value !== undefined && value !== null);
 }
 
 /** The only value of a header; undefined if it is missing or repeated. */

@@ -1,7 +1,7 @@
 import type { Log } from "../answer/logger.js";
 import { ignoredReturnWarning } from "../answer/reporter.js";
 import { GatewayWebhookError, hasCode } from "../common/errors.js";
-import { pause, within } from "../common/timers.js";
+import { within } from "../common/timers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { checkHandlers, type HandlerCall, type WebhookHandlers } from "../handling/handlers.js";
 import { Routes } from "../handling/routes.js";
@@ -37,14 +37,6 @@ export interface RunTools {
   readonly log: Log;
 }
 
-/** After so many crashes of its workers, a job is one that kills them, or one that ran beside such a one. */
-const SUSPECT_CRASHES = 3;
-/**
- * They begin at random moments within this time. A queue hands out again together what one crash has ended: without
- * it, a job that kills its worker would take the same others with it each time, until they are dead.
- */
-const SUSPECT_DELAY_MS = 1_000;
-
 /** Runs the jobs of a worker: handler, completion in the store, settlement in the queue, report. */
 export class JobRuns {
   readonly #tools: RunTools;
@@ -68,9 +60,7 @@ export class JobRuns {
     const maxAttempts = Math.min(retries.retryLimit + 1, message.maxAttempts ?? Infinity);
     // A run of the last attempt that ended by itself has settled, so those beyond it have not.
     const crashes = message.crashes ?? message.attempt - maxAttempts;
-    const isGivenUp = crashes > MAX_CRASHES;
-    if (crashes >= SUSPECT_CRASHES && !isGivenUp) await pause(Math.random() * SUSPECT_DELAY_MS);
-    const result = await this.#resultOf(held, observation, isGivenUp);
+    const result = await this.#resultOf(held, observation, crashes > MAX_CRASHES);
     const durationMs = performance.now() - startedAt;
     await held.end();
     const { ending, error, takeover, isCutOff = false } = result;

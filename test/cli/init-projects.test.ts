@@ -141,7 +141,7 @@ const SHAPES: readonly Shape[] = [
     written: ["src/gateway.module.ts", "src/gateway.spec.ts"],
     has: { "src/gateway.spec.ts": ["NestFactory.create(GatewayModule", "await app.close();"] },
     says: [
-      'Mount it in src/app.module.ts:\n  import { GatewayModule } from "./gateway.module";\n  imports: [GatewayModule]  // and app.enableShutdownHooks() in main.ts: running handlers may end\n',
+      'Mount it in src/app.module.ts:\n  import { GatewayModule } from "./gateway.module";\n  imports: [GatewayModule]  // and app.enableShutdownHooks() in main.ts, so running handlers end\n',
     ],
   },
   {

@@ -405,7 +405,11 @@ const transportFlaws: Flaws = {
 convicts(
   "JavaScript",
   inJavaScript,
-  ...[freshnessFlaws, statusFlaws, answerFlaws, frontFlaws, transportFlaws],
+  freshnessFlaws,
+  statusFlaws,
+  answerFlaws,
+  frontFlaws,
+  transportFlaws,
 );
 
 /** The age of a request in seconds, negative for the future. */
