@@ -46,15 +46,18 @@ export const answerRules: ConformanceRules = {
     async whenAccepted(context) {
       await context.inGroups(["GET", "HEAD"], async (method) => {
         const request = { method, headers: [], body: undefined };
-        const { result, text, wire } = await context.sendPastLimiter(request);
+        const answer = await context.sendPastLimiter(request);
+        const { result, wire } = answer;
+        context.expect(wire !== undefined, method, "an answer", answer);
         // No failure: the gateway's document does not say how it looks whether the URL is reachable.
         if (result !== "acknowledged")
-          context.note(`${method} was answered ${String(wire?.status ?? text)}. ${NOT_REACHABLE}`);
+          context.note(`${method} was answered ${String(wire?.status)}. ${NOT_REACHABLE}`);
       });
       await context.inGroups(["PUT", "PATCH", "DELETE"], async (method) => {
         const delivery = await context.deliver();
         await context.refuse(method, delivery.with({ method }));
       });
+      await context.expectStillAccepts("other methods");
     },
   },
   redirected_delivery: {
@@ -77,8 +80,9 @@ export const answerRules: ConformanceRules = {
   },
   no_echo: {
     level: "should",
-    title: "an answer repeats nothing of the request",
-    why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them.",
+    title:
+      "an answer repeats nothing of the request, and shows no stack trace or error of a database",
+    why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them. Paths, tables and hosts help whoever attacks you.",
     fix: "Answer a fixed text for each outcome, without a parser message or a stack trace.",
     runsAlone: true,
     async check(context) {
@@ -104,6 +108,13 @@ export const answerRules: ConformanceRules = {
         const repeated = [marker, signature].some((part) => part !== "" && said.includes(part));
         if (repeated) {
           throw context.failure("echo", `${name}: the answer repeats part of the request`);
+        }
+        const shown = INSIDE.exec(said)?.[0];
+        if (shown !== undefined) {
+          throw context.failure(
+            "leak",
+            `${name}: the answer shows what went wrong inside: ${shown}`,
+          );
         }
       };
       await context.inGroups(requests, look);
@@ -135,6 +146,10 @@ export const answerRules: ConformanceRules = {
     },
   },
 };
+
+/** A line of source code in a stack trace, or how an engine or the network words its errors. */
+const INSIDE =
+  /\.(?:[cm]?[jt]sx?|py|rb|php|java|kt|go|cs|exs?|rs)(?:", line |:line |:|\()\d+|node_modules|\bE(?:CONN\w+|NOTFOUND|TIMEDOUT|NOENT)\b|SQLITE_\w+|SQLSTATE|\bER_[A-Z_]+|\bORA-\d{5}|violates [\w-]+ constraint|relation "[^"]+" does not exist|no such table/;
 
 function failOnLeak(context: CaseContext): void {
   const leak = context.suite.secretWatch.take();

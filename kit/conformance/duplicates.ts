@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { madeUpDeliveryId } from "../random.js";
 import type { HeaderLine } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
+import { sendRawRequest } from "./connections.js";
 import { isRetried, isSafe, times, type ReceiverAnswer } from "./receiver-answer.js";
 import { deliveriesOfEachKind } from "./records.js";
 import { each, inPool, type Delivery } from "./test-deliveries.js";
@@ -216,6 +217,11 @@ export async function expectRemembered(context: CaseContext): Promise<void> {
   });
 }
 
+/** Headers that are not signed, and that real receivers take for the id of a delivery. */
+const OTHER_IDS =
+  "X-Request-Id X-Correlation-Id Idempotency-Key X-Idempotency-Key X-Event-Id X-Delivery-Id Webhook-Id".split(
+    " ",
+  );
 const FIRST_WAY = ["203.0.113.7", "GuzzleHttp/7", "1"] as const;
 const OTHER_WAY = ["198.51.100.9", "axios/1.7.2", "2"] as const;
 
@@ -230,12 +236,25 @@ export async function expectRetriesRecognised(context: CaseContext): Promise<voi
     const lower = retry.headers.map(([name, value]): HeaderLine => [name.toLowerCase(), value]);
     const charset = retry.withHeader("Content-Type", "application/json; charset=utf-8");
     const odd = [retry.with({ headers: lower.reverse() }), charset, retry.with({ chunked: true })];
-    for (const request of odd) {
-      const answer = await context.sendAlone(request);
+    const sends = odd.map((request) => () => context.sendAlone(request));
+    for (const send of [...sends, ...elsewhere(context, retry)]) {
+      const answer = await send();
       if (answer.result === "acknowledged") answers.push(answer);
     }
     await expectHandledOnce(context, delivery, answers);
   });
+}
+
+/** Who has captured a delivery can send it to each address that leads to the receiver. */
+function elsewhere(context: CaseContext, retry: Delivery) {
+  const { settings } = context;
+  const { url } = settings;
+  return url === undefined
+    ? []
+    : ["?retry=1", "/"].map((end) => {
+        const at = new URL(`${url.origin}${url.pathname}${end}`);
+        return () => context.sendBy(retry, () => sendRawRequest(at, settings, retry), true);
+      });
 }
 
 function sentBy(
@@ -246,8 +265,8 @@ function sentBy(
     ["X-Forwarded-For", address],
     ["X-Real-IP", address],
     ["User-Agent", agent],
-    ["X-Request-Id", `request-${attempt}`],
     ["X-Webhook-Attempt", attempt],
   ];
-  return delivery.withMore(added);
+  const ids = OTHER_IDS.map((name): HeaderLine => [name, `request-${attempt}`]);
+  return delivery.withMore([...added, ...ids]);
 }

@@ -37,7 +37,9 @@ const INVALID: readonly Named<MakeInvalid>[] = [
   ["a new type", (delivery) => delivery.withHeader(TYPE, "account_closed")],
   ["broken JSON", (delivery) => delivery.withBody('{"alarm":').signedWith()],
   ["an unknown record", (delivery) => delivery.withBody('{"account":{}}').signedWith()],
-  ["PUT", (delivery) => delivery.with({ method: "PUT" })],
+  ...["PUT", "DELETE"].map((method): Named<MakeInvalid> => {
+    return [method, (delivery) => delivery.with({ method })];
+  }),
 ];
 
 /** A genuine delivery must be handled after a refused request with its id. */

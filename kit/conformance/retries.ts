@@ -175,8 +175,10 @@ export const retriesRules: ConformanceRules = {
     title: "a delivery of an unknown webhook type is handled or sent again",
     why: `${FINAL_STATUSES_WHY}. Deliveries of a type that the gateway adds are lost until the receiver knows it.`,
     acceptOrRetry: async ({ deliver }) => {
-      const body = `{"account":{"id":${freshSeed()}}}`;
-      return [["a new type", await deliver({ type: "account_closed", body })]];
+      return each(["account_closed", "constructor"], async (type) => {
+        const body = `{"account":{"id":${freshSeed()}}}`;
+        return [`the new type ${type}`, await deliver({ type, body })] as const;
+      });
     },
   },
   unreadable_body: {

@@ -16,6 +16,8 @@ import {
 const UPLOADS = 8;
 /** How long the first of them wait for the others, which a small server may not take yet. */
 const GATHER_MS = 3_000;
+/** How long all of that takes on a machine under load. */
+const TOGETHER_MS = 3 * GATHER_MS;
 
 /** Waits in small steps, since the receiver may be in this process and needs its turns. */
 async function whileReceiverReads(): Promise<void> {
@@ -39,7 +41,7 @@ export async function sendTogether(
   };
   return each(await context.ofAllTypes(count), async (delivery) => {
     const connection = new KeptConnection(url, context.settings);
-    const send = () => connection.sendInHalves(delivery, halfway);
+    const send = () => connection.sendInHalves(delivery, halfway, TOGETHER_MS);
     const answer = await context.sendBy(delivery, send);
     connection.close();
     return [delivery, answer] as const;
@@ -67,7 +69,7 @@ export async function sendWithPause(
   meanwhile: () => Promise<void> = () => Promise.resolve(),
 ): Promise<readonly [Delivery, ReceiverAnswer]> {
   const delivery = await context.deliver();
-  // Before the stalled request itself runs out of time, which would let the others go on.
+  // Before the others run out of time.
   const limitMs = Math.max(PAUSE_MS, 0.7 * context.settings.timeoutMs);
   let work: Promise<void> = Promise.resolve();
   const seen = { isLate: false };
@@ -76,7 +78,8 @@ export async function sendWithPause(
     const isOver = Promise.allSettled([work, wait(PAUSE_MS)]).then(() => false);
     seen.isLate = await Promise.race([isOver, wait(limitMs, true, { ref: false })]);
   };
-  const answer = await context.sendBy(delivery, () => connection.sendInHalves(delivery, pause));
+  const send = () => connection.sendInHalves(delivery, pause, limitMs);
+  const answer = await context.sendBy(delivery, send);
   if (seen.isLate) {
     const message = `a delivery beside a stalled upload: no answer in ${limitMs} ms`;
     throw context.failure("no_answer", message);

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { ConformanceRules } from "./conformance-rule.js";
 import { isRetried } from "./receiver-answer.js";
 import { markedText, wrongSecret, type NamedDeliveries } from "./test-deliveries.js";
@@ -97,9 +98,9 @@ export const transportRules: ConformanceRules = {
   },
   unlimited_body: {
     level: "should",
-    title: "a body of many megabytes is refused, also without Content-Length",
+    title: "a body of many megabytes is refused, also without Content-Length or compressed",
     why: "Without a limit a few requests can fill the receiver's memory. Anyone who finds the URL can send them.",
-    fix: "Count the bytes while you read, and answer 409 at a limit. Content-Length is not enough: a chunked body has none.",
+    fix: "Count the bytes while you read, and answer 409 at a limit. Content-Length is not enough: a chunked body has none, and a compressed one is short.",
     cause: "size",
     runsAlone: true,
     async atUrl(context) {
@@ -108,9 +109,15 @@ export const transportRules: ConformanceRules = {
       const body = Buffer.concat([padding, delivery.body]);
       // Only a signed body shows that the receiver has read all of it: it might also refuse what it drops.
       const signed = delivery.withBody(body).signedWith();
-      const answer = await context.send(signed.with({ chunked: true }));
-      const name = `a body of ${body.length} bytes`;
-      context.expect(answer.result !== "acknowledged", name, "a refusal", answer);
+      const packed = signed.withBody(gzipSync(body)).withHeader("Content-Encoding", "gzip");
+      for (const [form, request] of [
+        ["in chunks", signed.with({ chunked: true })],
+        ["compressed", packed],
+      ] as const) {
+        const answer = await context.send(request);
+        const name = `a body of ${body.length} bytes, ${form}`;
+        context.expect(answer.result !== "acknowledged", name, "a refusal", answer);
+      }
       await context.expectStillAccepts("a body of many megabytes");
     },
   },

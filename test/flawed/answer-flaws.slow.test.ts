@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { convicts, inJavaScript } from "./convicts.js";
 import {
@@ -206,7 +207,12 @@ const answerFlaws: Flaws = {
       ),
     ),
   },
-  other_methods: each("handles a", taking, named("PUT", "DELETE")),
+  other_methods: {
+    ...each("handles a", taking, named("PUT", "DELETE")),
+    "breaks off at a GET": replacing("receive", (right, req, body) =>
+      req.method === "GET" ? Promise.reject(new Error("no body")) : right.receive(req, body),
+    ),
+  },
   redirected_delivery: {
     "answers 200 to every GET and HEAD": overriding({ hasDeliveryMark: () => false }),
     "answers 204 to a HEAD with a delivery's headers": answeringFirst(204)(
@@ -231,6 +237,12 @@ const answerFlaws: Flaws = {
     }),
     "answers with the record it has handled": overriding({
       done: ({ body }) => [200, String(body)],
+    }),
+    "answers a failure with its stack": overriding({
+      failed: () => [500, `<pre>${new Error("failed").stack ?? ""}</pre>`],
+    }),
+    "answers a failure with the error of its database": overriding({
+      failed: () => [500, 'relation "alarms" does not exist'],
     }),
     "answers with the signature that it got": overriding({
       done: ({ signature }) => [200, "ok", { "x-verified": signature }],
@@ -355,6 +367,11 @@ const transportFlaws: Flaws = {
     "limits a body by its Content-Length alone": replacing("readBody", (right, req) => {
       const isChunked = req.headers["content-length"] === undefined;
       return isChunked ? right.readBody(req, Number.POSITIVE_INFINITY) : right.readBody(req);
+    }),
+    "limits a compressed body before it inflates it": replacing("readBody", async (right, req) => {
+      const body = await right.readBody(req);
+      const isPacked = req.headers["content-encoding"] === "gzip";
+      return isPacked && body !== undefined ? gunzipSync(body) : body;
     }),
   },
   invalid_header_bytes: {

@@ -83,6 +83,9 @@ const recordFlaws: Flaws = {
   unknown_webhook_type: {
     "answers 404 to a new webhook type": overriding({ unknown: () => [404, "unknown"] }),
     "drops a new webhook type": overriding({ unknown: () => [200, "unknown"] }),
+    "looks for a handler in the prototype": overriding({
+      unknown: ({ type }) => (type in {} ? [200, "no handler"] : [503, "unknown"]),
+    }),
   },
   event: {
     "acknowledges events without a handler": giving(200)(
