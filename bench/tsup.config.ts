@@ -41,6 +41,7 @@ export default defineConfig([
       queues: "src/queues.ts",
       soak: "src/soak.ts",
       partner: "src/partner.ts",
+      "bootstrap-process": "../test/support/lambda/bootstrap-process.ts",
       "stores/receiver-process": "src/stores/receivers/receiver-process.ts",
       "stores/load-process": "src/stores/load/load-process.ts",
     },

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
+import { deployFunction } from "../../test/support/lambda/lambda-function.js";
 import { caption } from "./report/caption.js";
 import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
@@ -60,21 +61,24 @@ function startMs(code: string): number {
   return median(Array.from({ length: STARTS }, () => timed(code) - timed("")));
 }
 
-const RECEIVER = `import { createWebhookReceiver } from "identity-gateway-webhooks";
-import { fetchHandler } from "identity-gateway-webhooks/fetch";
+const receiverOn = (adapter: string, exported: string): string =>
+  `import { createWebhookReceiver } from "identity-gateway-webhooks";
+import * as on from "identity-gateway-webhooks/${adapter}";
 const receiver = createWebhookReceiver({ secret: "s".repeat(32), handlers: { new_alarm: async (alarm) => void alarm.id } });
-export default { fetch: fetchHandler(receiver) };
+${exported}
 `;
+const RECEIVER = receiverOn("fetch", "export default { fetch: on.fetchHandler(receiver) };");
+const ON_LAMBDA = receiverOn("aws-lambda", "export const handler = on.lambdaHandler(receiver);");
+const EMPTY = "export const handler = async () => ({ statusCode: 200 });";
 
 /** Bytes of a file that esbuild makes of the code, minified and compressed. */
 function bundleBytes(folder: string): number {
   const [source, bundle] = [join(folder, "bundled.mjs"), join(folder, "bundle.js")];
   writeFileSync(source, RECEIVER);
-  const options = ["--bundle", "--minify", "--format=esm", "--platform=browser"];
-  const resolving = ["--conditions=worker", "--external:node:*", `--outfile=${bundle}`];
-  execFileSync("npx", ["esbuild", source, ...options, ...resolving, "--log-level=error"], {
-    cwd: BENCH,
-  });
+  const options =
+    "--bundle --minify --format=esm --platform=browser --conditions=worker --external:node:* --log-level=error";
+  const args = ["esbuild", source, ...options.split(" "), `--outfile=${bundle}`];
+  execFileSync("npx", args, { cwd: BENCH });
   return brotliCompressSync(readFileSync(bundle)).length;
 }
 
@@ -82,36 +86,50 @@ function bundleBytes(folder: string): number {
 function compilerCost(folder: string, text: string) {
   const file = join(folder, "compiled.mts");
   writeFileSync(file, text);
-  const options = [
-    "--noEmit",
-    "--ignoreConfig",
-    "--strict",
-    "--module",
-    "nodenext",
-    "--skipLibCheck",
-  ];
-  const { stdout } = spawnSync("npx", ["tsc", ...options, "--extendedDiagnostics", file], {
-    cwd: BENCH,
-    encoding: "utf8",
-  });
+  const options =
+    "--noEmit --ignoreConfig --strict --module nodenext --skipLibCheck --extendedDiagnostics";
+  const args = ["tsc", ...options.split(" "), file];
+  const { stdout } = spawnSync("npx", args, { cwd: BENCH, encoding: "utf8" });
   const figure = (name: string): number =>
     Number(new RegExp(`^${name}:\\s+([\\d.]+)`, "m").exec(stdout)?.[1]);
   return { types: figure("Types"), seconds: figure("Total time") };
 }
 
-function costsTable(): Table {
+const EVENT = { requestContext: { http: { method: "POST" } }, headers: {}, body: "{}" };
+
+/** Milliseconds from an event to the answer of a function that has no process yet. */
+async function coldMs(folder: string, code: string): Promise<number> {
+  const source = join(folder, "function.mjs");
+  writeFileSync(source, code);
+  const times = { timeoutMs: 30_000, instances: 1 };
+  const deployed = await deployFunction({ source, environment: {}, ...times });
+  const start = performance.now();
+  await deployed.invoke(EVENT);
+  const ms = performance.now() - start;
+  await deployed.stop();
+  return ms;
+}
+
+async function costsTable(): Promise<Table> {
   // In the package's own folder tree, so that it resolves the installed build.
   const folder = mkdtempSync(join(BENCH, "partner-"));
   try {
     const empty = compilerCost(folder, "export {};\n");
     const typed = compilerCost(folder, RECEIVER);
     const ms = startMs('import "identity-gateway-webhooks"');
+    const cold = [];
+    while (cold.length < STARTS)
+      cold.push((await coldMs(folder, ON_LAMBDA)) - (await coldMs(folder, EMPTY)));
     const kB = (bundleBytes(folder) / 1_000).toFixed(1);
     return {
       title: "Once",
       columns: ["", ""],
       rows: [
         ["`import` of the package, beside a process without it", `${ms.toFixed(0)} ms more`],
+        [
+          "a cold start on Lambda's runtime interface, bundled, beside an empty function",
+          `${median(cold).toFixed(0)} ms more`,
+        ],
         ["a bundle with the receiver and the Fetch adapter, minified, brotli", `${kB} kB`],
         [
           "`tsc` for a file with a receiver, beside an empty file",
@@ -124,7 +142,7 @@ function costsTable(): Table {
   }
 }
 
-const tables = [await loadTable(), costsTable()];
+const tables = [await loadTable(), await costsTable()];
 const text = `${caption("partner")}\n\n${tables.map(renderTable).join("\n")}`;
 process.stdout.write(text);
 writeFileSync(new URL("../results/partner.md", import.meta.url), text);

@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { runFresh } from "./fresh-process.js";
-import { duration, ratio } from "./report/markdown.js";
+import { caption } from "./report/caption.js";
+import { duration, ratio, renderTable } from "./report/markdown.js";
 import { median } from "./statistics.js";
 import { VARIANTS, type PairRequest, type PairResult, type Variant } from "./telemetry/variants.js";
 
@@ -22,7 +23,7 @@ const measured = (Object.keys(VARIANTS) as Variant[]).filter(
   (variant) => variant !== "nothing" && (variant !== "before" || values.before !== undefined),
 );
 
-const rows: string[] = [];
+const rows: string[][] = [];
 for (const variant of measured) {
   const request: PairRequest = { variant, rounds: ROUNDS, before: values.before };
   process.stderr.write(`measuring ${VARIANTS[variant]}\n`);
@@ -35,21 +36,18 @@ for (const variant of measured) {
   const middle = median(ratios);
   const added = median(results.map(({ ratio: of, baseNs }) => (of - 1) * baseNs));
   const must = MUST[variant];
-  rows.push(
-    `| ${VARIANTS[variant]} | ${ratio(middle)} | ${ratio(ratios[0] ?? middle)} to ${ratio(ratios.at(-1) ?? middle)} | ${added < 0 ? "−" : ""}${duration(Math.abs(added))} | ${must === undefined ? "" : `≤ ${ratio(must)}`} |`,
-  );
+  rows.push([
+    VARIANTS[variant],
+    ratio(middle),
+    `${ratio(ratios[0] ?? middle)} to ${ratio(ratios.at(-1) ?? middle)}`,
+    `${added < 0 ? "−" : ""}${duration(Math.abs(added))}`,
+    must === undefined ? "" : `≤ ${ratio(must)}`,
+  ]);
 }
 
-const text = [
-  `Node ${process.versions.node}; ${new Date().toISOString().slice(0, 10)}; an alarm of 1 KB in process, memory store, synchronous handler; medians of ${PROCESSES} processes with ${ROUNDS} rounds each; npm run bench -- telemetry.`,
-  "",
-  "| what | ratio | least to largest | added | must |",
-  "| --- | ---: | ---: | ---: | ---: |",
-  ...rows,
-  "",
-].join("\n");
+const columns = ["what", "ratio", "least to largest", "added", "must"];
+const effort = `an alarm of 1 KB in process, memory store, synchronous handler; medians of ${PROCESSES} processes with ${ROUNDS} rounds each; `;
+const table = renderTable({ title: "What telemetry adds to one delivery", columns, rows });
+const text = `# What telemetry costs\n\n${caption("telemetry", undefined, effort)}\n\n${table}`;
 console.log(text);
-writeFileSync(
-  new URL("../results/telemetry.md", import.meta.url),
-  `# What telemetry costs\n\n${text}`,
-);
+writeFileSync(new URL("../results/telemetry.md", import.meta.url), text);

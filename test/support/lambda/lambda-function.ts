@@ -134,7 +134,8 @@ function startProcess({ bootstrap, file, environment }: Deployment, port: number
   return { child, output: () => output, exited: once(child, "exit") };
 }
 
-const BOOTSTRAP = fileURLToPath(new URL("bootstrap-process.ts", import.meta.url));
+// Without an ending, which differs where the benchmark is built.
+const BOOTSTRAP = fileURLToPath(new URL("bootstrap-process", import.meta.url));
 
 /** A deployed function. It has at most `instances` processes; further invocations wait for one. */
 export type LambdaFunction = Awaited<ReturnType<typeof runFunction>>;
