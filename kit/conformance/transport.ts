@@ -148,8 +148,9 @@ export const transportRules: ConformanceRules = {
     },
   },
   invalid_header_bytes: {
-    title: "bytes that are invalid in a header are refused and do no harm",
-    why: "A server that changes them may turn them into another id or signature.",
+    title:
+      "bytes that are invalid in a header are refused, and neither they nor a second id do harm",
+    why: "A server that changes them may turn them into another id or signature. A receiver that verifies one id and remembers the other handles a captured delivery again.",
     fix: "Use a server with a strict HTTP parser, and keep it up to date.",
     cause: "headers",
     async atUrl(context, url) {

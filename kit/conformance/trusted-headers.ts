@@ -34,7 +34,7 @@ const ENVIRONMENT = "X-Environment X-Env X-Stage X-App-Env";
  * stand names that have the value after the colon in common.
  */
 const SETS = `
-Authorization: Bearer 0123456789abcdef | Cookie: session=1; admin=1
+Authorization: Bearer 0123456789abcdef | Cookie: session=1; admin=1; secret=${OTHER_SECRET}; webhook_secret=${OTHER_SECRET}; token=${OTHER_SECRET}; key=${OTHER_SECRET}
 Authorization: Basic YWRtaW46YWRtaW4= | X-Remote-User X-Forwarded-User X-Authenticated-User: admin
 X-SSL-Client-Verify X-Client-Verify SSL-Client-Verify X-Client-Cert-Verified: SUCCESS
 User-Agent: kube-probe/1.29

@@ -384,6 +384,10 @@ const transportFlaws: Flaws = {
     "drops what is beyond ASCII from headers": replacing("header", (right, req, name) =>
       right.header(req, name)?.replace(/[^ -~]/g, ""),
     ),
+    "verifies the first of two ids and remembers the last": overriding((right) => ({
+      header: (req, name) => right.header(req, name)?.split(", ")[0],
+      keyOf: ({ req }) => String(right.header(req, "x-webhook-id")).split(", ").at(-1) ?? "",
+    })),
   },
   stalled_upload: {
     "reads one body after another": hanging(
