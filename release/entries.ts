@@ -153,6 +153,9 @@ export const ENTRIES: readonly Entry[] = [
         make: "dynamoStore({ client })",
         have: "AWS Lambda",
         testedOn: "DynamoDB (dynalite)",
+        clock: "process",
+        // dynalite is slow, and a receiver loads the SDK.
+        slow: { ids: 300, faultsMs: 40_000 },
         page: "docs/stores/dynamodb.md",
       },
     ],
@@ -193,7 +196,7 @@ export const ENTRIES: readonly Entry[] = [
     what: "an inbox on BullMQ",
     engine: "redis",
     peers: [{ names: ["bullmq"], oldest: "5.66.0", beside: { ioredis: ["5.0.0", "latest"] } }],
-    plugs: [{ kind: "inbox", title: "BullMQ", page: "docs/inbox.md" }],
+    plugs: [{ kind: "inbox", title: "BullMQ", page: "docs/inbox.md", clock: "process" }],
   },
   {
     name: "nats",

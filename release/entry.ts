@@ -34,6 +34,10 @@ export interface Plug {
   readonly page: string;
   /** The test of its contract, on the real engine. Default: `contract.slow.test.ts` in its folder of tests. */
   readonly contract?: string;
+  /** It goes by the clock of its process, and not by that of its server. */
+  readonly clock?: "process";
+  /** What a mode of `npm run faults` asks of a slow stand-in: how many delivery ids, in how many milliseconds of faults. */
+  readonly slow?: { readonly ids: number; readonly faultsMs: number };
   /** Why `npm run faults` has no mode for it. */
   readonly noFaults?: string;
 }

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { ENTRIES } from "../release/entries.js";
 import type { Mode } from "./faults/plan/mode.js";
 import type { StoreServer } from "./faults/stores/store-server.js";
 
@@ -144,6 +145,13 @@ export const ENGINES: Readonly<Record<string, EngineServer>> = {
   },
   workerd: { name: "workerd", folder: "cloudflare" },
 };
+
+/** The folders of test/platforms/ that have what the entries which `code` imports run on. */
+export function foldersFor(code: string): readonly string[] {
+  return ENTRIES.filter(({ name }) => code.includes(`"identity-gateway-webhooks/${name}"`)).flatMap(
+    ({ engine }) => ENGINES[engine ?? ""]?.folder ?? [],
+  );
+}
 
 const PROGRAMS: readonly Program[] = [
   ...Object.values(ENGINES).flatMap(({ name, program }) =>

@@ -1,6 +1,8 @@
 // npx tsx examples/demo/lambda.ts, after npm run build
 // Runs the two functions of examples/lambda-sqs.ts with fauxqs for SQS, dynalite for DynamoDB, and this program for the
 // function URL and the event source. GATEWAY_WEBHOOK_SECRET and PORT as for the other examples.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -14,8 +16,8 @@ import type { LambdaHandler } from "identity-gateway-webhooks/aws-lambda";
 import { createDynamoTable } from "identity-gateway-webhooks/dynamodb";
 import type { SqsHandler } from "identity-gateway-webhooks/sqs";
 import { TEST_SECRET } from "identity-gateway-webhooks/testing";
+import type { DynamoDB } from "@aws-sdk/client-dynamodb";
 import type { SQS } from "@aws-sdk/client-sqs";
-import { openDynamoDB, startDynalite } from "./dynalite.js";
 import { installServer } from "./install-server.js";
 
 type SqsMessage = NonNullable<Awaited<ReturnType<SQS["receiveMessage"]>>["Messages"]>[number];
@@ -25,9 +27,27 @@ interface Fauxqs {
   stop(): Promise<void>;
 }
 
+/** Starts dynalite in its own process. Its data ends with it. `packages`: where it is installed. */
+async function startDynalite(packages: URL) {
+  const program = fileURLToPath(new URL("node_modules/dynalite/cli.js", packages));
+  const args = [program, "--host", "127.0.0.1", "--port", "0", "--createTableMs", "1"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  const [line] = (await Promise.race([once(child.stdout, "data"), ended])) as [unknown];
+  const [url] = /http:\S+/.exec(String(line)) ?? [];
+  if (url === undefined) throw new Error("dynalite did not start");
+  return {
+    url,
+    async stop() {
+      child.kill();
+      await ended;
+    },
+  };
+}
+
 const packages = await installServer("sqs", "fauxqs and the AWS SDK");
-const dynalite = await startDynalite();
-await createDynamoTable({ client: openDynamoDB(dynalite.url) });
+const storePackages = await installServer("dynamodb", "dynalite and the AWS SDK");
+const dynalite = await startDynalite(storePackages);
 const emulator = new URL("node_modules/fauxqs/dist/app.js", packages);
 const { startFauxqs, interceptLocalhostDns } = (await import(emulator.href)) as {
   readonly startFauxqs: (options: object) => Promise<Fauxqs>;
@@ -39,6 +59,8 @@ const fauxqs = await startFauxqs({ port: 0, logger: false });
 const { queueUrl } = fauxqs.createQueue("jobs", { attributes: { VisibilityTimeout: "60" } });
 const { queueUrl: deadQueueUrl } = fauxqs.createQueue("dead", {});
 Object.assign(process.env, {
+  // The SDK would warn once that its later releases need a later Node.
+  AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
   AWS_REGION: "us-east-1",
   AWS_ACCESS_KEY_ID: "demo",
   AWS_SECRET_ACCESS_KEY: "demo",
@@ -48,11 +70,15 @@ Object.assign(process.env, {
   DEAD_QUEUE_URL: deadQueueUrl,
   GATEWAY_WEBHOOK_SECRET: process.env["GATEWAY_WEBHOOK_SECRET"] ?? TEST_SECRET,
 });
+const sdk = {
+  ...(createRequire(packages)("@aws-sdk/client-sqs") as { SQS: typeof SQS }),
+  ...(createRequire(storePackages)("@aws-sdk/client-dynamodb") as { DynamoDB: typeof DynamoDB }),
+};
+await createDynamoTable({ client: new sdk.DynamoDB({}) });
 
 // One file, as it would be deployed.
 const folder = mkdtempSync(path.join(tmpdir(), "lambda-sqs-"));
 const bundle = path.join(folder, "functions.cjs");
-const modules = (name: string) => fileURLToPath(new URL(`../${name}/node_modules`, packages));
 await build({
   entryPoints: [fileURLToPath(new URL("../lambda-sqs.ts", import.meta.url))],
   bundle: true,
@@ -60,7 +86,7 @@ await build({
   platform: "node",
   outfile: bundle,
   logLevel: "error",
-  nodePaths: [modules("sqs"), modules("dynamodb")],
+  nodePaths: [packages, storePackages].map((at) => fileURLToPath(new URL("node_modules", at))),
   // Without the `paths` of tsconfig.json: the package as it is built.
   tsconfigRaw: "{}",
 });
@@ -126,7 +152,6 @@ async function poll(client: SQS, stopping: AbortSignal): Promise<void> {
   }
 }
 
-const sdk = createRequire(packages)("@aws-sdk/client-sqs") as { SQS: typeof SQS };
 const stopping = new AbortController();
 const polling = poll(new sdk.SQS({}), stopping.signal).catch((error: unknown) => {
   if (!stopping.signal.aborted) throw error;

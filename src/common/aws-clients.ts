@@ -12,7 +12,7 @@ export interface CallOptions {
  */
 export function checkAwsClient(
   client: unknown,
-  name: "DynamoDB" | "SQS",
+  name: string,
   methods: readonly string[],
   instead = "",
 ): void {

@@ -7,6 +7,7 @@ import { jobKeyOf } from "../../src/inbox/job-handling.js";
 import type { SqsMessage } from "../../src/inbox/sqs/client.js";
 import type { SqsEvent, SqsHandlerOptions } from "../../src/inbox/sqs/handler.js";
 import { sqsHandler, sqsQueue } from "../../src/inbox/sqs/index.js";
+import { compileUses } from "../support/compile-uses.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
@@ -294,4 +295,24 @@ it("a delivery with characters that SQS refuses comes out as it was", async () =
   expect(outcome).toBe("handled");
   const [message] = await take(queueUrl);
   expect((JSON.parse(String(message?.Body)) as InboxJob).body).toBe(sent.body);
+});
+
+it("sqsQueue accepts the SQS of the AWS SDK, and no SQSClient", async () => {
+  const uses = `
+import { SQS, SQSClient } from "@aws-sdk/client-sqs";
+import { sqsHandler, sqsQueue } from "identity-gateway-webhooks/sqs";
+
+const [queueUrl, deadQueueUrl] = ["https://sqs.eu-central-1.amazonaws.com/1/q", "https://sqs.eu-central-1.amazonaws.com/1/d"];
+const client = new SQS({});
+const driver = sqsQueue({ client, queueUrl, deadQueueUrl });
+const { put } = sqsQueue({ client, queueUrl, maxMessageBytes: 1_048_576 });
+// @ts-expect-error: it has no method for each operation
+sqsQueue({ client: new SQSClient({}), queueUrl });
+// @ts-expect-error: without deadQueueUrl it receives nothing
+sqsQueue({ client, queueUrl }).receive;
+// @ts-expect-error: store and handlers are required
+sqsHandler({ driver });
+void put;
+`;
+  expect(await compileUses("sqs", uses)).toBe("");
 });

@@ -4,18 +4,13 @@ import { fetchHandler } from "../../adapters/fetch.js";
 import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { bullmqQueue } from "../../src/inbox/bullmq/index.js";
-import { cloudflareQueue, d1Store } from "../../src/inbox/cloudflare/index.js";
+import { cloudflareQueue } from "../../src/inbox/cloudflare/index.js";
 import { natsQueue } from "../../src/inbox/nats/index.js";
 import { rabbitmqQueue } from "../../src/inbox/rabbitmq/index.js";
 import { inbox, inboxConsume } from "../../src/inbox/index.js";
 import { pgBossQueue } from "../../src/inbox/pg-boss/index.js";
 import { sqsQueue } from "../../src/inbox/sqs/index.js";
 import { createWebhookReceiver, memoryStore } from "../../src/index.js";
-import { dynamoStore } from "../../src/stores/dynamodb/index.js";
-import { mysqlStore, mysqlTransactions } from "../../src/stores/mysql/index.js";
-import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
-import { redisStore } from "../../src/stores/redis/index.js";
-import { sqliteStore, sqliteTransactions } from "../../src/stores/sqlite/index.js";
 import {
   createGatewayTwin,
   createVirtualClock,
@@ -24,6 +19,7 @@ import {
   sampleAlarm,
   sampleOnlineDataEvent,
 } from "../../kit/index.js";
+import { ENTRIES } from "../../release/entries.js";
 import { createCollector } from "../support/collector.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { configurationErrorOf, optionsWith, refusalOf } from "./refusal.js";
@@ -36,10 +32,22 @@ type Constructor = (options: never) => unknown;
 
 const adapters = { expressHandler, fetchHandler, honoHandler, nodeHandler };
 
+/** The stores, by the calls that `release/entries.ts` has. */
+const stores = await Promise.all(
+  ENTRIES.flatMap(({ file, plugs = [] }) =>
+    plugs
+      .flatMap(({ make }) => make?.split("(", 1) ?? [])
+      .map(async (name) => {
+        const source = `../../${file}`;
+        const exported = (await import(source)) as Readonly<Record<string, Constructor>>;
+        return [name, exported[name] ?? expect.fail(`${file} has no ${name}`)] as const;
+      }),
+  ),
+);
+
 const constructors: readonly (readonly [name: string, make: Constructor])[] = [
   ...Object.entries({ createWebhookReceiver, memoryStore }),
-  ...Object.entries({ redisStore, dynamoStore, d1Store, postgresStore, postgresTransactions }),
-  ...Object.entries({ mysqlStore, mysqlTransactions, sqliteStore, sqliteTransactions }),
+  ...stores,
   ...Object.entries({ inbox, inboxConsume, pgBossQueue, bullmqQueue, natsQueue, rabbitmqQueue }),
   ...Object.entries({ sqsQueue, cloudflareQueue }),
   ...Object.entries({ createGatewayTwin, createVirtualClock, receiverConformance }),

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TEST_SECRET, signedDelivery } from "../../kit/index.js";
+import { foldersFor } from "../engines.js";
 import { missingMiniflare } from "../support/cloudflare/miniflare.js";
 import { describeService } from "../support/describe-service.js";
 import {
@@ -21,6 +22,7 @@ import {
   post,
   startExample,
 } from "../support/package/example-process.js";
+import { textOf } from "../support/package/sources.js";
 import { installPlatform } from "../support/platform-packages.js";
 import { startPostgres } from "../support/postgres/postgres-server.js";
 import { startRabbitmq } from "../support/rabbitmq/rabbitmq-server.js";
@@ -122,19 +124,19 @@ for (const [file, describeExample, startService] of EXAMPLES) {
 }
 
 const STARTERS = [
-  ["lambda-sqs.ts", "demo/lambda.ts", ["sqs", "dynamodb"], 0, describe],
+  ["lambda-sqs.ts", "demo/lambda.ts", 0, describe],
   [
-    ...(["workers-queues-d1.ts", "demo/workers.ts", ["cloudflare"], 143] as const),
+    ...(["workers-queues-d1.ts", "demo/workers.ts", 143] as const),
     (title: string, body: () => void) => describeService(title, missingMiniflare, body),
   ],
 ] as const;
 
-for (const [file, starter, packages, exitCode, describeExample] of STARTERS) {
+for (const [file, starter, exitCode, describeExample] of STARTERS) {
   describeExample(`examples/${file}`, () => {
     let example: ExampleProcess;
     beforeAll(async () => {
       // The starter says that it installs them, if they are missing.
-      await Promise.all(packages.map(installPlatform));
+      await Promise.all(foldersFor(textOf(`examples/${file}`)).map(installPlatform));
       example = await startExample(starter);
     });
     afterAll(() => example.kill());

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { TEST_SECRET } from "../../kit/signed-delivery.js";
 import { d1Schema } from "../../src/inbox/cloudflare/index.js";
+import { foldersFor } from "../engines.js";
 import { bundleWorker } from "../support/cloudflare/bundle-worker.js";
 import { startMiniflare } from "../support/cloudflare/miniflare.js";
 import { EVENT_FORMS, type EventForm } from "../support/lambda/event-forms.js";
@@ -238,9 +239,11 @@ function exampleRow({
 }): Platform {
   const args = () => ["--import", "tsx", repositoryFile(`examples/demo/${starter}`)];
   const { folder } = row;
+  const code = readFileSync(repositoryFile(`examples/${example}`), "utf8");
   return {
     ...row,
-    code: readFileSync(repositoryFile(`examples/${example}`), "utf8"),
+    needs: foldersFor(code),
+    code,
     version: () => `${versionOf} ${installedVersion(folder, versionOf)}`,
     isSeenFromOutside: true,
     ownAnswers: {
@@ -336,7 +339,6 @@ export const PLATFORMS: readonly Platform[] = [
   exampleRow({
     name: "AWS Lambda with SQS",
     folder: "sqs",
-    needs: ["dynamodb"],
     versionOf: "fauxqs",
     example: "lambda-sqs.ts",
     starter: "lambda.ts",

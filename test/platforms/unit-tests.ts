@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { sourcesIn, textOf } from "../support/package/sources.js";
 import { installedVersion, nodeProgram } from "./install.js";
 
 /** What became of tests that vitest has run. */
@@ -40,26 +41,21 @@ const ROOMS = [
   "stores/memory",
 ].map((room) => `test/${room}/`);
 
-/** Those that have more rows in full; see `support/extent.ts`. */
-const IN_FULL = [
-  "adapters/nestjs",
-  "model/models",
-  "package/fresh-clone",
-  "package/init",
-  "package/nestjs",
-  "package/package.slow",
-  "site/site",
-  "stores/dynamodb/contract",
-  "stores/sql/orms",
-  "stores/sqlite/drivers",
-].map((file) => `test/${file}`);
-
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Runs the unit tests of both crypto backends on a Node of the folder `node`. */
 export function runUnitTests(major: number): Promise<UnitTestResult> {
   const name = `Node ${installedVersion("node", `node${major}`)}`;
   return runVitest(name, nodeProgram(major), [...ROOMS, "--project", "quick*"]);
+}
+
+/** The tests that have more rows in full by `support/extent.ts`. `npm run flaws` runs those of the flawed receivers. */
+function testsInFull(): readonly string[] {
+  const files = sourcesIn("test").filter(
+    (file) => file.endsWith(".slow.test.ts") && textOf(file).includes('support/extent.js"'),
+  );
+  // The rows of /nestjs are in vitest.config.ts.
+  return ["test/adapters/nestjs", ...files.filter((file) => !file.startsWith("test/flawed/"))];
 }
 
 /** Runs in full what `npm run test:all` runs in part. */
@@ -69,7 +65,12 @@ export async function runInFull(): Promise<UnitTestResult> {
     cwd: REPOSITORY,
     maxBuffer: Infinity,
   });
-  return runVitest("tests in full", process.execPath, [...IN_FULL, "--project", "slow*"], env);
+  return runVitest(
+    "tests in full",
+    process.execPath,
+    [...testsInFull(), "--project", "slow*"],
+    env,
+  );
 }
 
 async function runVitest(

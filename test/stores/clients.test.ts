@@ -10,7 +10,6 @@ import {
   type WebhookReceiverOptions,
 } from "../../src/index.js";
 import { d1Store } from "../../src/stores/cloudflare/d1-store.js";
-import { dynamoStore } from "../../src/stores/dynamodb/index.js";
 import { mysqlStore } from "../../src/stores/mysql/index.js";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
@@ -107,14 +106,7 @@ it("a PgBoss without a listener for its error causes one line", async () => {
 });
 
 const unused = (): never => expect.fail("the client is not used");
-const client = { send: unused, evalSha: unused, eval: unused, isReady: true } as never;
-const dynamo = {
-  send: unused,
-  getItem: unused,
-  putItem: unused,
-  updateItem: unused,
-  deleteItem: unused,
-} as never;
+const client = { evalSha: unused, eval: unused, isReady: true } as never;
 const pool = { getConnection: unused, query: unused } as never;
 const database = { prepare: unused, batch: unused } as never;
 
@@ -126,8 +118,6 @@ it.each<[string, DeliveryStore, string | undefined]>([
   ["postgresStore with a table", postgresStore({ pool, table: "a.b" }), "a.b"],
   ["mysqlStore", mysqlStore({ pool }), "gateway_deliveries"],
   ["mysqlStore with a table", mysqlStore({ pool, table: "b" }), "b"],
-  ["dynamoStore", dynamoStore({ client: dynamo }), "gateway_deliveries"],
-  ["dynamoStore with a table", dynamoStore({ client: dynamo, table: "bbb" }), "bbb"],
   ["d1Store", d1Store({ database }), "gateway_deliveries"],
   ["d1Store with a table", d1Store({ database, table: "b" }), "b"],
 ])("the scope of %s is its table or prefix, also in a copy of it", (_name, store, scope) => {
@@ -145,12 +135,6 @@ it("the scope of sqliteStore is its table, also in a copy of it", async () => {
 });
 
 const ignore = (): void => undefined;
-/** `DynamoDB` of the AWS SDK 2 has no `send`. */
-const DYNAMODB_2 = Object.fromEntries(
-  ["getItem", "putItem", "updateItem", "deleteItem", "createTable", "describeTable"]
-    .concat(["describeTimeToLive", "updateTimeToLive"])
-    .map((method) => [method, ignore]),
-);
 /** A client of redis 3 has no promises, and connects by itself. */
 const REDIS_3 = { evalsha: ignore, eval: ignore, exec: ignore, connection_id: 1, server_info: {} };
 
@@ -161,13 +145,6 @@ it.each<[string, (given: never) => unknown, unknown, string, string?]>([
     REDIS_3,
     "client is of redis 3",
     "redis 5 and later, ioredis 5 and later, @upstash/redis 1.34 and later",
-  ],
-  [
-    "dynamoStore refuses a DynamoDB of the AWS SDK 2",
-    (client) => dynamoStore({ client }),
-    DYNAMODB_2,
-    "client is of aws-sdk 2",
-    "@aws-sdk/client-dynamodb 3 and later",
   ],
   [
     "postgresTransactions refuses a pool without connect",
@@ -201,7 +178,6 @@ it.each<[string, (given: never) => unknown, unknown, string, string?]>([
 it("an object with no method of its peer is an invalid option, of no version", () => {
   for (const make of [
     () => redisStore({ client: {} as never }),
-    () => dynamoStore({ client: {} as never }),
     () => postgresStore({ pool: {} as never }),
     () => mysqlStore({ pool: {} as never }),
     () => sqliteStore({ database: {} as never }),

@@ -87,7 +87,7 @@ const OPTION_NAMES = [...Object.keys(INTEGER_OPTIONS), "client", "queueUrl", "de
  * });
  * const worker = inboxConsume({
  *   driver,
- *   store: dynamoStore({ client: new DynamoDB({}) }),
+ *   store,
  *   handlers: { new_alarm: (alarm, { id }) => openTicket(id, alarm) },
  * });
  * ```

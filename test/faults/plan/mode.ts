@@ -67,6 +67,8 @@ export interface Mode {
   /** The server behind its store, by its name in `test/engines.ts`. */
   readonly engine: string;
   readonly flaw?: Flaw;
+  /** That of its store or queue in `release/entries.ts`. */
+  readonly clock?: Plug["clock"] | undefined;
   /** Number of deliveries. */
   readonly deliveries: number;
   /**
@@ -168,6 +170,15 @@ export const LEASE_MS = 1_500;
 /** How long the lab's queues hold a job. */
 const JOB_MS = 2_000;
 
+/** The stores and queues of `release/entries.ts` that the lab runs. `title` is that of what it runs them on. */
+export const SUBJECTS = ENTRIES.flatMap(({ name: entry, engine, plugs = [] }) =>
+  plugs.flatMap((plug) => {
+    if (engine === undefined || plug.noFaults !== undefined) return [];
+    const setup: Setup = `${plug.kind}-${entry}`;
+    return { ...plug, entry, engine, setup, title: plug.testedOn ?? plug.title };
+  }),
+);
+
 const GUARANTEES = { lease: "lease", transactions: "transactional", inbox: "inbox" } as const;
 
 /** What a mode says beside its store or queue. Its faults are those that it names. */
@@ -182,18 +193,22 @@ export function modeOn(
   parts: ModeParts,
   own: Partial<ModeParts> = {},
 ): Mode {
-  const [kind, entry] = setup.split(/-(.*)/) as [Plug["kind"], string];
-  const { engine = "" } = ENTRIES.find((one) => one.name === entry) ?? {};
+  const subject = SUBJECTS.find((one) => one.setup === setup);
+  if (subject === undefined) throw new Error(`release/entries.ts has no ${setup} under faults`);
+  const { kind, engine, clock, slow } = subject;
+  const idsEach = parts.traffic?.twoWebhooks === true ? 2 : 1;
   return {
     name,
     setup,
     title,
     guarantee: GUARANTEES[kind],
     engine,
+    clock,
     holdMs: kind === "inbox" ? JOB_MS : LEASE_MS,
     handler: { maxMs: 15, longMs: 0 },
     ...parts,
     ...own,
+    ...(slow && { deliveries: slow.ids / idsEach, faultsMs: slow.faultsMs }),
     faults: { ...NO_FAULTS, ...parts.faults, ...own.faults },
   };
 }

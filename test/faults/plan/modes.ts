@@ -1,7 +1,7 @@
-import { ENTRIES } from "../../../release/entries.js";
 import {
   LEASE_MS,
   modeOn,
+  SUBJECTS,
   type FaultCounts,
   type Mode,
   type ModeParts,
@@ -25,8 +25,6 @@ const SERVER_FAULTS: Partial<FaultCounts> = {
 /** In what a store or a queue differs from the others of its kind. */
 const OWN: Readonly<Record<Setup, Partial<ModeParts>>> = {
   "lease-sqlite": { deliveries: 3_500 },
-  // dynalite is slow, and a receiver loads the SDK.
-  "lease-dynamodb": { deliveries: 300, faultsMs: 40_000 },
   // A handler holds the write lock of the file.
   "transactions-sqlite": { deliveries: 3_500, handler: { maxMs: 0, longMs: 0 } },
   "inbox-pg-boss": { deliveries: 3_500, handler: { maxMs: 15, longMs: 0 } },
@@ -36,24 +34,20 @@ const OWN: Readonly<Record<Setup, Partial<ModeParts>>> = {
 };
 
 /** Each store and queue of `release/entries.ts` under fault injection. */
-export const STORE_MODES: readonly Mode[] = ENTRIES.flatMap(({ name, engine, plugs = [] }) =>
-  plugs.flatMap(({ kind, title, testedOn = title, noFaults }) => {
-    if (engine === undefined || noFaults !== undefined) return [];
-    const setup: Setup = `${kind}-${name}`;
-    const mode = modeOn(
-      setup,
-      setup,
-      testedOn,
-      {
-        deliveries: kind === "inbox" ? 800 : 6_000,
-        handler: { maxMs: 15, longMs: 1.3 * LEASE_MS },
-        faults: name === "sqlite" ? FILE_FAULTS : SERVER_FAULTS,
-      },
-      OWN[setup],
-    );
-    return { ...mode, title: `${mode.guarantee}, ${testedOn}` };
-  }),
-);
+export const STORE_MODES: readonly Mode[] = SUBJECTS.map(({ setup, kind, engine, title }) => {
+  const mode = modeOn(
+    setup,
+    setup,
+    title,
+    {
+      deliveries: kind === "inbox" ? 800 : 6_000,
+      handler: { maxMs: 15, longMs: 1.3 * LEASE_MS },
+      faults: engine === "sqlite" ? FILE_FAULTS : SERVER_FAULTS,
+    },
+    OWN[setup],
+  );
+  return { ...mode, title: `${mode.guarantee}, ${title}` };
+});
 
 /** The modes of a whole run. */
 export const MODES: readonly Mode[] = [...STORE_MODES, ...SPECIAL_MODES];

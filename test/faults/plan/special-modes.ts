@@ -1,6 +1,7 @@
 import {
   LEASE_MS,
   modeOn,
+  SUBJECTS,
   type FaultCounts,
   type Mode,
   type ModeParts,
@@ -182,6 +183,13 @@ function onEach(
   );
 }
 
+/** The stores with leases that have a server. */
+const LEASES_ON_SERVERS: Readonly<Record<string, Place>> = Object.fromEntries(
+  SUBJECTS.filter(({ kind, engine }) => kind === "lease" && engine !== "sqlite").map(
+    ({ entry, setup, title }) => [entry, [setup, title] as const],
+  ),
+);
+
 const QUEUES: Readonly<Record<string, Place>> = {
   bullmq: ["inbox-bullmq", "BullMQ"],
   "pg-boss": ["inbox-pg-boss", "pg-boss"],
@@ -245,11 +253,7 @@ export const SPECIAL_MODES: readonly Mode[] = [
     traffic: { forgeryRate: 20 },
   }),
   ...onEach("two-webhooks", "each record by two webhooks,", TWO_WEBHOOKS, {
-    redis: ["lease-redis", "Redis"],
-    postgres: ["lease-postgres", "PostgreSQL"],
-    mysql: ["lease-mysql", "MariaDB"],
-    // dynalite is slow, and a receiver loads the SDK.
-    dynamodb: ["lease-dynamodb", "DynamoDB (dynalite)", { deliveries: 150, faultsMs: 40_000 }],
+    ...LEASES_ON_SERVERS,
     sqlite: ["lease-sqlite", "SQLite", IN_A_FILE],
   }),
   ...onEach("crowd", "800 at once,", CROWD, {

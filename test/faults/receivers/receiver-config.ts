@@ -30,9 +30,9 @@ export const PAIRS = Array.from(
 ).join();
 
 /** Whether the clock of the whole process is wrong, or only that of the receiver (`now`). */
-export function isProcessOff({ setup, clockOffMs }: ReceiverConfig): boolean {
-  // BullMQ and the DynamoDB store go by the clocks of their processes, which must agree.
-  return clockOffMs !== 0 && setup !== "inbox-bullmq" && setup !== "lease-dynamodb";
+export function isProcessOff({ clock, clockOffMs }: ReceiverConfig): boolean {
+  // Where the clocks of the processes decide, they must agree.
+  return clockOffMs !== 0 && clock !== "process";
 }
 
 /** The time options and limits of a receiver. */

@@ -8,6 +8,7 @@ import {
   dynamoStore,
   type DynamoStoreOptions,
 } from "../../../src/stores/dynamodb/index.js";
+import { compileUses } from "../../support/compile-uses.js";
 import { deferred } from "../../support/deferred.js";
 import {
   type DynamodbFront,
@@ -323,4 +324,30 @@ it("createDynamoTable refuses to be called without options", async () => {
 it("dynamoStore accepts each allowed character and the ARN of a table", () => {
   dynamoStore({ client, table: "a-Z_0.9" });
   dynamoStore({ client, table: "arn:aws:dynamodb:eu-central-1:123456789012:table/deliveries" });
+});
+
+it("dynamoStore and createDynamoTable accept the clients of the AWS SDK that fit, and no others", async () => {
+  const uses = `
+import { DynamoDB, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocument, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { createDynamoTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
+
+const client = new DynamoDB({ region: "eu-central-1" });
+dynamoStore({ client });
+dynamoStore({ client: new DynamoDB({}), table: "deliveries", clockSkewMs: 500, now: () => Date.now() });
+await createDynamoTable({ client, table: "deliveries" });
+// @ts-expect-error: it has no method for each operation
+dynamoStore({ client: new DynamoDBClient({}) });
+// @ts-expect-error: it has no method for each operation
+await createDynamoTable({ client: new DynamoDBClient({}) });
+// @ts-expect-error: the DocumentClient has values of its own
+dynamoStore({ client: DynamoDBDocument.from(client) });
+// @ts-expect-error: the DocumentClient has values of its own
+dynamoStore({ client: DynamoDBDocumentClient.from(client) });
+// @ts-expect-error: a misspelt option
+dynamoStore({ client, tableName: "deliveries" });
+// @ts-expect-error: the client is required
+dynamoStore({});
+`;
+  expect(await compileUses("dynamodb", uses)).toBe("");
 });

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { StoreVerbs } from "../../../kit/store-contract/store-verbs.js";
 import { ConfigurationError } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
+import { compileUses } from "../../support/compile-uses.js";
 import { startRedisHttpFront } from "../../support/redis/http-front.js";
 import { openUpstash, type UpstashClient } from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
@@ -114,4 +115,20 @@ it.each<[string, (client: UpstashClient) => unknown]>([
   const options = { client: make(await openUpstash(nowhere)) } as RedisStoreOptions;
   expect(() => redisStore(options)).toThrow(ConfigurationError);
   expect(() => redisStore(options)).toThrow("of @upstash/redis (new Redis; no pipeline)");
+});
+
+it("redisStore accepts the client of @upstash/redis, and no pipeline of it", async () => {
+  const uses = `
+import { Redis } from "@upstash/redis";
+import { redisStore } from "identity-gateway-webhooks/redis";
+
+const client = new Redis({ url: "https://example.upstash.io", token: "t" });
+redisStore({ client });
+redisStore({ client: Redis.fromEnv(), keyPrefix: "app:" });
+// @ts-expect-error: a pipeline returns no promises
+redisStore({ client: client.pipeline() });
+// @ts-expect-error: a transaction returns no promises
+redisStore({ client: client.multi() });
+`;
+  expect(await compileUses("upstash", uses)).toBe("");
 });
