@@ -1,6 +1,7 @@
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
+import { madeUpDeliveryId } from "../random.js";
 import { COMPUTE_SIGNATURE, type ConformanceRules } from "./conformance-rule.js";
 import { isRetried } from "./receiver-answer.js";
 import {
@@ -102,11 +103,13 @@ export const acceptanceRules: ConformanceRules = {
   },
   rare_values_acknowledged: {
     level: "should",
-    title: "a record with rare but documented values is acknowledged",
+    title: "a record with rare but documented values, or an id in capitals, is acknowledged",
     why: "A record that fails at every attempt is lost after the tenth: nothing about it changes meanwhile.",
     fix: "Accept every value that the gateway's document allows, in each column, parser and log line.",
     async whenAccepted(context) {
-      await context.inGroups(await rareDeliveries(context), async ([name, delivery]) => {
+      const capitals = await context.deliver({ id: madeUpDeliveryId().toUpperCase() });
+      const rare = [...(await rareDeliveries(context)), ["an id in capitals", capitals] as const];
+      await context.inGroups(rare, async ([name, delivery]) => {
         const first = await context.sendGenuine(delivery);
         // A fault of the moment is not the record's.
         const answer = isRetried(first) ? await context.sendAgain(delivery) : first;
@@ -173,6 +176,18 @@ export const acceptanceRules: ConformanceRules = {
       ["new_alarm", "200 KB", { text: BIG }],
       ["delete_my_data_event", "an event of 200 KB", { evidence: BIG }],
     ]),
+  },
+  largest_body: {
+    level: "should",
+    title: "a body just below the limit is acknowledged",
+    why: "The gateway's document names no largest alarm. One above the limit is refused at every attempt, and then lost.",
+    fix: "Read bodies up to 1 MiB. If your limit is another one on purpose, name it in maxBodyBytes (doctor: --max-body-bytes).",
+    cause: "size",
+    accept: (context) =>
+      context.ofEachType(async (deliver) => {
+        const body = (await deliver()).text.padStart(context.settings.maxBodyBytes - 1);
+        return [["just below the limit", await deliver({ body })]];
+      }),
   },
   chunked: {
     title: "a body without Content-Length is acknowledged",

@@ -66,7 +66,8 @@ X-Forwarded-Client-Cert: Subject="CN=gateway" | X-Goog-Authenticated-User-Email 
 Content-Encoding: gzip
 Content-Encoding: identity
 Date X-Date X-Request-Date X-Timestamp X-Received-At: NOW
-Date X-Date X-Request-Date X-Timestamp X-Received-At: THEN`;
+Date X-Date X-Request-Date X-Timestamp X-Received-At: THEN
+X_Webhook_Timestamp: SECONDS | X_Webhook_Verified: true`;
 
 const HOUR_MS = 3_600_000;
 
@@ -88,7 +89,9 @@ export function withTrustedHeaders(
   make: (deliver: MakeDelivery) => Promise<Named<Delivery>>,
 ): Promise<NamedDeliveries> {
   const time = (ageMs: number): string => new Date(now() - ageMs).toUTCString();
-  const sets = SETS.replace("NOW", time(0)).replace("THEN", time(HOUR_MS)).trim().split("\n");
+  const seconds = String(Math.floor(now() / 1_000));
+  const filled = SETS.replace("NOW", time(0)).replace("THEN", time(HOUR_MS));
+  const sets = filled.replace("SECONDS", seconds).trim().split("\n");
   return each(sets, async (set, at) => {
     const [what, request] = await make((changes) =>
       deliver({ type: types[at % types.length], ...changes }),

@@ -8,6 +8,7 @@ import {
   doingFirst,
   each,
   hanging,
+  keyed,
   has,
   named,
   never,
@@ -298,6 +299,9 @@ const frontFlaws: Flaws = {
 
 /** Each reads requests or keeps connections in a wrong way. */
 const transportFlaws: Flaws = {
+  largest_body: {
+    "reads half a megabyte": replacing("readBody", (right, req) => right.readBody(req, 524_288)),
+  },
   split_characters: {
     "decodes each packet separately": replacing("readBody", async (right, req) => {
       let text = "";
@@ -383,6 +387,9 @@ const transportFlaws: Flaws = {
     ),
     "drops what is beyond ASCII from headers": replacing("header", (right, req, name) =>
       right.header(req, name)?.replace(/[^ -~]/g, ""),
+    ),
+    "remembers the id in X_Webhook_Id": keyed(({ id, req }) =>
+      String(req.headers["x_webhook_id"] ?? id),
     ),
     "verifies the first of two ids and remembers the last": overriding((right) => ({
       header: (req, name) => right.header(req, name)?.split(", ")[0],

@@ -2,7 +2,17 @@ import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
 import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
 import { isJson } from "../support/is-json.js";
 import { convicts, inJavaScript } from "./convicts.js";
-import { each, giving, hanging, has, never, overriding, replacing, type Flaws } from "./flaw.js";
+import {
+  each,
+  giving,
+  hanging,
+  has,
+  never,
+  overriding,
+  replacing,
+  withGrammar,
+  type Flaws,
+} from "./flaw.js";
 import { isFields, textOf, type Fields, type Request } from "./right-receiver.js";
 
 const EVENTS = ["DELETION_REQUEST_SENT", "DATA_DELETED", "DATA_REAPPEARED", "PERSONAL_DATA_FOUND"];
@@ -325,6 +335,8 @@ const rareFlaws: Flaws = {
       "times in the zone of its users": field("date", /^2026-03-29 02/),
     }),
     "looks a breach up in a payload that is null": giving(500)(field("payload", /^null$/)),
+    "writes no half of a surrogate pair": giving(500)(field("text", /[\ud800-\udbff]$/)),
+    "knows ids in lower case alone": withGrammar({ id: /^[0-9a-f-]+$/ }),
     "checks that no time is in the future": giving(500)(isInFuture),
     "divides by the site_id": giving(500)(({ site_id }) => site_id === 0),
     "puts a site_name into a header": giving(500)(field("site_name", /\n/)),
