@@ -174,7 +174,7 @@ export async function failedDelivery(
 }
 
 /** When duplicates arrive of the first delivery whose handler is slow, and of each other one. */
-const DUPLICATES_AFTER_MS = [100, 400];
+const DUPLICATES_AFTER_MS = [100, 400, 1_300];
 const DUPLICATE_AFTER_MS = [100];
 /** No time-out of a handler is as short as this. */
 const AT_ONCE_MS = 50;

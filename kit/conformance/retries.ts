@@ -188,6 +188,10 @@ export const retriesRules: ConformanceRules = {
     acceptOrRetry: async ({ deliver }) => [
       ["half of the JSON", await deliver({ body: '{"alarm":' })],
       ["a JSON array", await deliver({ body: "[]" })],
+      [
+        "neither an alarm nor an event",
+        await deliver({ body: `{"record":{"id":${freshSeed()}}}` }),
+      ],
       ["the JSON null", await deliver({ body: "null" })],
       ["an alarm that is null", await deliver({ body: '{"alarm":null,"event":null}' })],
       ["an empty body", await deliver({ body: "" })],

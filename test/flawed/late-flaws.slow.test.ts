@@ -87,8 +87,8 @@ const lateFlaws: Flaws = {
     "acknowledges a delivery with a late handler": whenLate(() => [200, "late"]),
   },
   late_handler_counts: {
-    "gives the lock away after 300 ms": doingFirst("handle", ({ running }, { id }) =>
-      setTimeout(() => running.delete(id), 300).unref(),
+    "gives the lock away after a second": doingFirst("handle", ({ running }, { id }) =>
+      setTimeout(() => running.delete(id), 1_000).unref(),
     ),
     "acknowledges a retry while its late handler runs": knowingLate((right, late) => ({
       inFlight: (request) => (late.has(request.id) ? [200, "on its way"] : right.inFlight(request)),

@@ -246,6 +246,7 @@ const recordFlaws: Flaws = {
     "drops a body that it cannot read": overriding({
       unreadable: () => [200, "unreadable"],
     }),
+    "answers 422 to an unknown record": overriding({ unknown: () => [422, "no record"] }),
     "answers 422 to the JSON null": typing((parsed) => (parsed as unknown) !== null),
     "does not answer when a record is null": hanging(
       replacing("process", (right, request) =>

@@ -6,6 +6,7 @@ import {
   Meeting,
   overriding,
   refusing,
+  rememberingLast,
   replacing,
   type MakeReceiver,
 } from "../flawed/flaw.js";
@@ -29,6 +30,7 @@ const FLAWS = {
     remember: () => undefined,
   })),
   "remembers ids in lower case": keyed(({ id }) => id.toLowerCase()),
+  "remembers the last 300 ids": rememberingLast(300),
   "remembers 8 characters of an id": keyed(({ id }) => id.slice(0, 8)),
   "answers before it handles": replacing("run", (right, request, key, record) => {
     void right.run(request, key, record);
@@ -85,6 +87,7 @@ describe.concurrent("receiverConformance", () => {
     ["drops old deliveries", ["drifted_clock_sent_again", "stale", "future"]],
     ["drops bodies over the limit", ["oversize", "big_forgery", "unlimited_body"]],
     ["remembers ids in lower case", ["duplicate_handled_once"]],
+    ["remembers the last 300 ids", ["late_effects"]],
     ["answers the expected signature in hex", ["leaked_signature"]],
   ])("receiverConformance says only what is wrong of a receiver that %s", async (flaw, caught) => {
     expect(idsOf(await judgeFlaw(flaw), "failed")).toEqual(caught);
