@@ -177,18 +177,6 @@ export const acceptanceRules: ConformanceRules = {
       ["delete_my_data_event", "an event of 200 KB", { evidence: BIG }],
     ]),
   },
-  largest_body: {
-    level: "should",
-    title: "a body just below the limit is acknowledged",
-    why: "The gateway's document names no largest alarm. One above the limit is refused at every attempt, and then lost.",
-    fix: "Read bodies up to 1 MiB. If your limit is another one on purpose, name it in maxBodyBytes (doctor: --max-body-bytes).",
-    cause: "size",
-    accept: (context) =>
-      context.ofEachType(async (deliver) => {
-        const body = (await deliver()).text.padStart(context.settings.maxBodyBytes - 1);
-        return [["just below the limit", await deliver({ body })]];
-      }),
-  },
   chunked: {
     title: "a body without Content-Length is acknowledged",
     fix: "Read the body to its end, whatever its headers say about its length.",

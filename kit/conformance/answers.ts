@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { OUTCOMES } from "../../src/answer/outcome.js";
-import type { WireRequest } from "../sending/wire.js";
+import { headerOf, type WireRequest } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
 import { refusedRequests } from "./forgeries.js";
-import { whileHandler } from "./handler-failures.js";
+import { whileHandler } from "./handler-switches.js";
 import {
   driftedClock,
   markedText,
   OTHER_SECRET,
   SIGNATURE,
   wrongSecret,
-  type Delivery,
   type Named,
   type NamedDeliveries,
 } from "./test-deliveries.js";
@@ -91,20 +90,21 @@ export const answerRules: ConformanceRules = {
       const marker = `m${randomUUID().slice(-12)}`;
       const body = markedText(context.settings.types, marker);
       const odd = await deliver({ body });
+      const genuine = await deliver({ body });
       const requests: NamedDeliveries = [
-        ["a genuine delivery", await deliver({ body })],
+        ["a genuine delivery", genuine],
         ["a forged delivery", await deliver({ body, secret: OTHER_SECRET })],
         ["a delivery without a signature", (await deliver({ body })).withHeader(SIGNATURE)],
         ["a genuine delivery that is not JSON", await deliver({ body: marker })],
         ["a genuine delivery without an alarm", await deliver({ body: `{"alarm":["${marker}"]}` })],
         ["a signature header with a marker", odd.withHeader(SIGNATURE, `v1=${marker}`)],
       ];
-      const look = async ([name, request]: Named<Delivery>): Promise<void> => {
+      const look = async ([name, request]: Named<WireRequest>): Promise<void> => {
         const answer = await context.send(request);
         const { wire } = answer;
         if (wire === undefined) throw context.unexpected(name, "an answer", answer);
         const said = [wire.body, ...Object.values(wire.headers)].join("\n");
-        const signature = request.header(SIGNATURE).slice("v1=".length);
+        const signature = headerOf(request.headers, SIGNATURE)?.slice("v1=".length) ?? "";
         const repeated = [marker, signature].some((part) => part !== "" && said.includes(part));
         if (repeated) {
           throw context.failure("echo", `${name}: the answer repeats part of the request`);
@@ -118,10 +118,14 @@ export const answerRules: ConformanceRules = {
         }
       };
       await context.inGroups(requests, look);
+      await look(["a duplicate of a genuine delivery", genuine]);
+      await look(["GET, after a genuine delivery", { method: "GET", headers: [] }]);
       if (context.settings.whileFailing === undefined) return;
       // Debug pages show the whole request only then.
-      const failing: Named<Delivery> = ["a delivery whose handler fails", await deliver({ body })];
-      await whileHandler(context, "whileFailing", () => look(failing));
+      const failing = await deliver({ body });
+      await whileHandler(context, "whileFailing", () =>
+        look(["a delivery whose handler fails", failing]),
+      );
     },
   },
   leaked_secret: {

@@ -19,9 +19,8 @@ import {
   expectFailureRetried,
   expectLateFailureReleased,
   expectLateSuccessCounts,
-  failedDelivery,
-  whileHandler,
 } from "./handler-failures.js";
+import { failedDelivery, whileHandler } from "./handler-switches.js";
 import { lookalikes } from "./records.js";
 import { expectNoIdBlocked, expectNoIdForgotten, expectNothingLate } from "./refused-ids.js";
 import {

@@ -116,7 +116,7 @@ const otherRoutes = ({ pathname }: URL): readonly Route[] => [
   ...["GET", "OPTIONS", "PUT", "PATCH", "DELETE"].map((method): Route => {
     return [`${method} with a body`, method, pathname];
   }),
-  ...[`${pathname}/`, `/${pathname}`, pathname.toUpperCase(), encoded(pathname)].map(
+  ...[`${pathname}/`, `/${pathname}`, pathname.toUpperCase(), encoded(pathname), "//", "/%"].map(
     (path): Route => [`the path ${path}`, "POST", path],
   ),
 ];
@@ -137,6 +137,7 @@ export async function expectNoOtherRoute(context: CaseContext, url: URL): Promis
       throw context.failureAfter("wrongly_handled", name, answer, "and the forgery was handled");
     }
   });
+  await context.expectStillAccepts("requests to other paths");
 }
 
 /** Sends a delivery byte for byte, with header lines that no HTTP client would write. */

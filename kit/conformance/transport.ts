@@ -96,6 +96,18 @@ export const transportRules: ConformanceRules = {
     runsAlone: true,
     atUrl: expectUploadsToldApart,
   },
+  largest_body: {
+    level: "should",
+    title: "a body just below the limit is acknowledged",
+    why: "The gateway's document names no largest alarm. One above the limit is refused at every attempt, and then lost.",
+    fix: "Read bodies up to 1 MiB. If your limit is another one on purpose, name it in maxBodyBytes (doctor: --max-body-bytes).",
+    cause: "size",
+    accept: (context) =>
+      context.ofEachType(async (deliver) => {
+        const body = (await deliver()).text.padStart(context.settings.maxBodyBytes - 1);
+        return [["just below the limit", await deliver({ body })]];
+      }),
+  },
   unlimited_body: {
     level: "should",
     title: "a body of many megabytes is refused, also without Content-Length or compressed",

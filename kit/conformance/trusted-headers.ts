@@ -72,7 +72,7 @@ X_Webhook_Timestamp: SECONDS | X_Webhook_Verified: true`;
 const HOUR_MS = 3_600_000;
 
 /** Members for which real receivers take a delivery for a trial, or take the secret from it. */
-const TRIAL = `"secret":"${OTHER_SECRET}","webhook_secret":"${OTHER_SECRET}","test":true,"is_test":true,"debug":true,"dry_run":true,"livemode":false`;
+const TRIAL = `"secret":"${OTHER_SECRET}","webhook_secret":"${OTHER_SECRET}","test":true,"is_test":true,"debug":true,"dry_run":true,"livemode":false,"challenge":"x"`;
 
 /** Forged records that ask for no check. */
 export function askingForTrust(context: CaseContext): Promise<NamedDeliveries> {

@@ -200,6 +200,9 @@ const answerFlaws: Flaws = {
         !/^[0-9a-f]*$/i.test(String(headers["x-webhook-signature"]).slice("v1=".length)),
     ),
     "answers 503 to a wrong signature": refusing("mismatch", 503),
+    "breaks off at the JSON null before it verifies": doingFirst("receive", (_right, _req, body) =>
+      Object.keys(JSON.parse(/^null$/.exec(String(body))?.[0] ?? "{}") as object),
+    ),
   },
   wrong_secret: {
     "does not answer a wrong signature": hanging(
@@ -244,6 +247,19 @@ const answerFlaws: Flaws = {
     }),
     "answers a failure with the error of its database": overriding({
       failed: () => [500, 'relation "alarms" does not exist'],
+    }),
+    "answers a duplicate with the record": overriding({
+      duplicate: ({ body }) => [200, String(body)],
+    }),
+    "shows the last record to GET": overriding((right) => {
+      let last = "";
+      return {
+        done(request) {
+          last = String(request.body);
+          return right.done(request);
+        },
+        receive: (req, body) => (req.method === "GET" ? [200, last] : right.receive(req, body)),
+      };
     }),
     "answers with the signature that it got": overriding({
       done: ({ signature }) => [200, "ok", { "x-verified": signature }],

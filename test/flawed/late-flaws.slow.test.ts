@@ -84,6 +84,12 @@ const lateFlaws: Flaws = {
     }),
     "remembers a delivery as handled when it fails late": keepingLateFailures("handled"),
     "keeps the lock when its late handler fails": hanging(keepingLateFailures("running")),
+    "forgets all ids when its late handler fails": knowingLate((right, late) => ({
+      failed(request, key) {
+        if (late.has(key)) right.handled.clear();
+        return right.failed(request, key);
+      },
+    })),
     "acknowledges a delivery with a late handler": whenLate(() => [200, "late"]),
   },
   late_handler_counts: {
