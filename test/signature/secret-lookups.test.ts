@@ -171,6 +171,7 @@ test("a vault that hangs gets one call of each type, and a new one after a minut
   expect(calls).toHaveLength(4);
   // The end of a call that was given up is not the end of the newer one.
   calls[0]?.reject(sealed);
+  await pass(0);
   await sent();
   expect(calls).toHaveLength(4);
   calls[2]?.resolve(TEST_SECRET);
