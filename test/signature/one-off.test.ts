@@ -16,6 +16,7 @@ async function expectRefusal(call: Promise<unknown>, code: string): Promise<void
   const error = await rejectionOf(() => call);
   expect(error).toBeInstanceOf(ConfigurationError);
   expect(error).toMatchObject({ code });
+  expect(String(error)).toContain(": secret");
   expect(String(error)).not.toContain(TEST_SECRET);
 }
 

@@ -173,7 +173,11 @@ test("an id that was handled and comes with another alarm causes one warning, wi
     "duplicate",
   ]);
   expect(notices()).toEqual([
-    { level: "warn", message: expect.stringContaining(OTHER) as unknown, details: { id: "a" } },
+    {
+      level: "warn",
+      message: expect.stringMatching(/came with another record: .*knows a secret/) as unknown,
+      details: { id: "a" },
+    },
   ]);
   await outcomes(named("a", { id: 3 }), named("b", { id: 3 }));
   expect(notices()).toHaveLength(1);
@@ -224,6 +228,16 @@ test("an attempt whose body was built anew is the same record", async () => {
     named("c", { id: 5 }),
   );
   expect(notices()).toEqual([]);
+});
+
+test("a text of an event counts whole up to 64 characters, and a longer one by its length", async () => {
+  const { outcomes, notices } = observed();
+  const of = (id: string, letter: string, length: number) =>
+    eventNamed(id, { type: letter.repeat(length) });
+  await outcomes(of("a", "A", 65), of("a", "B", 65));
+  expect(notices()).toEqual([]);
+  await outcomes(of("b", "A", 64), of("b", "B", 64));
+  expect(notices()).toHaveLength(1);
 });
 
 test("what a handler does to a record does not make it another one", async () => {

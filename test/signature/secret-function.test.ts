@@ -55,6 +55,8 @@ test.each([
     for (const option of [secrets, ({ type }: SecretQuery) => secrets[type]]) {
       const { receive } = recordingReceiver({ secret: option });
       expect(await receive(request)).toMatchObject({ outcome, status });
+      const strict = recordingReceiver({ secret: option, unverifiable: "reject" });
+      expect(await strict.receive(request)).toMatchObject({ outcome });
     }
   },
 );
@@ -155,7 +157,7 @@ test.each([
   async (_, isGiven) => {
     const { answer, give, fail, handled, reports } = await waitingFor(700);
     expect(await answer).toMatchObject(UNAVAILABLE);
-    expect(String(reports[0]?.error)).toContain("700 ms");
+    expect(String(reports[0]?.error)).toContain("the secret function took longer than 700 ms");
     if (isGiven) give(TEST_SECRET);
     else fail(outage);
     await vi.advanceTimersByTimeAsync(60_000);

@@ -169,6 +169,11 @@ test("a vault that hangs gets one call of each type, and a new one after a minut
   await sent();
   await sent();
   expect(calls).toHaveLength(4);
+  // The end of a call that was given up is not the end of the newer one.
+  calls[0]?.reject(sealed);
+  await pass(0);
+  await sent();
+  expect(calls).toHaveLength(4);
   calls[2]?.resolve(TEST_SECRET);
   await pass(0);
   const next = receive(request);
@@ -230,6 +235,16 @@ describe("the calls of a secret function on Cloudflare Workers", () => {
     expect(await outcomesOf(answers)).toEqual(["secret_unavailable"]);
     expect(calls.length).toBeLessThanOrEqual(101);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("on Cloudflare Workers a call that waited for its place has the rest of the time", async () => {
+    const { calls, answers } = await flood(101, 1_000);
+    await pass(850);
+    calls[0]?.resolve(TEST_SECRET);
+    await pass(20);
+    expect(calls).toHaveLength(101);
+    await pass(80);
+    expect(await answers[100]).toMatchObject(UNAVAILABLE);
   });
 
   test("on Cloudflare Workers the function gets the type, too", async () => {

@@ -87,6 +87,12 @@ const SHAPED: readonly (readonly [shape: string, secret: string])[] = [
   ["a shell expression", "${gateway.webhook.secret}"],
   ["a path", "~/gateway/secret.value"],
   ["a PEM block", "-----BEGIN PRIVATE KEY-----"],
+  ["a reference with a scheme", "secretsmanager:gateway/webhook"],
+  ["a shell expression", "${GATEWAY_WEBHOOK_SECRET:-none}"],
+  ["a line NAME=value", "APP_WEBHOOK_SECRET=0123456789abcdef"],
+  ["a line NAME=value", "app_webhook_secret=0123456789abcdef"],
+  ["a path", "secrets/gateway.yml"],
+  ["a placeholder of a template", "Super-Secret"],
 ];
 /** Shapes that are found anywhere in a text. */
 const ANYWHERE = ["text with a line break", "an expression of code", "a placeholder of a template"];
@@ -100,6 +106,7 @@ test.each(SHAPED)(
     const { messages } = watched(secret);
     expect(messages()).toHaveLength(1);
     expect(messages()[0]).toContain(`the webhook secret is ${shape}`);
+    expect(messages()[0]).toMatch(/should have put the secret in its place|openssl rand -hex 32/);
     expect(messages()[0]).not.toContain(secret);
   },
 );
@@ -163,6 +170,9 @@ test.each<[SecretOption]>([
   [[STRONG, TEST_SECRET]],
   [`"${STRONG}`],
   [{ new_alarm: STRONG, delete_my_data_event: [STRONG] }],
+  // Signs alone, and random letters and digits where a name would make it a shape.
+  ["%-*+!?=(&$#@)~;.,"],
+  [["env:Zq7xK2p9wL4mT8vB", "${Zq7xK2p9wL4mT8vB}", "${q7xK2p9wL4mT8vBz}", "${ABCD#xK2p9wL4mT}"]],
 ])("a secret of 16 characters or more causes no warning: case %#", (secret) => {
   expect(watched(secret).messages()).toEqual([]);
 });

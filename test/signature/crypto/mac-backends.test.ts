@@ -263,6 +263,41 @@ describe.each(BACKENDS)("%s verifying a text", (name, backend) => {
   });
 });
 
+describe.each(BACKENDS)("%s verifying a list of signatures", (name, backend) => {
+  const bytes = Buffer.from("{}");
+  const right = signatureOf(SECRET, HEAD, bytes);
+  const wrong = signatureOf("whsec_other", HEAD, bytes);
+  const capital = `v1=${right.slice(3).toUpperCase()}`;
+  const near = right.slice(0, -1) + (right.endsWith("0") ? "1" : "0");
+
+  test.each<[boolean, string, string[]]>([
+    [true, "the right one first", [right, wrong]],
+    [true, "the right one last, in capitals", [wrong, "v2=abc", capital]],
+    [true, "the right one twice", [right, right]],
+    [false, "wrong ones", [wrong, near]],
+    [false, "none of a known scheme", ["v0=abc", `v2=${right.slice(3)}`]],
+    [false, "more than eight", [...Array<string>(8).fill(wrong), right]],
+  ])(`${name} answers %j to a list with %s`, async (expected, _, list) => {
+    const key = backend.importKey(SECRET);
+    for (const text of [list.join(","), list.join(" ")]) {
+      expect(await backend.verify(key, HEAD, bytes, right)).toBe(true);
+      expect(await backend.verify(key, HEAD, bytes, text)).toBe(expected);
+    }
+  });
+});
+
+test.each(BACKENDS)(
+  "%s digests the UTF-8 of a text, and makes random UUIDs",
+  async (_, backend) => {
+    expect(await backend.sha256("\u00e5")).toBe(
+      "e83979df9d36090142f23051f8e8d7ad48e5c20dff5c9e7b92ca3454f67469f9",
+    );
+    const [one, other] = [backend.randomUuid(), backend.randomUuid()];
+    expect(one).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(one).not.toBe(other);
+  },
+);
+
 function replaced(at: number, one: string) {
   return (text: string) => text.slice(0, at) + one + text.slice(at + 1);
 }

@@ -113,6 +113,19 @@ test.each<[string, SignedHead, number, number]>([
 });
 
 test.each([
+  ["the signature", (right: string) => right, true, 2],
+  ["the last of eight", (right: string) => `v2=a,${"v1=b ".repeat(6)}${right}`, true, 2],
+  ["another one", (right: string) => `v1=${right.slice(3).split("").reverse().join("")}`, false, 2],
+  ["no signature", () => "v1=", false, 0],
+])("to verify a text takes the hashes of one MAC at most: %s", (_, textOf, expected, hashes) => {
+  const { node, spied } = countingBackend();
+  const key = node.importKey("whsec_test");
+  const text = textOf(`v1=${macOf("whsec_test", HEAD, bytesOf(9))}`);
+  expect(node.verify(key, HEAD, bytesOf(9), text)).toBe(expected);
+  expect(spied).toHaveBeenCalledTimes(hashes);
+});
+
+test.each([
   [0, MAX_MESSAGE_BYTES, 2],
   [0, MAX_MESSAGE_BYTES + 1, 0],
   [1_000, MAX_MESSAGE_BYTES - 1_000, 2],
@@ -177,6 +190,12 @@ function isUsed(given: OneShotHash): boolean {
   return spied.mock.calls.length > 0;
 }
 
+/** A hash that is wrong for a message that fits. */
+function wrongFor(fits: RegExp): OneShotHash {
+  return (algorithm, data, encoding) =>
+    hash(algorithm, fits.test(Buffer.from(data).toString("latin1")) ? digits : data, encoding);
+}
+
 test("the one-shot hash is used if it works", () => {
   expect(isUsed(hash)).toBe(true);
 });
@@ -194,11 +213,14 @@ test.each<[string, OneShotHash]>([
     "that is wrong only for a secret longer than a block",
     (...call) => (call[1].length < 80 ? hash(...call).toUpperCase() : hash(...call)),
   ],
+  ["that is wrong only without a body", wrongFor(/:[0-9]+:[^:]+:$/)],
+  ["that is wrong only with a body", wrongFor(/:[0-9]+:[^:]+:./s)],
   [
     "that reads the message as text",
     (algorithm, data, encoding) =>
       hash(algorithm, Buffer.from(Buffer.from(data).toString()), encoding),
   ],
+  ["that ends a digest at a zero byte", (...call) => hash(...call).replace(/\0.*/s, "")],
   [
     "that drops the high bit of each byte",
     (...call) => Buffer.from(hash(...call), "latin1").toString("ascii"),
