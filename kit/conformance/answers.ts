@@ -3,6 +3,7 @@ import { OUTCOMES } from "../../src/answer/outcome.js";
 import { headerOf, type WireRequest } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
+import { sendRawRequest } from "./connections.js";
 import { refusedRequests } from "./forgeries.js";
 import { whileHandler } from "./handler-switches.js";
 import {
@@ -75,6 +76,27 @@ export const answerRules: ConformanceRules = {
         const answer = await context.refuse(name, delivery.bodyless(method));
         if (answer.result === "final") context.note(`${name} was answered ${answer.text}`);
       });
+    },
+  },
+  other_paths: {
+    level: "should",
+    title: "a delivery to a path that is not the receiver's is not acknowledged",
+    why: "A typing error in the registered URL, or a prefix that a proxy cuts off, sends the alarms beside the receiver. A server that answers 200 there, such as one with a page for every path, loses each of them without a trace.",
+    fix: "Answer 404 to a POST to an unknown path: let the page for every path answer GET alone.",
+    cause: "others",
+    async atUrl(context, url) {
+      await context.ensureAcceptsGenuine();
+      const delivery = await context.deliver();
+      const beside = new URL(url);
+      beside.pathname += "-of-nobody";
+      const send = () => sendRawRequest(beside, context.settings, delivery);
+      const answer = await context.sendBy(delivery, send);
+      // A receiver may serve every path.
+      if (answer.result !== "acknowledged" || answer.outcome === "handled") return;
+      const runs = await context.settledRunsOf(delivery.id);
+      if (runs === undefined) context.leaveUnjudged("handled");
+      if (runs === 0)
+        throw context.failureAfter("not_handled", beside.pathname, answer, "but not handled");
     },
   },
   no_echo: {

@@ -183,6 +183,20 @@ export const idempotencyRules: ConformanceRules = {
     cause: "hold",
     whenAccepted: expectLateSuccessCounts,
   },
+  late_handler_answered: {
+    level: "should",
+    title: "a delivery whose handler is slow gets an answer meanwhile",
+    needs: ["whileSlow"],
+    why: "The gateway's document names no time-out of its own. A connection that waits for a handler that hangs is held until somebody gives up, and then nobody knows whether the alarm was handled.",
+    fix: "Answer 503 when the handler takes too long, and keep its X-Webhook-Id claimed.",
+    cause: "silence",
+    async whenAccepted(context) {
+      const delivery = await context.deliver();
+      const answer = await whileHandler(context, "whileSlow", () => context.send(delivery));
+      context.expect(answer.wire !== undefined, "a slow handler", "an answer", answer);
+      await context.acceptInTheEnd("a retry after the slow handler", delivery);
+    },
+  },
   late_failure_released: {
     title: "a delivery whose handler fails after its time-out is sent again and then handled",
     needs: ["whileFailing", "whileSlow"],

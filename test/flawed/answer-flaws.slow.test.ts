@@ -228,6 +228,11 @@ const answerFlaws: Flaws = {
       return right.receive(req, body);
     }),
   },
+  other_paths: {
+    "answers 200 to every other path": answeringFirst([200, "<!doctype html><title>App</title>"])(
+      ({ url }) => url !== "/webhooks/gateway",
+    ),
+  },
   no_echo: {
     "answers with the message of its parser": overriding({
       parse: (body) => JSON.parse(String(body)) as unknown,
