@@ -121,13 +121,19 @@ export const answerRules: ConformanceRules = {
         ["a genuine delivery without an alarm", await deliver({ body: `{"alarm":["${marker}"]}` })],
         ["a signature header with a marker", odd.withHeader(SIGNATURE, `v1=${marker}`)],
       ];
-      const look = async ([name, request]: Named<WireRequest>): Promise<void> => {
-        const answer = await context.send(request);
+      const look = async (
+        [name, request]: Named<WireRequest>,
+        send = () => context.send(request),
+        hidden = marker,
+      ): Promise<void> => {
+        const answer = await send();
         const { wire } = answer;
         if (wire === undefined) throw context.unexpected(name, "an answer", answer);
         const said = [wire.body, ...Object.values(wire.headers)].join("\n");
         const signature = headerOf(request.headers, SIGNATURE)?.slice("v1=".length) ?? "";
-        const repeated = [marker, signature].some((part) => part !== "" && said.includes(part));
+        const repeated = [marker, hidden, signature].some(
+          (part) => part !== "" && said.includes(part),
+        );
         if (repeated) {
           throw context.failure("echo", `${name}: the answer repeats part of the request`);
         }
@@ -139,9 +145,16 @@ export const answerRules: ConformanceRules = {
           );
         }
       };
-      await context.inGroups(requests, look);
+      await context.inGroups(requests, (one) => look(one));
       await look(["a duplicate of a genuine delivery", genuine]);
-      await look(["GET, after a genuine delivery", { method: "GET", headers: [] }]);
+      const get = genuine.with({ method: "GET", headers: [], body: new Uint8Array() });
+      await look(["GET, after a genuine delivery", get], () => context.send(get), genuine.id);
+      if (context.settings.url !== undefined) {
+        const asked = new URL(context.settings.url);
+        for (const name of ["challenge", "hub.challenge"]) asked.searchParams.set(name, marker);
+        const ask = () => context.sendBy(get, () => sendRawRequest(asked, context.settings, get));
+        await look(["GET with a challenge", get], ask);
+      }
       if (context.settings.whileFailing === undefined) return;
       // Debug pages show the whole request only then.
       const failing = await deliver({ body });

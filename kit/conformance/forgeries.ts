@@ -273,16 +273,10 @@ export async function refusedRequests(deliver: MakeDelivery): Promise<NamedDeliv
     ["a signature that is too short", (await deliver()).withHeader(SIGNATURE, "v1=00")],
     ["a signature that is not hexadecimal", (await deliver()).withHeader(SIGNATURE, "v1=é")],
     // One of these ends a process that looks at it without care.
-    [
-      "the JSON null with a wrong signature",
-      (await deliver({ body: "null" })).signedWith("another"),
-    ],
-    ["deep nesting with a wrong signature", (await deliver({ body: DEEP })).signedWith("another")],
-    ["a long id that ends in a dot", (await deliver()).withHeader(ID, `${LONG}${randomUUID()}.`)],
-    [
-      "a long timestamp that ends in a dot",
-      (await deliver()).withHeader(TIMESTAMP, `${"1".repeat(80)}.`),
-    ],
+    ["a wrong signature of null", (await deliver({ body: "null" })).signedWith("another")],
+    ["a wrong signature of deep nesting", (await deliver({ body: DEEP })).signedWith("another")],
+    ["a long id and a dot", (await deliver()).withHeader(ID, `${LONG}${randomUUID()}.`)],
+    ["a long timestamp and a dot", (await deliver()).withHeader(TIMESTAMP, `${"1".repeat(80)}.`)],
     ["a wrong signature, an hour old", (await deliver({ age: HOUR })).signedWith("another")],
     ["a wrong signature of what is not JSON", (await deliver({ body: "{" })).signedWith("another")],
   ];

@@ -256,6 +256,14 @@ const answerFlaws: Flaws = {
     "answers a duplicate with the record": overriding({
       duplicate: ({ body }) => [200, String(body)],
     }),
+    "lists its ids to GET": replacing("receive", (right, req, body) =>
+      req.method === "GET" ? [200, [...right.handled].join()] : right.receive(req, body),
+    ),
+    "answers a challenge of GET": replacing("receive", (right, req, body) => {
+      const { searchParams } = new URL(String(req.url), "http://localhost");
+      const challenge = searchParams.get("hub.challenge");
+      return challenge === null ? right.receive(req, body) : [200, challenge];
+    }),
     "shows the last record to GET": overriding((right) => {
       let last = "";
       return {
