@@ -24,11 +24,9 @@ const receiver = createWebhookReceiver({
 });
 
 export async function rightUses(readAttempt: AttemptReader): Promise<void> {
-  const [webhook] = await client.webhooks.list();
-  const hasSecret: boolean | undefined = webhook?.has_secret;
   const attempts = await client.attempts.list(7);
   const isAny: IsAny<(typeof attempts)[number]> = false;
-  await client.webhooks.update(7, { is_active: hasSecret }, { withoutSecret: isAny });
+  await client.webhooks.update(7, { is_active: true }, { withoutSecret: isAny });
   const since = new Date();
   await reconcileDeliveries(client, {
     since,
