@@ -54,7 +54,7 @@ const WRAPPERS: Readonly<Record<string, (receiver: WebhookReceiver) => Invoke>> 
     const handler = lambdaHandler(receiver);
     return async ({ headers, body }, context) => {
       const event = { httpMethod: "POST", headers, body: String(body) };
-      return (await handler(event, context)).statusCode;
+      return (await handler(event, context as never)).statusCode;
     };
   },
   "hono/aws-lambda"(receiver) {
