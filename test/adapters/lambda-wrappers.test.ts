@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { Hono } from "hono";
 import { handle } from "hono/aws-lambda";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { lambdaHandler } from "../../adapters/aws-lambda/index.js";
 import { expressHandler } from "../../adapters/express.js";
 import { fastifyPlugin } from "../../adapters/fastify.js";
 import { fetchHandler } from "../../adapters/fetch.js";
@@ -49,6 +50,13 @@ async function invokeListener(
 
 /** Every adapter, in an app as a wrapper of Lambda calls it. */
 const WRAPPERS: Readonly<Record<string, (receiver: WebhookReceiver) => Invoke>> = {
+  lambdaHandler(receiver) {
+    const handler = lambdaHandler(receiver);
+    return async ({ headers, body }, context) => {
+      const event = { httpMethod: "POST", headers, body: String(body) };
+      return (await handler(event, context as never)).statusCode;
+    };
+  },
   "hono/aws-lambda"(receiver) {
     const app = new Hono();
     app.all(PATH, honoHandler(receiver));

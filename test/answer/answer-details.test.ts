@@ -4,29 +4,27 @@ import { delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-describe("Retry-After", () => {
-  async function retryAfterOf(options: Parameters<typeof recordingReceiver>[0]) {
-    const { receive } = recordingReceiver(options);
-    const { headers, status } = await receive(await delivery());
-    return `${String(status)} ${String(headers["retry-after"])}`;
-  }
+async function retryAfterOf(options: Parameters<typeof recordingReceiver>[0]) {
+  const { receive } = recordingReceiver(options);
+  const { headers, status } = await receive(await delivery());
+  return `${String(status)} ${String(headers["retry-after"])}`;
+}
 
-  test.each([
-    [12_345, "13"],
-    [0, "1"],
-    [-1, "1"],
-    [Number.NaN, "10"],
-    [1e15, "86400"],
-    [undefined, "10"],
-  ])(
-    "Retry-After is based on the store's retryAfterMs: %s gives %s",
-    async (retryAfterMs, seconds) => {
-      const claim = () => ({ state: "in_flight", retryAfterMs }) as ClaimResult;
-      const store = { ...memoryStore({ maxEntries: 1 }), claim };
-      expect(await retryAfterOf({ store })).toBe(`409 ${seconds}`);
-    },
-  );
-});
+test.each([
+  [12_345, "13"],
+  [0, "1"],
+  [-1, "1"],
+  [Number.NaN, "10"],
+  [1e15, "86400"],
+  [undefined, "10"],
+])(
+  "Retry-After is based on the store's retryAfterMs: %s gives %s",
+  async (retryAfterMs, seconds) => {
+    const claim = () => ({ state: "in_flight", retryAfterMs }) as ClaimResult;
+    const store = { ...memoryStore({ maxEntries: 1 }), claim };
+    expect(await retryAfterOf({ store })).toBe(`409 ${seconds}`);
+  },
+);
 
 describe("the method", () => {
   test.each(["PUT", "DELETE", "", "POST ", "GETS"])(

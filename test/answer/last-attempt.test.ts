@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
-import { alarmBody, delivery, eventDelivery, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
+import { alarmBody, delivery, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
 import { rejects, throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -90,12 +90,4 @@ it("a stale body that is no JSON, or no record, has no lag", async () => {
     await receiver.receive(await delivery({ body }));
   expect(reports.map(({ outcome }) => outcome)).toEqual(Array(4).fill("stale"));
   expect(reports.some((report) => "lagMs" in report)).toBe(false);
-});
-
-it("an event has a lag and no attempt", async () => {
-  const { receiver, reports } = observedAlarmReceiver(() => undefined);
-  const occurred_at = new Date(NOW_MS - 90_000).toISOString();
-  await receiver.receive(await eventDelivery("DATA_DELETED", { event: { occurred_at } }));
-  expect(reports[0]).toMatchObject({ lagMs: 90_000, eventType: "DATA_DELETED" });
-  expect(reports[0]).not.toHaveProperty("attempt");
 });

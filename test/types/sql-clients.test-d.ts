@@ -58,11 +58,6 @@ const stores = [better, node, libsql].map((database) => sqliteStore({ database }
 proves<Equal<typeof stores, DeliveryStore[]>>();
 void sqliteTransactions({ database: libsql });
 
-export const made: DeliveryStore[] = [
-  postgresStore({ pool, table: "webhooks.deliveries" }),
-  mysqlStore({ pool: mysqlPool, table: "webhooks.deliveries" }),
-];
-export const ddl: string[] = [postgresSchema("a.deliveries"), mysqlSchema("a.deliveries")];
 export const purged: Promise<number>[] = [
   transactions.purge({ batchRows: 1_000 }),
   onMysql.purge({ batchRows: 1_000 }),
