@@ -88,7 +88,7 @@ export const answerRules: ConformanceRules = {
       await context.ensureAcceptsGenuine();
       const delivery = await context.deliver();
       const beside = new URL(url);
-      beside.pathname += "-of-nobody";
+      beside.pathname += "-unknown";
       const send = () => sendRawRequest(beside, context.settings, delivery);
       const answer = await context.sendBy(delivery, send);
       // A receiver may serve every path.
@@ -103,7 +103,7 @@ export const answerRules: ConformanceRules = {
     level: "should",
     title:
       "an answer repeats nothing of the request, and shows no stack trace or error of a database",
-    why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them. Paths, tables and hosts help whoever attacks you.",
+    why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them. Paths, tables and hosts help an attacker.",
     fix: "Answer a fixed text for each outcome, without a parser message or a stack trace.",
     runsAlone: true,
     async check(context) {

@@ -187,7 +187,7 @@ export const idempotencyRules: ConformanceRules = {
     level: "should",
     title: "a delivery whose handler is slow gets an answer meanwhile",
     needs: ["whileSlow"],
-    why: "The gateway's document names no time-out of its own. A connection that waits for a handler that hangs is held until somebody gives up, and then nobody knows whether the alarm was handled.",
+    why: "The gateway's document names no time-out of its own. A connection that waits for a handler that hangs is held until one side gives up, and then no one knows whether the alarm was handled.",
     fix: "Answer 503 when the handler takes too long, and keep its X-Webhook-Id claimed.",
     cause: "silence",
     async whenAccepted(context) {
