@@ -118,7 +118,7 @@ type Values = Readonly<Record<string, readonly unknown[]>>;
  * from now, since legacy dates have no zone and may be written in local time.
  */
 const alarmValues = (ahead: string): Values => ({
-  text: ["", "Ana \ud83d", "One\nTwo\r\n\tThree\n", "  two  blanks  ", "0", "Test ".repeat(400)],
+  text: ["", "One\nTwo\r\n\tThree\n", "  two  blanks  ", "0", "Test ".repeat(400)],
   // Clocks in Europe go from 2:00 to 3:00 on the last of these days.
   date: [ahead, "2019-01-31 23:59:59", "2024-02-29 00:00:00", "2026-03-29 02:30:00"],
   severity: ["Low", "High", "Info"],
@@ -129,7 +129,6 @@ const alarmValues = (ahead: string): Values => ({
     '[{"name":"Example"}]',
     '"see the report"',
     "null",
-    '{"breach":{"name":"Example Sh',
     '{\n  "breach": {\r\n\t"name": "Example"\n  }\n}\n',
     '{"breach":null,"matched":null,"exposed":[]}',
     '{"text":"a\\u0000b"}',

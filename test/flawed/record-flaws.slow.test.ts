@@ -336,7 +336,6 @@ const rareFlaws: Flaws = {
       "times in the zone of its users": field("date", /^2026-03-29 02/),
     }),
     "looks a breach up in a payload that is null": giving(500)(field("payload", /^null$/)),
-    "writes no half of a surrogate pair": giving(500)(field("text", /[\ud800-\udbff]$/)),
     "knows ids in lower case alone": withGrammar({ id: /^[0-9a-f-]+$/ }),
     "checks that no time is in the future": giving(500)(isInFuture),
     "divides by the site_id": giving(500)(({ site_id }) => site_id === 0),
