@@ -193,12 +193,11 @@ export async function expectSameIdDoesNoHarm(context: CaseContext, url: URL): Pr
     };
     const before = await count();
     const answer = await context.sendPastLimiter(respelt, () => sendRaw(context, url, respelt));
-    if (context.settings.handled === undefined) {
-      if (answer.result === "acknowledged") context.leaveUnjudged("handled");
-    } else if ((await count()) > before) {
+    if (answer.outcome === "handled" || (await count()) > before) {
       const what = "and the delivery was handled again";
       throw context.failureAfter("id_changed", name, answer, what);
     }
+    if (answer.result === "acknowledged") context.trustOutcome(answer, "duplicate");
   }
 }
 
