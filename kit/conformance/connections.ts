@@ -49,17 +49,10 @@ export class KeptConnection {
     return { ...(await answer), hasAsked };
   }
 
-  /**
-   * Sends the headers and half of the body, and the rest when the promise of `afterHalf` resolves. `pauseMs`: how long
-   * that takes at most. The server has as much time after it as after any other request.
-   */
-  async sendInHalves(
-    request: Delivery,
-    afterHalf: () => Promise<void>,
-    pauseMs: number,
-  ): Promise<WireAnswer> {
+  /** Sends the headers and half of the body, and the rest when the promise of `afterHalf` resolves. */
+  async sendInHalves(request: Delivery, afterHalf: () => Promise<void>): Promise<WireAnswer> {
     const { body } = request;
-    const req = this.#open(request, undefined, this.#timeoutMs + pauseMs);
+    const req = this.#open(request);
     const answer = this.#answerTo(req);
     const half = Math.floor(body.length / 2);
     const isSent = new Promise((resolve) => req.write(body.subarray(0, half), resolve));
