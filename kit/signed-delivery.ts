@@ -24,7 +24,9 @@ export type SenderSecret = string | Readonly<Partial<Record<WebhookType, string>
 export function secretOf(secret: SenderSecret, type: string | undefined): string {
   if (typeof secret === "string") return secret;
   const byType: Readonly<Record<string, string | undefined>> = secret;
-  return byType[type ?? ""] ?? Object.values(byType).find((one) => one !== undefined) ?? "";
+  // A type may be the name of what every object inherits, such as `constructor`.
+  const own = type !== undefined && Object.hasOwn(byType, type) ? byType[type] : undefined;
+  return own ?? Object.values(byType).find((one) => one !== undefined) ?? "";
 }
 
 /** Throws `ConfigurationError` unless each of these types has a secret that a receiver takes. */

@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { OUTCOMES } from "../../src/answer/outcome.js";
-import type { WireRequest } from "../sending/wire.js";
+import { headerOf, type WireRequest } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
 import type { ConformanceRules } from "./conformance-rule.js";
+import { sendRawRequest } from "./connections.js";
 import { refusedRequests } from "./forgeries.js";
-import { whileHandler } from "./handler-failures.js";
+import { whileHandler } from "./handler-switches.js";
 import {
   driftedClock,
   markedText,
   OTHER_SECRET,
   SIGNATURE,
   wrongSecret,
-  type Delivery,
   type Named,
   type NamedDeliveries,
 } from "./test-deliveries.js";
@@ -46,15 +46,18 @@ export const answerRules: ConformanceRules = {
     async whenAccepted(context) {
       await context.inGroups(["GET", "HEAD"], async (method) => {
         const request = { method, headers: [], body: undefined };
-        const { result, text, wire } = await context.sendPastLimiter(request);
+        const answer = await context.sendPastLimiter(request);
+        const { result, wire } = answer;
+        context.expect(wire !== undefined, method, "an answer", answer);
         // No failure: the gateway's document does not say how it looks whether the URL is reachable.
         if (result !== "acknowledged")
-          context.note(`${method} was answered ${String(wire?.status ?? text)}. ${NOT_REACHABLE}`);
+          context.note(`${method} was answered ${String(wire?.status)}. ${NOT_REACHABLE}`);
       });
       await context.inGroups(["PUT", "PATCH", "DELETE"], async (method) => {
         const delivery = await context.deliver();
         await context.refuse(method, delivery.with({ method }));
       });
+      await context.expectStillAccepts("other methods");
     },
   },
   redirected_delivery: {
@@ -77,8 +80,9 @@ export const answerRules: ConformanceRules = {
   },
   no_echo: {
     level: "should",
-    title: "an answer repeats nothing of the request",
-    why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them.",
+    title:
+      "an answer repeats nothing of the request, and shows no stack trace or error of a database",
+    why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them. Paths, tables and hosts help an attacker.",
     fix: "Answer a fixed text for each outcome, without a parser message or a stack trace.",
     runsAlone: true,
     async check(context) {
@@ -87,30 +91,55 @@ export const answerRules: ConformanceRules = {
       const marker = `m${randomUUID().slice(-12)}`;
       const body = markedText(context.settings.types, marker);
       const odd = await deliver({ body });
+      const genuine = await deliver({ body });
       const requests: NamedDeliveries = [
-        ["a genuine delivery", await deliver({ body })],
+        ["a genuine delivery", genuine],
         ["a forged delivery", await deliver({ body, secret: OTHER_SECRET })],
         ["a delivery without a signature", (await deliver({ body })).withHeader(SIGNATURE)],
         ["a genuine delivery that is not JSON", await deliver({ body: marker })],
         ["a genuine delivery without an alarm", await deliver({ body: `{"alarm":["${marker}"]}` })],
         ["a signature header with a marker", odd.withHeader(SIGNATURE, `v1=${marker}`)],
       ];
-      const look = async ([name, request]: Named<Delivery>): Promise<void> => {
-        const answer = await context.send(request);
+      const look = async (
+        [name, request]: Named<WireRequest>,
+        send = () => context.send(request),
+        hidden = marker,
+      ): Promise<void> => {
+        const answer = await send();
         const { wire } = answer;
         if (wire === undefined) throw context.unexpected(name, "an answer", answer);
         const said = [wire.body, ...Object.values(wire.headers)].join("\n");
-        const signature = request.header(SIGNATURE).slice("v1=".length);
-        const repeated = [marker, signature].some((part) => part !== "" && said.includes(part));
+        const signature = headerOf(request.headers, SIGNATURE)?.slice("v1=".length) ?? "";
+        const repeated = [marker, hidden, signature].some(
+          (part) => part !== "" && said.includes(part),
+        );
         if (repeated) {
           throw context.failure("echo", `${name}: the answer repeats part of the request`);
         }
+        const shown = INSIDE.exec(said)?.[0];
+        if (shown !== undefined) {
+          throw context.failure(
+            "leak",
+            `${name}: the answer shows what went wrong inside: ${shown}`,
+          );
+        }
       };
-      await context.inGroups(requests, look);
+      await context.inGroups(requests, (one) => look(one));
+      await look(["a duplicate of a genuine delivery", genuine]);
+      const get = { method: "GET", headers: [], body: undefined };
+      await look(["GET, after a genuine delivery", get], () => context.send(get), genuine.id);
+      if (context.settings.url !== undefined) {
+        const asked = new URL(context.settings.url);
+        for (const name of ["challenge", "hub.challenge"]) asked.searchParams.set(name, marker);
+        const ask = () => context.sendBy(get, () => sendRawRequest(asked, context.settings, get));
+        await look(["GET with a challenge", get], ask);
+      }
       if (context.settings.whileFailing === undefined) return;
       // Debug pages show the whole request only then.
-      const failing: Named<Delivery> = ["a delivery whose handler fails", await deliver({ body })];
-      await whileHandler(context, "whileFailing", () => look(failing));
+      const failing = await deliver({ body });
+      await whileHandler(context, "whileFailing", () =>
+        look(["a delivery whose handler fails", failing]),
+      );
     },
   },
   leaked_secret: {
@@ -135,6 +164,10 @@ export const answerRules: ConformanceRules = {
     },
   },
 };
+
+/** A line of source code in a stack trace, or how an engine or the network words its errors. */
+const INSIDE =
+  /\.(?:[cm]?[jt]sx?|py|rb|php|java|kt|go|cs|exs?|rs)(?:", line |:line |:|\()\d+|node_modules|\bE(?:CONN\w+|NOTFOUND|TIMEDOUT|NOENT)\b|SQLITE_\w+|SQLSTATE|\bER_[A-Z_]+|\bORA-\d{5}|violates [\w-]+ constraint|relation "[^"]+" does not exist|no such table/;
 
 function failOnLeak(context: CaseContext): void {
   const leak = context.suite.secretWatch.take();

@@ -34,6 +34,7 @@ export class CaseContext extends CaseExchanges {
   /** Sends a delivery like `sendGenuine`. It must be acknowledged and, if that can be seen, handled once. */
   async accept(name: string, delivery: Delivery, send?: Send): Promise<void> {
     await this.expectAccepted(name, delivery.id, await this.sendGenuine(delivery, send));
+    this.suite.first ??= delivery;
   }
 
   /** The same for a delivery that may need retries. */

@@ -5,7 +5,7 @@ import { HttpClient } from "../sending/http-client.js";
 import { readResponse } from "../sending/http-response.js";
 import { openSocket } from "../sending/open-socket.js";
 import { SendError } from "../sending/target.js";
-import type { WireAnswer } from "../sending/wire.js";
+import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 import type { Delivery } from "./test-deliveries.js";
 
@@ -49,10 +49,17 @@ export class KeptConnection {
     return { ...(await answer), hasAsked };
   }
 
-  /** Sends the headers and half of the body, and the rest when the promise of `afterHalf` resolves. */
-  async sendInHalves(request: Delivery, afterHalf: () => Promise<void>): Promise<WireAnswer> {
+  /**
+   * Sends the headers and half of the body, and the rest when the promise of `afterHalf` resolves. `pauseMs`: how long
+   * that takes at most. The server has as much time after it as after any other request.
+   */
+  async sendInHalves(
+    request: Delivery,
+    afterHalf: () => Promise<void>,
+    pauseMs: number,
+  ): Promise<WireAnswer> {
     const { body } = request;
-    const req = this.#open(request);
+    const req = this.#open(request, undefined, this.#timeoutMs + pauseMs);
     const answer = this.#answerTo(req);
     const half = Math.floor(body.length / 2);
     const isSent = new Promise((resolve) => req.write(body.subarray(0, half), resolve));
@@ -140,7 +147,7 @@ export interface RawForm {
 export function sendRawRequest(
   url: URL,
   { timeoutMs, skipTlsVerification }: ConformanceSettings,
-  { method, headers, body }: Delivery,
+  { method, headers, body = new Uint8Array() }: WireRequest,
   { version = "1.1", host = url.host }: RawForm = {},
 ): Promise<WireAnswer> {
   const head = [

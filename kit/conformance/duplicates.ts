@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { madeUpDeliveryId } from "../random.js";
 import type { HeaderLine } from "../sending/wire.js";
 import type { CaseContext } from "./case-context.js";
+import { sendRawRequest } from "./connections.js";
 import { isRetried, isSafe, times, type ReceiverAnswer } from "./receiver-answer.js";
 import { deliveriesOfEachKind } from "./records.js";
 import { each, inPool, type Delivery } from "./test-deliveries.js";
@@ -216,6 +217,11 @@ export async function expectRemembered(context: CaseContext): Promise<void> {
   });
 }
 
+/** Headers that are not signed, and that real receivers take for the id of a delivery. */
+const OTHER_IDS =
+  "X-Request-Id X-Correlation-Id Idempotency-Key X-Idempotency-Key X-Event-Id X-Delivery-Id Webhook-Id".split(
+    " ",
+  );
 const FIRST_WAY = ["203.0.113.7", "GuzzleHttp/7", "1"] as const;
 const OTHER_WAY = ["198.51.100.9", "axios/1.7.2", "2"] as const;
 
@@ -234,7 +240,28 @@ export async function expectRetriesRecognised(context: CaseContext): Promise<voi
       const answer = await context.sendAlone(request);
       if (answer.result === "acknowledged") answers.push(answer);
     }
+    for (const answer of await sendElsewhere(context, retry)) {
+      // Another site may have answered.
+      if (answer.outcome !== undefined) answers.push(answer);
+    }
     await expectHandledOnce(context, delivery, answers);
+  });
+}
+
+/** Who has captured a delivery can send it to each address and host that lead to the receiver. */
+async function sendElsewhere(context: CaseContext, retry: Delivery) {
+  const { settings } = context;
+  const { url } = settings;
+  if (url === undefined) return [];
+  const { pathname, host } = url;
+  const routes = [
+    [`${pathname}?retry=1`, host],
+    [`${pathname}/`, host],
+    [pathname, "webhooks.example"],
+  ] as const;
+  return each(routes, ([path, host]) => {
+    const send = () => sendRawRequest(new URL(path, url), settings, retry, { host });
+    return context.sendBy(retry, send, true);
   });
 }
 
@@ -246,8 +273,9 @@ function sentBy(
     ["X-Forwarded-For", address],
     ["X-Real-IP", address],
     ["User-Agent", agent],
-    ["X-Request-Id", `request-${attempt}`],
     ["X-Webhook-Attempt", attempt],
+    ["Cookie", `session=${attempt}`],
   ];
-  return delivery.withMore(added);
+  const ids = OTHER_IDS.map((name): HeaderLine => [name, `request-${attempt}`]);
+  return delivery.withMore([...added, ...ids]);
 }

@@ -255,6 +255,9 @@ export function ofAccount(delivery: Delivery, account: number): Delivery {
   return delivery.withBody(text);
 }
 
+const LONG = "a".repeat(80);
+const DEEP = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+
 /** Requests of strangers, which a receiver refuses at different steps. */
 export async function refusedRequests(deliver: MakeDelivery): Promise<NamedDeliveries> {
   return [
@@ -269,6 +272,11 @@ export async function refusedRequests(deliver: MakeDelivery): Promise<NamedDeliv
     ["a changed body", ofAccount(await deliver(), 7)],
     ["a signature that is too short", (await deliver()).withHeader(SIGNATURE, "v1=00")],
     ["a signature that is not hexadecimal", (await deliver()).withHeader(SIGNATURE, "v1=é")],
+    // One of these ends a process that looks at it without care.
+    ["a wrong signature of null", (await deliver({ body: "null" })).signedWith("another")],
+    ["a wrong signature of deep nesting", (await deliver({ body: DEEP })).signedWith("another")],
+    ["a long id and a dot", (await deliver()).withHeader(ID, `${LONG}${randomUUID()}.`)],
+    ["a long timestamp and a dot", (await deliver()).withHeader(TIMESTAMP, `${"1".repeat(80)}.`)],
     ["a wrong signature, an hour old", (await deliver({ age: HOUR })).signedWith("another")],
     ["a wrong signature of what is not JSON", (await deliver({ body: "{" })).signedWith("another")],
   ];

@@ -11,7 +11,7 @@ import {
   withSameText,
 } from "./forgeries.js";
 import { guessedSecrets } from "./guessed-secrets.js";
-import { failedDelivery } from "./handler-failures.js";
+import { failedDelivery } from "./handler-switches.js";
 import {
   each,
   ID,

@@ -1,16 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { RETRIES } from "../../src/common/gateway-facts.js";
 import type { CaseContext } from "./case-context.js";
-import { ConformanceFailure } from "./conformance-case.js";
-import type { HandlerOption } from "./conformance-options.js";
 import { AT_A_TIME, KIND_COPIES, PLAIN_COPIES } from "./duplicates.js";
+import { whileHandler } from "./handler-switches.js";
 import { isRetried, isSafe, saysLater, type ReceiverAnswer } from "./receiver-answer.js";
 import { deliveriesOfEachKind } from "./records.js";
 import {
   each,
   inPool,
   type Delivery,
-  type DeliveryChanges,
   type Named,
   type NamedDeliveries,
 } from "./test-deliveries.js";
@@ -72,16 +70,22 @@ export async function expectFailureRetried(context: CaseContext): Promise<void> 
 /** Sends a delivery of each type as often as the gateway does, one after another, while its handler fails. */
 export async function expectEachFailureRetried(context: CaseContext): Promise<void> {
   const plain = await plainDeliveries(context);
+  await keepingWhatWasHandled(context, () =>
+    expectRetriedThenHandled(context, () =>
+      each(plain, async (named): Promise<Answered> => {
+        const answers: ReceiverAnswer[] = [];
+        while (answers.length < RETRIES.attempts) answers.push(await context.sendAgain(named[1]));
+        return [named, answers];
+      }),
+    ),
+  );
+}
+
+/** A failure that ends the process may take the memory of ids with it. */
+async function keepingWhatWasHandled(context: CaseContext, work: () => Promise<void>) {
   const before = await context.deliver();
   await context.accept("a delivery before the failure", before);
-  await expectRetriedThenHandled(context, () =>
-    each(plain, async (named): Promise<Answered> => {
-      const answers: ReceiverAnswer[] = [];
-      while (answers.length < RETRIES.attempts) answers.push(await context.sendAgain(named[1]));
-      return [named, answers];
-    }),
-  );
-  // A failure that ends the process may take the memory of ids with it.
+  await work();
   await context.acceptInTheEnd("a duplicate of a delivery before the failure", before);
 }
 
@@ -138,43 +142,8 @@ function plainDeliveries({ deliver, settings }: CaseContext): Promise<NamedDeliv
   return each(settings.types, async (type) => [type, await deliver({ type })] as const);
 }
 
-/** Does `work` under an option that the rule needs. Returns its result, even if the option does not. */
-export async function whileHandler<Result>(
-  context: CaseContext,
-  option: HandlerOption,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  let done: { readonly result: Result } | undefined;
-  try {
-    await context.settings[option]?.(async () => {
-      done = { result: await work() };
-    });
-  } catch (error) {
-    if (error instanceof ConformanceFailure) throw error;
-    throw context.probeFailure(option, error);
-  }
-  if (done === undefined) {
-    const name = context.settings.names[option];
-    throw context.failure("probe_failed", `${name} must call and await its argument`);
-  }
-  return done.result;
-}
-
-/** A delivery whose handler has failed. Undefined for a queue, which may handle it by itself. */
-export async function failedDelivery(
-  context: CaseContext,
-  changes?: DeliveryChanges,
-): Promise<Delivery | undefined> {
-  const delivery = await context.deliver(changes);
-  const send = async () => [await context.send(delivery)];
-  const [answer] = await whileHandler(context, "whileFailing", send);
-  if (answer !== undefined && isRetried(answer)) return delivery;
-  context.leaveUnjudged("handled_before_answer");
-  return undefined;
-}
-
 /** When duplicates arrive of the first delivery whose handler is slow, and of each other one. */
-const DUPLICATES_AFTER_MS = [100, 400];
+const DUPLICATES_AFTER_MS = [100, 400, 1_300];
 const DUPLICATE_AFTER_MS = [100];
 /** No time-out of a handler is as short as this. */
 const AT_ONCE_MS = 50;
@@ -206,7 +175,11 @@ export async function expectLateSuccessCounts(context: CaseContext): Promise<voi
 }
 
 /** The same with handlers that fail after the answer. Each delivery must be sent again, and then be handled once. */
-export async function expectLateFailureReleased(context: CaseContext): Promise<void> {
+export function expectLateFailureReleased(context: CaseContext): Promise<void> {
+  return keepingWhatWasHandled(context, () => expectReleased(context));
+}
+
+async function expectReleased(context: CaseContext): Promise<void> {
   const kinds = await deliveriesOfEachKind(context);
   // The slow handlers end before `whileSlow` does, so that each of them fails.
   const late = await whileHandler(context, "whileFailing", () =>

@@ -19,12 +19,18 @@ import {
   expectFailureRetried,
   expectLateFailureReleased,
   expectLateSuccessCounts,
-  failedDelivery,
-  whileHandler,
 } from "./handler-failures.js";
+import { failedDelivery, whileHandler } from "./handler-switches.js";
 import { lookalikes } from "./records.js";
 import { expectNoIdBlocked, expectNoIdForgotten, expectNothingLate } from "./refused-ids.js";
-import { each, inPool, sampleText, type Delivery } from "./test-deliveries.js";
+import {
+  each,
+  inPool,
+  OTHER_SECRET,
+  sampleText,
+  SIGNATURE,
+  type Delivery,
+} from "./test-deliveries.js";
 import { sendTogether } from "./transport-checks.js";
 
 const TWICE =
@@ -177,6 +183,19 @@ export const idempotencyRules: ConformanceRules = {
     cause: "hold",
     whenAccepted: expectLateSuccessCounts,
   },
+  late_handler_answered: {
+    level: "should",
+    title: "a delivery whose handler is slow gets an answer meanwhile",
+    needs: ["whileSlow"],
+    why: "The gateway's document names no time-out of its own. A connection that waits for a handler that hangs is held until one side gives up, and then no one knows whether the alarm was handled.",
+    fix: "Answer 503 when the handler takes too long, and keep its X-Webhook-Id claimed.",
+    cause: "silence",
+    async whenAccepted(context) {
+      const delivery = await context.deliver();
+      const answer = await whileHandler(context, "whileSlow", () => context.send(delivery));
+      context.expect(answer.wire !== undefined, "a slow handler", "an answer", answer);
+    },
+  },
   late_failure_released: {
     title: "a delivery whose handler fails after its time-out is sent again and then handled",
     needs: ["whileFailing", "whileSlow"],
@@ -211,6 +230,23 @@ export const idempotencyRules: ConformanceRules = {
     why: "Someone who learns or guesses an id could make its alarm count as handled. A delivery that you could not read would be lost when the gateway sends it again.",
     fix: CHECK_FIRST,
     whenAccepted: expectNoIdBlocked,
+  },
+  forged_known_id: {
+    level: "should",
+    title: "a forged request with the id of a handled delivery is refused",
+    why: "The answer tells a stranger which ids you have handled, and a receiver that keeps its answers gives him the one of the delivery.",
+    fix: CHECK_FIRST,
+    async whenAccepted(context) {
+      for (const type of context.settings.types) {
+        const delivery = await context.deliver({ type });
+        await context.accept("a delivery", delivery);
+        const forged = [delivery.signedWith(OTHER_SECRET), delivery.withHeader(SIGNATURE)];
+        await context.inGroups(forged, async (request) => {
+          const answer = await context.sendPastLimiter(request);
+          context.expect(answer.result !== "acknowledged", "a known id", "a refusal", answer);
+        });
+      }
+    },
   },
   refusal_forgets_nothing: {
     title: "a refused request with the id of a handled delivery does not make it forgotten",

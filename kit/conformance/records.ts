@@ -121,6 +121,7 @@ const alarmValues = (ahead: string): Values => ({
   text: ["", "One\nTwo\r\n\tThree\n", "  two  blanks  ", "0", "Test ".repeat(400)],
   // Clocks in Europe go from 2:00 to 3:00 on the last of these days.
   date: [ahead, "2019-01-31 23:59:59", "2024-02-29 00:00:00", "2026-03-29 02:30:00"],
+  severity: ["Low", "Info", "High"],
   original_event_id: [...IDS, "1e5"],
   payload: [
     LONG_PAYLOAD,
@@ -133,7 +134,6 @@ const alarmValues = (ahead: string): Values => ({
     '{"text":"a\\u0000b"}',
     '{"url":"https:\\/\\/example.com:8443\\/a?b=c&d=%2F#e","score":0.1e-7,"id":9007199254740993}',
   ],
-  severity: ["Low", "High", "Info"],
   category_id: [7],
   created_at: [ahead],
 });

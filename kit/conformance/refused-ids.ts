@@ -37,7 +37,9 @@ const INVALID: readonly Named<MakeInvalid>[] = [
   ["a new type", (delivery) => delivery.withHeader(TYPE, "account_closed")],
   ["broken JSON", (delivery) => delivery.withBody('{"alarm":').signedWith()],
   ["an unknown record", (delivery) => delivery.withBody('{"account":{}}').signedWith()],
-  ["PUT", (delivery) => delivery.with({ method: "PUT" })],
+  ...["PUT", "DELETE"].map((method): Named<MakeInvalid> => {
+    return [method, (delivery) => delivery.with({ method })];
+  }),
 ];
 
 /** A genuine delivery must be handled after a refused request with its id. */
@@ -117,6 +119,9 @@ function otherType(delivery: Delivery, types: readonly string[]): string {
 /** Counts everything once more after the other cases: an effect may come long after the answer. */
 export async function expectNothingLate(context: CaseContext): Promise<void> {
   await sendWhatMayComeLate(context);
+  const { first } = context.suite;
+  if (first !== undefined)
+    await context.acceptInTheEnd("the first delivery of the run, sent again", first);
   const logged = context.suite.log.take();
   await wait(context.settings.handledWithinMs);
   await inPool(logged, COUNTS_AT_A_TIME, (one) => expectNoMore(context, one));

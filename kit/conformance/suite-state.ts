@@ -3,6 +3,7 @@ import { answeredBy, type AnsweredBy } from "../sending/answered-by.js";
 import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import type { ConformanceExchange } from "./conformance-case.js";
 import type { OptionNames } from "./conformance-options.js";
+import type { Delivery } from "./test-deliveries.js";
 
 /** What the cases have seen of a delivery. */
 export interface LoggedDelivery {
@@ -175,6 +176,8 @@ export interface SuiteState {
   readonly log: DeliveryLog;
   /** Sees every answer of the run, not only of one case. */
   readonly secretWatch: SecretWatch;
+  /** The first delivery that was handled: a memory with room for some hundred ids has forgotten it at the end. */
+  first?: Delivery;
   /** Knows who answers plain deliveries. */
   readonly answerWatch: AnswerWatch;
   /** Whether the receiver accepts a plain genuine delivery. If not, its refusals prove nothing. */

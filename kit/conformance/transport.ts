@@ -1,4 +1,6 @@
+import { gzipSync } from "node:zlib";
 import type { ConformanceRules } from "./conformance-rule.js";
+import { sendRawRequest } from "./connections.js";
 import { isRetried } from "./receiver-answer.js";
 import { markedText, wrongSecret, type NamedDeliveries } from "./test-deliveries.js";
 import {
@@ -95,11 +97,23 @@ export const transportRules: ConformanceRules = {
     runsAlone: true,
     atUrl: expectUploadsToldApart,
   },
+  largest_body: {
+    level: "should",
+    title: "a body just below the limit is acknowledged",
+    why: "The gateway's document names no largest alarm. One above the limit is refused at every attempt, and then lost.",
+    fix: "Read bodies up to 1 MiB. If your limit is another one on purpose, name it in maxBodyBytes (doctor: --max-body-bytes).",
+    cause: "size",
+    accept: (context) =>
+      context.ofEachType(async (deliver) => {
+        const body = (await deliver()).text.padStart(context.settings.maxBodyBytes - 1);
+        return [["just below the limit", await deliver({ body })]];
+      }),
+  },
   unlimited_body: {
     level: "should",
-    title: "a body of many megabytes is refused, also without Content-Length",
+    title: "a body of many megabytes is refused, also without Content-Length or compressed",
     why: "Without a limit a few requests can fill the receiver's memory. Anyone who finds the URL can send them.",
-    fix: "Count the bytes while you read, and answer 409 at a limit. Content-Length is not enough: a chunked body has none.",
+    fix: "Count the bytes while you read, and answer 409 at a limit. Content-Length is not enough: a chunked body has none, and a compressed one is short.",
     cause: "size",
     runsAlone: true,
     async atUrl(context) {
@@ -108,9 +122,15 @@ export const transportRules: ConformanceRules = {
       const body = Buffer.concat([padding, delivery.body]);
       // Only a signed body shows that the receiver has read all of it: it might also refuse what it drops.
       const signed = delivery.withBody(body).signedWith();
-      const answer = await context.send(signed.with({ chunked: true }));
-      const name = `a body of ${body.length} bytes`;
-      context.expect(answer.result !== "acknowledged", name, "a refusal", answer);
+      const packed = signed.withBody(gzipSync(body)).withHeader("Content-Encoding", "gzip");
+      for (const [form, request] of [
+        ["in chunks", signed.with({ chunked: true })],
+        ["compressed", packed],
+      ] as const) {
+        const answer = await context.send(request);
+        const name = `a body of ${body.length} bytes, ${form}`;
+        context.expect(answer.result !== "acknowledged", name, "a refusal", answer);
+      }
       await context.expectStillAccepts("a body of many megabytes");
     },
   },
@@ -141,8 +161,9 @@ export const transportRules: ConformanceRules = {
     },
   },
   invalid_header_bytes: {
-    title: "bytes that are invalid in a header are refused and do no harm",
-    why: "A server that changes them may turn them into another id or signature.",
+    title:
+      "bytes that are invalid in a header are refused, and neither they nor a second id do harm",
+    why: "A server that changes them may turn them into another id or signature. A receiver that verifies one id and remembers the other handles a captured delivery again.",
     fix: "Use a server with a strict HTTP parser, and keep it up to date.",
     cause: "headers",
     async atUrl(context, url) {
@@ -179,6 +200,27 @@ export const transportRules: ConformanceRules = {
       await context.refuse("HTTP/1.0", forged, send);
       await expectQueryNotTrusted(context, url);
       await expectNoOtherRoute(context, url);
+    },
+  },
+  other_paths: {
+    level: "should",
+    title: "a delivery to a path that is not the receiver's is not acknowledged",
+    why: "A typing error in the registered URL, or a prefix that a proxy cuts off, sends the alarms beside the receiver. A server that answers 200 there, such as one with a page for every path, loses each of them without a trace.",
+    fix: "Answer 404 to a POST to an unknown path: let the page for every path answer GET alone.",
+    cause: "others",
+    async atUrl(context, url) {
+      await context.ensureAcceptsGenuine();
+      const delivery = await context.deliver();
+      const beside = new URL(url);
+      beside.pathname += "-unknown";
+      const send = () => sendRawRequest(beside, context.settings, delivery);
+      const answer = await context.sendBy(delivery, send);
+      // A receiver may serve every path.
+      if (answer.result !== "acknowledged" || answer.outcome === "handled") return;
+      const runs = await context.settledRunsOf(delivery.id);
+      if (runs === undefined) context.leaveUnjudged("handled");
+      if (runs === 0)
+        throw context.failureAfter("not_handled", beside.pathname, answer, "but not handled");
     },
   },
 };

@@ -34,7 +34,7 @@ const ENVIRONMENT = "X-Environment X-Env X-Stage X-App-Env";
  * stand names that have the value after the colon in common.
  */
 const SETS = `
-Authorization: Bearer 0123456789abcdef | Cookie: session=1; admin=1
+Authorization: Bearer 0123456789abcdef | Cookie: session=1; admin=1; secret=${OTHER_SECRET}; webhook_secret=${OTHER_SECRET}; token=${OTHER_SECRET}; key=${OTHER_SECRET}
 Authorization: Basic YWRtaW46YWRtaW4= | X-Remote-User X-Forwarded-User X-Authenticated-User: admin
 X-SSL-Client-Verify X-Client-Verify SSL-Client-Verify X-Client-Cert-Verified: SUCCESS
 User-Agent: kube-probe/1.29
@@ -66,12 +66,13 @@ X-Forwarded-Client-Cert: Subject="CN=gateway" | X-Goog-Authenticated-User-Email 
 Content-Encoding: gzip
 Content-Encoding: identity
 Date X-Date X-Request-Date X-Timestamp X-Received-At: NOW
-Date X-Date X-Request-Date X-Timestamp X-Received-At: THEN`;
+Date X-Date X-Request-Date X-Timestamp X-Received-At: THEN
+X_Webhook_Timestamp: SECONDS | X_Webhook_Verified: true`;
 
 const HOUR_MS = 3_600_000;
 
 /** Members for which real receivers take a delivery for a trial, or take the secret from it. */
-const TRIAL = `"secret":"${OTHER_SECRET}","webhook_secret":"${OTHER_SECRET}","test":true,"is_test":true,"debug":true,"dry_run":true,"livemode":false`;
+const TRIAL = `"secret":"${OTHER_SECRET}","webhook_secret":"${OTHER_SECRET}","test":true,"is_test":true,"debug":true,"dry_run":true,"livemode":false,"challenge":"x"`;
 
 /** Forged records that ask for no check. */
 export function askingForTrust(context: CaseContext): Promise<NamedDeliveries> {
@@ -88,7 +89,9 @@ export function withTrustedHeaders(
   make: (deliver: MakeDelivery) => Promise<Named<Delivery>>,
 ): Promise<NamedDeliveries> {
   const time = (ageMs: number): string => new Date(now() - ageMs).toUTCString();
-  const sets = SETS.replace("NOW", time(0)).replace("THEN", time(HOUR_MS)).trim().split("\n");
+  const seconds = String(Math.floor(now() / 1_000));
+  const filled = SETS.replace("NOW", time(0)).replace("THEN", time(HOUR_MS));
+  const sets = filled.replace("SECONDS", seconds).trim().split("\n");
   return each(sets, async (set, at) => {
     const [what, request] = await make((changes) =>
       deliver({ type: types[at % types.length], ...changes }),

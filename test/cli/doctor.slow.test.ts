@@ -142,7 +142,7 @@ test("without probes the last lines of doctor say what was not proven, and which
   const { url } = await receivingEndpoint();
   const { code, stdout } = await runCommand(`doctor ${url}`);
   expect(code).toBe(0);
-  const [, last = ""] = stdout.split(/✓ \d+ passed, 8 not judged\n\nnot proven:\n/);
+  const [, last = ""] = stdout.split(/✓ \d+ passed, 9 not judged\n\nnot proven:\n/);
   expect(last).toContain("→ pass --handled <url>");
   expect(last).toContain("→ pass --while-failing-on <url> and --while-failing-off <url>");
   expect(last).toContain("→ pass --while-slow-on <url> and --while-slow-off <url>");

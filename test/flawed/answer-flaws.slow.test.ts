@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { gunzipSync } from "node:zlib";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { convicts, inJavaScript } from "./convicts.js";
 import {
@@ -6,6 +7,7 @@ import {
   doingFirst,
   each,
   hanging,
+  keyed,
   has,
   named,
   never,
@@ -197,6 +199,9 @@ const answerFlaws: Flaws = {
         !/^[0-9a-f]*$/i.test(String(headers["x-webhook-signature"]).slice("v1=".length)),
     ),
     "answers 503 to a wrong signature": refusing("mismatch", 503),
+    "breaks off at the JSON null before it verifies": doingFirst("receive", (_right, _req, body) =>
+      Object.keys(JSON.parse(/^null$/.exec(String(body))?.[0] ?? "{}") as object),
+    ),
   },
   wrong_secret: {
     "does not answer a wrong signature": hanging(
@@ -205,7 +210,12 @@ const answerFlaws: Flaws = {
       ),
     ),
   },
-  other_methods: each("handles a", taking, named("PUT", "DELETE")),
+  other_methods: {
+    ...each("handles a", taking, named("PUT", "DELETE")),
+    "breaks off at a GET": replacing("receive", (right, req, body) =>
+      req.method === "GET" ? Promise.reject(new Error("no body")) : right.receive(req, body),
+    ),
+  },
   redirected_delivery: {
     "answers 200 to every GET and HEAD": overriding({ hasDeliveryMark: () => false }),
     "answers 204 to a HEAD with a delivery's headers": answeringFirst(204)(
@@ -216,6 +226,11 @@ const answerFlaws: Flaws = {
       if (req.method === "GET") await right.ledger.record({ id });
       return right.receive(req, body);
     }),
+  },
+  other_paths: {
+    "answers 200 to every other path": answeringFirst([200, "<!doctype html><title>App</title>"])(
+      ({ url }) => url !== "/webhooks/gateway",
+    ),
   },
   no_echo: {
     "answers with the message of its parser": overriding({
@@ -230,6 +245,33 @@ const answerFlaws: Flaws = {
     }),
     "answers with the record it has handled": overriding({
       done: ({ body }) => [200, String(body)],
+    }),
+    "answers a failure with its stack": overriding({
+      failed: () => [500, `<pre>${new Error("failed").stack ?? ""}</pre>`],
+    }),
+    "answers a failure with the error of its database": overriding({
+      failed: () => [500, 'relation "alarms" does not exist'],
+    }),
+    "answers a duplicate with the record": overriding({
+      duplicate: ({ body }) => [200, String(body)],
+    }),
+    "lists its ids to GET": replacing("receive", (right, req, body) =>
+      req.method === "GET" ? [200, [...right.handled].join()] : right.receive(req, body),
+    ),
+    "answers a challenge of GET": replacing("receive", (right, req, body) => {
+      const { searchParams } = new URL(String(req.url), "http://localhost");
+      const challenge = searchParams.get("hub.challenge");
+      return challenge === null ? right.receive(req, body) : [200, challenge];
+    }),
+    "shows the last record to GET": overriding((right) => {
+      let last = "";
+      return {
+        done(request) {
+          last = String(request.body);
+          return right.done(request);
+        },
+        receive: (req, body) => (req.method === "GET" ? [200, last] : right.receive(req, body)),
+      };
     }),
     "answers with the signature that it got": overriding({
       done: ({ signature }) => [200, "ok", { "x-verified": signature }],
@@ -285,6 +327,9 @@ const frontFlaws: Flaws = {
 
 /** Each reads requests or keeps connections in a wrong way. */
 const transportFlaws: Flaws = {
+  largest_body: {
+    "reads half a megabyte": replacing("readBody", (right, req) => right.readBody(req, 524_288)),
+  },
   split_characters: {
     "decodes each packet separately": replacing("readBody", async (right, req) => {
       let text = "";
@@ -355,6 +400,11 @@ const transportFlaws: Flaws = {
       const isChunked = req.headers["content-length"] === undefined;
       return isChunked ? right.readBody(req, Number.POSITIVE_INFINITY) : right.readBody(req);
     }),
+    "limits a compressed body before it inflates it": replacing("readBody", async (right, req) => {
+      const body = await right.readBody(req);
+      const isPacked = req.headers["content-encoding"] === "gzip";
+      return isPacked && body !== undefined ? gunzipSync(body) : body;
+    }),
   },
   invalid_header_bytes: {
     "signs the id in lower case": replacing("mac", (right, secret, request) =>
@@ -366,6 +416,13 @@ const transportFlaws: Flaws = {
     "drops what is beyond ASCII from headers": replacing("header", (right, req, name) =>
       right.header(req, name)?.replace(/[^ -~]/g, ""),
     ),
+    "remembers the id in X_Webhook_Id": keyed(({ id, req }) =>
+      String(req.headers["x_webhook_id"] ?? id),
+    ),
+    "verifies the first of two ids and remembers the last": overriding((right) => ({
+      header: (req, name) => right.header(req, name)?.split(", ")[0],
+      keyOf: ({ req }) => String(right.header(req, "x-webhook-id")).split(", ").at(-1) ?? "",
+    })),
   },
   stalled_upload: {
     "reads one body after another": hanging(

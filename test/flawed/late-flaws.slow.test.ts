@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { convicts, inJavaScript } from "./convicts.js";
 import {
   doingFirst,
@@ -11,7 +12,7 @@ import {
   type Judged,
   type MakeReceiver,
 } from "./flaw.js";
-import type { Answer, Request, RightReceiver } from "./right-receiver.js";
+import { RightReceiver, type Answer, type Request } from "./right-receiver.js";
 
 /** Later than any case reads a count that is there already, on a busy machine too. */
 const A_LITTLE_LATER_MS = 6_000;
@@ -77,6 +78,11 @@ const concurrencyFlaws: Flaws = {
 
 /** Each goes wrong after its handler's time-out, after its sender has left, or after its answer. */
 const lateFlaws: Flaws = {
+  late_handler_answered: {
+    "waits for its handler without a time-out": hanging(
+      (ledger) => new RightReceiver(ledger, MAX_TIMER_MS),
+    ),
+  },
   late_failure_released: {
     "remembers a delivery as handled at its time-out": whenLate((right, key) => {
       right.handled.add(key);
@@ -84,11 +90,17 @@ const lateFlaws: Flaws = {
     }),
     "remembers a delivery as handled when it fails late": keepingLateFailures("handled"),
     "keeps the lock when its late handler fails": hanging(keepingLateFailures("running")),
+    "forgets all ids when its late handler fails": knowingLate((right, late) => ({
+      failed(request, key) {
+        if (late.has(key)) right.handled.clear();
+        return right.failed(request, key);
+      },
+    })),
     "acknowledges a delivery with a late handler": whenLate(() => [200, "late"]),
   },
   late_handler_counts: {
-    "gives the lock away after 300 ms": doingFirst("handle", ({ running }, { id }) =>
-      setTimeout(() => running.delete(id), 300).unref(),
+    "gives the lock away after a second": doingFirst("handle", ({ running }, { id }) =>
+      setTimeout(() => running.delete(id), 1_000).unref(),
     ),
     "acknowledges a retry while its late handler runs": knowingLate((right, late) => ({
       inFlight: (request) => (late.has(request.id) ? [200, "on its way"] : right.inFlight(request)),

@@ -48,6 +48,11 @@ const onceFlaws: Flaws = {
       address: ({ req }) => req.headers["x-forwarded-for"],
       agent: ({ req }) => req.headers["user-agent"],
       "X-Request-Id": ({ req }) => req.headers["x-request-id"],
+      "Idempotency-Key": ({ req }) => req.headers["idempotency-key"],
+      host: ({ req }) => req.headers.host,
+      cookie: ({ req }) => req.headers.cookie,
+      "the path with its query": ({ req }) => req.url?.replace(/\/$/, ""),
+      "the path without its query": ({ req }) => req.url?.split("?")[0],
       attempt: ({ req }) => req.headers["x-webhook-attempt"],
       "content type": ({ req }) => req.headers["content-type"],
       "the order of headers": ({ req }) => req.rawHeaders[0],
@@ -187,6 +192,16 @@ const onceFlaws: Flaws = {
     }),
     "forgets an id of an unreadable body": doingFirst("unreadable", ({ handled }, _error, { id }) =>
       handled.delete(id),
+    ),
+    "forgets all ids on DELETE": doingFirst("receive", ({ handled }, { method }) => {
+      if (method === "DELETE") handled.clear();
+    }),
+  },
+  forged_known_id: {
+    "answers an id that it knows before it verifies": replacing(
+      "process",
+      async (right, request) =>
+        right.handled.has(request.id) ? right.duplicate(request) : right.process(request),
     ),
   },
   // Lets forgers shut the gateway out.

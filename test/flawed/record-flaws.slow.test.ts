@@ -2,7 +2,17 @@ import { ALARM, EVENT } from "../../src/common/gateway-facts.js";
 import { isOnlineDataEventType } from "../../src/records/online-data-event.js";
 import { isJson } from "../support/is-json.js";
 import { convicts, inJavaScript } from "./convicts.js";
-import { each, giving, hanging, has, never, overriding, replacing, type Flaws } from "./flaw.js";
+import {
+  each,
+  giving,
+  hanging,
+  has,
+  never,
+  overriding,
+  replacing,
+  withGrammar,
+  type Flaws,
+} from "./flaw.js";
 import { isFields, textOf, type Fields, type Request } from "./right-receiver.js";
 
 const EVENTS = ["DELETION_REQUEST_SENT", "DATA_DELETED", "DATA_REAPPEARED", "PERSONAL_DATA_FOUND"];
@@ -83,6 +93,9 @@ const recordFlaws: Flaws = {
   unknown_webhook_type: {
     "answers 404 to a new webhook type": overriding({ unknown: () => [404, "unknown"] }),
     "drops a new webhook type": overriding({ unknown: () => [200, "unknown"] }),
+    "looks for a handler in the prototype": overriding({
+      unknown: ({ type }) => (type in {} ? [200, "no handler"] : [503, "unknown"]),
+    }),
   },
   event: {
     "acknowledges events without a handler": giving(200)(
@@ -233,6 +246,7 @@ const recordFlaws: Flaws = {
     "drops a body that it cannot read": overriding({
       unreadable: () => [200, "unreadable"],
     }),
+    "answers 422 to an unknown record": overriding({ unknown: () => [422, "no record"] }),
     "answers 422 to the JSON null": typing((parsed) => (parsed as unknown) !== null),
     "does not answer when a record is null": hanging(
       replacing("process", (right, request) =>
@@ -322,6 +336,7 @@ const rareFlaws: Flaws = {
       "times in the zone of its users": field("date", /^2026-03-29 02/),
     }),
     "looks a breach up in a payload that is null": giving(500)(field("payload", /^null$/)),
+    "knows ids in lower case alone": withGrammar({ id: /^[0-9a-f-]+$/ }),
     "checks that no time is in the future": giving(500)(isInFuture),
     "divides by the site_id": giving(500)(({ site_id }) => site_id === 0),
     "puts a site_name into a header": giving(500)(field("site_name", /\n/)),

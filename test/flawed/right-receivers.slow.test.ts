@@ -187,13 +187,13 @@ const UNUSUAL: Receivers = {
     }),
   ),
   "keeps connections for 20 ms": withServer((server) => (server.keepAliveTimeout = 20)),
-  "takes only bodies up to 256 KiB": replacing("readBody", (right, req) =>
-    right.readBody(req, 262_144),
-  ),
 };
 
 /** Right receivers of which a run cannot see everything, or that a `should` advises. */
 const HARD_TO_SEE: Receivers = {
+  "takes only bodies up to 256 KiB": replacing("readBody", (right, req) =>
+    right.readBody(req, 262_144),
+  ),
   "queues with exponential back-off, and answers 202": queued(202, 4_000),
   "queues, and works off the queue ten times a second": queued(202, 1_000, 100),
   "answers each seventh request with 429": inFront(() => every(7, BUSY)),

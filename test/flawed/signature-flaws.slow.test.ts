@@ -179,6 +179,15 @@ const signatureFlaws: Flaws = {
       "the path with two slashes": ({ url }) => String(url).startsWith("//"),
       "the path in upper case": ({ url }) => /[A-Z]/.test(String(url)),
     }),
+    "refuses everything after a path that is no URL": overriding((right) => {
+      let isBroken = false;
+      return {
+        receive(req, body) {
+          isBroken ||= !URL.canParse(String(req.url), "http://localhost");
+          return isBroken ? [503, "broken"] : right.receive(req, body);
+        },
+      };
+    }),
     "takes the secret from ?secret=": takingSecret(
       ({ req }) => /[?&]secret=(\w+)/.exec(String(req.url))?.[1],
     ),

@@ -6,6 +6,7 @@ import {
   Meeting,
   overriding,
   refusing,
+  rememberingLast,
   replacing,
   type MakeReceiver,
 } from "../flawed/flaw.js";
@@ -29,6 +30,7 @@ const FLAWS = {
     remember: () => undefined,
   })),
   "remembers ids in lower case": keyed(({ id }) => id.toLowerCase()),
+  "remembers the last 300 ids": rememberingLast(300),
   "remembers 8 characters of an id": keyed(({ id }) => id.slice(0, 8)),
   "answers before it handles": replacing("run", (right, request, key, record) => {
     void right.run(request, key, record);
@@ -76,7 +78,16 @@ function judgeFlaw(flaw: Flaw, options: Partial<ConformanceOptions> = {}) {
 // That each flaw is caught at all is tested in test/flawed.
 describe.concurrent("receiverConformance", () => {
   it.each<[Flaw, readonly string[]]>([
-    ["remembers no ids", HANDLES_DUPLICATES],
+    // The last case comes after all groups.
+    [
+      "remembers no ids",
+      // It has no time-out either.
+      HANDLES_DUPLICATES.toSpliced(8, 0, "late_handler_answered").toSpliced(
+        -1,
+        0,
+        "invalid_header_bytes",
+      ),
+    ],
     [
       "answers before it handles",
       ["failure_sent_again", "ten_failures_sent_again", "late_failure_released"],
@@ -85,6 +96,7 @@ describe.concurrent("receiverConformance", () => {
     ["drops old deliveries", ["drifted_clock_sent_again", "stale", "future"]],
     ["drops bodies over the limit", ["oversize", "big_forgery", "unlimited_body"]],
     ["remembers ids in lower case", ["duplicate_handled_once"]],
+    ["remembers the last 300 ids", ["late_effects"]],
     ["answers the expected signature in hex", ["leaked_signature"]],
   ])("receiverConformance says only what is wrong of a receiver that %s", async (flaw, caught) => {
     expect(idsOf(await judgeFlaw(flaw), "failed")).toEqual(caught);

@@ -54,6 +54,7 @@ it("without a probe nothing passes that cannot be seen", async () => {
     "ten_failures_sent_again",
     "retries_at_once_after_failure",
     "late_handler_counts",
+    "late_handler_answered",
     "late_failure_released",
     "hang_up",
     "forged_duplicate",
@@ -70,6 +71,7 @@ it("without a probe nothing passes that cannot be seen", async () => {
     "invalid_header_bytes",
     "http_1_0",
     "forged_http_1_0",
+    "other_paths",
     "late_effects",
   ]);
   for (const { result, reason } of report.results) {

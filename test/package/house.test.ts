@@ -147,6 +147,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   "src/stores/sqlite/open-deliveries.ts": "SQLite",
   "src/stores/sqlite/sqlite-transactions.ts": "SQLite",
   "src/stores/sqlite/write-transactions.ts": "SQLite",
+  "kit/conformance/answers.ts": "receivers in any language",
   "cli/doctor/preflight.ts": "OpenSSL",
   "cli/init-plan.ts": "the source of an example",
   "cli/init-stores.ts": "the source of an example",

@@ -140,7 +140,7 @@ function receive(): int
     $id = $_SERVER['HTTP_X_WEBHOOK_ID'] ?? '';
     $timestamp = $_SERVER['HTTP_X_WEBHOOK_TIMESTAMP'] ?? '';
     $signature = $_SERVER['HTTP_X_WEBHOOK_SIGNATURE'] ?? '';
-    $ids = flawed('uuid_only') ? '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' : '[0-9A-Za-z._-]{1,128}';
+    $ids = flawed('uuid_only') ? '(?i:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})' : '[0-9A-Za-z._-]{1,128}';
     $times = flawed('intval_timestamp') ? '.*' : '[0-9]{1,12}';
     if (
         !preg_match('/^[0-9A-Za-z._-]{1,128}\z/', $type)

@@ -41,7 +41,8 @@ export const otherTargets: readonly AdapterTarget[] = [
     return http.createServer(h3v1.toNodeListener(app));
   }),
   overHttp("node on h3 2", (receiver) => {
-    const app = new h3v2.H3().all("/", h3v2.fromNodeHandler(nodeHandler(receiver)));
+    // Every path: @hono/node-server replaces the global Response of this process, and h3 then answers 200 to others.
+    const app = new h3v2.H3().all("/**", h3v2.fromNodeHandler(nodeHandler(receiver)));
     return http.createServer(toNodeHandler(app));
   }),
   overHttp("fastify 4 on https", fastify4OverHttps, https1),

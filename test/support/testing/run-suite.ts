@@ -90,7 +90,7 @@ export const answering =
   () =>
     new Response([204, 205, 304].includes(status) ? null : body, { status });
 
-/** The cases that a receiver without a memory of ids fails. */
+/** The cases of idempotency that a receiver without a memory of ids fails. */
 export const HANDLES_DUPLICATES = [
   "duplicate_handled_once",
   "retry_with_new_signature",
@@ -100,6 +100,8 @@ export const HANDLES_DUPLICATES = [
   "ten_failures_sent_again",
   "retries_at_once_after_failure",
   "late_handler_counts",
+  "late_failure_released",
   "hang_up",
   "refusal_forgets_nothing",
+  "late_effects",
 ];
