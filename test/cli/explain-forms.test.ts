@@ -123,6 +123,15 @@ test.each(Object.entries(ALTERATIONS))(
   },
 );
 
+test("explain reads a signature that begins as a code of a mail does", async () => {
+  const texts = Array.from({ length: 5_000 }, (_, count) =>
+    http(`${ALARM_BODY}${" ".repeat(count)}`),
+  );
+  const begins = texts.filter((text) => text.includes("v1=3d"));
+  expect(begins.length).toBeGreaterThan(5);
+  for (const text of begins.slice(0, 5)) expect((await explain(text)).codes).toEqual([]);
+});
+
 test.each([
   ["tabs became blanks", TABBED, TABBED.replaceAll("\t", "    ")],
   ["the newline at the end is gone", `${RECORD}\n`, RECORD],
