@@ -205,6 +205,7 @@ export const forgeryRules: ConformanceRules = {
     },
   },
   type_flip: {
+    level: "should",
     title: "an alarm or event under another type is refused, also under an unknown one",
     needs: ["new_alarm", "delete_my_data_event"],
     why: "X-Webhook-Type is not signed. With a changed type an alarm goes to the wrong handler or to none, and its id counts as handled.",
