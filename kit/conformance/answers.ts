@@ -167,7 +167,7 @@ export const answerRules: ConformanceRules = {
 
 /** A line of source code in a stack trace, or how an engine or the network words its errors. */
 const INSIDE =
-  /\.(?:[cm]?[jt]sx?|py|rb|php|java|kt|go|cs|exs?|rs)(?:", line |:line |:|\()\d+|node_modules|\bE(?:CONN\w+|NOTFOUND|TIMEDOUT|NOENT)\b|SQLITE_\w+|SQLSTATE|\bER_[A-Z_]+|\bORA-\d{5}|violates [\w-]+ constraint|relation "[^"]+" does not exist|no such table/;
+  /\.(?:[cm]?[jt]sx?|py|rb|php|java|kt|go|cs|exs?|rs)(?:", line |:line |:|\()\d+|node_modules|\bE(?:CONN\w+|NOTFOUND|TIMEDOUT|NOENT)\b|SQLITE_\w+|SQLSTATE|\bER_[A-Z_]+|\bORA-\d{5}|violates [\w-]+ constraint|relation "[^"]+" does not exist|no such table|\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|nats):\/\//;
 
 function failOnLeak(context: CaseContext): void {
   const leak = context.suite.secretWatch.take();

@@ -201,7 +201,7 @@ function authorizationLines({ username, password }: URL): readonly string[] {
   return [`Authorization: Basic ${Buffer.from(credentials).toString("base64")}`];
 }
 
-/** Reads an answer that begins with a status line. The body of a chunked answer stays as it is. */
+/** Reads an answer that begins with a status line. */
 function readAnswer(text: string): Omit<WireAnswer, "ms"> {
   const [head = "", ...rest] = text.split("\r\n\r\n");
   const [statusLine = "", ...lines] = head.split("\r\n");
@@ -209,9 +209,25 @@ function readAnswer(text: string): Omit<WireAnswer, "ms"> {
     const [name = "", ...value] = line.split(":");
     return [name.toLowerCase(), value.join(":").trim()] as const;
   });
+  const isChunked = headers.some(([name, value]) => `${name}: ${value}` === CHUNKED);
+  const body = rest.join("\r\n\r\n");
   return {
     status: Number(STATUS_LINE.exec(statusLine)?.[1]),
     headers: Object.fromEntries(headers),
-    body: rest.join("\r\n\r\n"),
+    body: isChunked ? ofChunks(body) : body,
   };
+}
+
+const CHUNKED = "transfer-encoding: chunked";
+
+/** The content of the chunks of a body (RFC 9112, section 7.1), also of one that is cut off. */
+function ofChunks(body: string): string {
+  let content = "";
+  for (let at = 0; ;) {
+    const start = body.indexOf("\r\n", at) + 2;
+    const size = Number.parseInt(body.slice(at, start), 16);
+    if (start < 2 || !(size > 0)) return content;
+    content += body.slice(start, start + size);
+    at = start + size + 2;
+  }
 }

@@ -9,6 +9,7 @@ import {
   ID,
   OTHER_SECRET,
   SIGNATURE,
+  TIMESTAMP,
   wrongSecret,
   type Delivery,
 } from "./test-deliveries.js";
@@ -95,6 +96,10 @@ const QUERY = (
   "secret webhook_secret signing_secret signature_secret client_secret key api_key apikey token access_token auth sig signature"
 ).split(" ");
 
+/** Parameters that stand for a header in real receivers. */
+const QUERY_IDS = ["id", "webhook_id", "event_id", "delivery_id", "x-webhook-id"];
+const QUERY_TIMES = ["timestamp", "ts", "t", "webhook_timestamp", "x-webhook-timestamp"];
+
 export async function expectQueryNotTrusted(context: CaseContext, url: URL): Promise<void> {
   await context.inGroups(["1", "true", OTHER_SECRET], async (value) => {
     const changed = new URL(url);
@@ -103,6 +108,16 @@ export async function expectQueryNotTrusted(context: CaseContext, url: URL): Pro
     const send = () => sendRaw(context, changed, forged);
     await context.refuse(`the query ${changed.search}`, forged, send);
   });
+  const [captured, other] = [await context.deliver(), await context.deliver()];
+  await context.accept("a delivery", captured);
+  const changed = new URL(url);
+  for (const name of QUERY_IDS) changed.searchParams.set(name, other.id);
+  for (const name of QUERY_TIMES) changed.searchParams.set(name, other.header(TIMESTAMP));
+  const answer = await context.sendPastLimiter(captured, () => sendRaw(context, changed, captured));
+  const isHandled = ((await context.runsOf(other.id)) ?? 0) > 0 || answer.outcome === "handled";
+  if (!isHandled) return;
+  const name = "a captured delivery with another id in the query";
+  throw context.failureAfter("wrongly_handled", name, answer, "and it was handled again");
 }
 
 type Route = readonly [name: string, method: string, path: string, form?: RawForm];

@@ -41,6 +41,8 @@ export const transportRules: ConformanceRules = {
     async onConnection(context, connection) {
       const delivery = await context.deliver();
       await connection.sendCutBody(delivery, 10);
+      // Some ask for the memory before they look at anything else.
+      await connection.sendCutBody(await context.deliver(), 10 ** 14);
       await context.expectStillAccepts("an interrupted upload");
       const runs = await context.runsOf(delivery.id);
       if (runs !== undefined && runs > 0)

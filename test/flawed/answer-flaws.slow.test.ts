@@ -252,6 +252,9 @@ const answerFlaws: Flaws = {
     "answers a failure with the error of its database": overriding({
       failed: () => [500, 'relation "alarms" does not exist'],
     }),
+    "answers a failure with the URL of its database": overriding({
+      failed: () => [500, "connect to postgres://db-7.example:5432/alarms refused"],
+    }),
     "answers a duplicate with the record": overriding({
       duplicate: ({ body }) => [200, String(body)],
     }),
@@ -354,6 +357,16 @@ const transportFlaws: Flaws = {
         if (!req.complete) void right.ledger.record({ id });
       }),
     ),
+    "breaks when a Content-Length is larger than its memory": overriding((right) => {
+      let isBroken = false;
+      return {
+        async serve(req, res) {
+          isBroken ||= Number(req.headers["content-length"]) > 10 ** 12;
+          if (isBroken) res.destroy();
+          else await right.serve(req, res);
+        },
+      };
+    }),
     "ends its process when an upload breaks off": overriding((right) => {
       let hasEnded = false;
       return {

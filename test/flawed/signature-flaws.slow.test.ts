@@ -188,6 +188,10 @@ const signatureFlaws: Flaws = {
         },
       };
     }),
+    "remembers the id of ?id=": replacing("handleOnce", (right, request, record) => {
+      const { searchParams } = new URL(String(request.req.url), "http://localhost");
+      return right.handleOnce({ ...request, id: searchParams.get("id") ?? request.id }, record);
+    }),
     "takes the secret from ?secret=": takingSecret(
       ({ req }) => /[?&]secret=(\w+)/.exec(String(req.url))?.[1],
     ),

@@ -1,4 +1,4 @@
-import http, { type RequestListener } from "node:http";
+import http, { type OutgoingHttpHeaders, type RequestListener } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
@@ -42,6 +42,18 @@ it("a receiver that ignores records which it already knows fails no case", async
   for (let run = 0; run < 2; run++) {
     expect(idsOf(await runSuite({ target, handled }), "failed")).toEqual([]);
   }
+});
+
+it("a receiver that serves every path, and answers in chunks, fails no case", async () => {
+  const chunked: Front = (_req, res) => {
+    const { writeHead } = res;
+    res.writeHead = ((status: number, headers: object) => {
+      Reflect.deleteProperty(headers, "content-length");
+      return writeHead.call(res, status, headers as OutgoingHttpHeaders);
+    }) as typeof writeHead;
+    return true;
+  };
+  expect(await runSuiteBehind(() => chunked)).toEqual(ALL_PASSED);
 });
 
 it("a receiver with a queue passes, and handled may count the queue or its consumer", async () => {

@@ -249,6 +249,7 @@ function exampleRow({
     ownAnswers: {
       ...row.ownAnswers,
       big_alarm: tooLarge,
+      largest_body: "as `big_alarm`",
       // They also send a body of 200 KB.
       duplicate_handled_once: "as `big_alarm`",
       concurrent_duplicates_handled_once: "as `big_alarm`",
