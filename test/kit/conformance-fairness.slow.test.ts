@@ -46,10 +46,10 @@ it("a receiver that ignores records which it already knows fails no case", async
 
 it("a receiver that serves every path, and answers in chunks, fails no case", async () => {
   const chunked: Front = (_req, res) => {
-    const { writeHead } = res;
+    const writeHead = res.writeHead.bind(res);
     res.writeHead = ((status: number, headers: object) => {
       Reflect.deleteProperty(headers, "content-length");
-      return writeHead.call(res, status, headers as OutgoingHttpHeaders);
+      return writeHead(status, headers as OutgoingHttpHeaders);
     }) as typeof writeHead;
     return true;
   };
